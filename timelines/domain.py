@@ -1,0 +1,329 @@
+"""The values every stage of a reconstruction passes on, frozen and self-checking.
+
+No Django here: a notebook can import this module. Times are hours from admission (t = 0, negative
+before it); offsets are Unicode code points into the note exactly as it is stored, end-exclusive.
+Source: protocol sections 1 and 2.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import cached_property
+from typing import Literal
+
+HOUR = 1.0
+DAY = 24.0
+WEEK = 168.0
+MONTH = 720.0
+YEAR = 8760.0
+
+MAX_CONTEXT = 5
+UID_PATTERN = re.compile(r"[0-9a-f]{4}")
+
+
+class InvariantError(ValueError):
+    """A value that would break an invariant of the protocol; the message names the invariant and the UID."""
+
+
+class Polarity(StrEnum):
+    PRESENT = "present"
+    ABSENT = "absent"
+
+
+class Lane(StrEnum):
+    """What kind of thing an occurrence is; one lane group of the plot each (ui.md, "Plot")."""
+
+    HISTORY = "history"
+    FINDING = "finding"
+    LAB = "lab"
+    MEDICATION = "medication"
+    PROCEDURE = "procedure"
+    TRANSFER = "transfer"
+    PLAN = "plan"
+
+
+class TimeKind(StrEnum):
+    """Which act a structured time stands for. An order is not an administration (protocol stage 6)."""
+
+    COLLECTION = "collection"
+    RESULT = "result"
+    ORDER = "order"
+    ADMINISTRATION = "administration"
+    PERFORMED = "performed"
+    CHARTED = "charted"
+    ADMINISTRATIVE = "administrative"
+    UNKNOWN = "unknown"
+
+
+class TimelineKind(StrEnum):
+    TEXT_ONLY = "text_only"
+    REVISED = "revised"
+    REFERENCE = "reference"
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedSpan:
+    """What a tagger found: one event occurrence, before it has a UID.
+
+    `start`/`end` are code points, end-exclusive. `mention` stands alone: a reader who sees nothing
+    else knows which occurrence is meant. Spans may nest and overlap.
+    """
+
+    start: int
+    end: int
+    mention: str
+    polarity: Polarity = Polarity.PRESENT
+    lane: Lane = Lane.FINDING
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise InvariantError(f"span [{self.start}, {self.end}) is empty or reversed")
+        if not self.mention.strip():
+            raise InvariantError(f"span [{self.start}, {self.end}) has an empty mention")
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One occurrence with its persistent identifier. One UID is one occurrence, not a concept.
+
+    `start`/`end` are None only in imported inventories whose mention could not be located.
+    """
+
+    uid: str
+    ordinal: int
+    mention: str
+    start: int | None
+    end: int | None
+    polarity: Polarity = Polarity.PRESENT
+    lane: Lane = Lane.FINDING
+
+    def __post_init__(self) -> None:
+        if not UID_PATTERN.fullmatch(self.uid):
+            raise InvariantError(f"UID {self.uid!r} is not four lower-case hex digits")
+        if (self.start is None) != (self.end is None):
+            raise InvariantError(f"UID {self.uid}: a span has both ends or none")
+        if self.start is not None and self.end is not None and not 0 <= self.start < self.end:
+            raise InvariantError(f"UID {self.uid}: span [{self.start}, {self.end}) is empty or reversed")
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """All occurrences of one note in order; UIDs are unique. Never changes after stage 2."""
+
+    occurrences: tuple[Occurrence, ...]
+
+    def __post_init__(self) -> None:
+        uids = [o.uid for o in self.occurrences]
+        if len(set(uids)) != len(uids):
+            twice = sorted({u for u in uids if uids.count(u) > 1})
+            raise InvariantError(f"UIDs occur twice in one case: {', '.join(twice)}")
+        if [o.ordinal for o in self.occurrences] != list(range(len(self.occurrences))):
+            raise InvariantError("ordinals must count 0, 1, 2, … in inventory order")
+
+    @cached_property
+    def by_uid(self) -> dict[str, Occurrence]:
+        return {o.uid: o for o in self.occurrences}
+
+    @property
+    def uids(self) -> tuple[str, ...]:
+        return tuple(o.uid for o in self.occurrences)
+
+    def __len__(self) -> int:
+        return len(self.occurrences)
+
+    def __iter__(self) -> Iterator[Occurrence]:
+        return iter(self.occurrences)
+
+
+@dataclass(frozen=True)
+class TaggedNote:
+    """The clean note (exactly as stored) with its inventory; spans must lie inside the note."""
+
+    text: str
+    inventory: Inventory
+
+    def __post_init__(self) -> None:
+        for o in self.inventory:
+            if o.end is not None and o.end > len(self.text):
+                raise InvariantError(f"UID {o.uid}: span ends at {o.end}, the note at {len(self.text)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """What t = 0 is: the clock time of admission, or of the earliest documented presentation."""
+
+    at: datetime
+    kind: Literal["admission", "presentation"] = "admission"
+
+    def hours(self, when: datetime) -> float:
+        """Naive local clock time → hours from the anchor."""
+        return (when - self.at).total_seconds() / 3600.0
+
+    def clock(self, hours: float) -> datetime | None:
+        """Hours from the anchor → naive clock time; None outside the calendar."""
+        try:
+            return self.at + timedelta(hours=hours)
+        except OverflowError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Admission to discharge. `discharge` is hours from admission, None when not recorded."""
+
+    anchor: Anchor
+    discharge: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """When one occurrence happened, as one timeline has it.
+
+    `time`, `lower`, `upper` in hours from admission; `time` None means N/A. When all three are
+    numbers, lower ≤ time ≤ upper. `known` is True for an absolute time or an explicit relation to
+    t = 0. `context` holds at most five UIDs in order of relevance. `decided_by` names the rule or
+    model that decided and `reason` says why in words a clinician reads.
+    """
+
+    uid: str
+    time: float | None
+    lower: float | None = None
+    upper: float | None = None
+    known: bool = False
+    context: tuple[str, ...] = ()
+    decided_by: str = ""
+    reason: str = ""
+    #: row_index of the evidence rows that this time rests on (revised timelines only).
+    adopted_rows: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("time", "lower", "upper"):
+            value = getattr(self, name)
+            if value is not None and not math.isfinite(value):
+                raise InvariantError(f"UID {self.uid}: {name} is not a finite number")
+        if self.time is not None:
+            if self.lower is not None and self.lower > self.time:
+                raise InvariantError(f"UID {self.uid}: lower bound {self.lower} is after the time {self.time}")
+            if self.upper is not None and self.upper < self.time:
+                raise InvariantError(f"UID {self.uid}: upper bound {self.upper} is before the time {self.time}")
+        elif self.lower is not None and self.upper is not None and self.lower > self.upper:
+            raise InvariantError(f"UID {self.uid}: bounds [{self.lower}, {self.upper}] are reversed")
+        if len(self.context) > MAX_CONTEXT:
+            raise InvariantError(f"UID {self.uid}: {len(self.context)} context UIDs, at most {MAX_CONTEXT}")
+        if len(set(self.context)) != len(self.context) or self.uid in self.context:
+            raise InvariantError(f"UID {self.uid}: context UIDs must be distinct others")
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """One complete timeline: exactly one entry for each UID of its inventory, in inventory order."""
+
+    entries: tuple[Entry, ...]
+    kind: TimelineKind = TimelineKind.TEXT_ONLY
+    alternative: int = 1
+
+    @classmethod
+    def complete(
+        cls, inventory: Inventory, entries: Sequence[Entry], kind: TimelineKind, alternative: int = 1
+    ) -> Timeline:
+        """Order `entries` by inventory and check completeness.
+
+        Raises InvariantError naming missing, repeated or unknown UIDs (in entries or contexts).
+        """
+        by_uid: dict[str, Entry] = {}
+        for entry in entries:
+            if entry.uid in by_uid:
+                raise InvariantError(f"UID {entry.uid} has two entries")
+            by_uid[entry.uid] = entry
+        known = set(inventory.uids)
+        missing = [u for u in inventory.uids if u not in by_uid]
+        unknown = sorted((set(by_uid) | {c for e in entries for c in e.context}) - known)
+        if missing or unknown:
+            parts = []
+            if missing:
+                parts.append(f"missing UIDs {', '.join(missing[:20])}")
+            if unknown:
+                parts.append(f"unknown UIDs {', '.join(unknown[:20])}")
+            raise InvariantError("; ".join(parts))
+        return cls(tuple(by_uid[u] for u in inventory.uids), kind, alternative)
+
+    @cached_property
+    def by_uid(self) -> dict[str, Entry]:
+        return {e.uid: e for e in self.entries}
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One retrieval query of an occurrence; `ordinal` 0…2."""
+
+    uid: str
+    ordinal: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A series summary that a query brought back. Kept or not, it is stored.
+
+    `dense_rank` counts from 1; `dense_score` is a cosine; `rerank_score` None without a reranker;
+    `fate` says why it was kept or dropped.
+    """
+
+    uid: str
+    query: int
+    event: str
+    dense_rank: int
+    dense_score: float
+    rerank_score: float | None = None
+    kept: bool = False
+    fate: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """A row of the structured record. `time` in hours from admission; None for rows without a time."""
+
+    row_index: int
+    time: float | None
+    event: str
+    value: str = ""
+    unit: str = ""
+    source: str = ""
+    time_kind: TimeKind = TimeKind.UNKNOWN
+    numeric_value: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A source row that reached an occurrence, with the query and candidate that brought it."""
+
+    uid: str
+    query: int
+    row: SourceRow
+    dense_rank: int
+    dense_score: float
+    rerank_score: float | None = None
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """Everything the seven stages produced for one case; the chain of provenance is in here."""
+
+    note: TaggedNote
+    text_only: Timeline
+    queries: tuple[Query, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    revised: tuple[Timeline, ...] = ()
+    without_evidence: tuple[str, ...] = field(default=())
