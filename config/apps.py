@@ -1,0 +1,15 @@
+"""Loads the Celery application with Django, in every process alike, so that `shared_task` finds it."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class ProjectConfig(AppConfig):
+    """The project itself, listed last among the applications."""
+
+    name = "config"
+
+    def ready(self) -> None:
+        """Bind the task decorators to our Celery application."""
+        import config.celery  # noqa: F401

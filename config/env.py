@@ -1,0 +1,120 @@
+"""Strict readers for environment variables.
+
+Every reader names the variable it could not use and says how to fix it; a value is never guessed. A secret or an
+address may also come from a file: `NAME_FILE=/run/secrets/name` is read where `NAME` is not set, so that it needs
+to appear neither in a process listing nor in a compose file. Values are never repeated in the errors: they may be secrets.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
+FALSE_WORDS = frozenset({"0", "false", "no", "off"})
+MIN_SECRET_LENGTH = 32
+
+Value = TypeVar("Value")
+
+
+class EnvError(Exception):
+    """An environment variable is missing or malformed; the message names it and says how to fix it."""
+
+
+class Env:
+    """Reads typed values from `source`, by default the process environment."""
+
+    def __init__(self, source: Mapping[str, str] | None = None) -> None:
+        self._source = os.environ if source is None else source
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """The value of `name`, or of the file that `name`_FILE points to, or `default`; raises EnvError without any."""
+        value = self._raw(name)
+        if value is not None:
+            return value
+        if default is None:
+            raise EnvError(f"{name} is not set. Set {name}, or {name}_FILE to a file that holds it (see .env.example).")
+        return default
+
+    def boolean(self, name: str, default: bool | None = None) -> bool:
+        """A switch: one of 1/true/yes/on or 0/false/no/off, in any case."""
+        value = self._raw(name)
+        if value is None:
+            return self._or_default(name, default)
+        if value.lower() in TRUE_WORDS:
+            return True
+        if value.lower() in FALSE_WORDS:
+            return False
+        raise EnvError(f"{name} is not a switch. Set it to one of true, yes, on, 1, false, no, off, 0.")
+
+    def integer(self, name: str, default: int | None = None, *, minimum: int | None = None, maximum: int | None = None) -> int:
+        """A whole number within the bounds (both inclusive)."""
+        raw = self._raw(name)
+        if raw is None:
+            return self._or_default(name, default)
+        try:
+            number = int(raw)
+        except ValueError:
+            raise EnvError(f"{name} is not a whole number. Set it to digits only, for example {name}=8.") from None
+        if minimum is not None and number < minimum:
+            raise EnvError(f"{name} is too small. Set it to {minimum} or more.")
+        if maximum is not None and number > maximum:
+            raise EnvError(f"{name} is too large. Set it to {maximum} or less.")
+        return number
+
+    def words(self, name: str, default: str = "") -> list[str]:
+        """A comma-separated list, blanks trimmed, empty items dropped."""
+        return [word.strip() for word in self.text(name, default).split(",") if word.strip()]
+
+    def url(self, name: str, *, schemes: tuple[str, ...], default: str | None = None) -> str:
+        """An address whose scheme is one of `schemes` and which says where to go (a host or a path)."""
+        value = self.text(name, default)
+        if value == default:
+            return value
+        try:
+            parts = urlsplit(value)
+        except ValueError:
+            raise EnvError(f"{name} is not an address. Write it as {schemes[0]}://host:port/name.") from None
+        if parts.scheme not in schemes:
+            raise EnvError(f"{name} must start with one of {', '.join(f'{scheme}://' for scheme in schemes)}.")
+        if not (parts.netloc or parts.path.strip("/")):
+            raise EnvError(f"{name} names no host. Write it as {schemes[0]}://host:port/name.")
+        return value
+
+    def secret(self, name: str, default: str | None = None) -> str:
+        """A secret of at least 32 characters."""
+        value = self.text(name, default)
+        if len(value) < MIN_SECRET_LENGTH:
+            raise EnvError(
+                f"{name} is shorter than {MIN_SECRET_LENGTH} characters. "
+                """Make one with: python -c "import secrets; print(secrets.token_urlsafe(48))"."""
+            )
+        return value
+
+    def _raw(self, name: str) -> str | None:
+        """The stripped value; None where the variable is absent or blank and no file is named."""
+        value = self._source.get(name, "").strip()
+        file_name = self._source.get(f"{name}_FILE", "").strip()
+        if value and file_name:
+            raise EnvError(f"{name} and {name}_FILE are both set. Keep one of them.")
+        if file_name:
+            return self._from_file(name, Path(file_name))
+        return value or None
+
+    def _from_file(self, name: str, path: Path) -> str:
+        try:
+            value = path.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+            raise EnvError(f"{name}_FILE points to a file that cannot be read ({reason}). Check its path and permissions.") from None
+        if not value:
+            raise EnvError(f"{name}_FILE points to an empty file. Write the value into it or unset the variable.")
+        return value
+
+    def _or_default(self, name: str, default: Value | None) -> Value:
+        if default is None:
+            raise EnvError(f"{name} is not set. Set it (see .env.example).")
+        return default

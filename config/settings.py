@@ -1,0 +1,222 @@
+"""The settings of every process: one file, one environment, no variants.
+
+Without any variable set this is the embedded default (one machine, services under `var/`). `OCCURRENT_ENV=production` asks for what a
+deployment must decide itself and refuses to start without it. Every variable is explained in `.env.example`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from psycopg.conninfo import conninfo_to_dict
+
+from config.env import Env, EnvError
+from config.logging import logging_config
+from config.secret_key import stored_secret_key
+from config.services.paths import default_paths
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = Env()
+
+ENVIRONMENT = env.text("OCCURRENT_ENV", "embedded")
+if ENVIRONMENT not in ("embedded", "production"):
+    raise EnvError("OCCURRENT_ENV is neither embedded nor production. Set it to one of the two, or leave it out.")
+PRODUCTION = ENVIRONMENT == "production"
+DEBUG = env.boolean("DEBUG", False)
+if PRODUCTION and DEBUG:
+    raise EnvError("DEBUG is on in production, where error pages would show patient text. Unset DEBUG.")
+
+SERVICES = default_paths()
+SECRET_KEY = env.secret("SECRET_KEY") if PRODUCTION else env.secret("SECRET_KEY", stored_secret_key(SERVICES.var))
+SECRET_KEY_FALLBACKS = env.words("SECRET_KEY_FALLBACKS")
+HTTPS = env.boolean("HTTPS", PRODUCTION)
+ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "" if PRODUCTION else "localhost,127.0.0.1,[::1]")
+if PRODUCTION and not ALLOWED_HOSTS:
+    raise EnvError("ALLOWED_HOSTS is not set. Set it to the host names that users type, separated by commas.")
+CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
+
+# Applications. Ours are listed from the lowest layer to the highest.
+
+INSTALLED_APPS = [
+    "accounts",
+    "jobs",
+    "llm_runtime",
+    "ehr",
+    "timelines",
+    "adjudication",
+    "config",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_htmx",
+    "csp",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+ASGI_APPLICATION = "config.asgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+# Data. The embedded services are addressed here and started elsewhere (manage.py, `make services`), so that importing the settings
+# starts nothing.
+
+DATABASE_URL = env.url("DATABASE_URL", schemes=("postgresql", "postgres"), default=SERVICES.database_url)
+BROKER_URL = env.url("BROKER_URL", schemes=("redis", "rediss", "redis+socket", "unix"), default=SERVICES.broker_url)
+
+
+def database_settings(url: str) -> dict[str, Any]:
+    """Django's connection settings for a PostgreSQL address; psycopg parses it, so socket directories and options work as written."""
+    parts = {name: value for name, value in conninfo_to_dict(url).items() if value is not None}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": parts.pop("dbname", "occurrent"),
+        "USER": parts.pop("user", ""),
+        "PASSWORD": parts.pop("password", ""),
+        "HOST": parts.pop("host", ""),
+        "PORT": parts.pop("port", ""),
+        # A connection that died with the server is noticed on checkout and replaced.
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {**parts, "pool": {"min_size": 0, "max_size": env.integer("DATABASE_POOL_SIZE", 20, minimum=2), "timeout": 10}},
+    }
+
+
+DATABASES = {"default": database_settings(DATABASE_URL)}
+
+# People and sessions.
+
+AUTH_USER_MODEL = "accounts.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
+    for name, options in (
+        ("UserAttributeSimilarityValidator", {}),
+        ("MinimumLengthValidator", {"min_length": 12}),
+        ("CommonPasswordValidator", {}),
+        ("NumericPasswordValidator", {}),
+    )
+]
+LOGIN_URL = "accounts:sign_in"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "accounts:sign_in"
+
+# A session ends after half an hour without a request, and with the browser.
+SESSION_COOKIE_AGE = env.integer("SESSION_IDLE_MINUTES", 30, minimum=1) * 60
+SESSION_SAVE_EVERY_REQUEST = True
+SESSION_EXPIRE_AT_BROWSER_CLOSE = True
+
+# Security.
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SECURE = HTTPS
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.boolean("BEHIND_PROXY", False) else None
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "no-referrer"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+SELF = "'self'"
+NONE = "'none'"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        # The hash is that of an empty style element, which Plotly creates and then fills through the object model.
+        "style-src": [SELF, "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"],
+        "img-src": [SELF, "data:", "blob:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+        "object-src": [NONE],
+    }
+}
+
+# Language, time, static files.
+
+LANGUAGE_CODE = "en-gb"
+USE_I18N = False
+# Notes and rows carry the record's own local clock without a zone; only the application's own moments (claims, audit) are zoned.
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+STATIC_URL = "static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
+}
+WHITENOISE_USE_FINDERS = not PRODUCTION
+MEDIA_ROOT = SERVICES.var / "files"
+
+# API.
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.LimitOffsetPagination",
+    "PAGE_SIZE": 100,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Occurrent",
+    "DESCRIPTION": "Textual time series of hospital admissions: occurrences, their times, and the evidence behind each.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+}
+
+LOGGING = logging_config(level=env.text("LOG_LEVEL", "INFO").upper())
+LOGGING_CONFIG = "logging.config.dictConfig"
+
+# Work. Why each of these: docs/adr/0004-queue-is-the-row.md.
+
+CELERY_BROKER_URL = BROKER_URL
+QUEUES = ("ingest", "pipeline", "generate", "embed", "judge")

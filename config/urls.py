@@ -1,0 +1,19 @@
+"""The root of all addresses: each app brings its own, the API lives under /api/."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from django.contrib import admin
+from django.urls import URLPattern, URLResolver, include, path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("admin/", admin.site.urls),
+    path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
+    # The split view serves its start-up script as a file of its own, which the content security policy allows.
+    path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="api-schema"), name="api-docs"),
+]
+for prefix, module in (("", "accounts.urls"), ("", "ehr.urls"), ("", "timelines.urls"), ("api/", "timelines.api.urls")):
+    if find_spec(module) is not None:
+        urlpatterns.append(path(prefix, include(module)))
