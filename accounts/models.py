@@ -1,0 +1,92 @@
+"""People, studies, memberships and the audit trail. Nothing clinical is stored here."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+
+from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
+
+
+class User(AbstractUser):
+    """A person who signs in. Custom from the first migration so that it can grow."""
+
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
+
+
+class Role(models.TextChoices):
+    CLINICIAN = "clinician", "Clinician"
+    REVIEWER = "reviewer", "Blinded reviewer"
+    ADMIN = "admin", "Study admin"
+
+
+class Study(models.Model):
+    """Owns datasets, runs, packets and memberships; every page and query is scoped by it."""
+
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
+    name = models.CharField(max_length=200, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    members: models.ManyToManyField[User, Membership] = models.ManyToManyField(
+        settings.AUTH_USER_MODEL, through="Membership", related_name="studies"
+    )
+
+    class Meta:
+        verbose_name_plural = "studies"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """One role of one person in one study; a person may hold several."""
+
+    study = models.ForeignKey(
+        Study, on_delete=models.CASCADE, related_name="memberships"
+    )
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships"
+    )
+    role = models.CharField(max_length=20, choices=Role.choices)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "user", "role"], name="membership_once_per_role"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(role__in=Role.values), name="membership_role_valid"
+            ),
+        ]
+
+
+class AuditEvent(models.Model):
+    """Who opened, changed or exported what. Append-only: a database trigger refuses UPDATE and DELETE.
+
+    `object_type` and `object_id` are opaque to this app (an id of an upper app); `detail` never holds
+    patient text, only counts, states and ids.
+    """
+
+    at = models.DateTimeField(auto_now_add=True, db_index=True)
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    study = models.ForeignKey(
+        Study, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    action = models.CharField(max_length=60)
+    object_type = models.CharField(max_length=60, blank=True)
+    object_id = models.CharField(max_length=60, blank=True)
+    detail = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        ordering = ["-at", "-id"]
+        indexes = [
+            models.Index(
+                fields=["object_type", "object_id", "-at"], name="audit_by_object"
+            )
+        ]

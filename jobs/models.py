@@ -1,0 +1,62 @@
+"""The abstract job: a database row that is its own queue entry (architecture, "Who may import whom")."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+
+
+class JobState(models.TextChoices):
+    BLOCKED = "blocked", "Waits for an earlier step"
+    QUEUED = "queued", "Queued"
+    RUNNING = "running", "Running"
+    SUCCEEDED = "succeeded", "Done"
+    FAILED = "failed", "Failed"
+    CANCELLED = "cancelled", "Cancelled"
+
+
+class ClaimableJob(models.Model):
+    """A unit of work that one worker at a time may hold.
+
+    The row is the truth and the broker's message a hint. `fence` grows with every claim; each later
+    write of that job checks it on database time, so a worker which lost its lease cannot write.
+    """
+
+    state = models.CharField(
+        max_length=20, choices=JobState.choices, default=JobState.QUEUED
+    )
+    attempt = models.PositiveSmallIntegerField(default=0)
+    max_attempts = models.PositiveSmallIntegerField(default=3)
+    fence = models.BigIntegerField(default=0)
+    worker = models.CharField(max_length=200, blank=True)
+    queued_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    lease_expires_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    cancel_requested = models.BooleanField(default=False)
+    #: Why attempts failed, newest last; words an admin can act on, never patient text.
+    reasons = ArrayField(models.TextField(), default=list, blank=True)
+    #: What it is doing now: {"done": 2, "total": 3, "words": "tagging chunk 2 of 3"}; never patient text.
+    progress = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        abstract = True
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(state__in=JobState.values),
+                name="%(app_label)s_%(class)s_state_valid",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(state=JobState.RUNNING)
+                | models.Q(lease_expires_at__isnull=False),
+                name="%(app_label)s_%(class)s_running_has_lease",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["state", "lease_expires_at"],
+                name="%(app_label)s_%(class)s_claim",
+            )
+        ]

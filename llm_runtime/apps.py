@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class LlmRuntimeConfig(AppConfig):
+    name = "llm_runtime"

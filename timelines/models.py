@@ -1,0 +1,383 @@
+"""Runs, inventories, timelines and the chain of provenance. The database holds the protocol's invariants too."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+
+from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
+from accounts.models import Study
+from ehr.fields import NaiveDateTimeField
+from ehr.models import Dataset, Encounter, EventSeries, Note
+from jobs.models import ClaimableJob
+from timelines.domain import MAX_CONTEXT, Lane, Polarity, TimelineKind
+
+
+class Run(models.Model):
+    """A cohort run: one frozen configuration over the cases of one dataset."""
+
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="runs")
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="runs")
+    label = models.CharField(max_length=200, blank=True)
+    #: What exports and pages call the timelines of this run, for example "rules" or "rules/unimodal".
+    source = models.CharField(max_length=100)
+    backbone = models.CharField(max_length=60)
+    variant = models.CharField(max_length=30)
+    config = models.JSONField()
+    code_revision = models.CharField(max_length=64)
+    prompt_hashes = models.JSONField(default=dict)
+    package_versions = models.JSONField(default=dict)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    paused_at = models.DateTimeField(null=True, blank=True)
+    cancelled_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+
+class CaseRun(models.Model):
+    """One case of a run. Its state follows from its stage rows (`timelines.actions`)."""
+
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="cases")
+    encounter = models.ForeignKey(
+        Encounter, on_delete=models.CASCADE, related_name="case_runs"
+    )
+    inventory = models.ForeignKey(
+        "Inventory",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="case_runs",
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "encounter"], name="case_once_per_run"
+            )
+        ]
+
+
+class Stage(models.TextChoices):
+    TAG = "tag", "Tag occurrences"
+    UIDS = "uids", "Assign identifiers"
+    INFER = "infer", "Infer times from text"
+    RETRIEVE = "retrieve", "Query, retrieve, rerank"
+    EXPAND = "expand", "Expand to source rows"
+    REVISE = "revise", "Revise jointly"
+    PROVENANCE = "provenance", "Store provenance"
+
+
+STAGE_ORDER: tuple[str, ...] = tuple(Stage.values)
+
+
+class StageRun(ClaimableJob):
+    """One stage of one case: the unit of parallel work."""
+
+    case_run = models.ForeignKey(
+        CaseRun, on_delete=models.CASCADE, related_name="stages"
+    )
+    stage = models.CharField(max_length=20, choices=Stage.choices)
+
+    class Meta(ClaimableJob.Meta):
+        abstract = False
+        constraints = [
+            *ClaimableJob.Meta.constraints,
+            models.UniqueConstraint(
+                fields=["case_run", "stage"], name="stage_once_per_case_run"
+            ),
+        ]
+
+
+class StageBatch(models.Model):
+    """The stored result of one finished batch (or of the whole stage), committed by itself so that a resume skips it."""
+
+    stage_run = models.ForeignKey(
+        StageRun, on_delete=models.CASCADE, related_name="batches"
+    )
+    ordinal = models.PositiveIntegerField()
+    payload = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["stage_run", "ordinal"], name="batch_once_per_stage_run"
+            )
+        ]
+
+
+class Inventory(models.Model):
+    """The occurrences of one note. Editable while a draft, immutable once sealed."""
+
+    class Origin(models.TextChoices):
+        RUN = "run", "Tagged by a run"
+        REFERENCE = "reference", "Authored by a clinician"
+        IMPORT = "import", "Imported"
+
+    encounter = models.ForeignKey(
+        Encounter, on_delete=models.CASCADE, related_name="inventories"
+    )
+    note = models.ForeignKey(Note, on_delete=models.CASCADE, related_name="inventories")
+    origin = models.CharField(max_length=20, choices=Origin.choices)
+    run = models.ForeignKey(
+        Run, null=True, blank=True, on_delete=models.CASCADE, related_name="inventories"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    sealed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = "inventories"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(origin="run", run__isnull=False)
+                | (~Q(origin="run") & Q(run__isnull=True)),
+                name="inventory_run_iff_origin_run",
+            )
+        ]
+
+
+class Occurrence(models.Model):
+    """One occurrence and its persistent identifier. Span offsets are code points of the note, end-exclusive."""
+
+    inventory = models.ForeignKey(
+        Inventory, on_delete=models.CASCADE, related_name="occurrences"
+    )
+    ordinal = models.PositiveIntegerField()
+    uid4 = models.CharField(max_length=4)
+    mention = models.TextField()
+    start = models.PositiveIntegerField(null=True)
+    end = models.PositiveIntegerField(null=True)
+    polarity = models.CharField(
+        max_length=10,
+        choices=[(p.value, p.value) for p in Polarity],
+        default=Polarity.PRESENT.value,
+    )
+    lane = models.CharField(
+        max_length=20,
+        choices=[(x.value, x.value) for x in Lane],
+        default=Lane.FINDING.value,
+    )
+
+    class Meta:
+        ordering = ["ordinal"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["inventory", "uid4"], name="uid_once_per_inventory"
+            ),
+            models.UniqueConstraint(
+                fields=["inventory", "ordinal"], name="ordinal_once_per_inventory"
+            ),
+            models.CheckConstraint(
+                condition=Q(uid4__regex=r"^[0-9a-f]{4}$"), name="uid_is_four_hex_digits"
+            ),
+            models.CheckConstraint(
+                condition=Q(start__isnull=True, end__isnull=True)
+                | Q(start__lt=F("end")),
+                name="span_is_ordered",
+            ),
+        ]
+
+
+class Timeline(models.Model):
+    """One complete timeline of a case from one source."""
+
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
+    encounter = models.ForeignKey(
+        Encounter, on_delete=models.CASCADE, related_name="timelines"
+    )
+    inventory = models.ForeignKey(
+        Inventory,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="timelines",
+    )
+    case_run = models.ForeignKey(
+        CaseRun,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="timelines",
+    )
+    source = models.CharField(max_length=100)
+    kind = models.CharField(
+        max_length=20, choices=[(k.value, k.value) for k in TimelineKind]
+    )
+    alternative = models.PositiveSmallIntegerField(default=1)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["case_run", "kind", "alternative"],
+                condition=Q(case_run__isnull=False),
+                name="timeline_once_per_case_run",
+            ),
+            models.UniqueConstraint(
+                fields=["encounter", "source", "kind", "alternative"],
+                condition=Q(case_run__isnull=True),
+                name="timeline_once_per_source",
+            ),
+            models.CheckConstraint(
+                condition=Q(alternative__gte=1), name="alternative_counts_from_one"
+            ),
+        ]
+
+
+class Entry(models.Model):
+    """When one occurrence happened. Hours from admission; `time` null means N/A.
+
+    `occurrence` is null only for sources without an inventory, whose `event` stands for itself.
+    """
+
+    timeline = models.ForeignKey(
+        Timeline, on_delete=models.CASCADE, related_name="entries"
+    )
+    occurrence = models.ForeignKey(
+        Occurrence, null=True, on_delete=models.CASCADE, related_name="entries"
+    )
+    event = models.TextField(blank=True)
+    time = models.FloatField(null=True)
+    lower = models.FloatField(null=True)
+    upper = models.FloatField(null=True)
+    known = models.BooleanField(default=False)
+    context = ArrayField(models.CharField(max_length=4), default=list, blank=True)
+    decided_by = models.TextField(blank=True)
+    reason = models.TextField(blank=True)
+    #: row_index of the rows of this encounter that the time rests on.
+    adopted_rows = ArrayField(models.IntegerField(), default=list, blank=True)
+
+    class Meta:
+        verbose_name_plural = "entries"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["timeline", "occurrence"], name="one_entry_per_occurrence"
+            ),
+            models.CheckConstraint(
+                condition=Q(time__isnull=True)
+                | Q(lower__isnull=True)
+                | Q(lower__lte=F("time")),
+                name="lower_not_after_time",
+            ),
+            models.CheckConstraint(
+                condition=Q(time__isnull=True)
+                | Q(upper__isnull=True)
+                | Q(upper__gte=F("time")),
+                name="upper_not_before_time",
+            ),
+            models.CheckConstraint(
+                condition=Q(lower__isnull=True)
+                | Q(upper__isnull=True)
+                | Q(lower__lte=F("upper")),
+                name="bounds_are_ordered",
+            ),
+            models.CheckConstraint(
+                condition=Q(context__len__lte=MAX_CONTEXT),
+                name="at_most_five_context_uids",
+            ),
+            models.CheckConstraint(
+                condition=Q(occurrence__isnull=False) | ~Q(event=""),
+                name="entry_names_an_event",
+            ),
+        ]
+
+
+class Query(models.Model):
+    """A retrieval query that one case run wrote for one occurrence."""
+
+    case_run = models.ForeignKey(
+        CaseRun, on_delete=models.CASCADE, related_name="queries"
+    )
+    occurrence = models.ForeignKey(
+        Occurrence, on_delete=models.CASCADE, related_name="queries"
+    )
+    ordinal = models.PositiveSmallIntegerField()
+    text = models.TextField()
+
+    class Meta:
+        verbose_name_plural = "queries"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["case_run", "occurrence", "ordinal"],
+                name="query_once_per_ordinal",
+            ),
+            models.CheckConstraint(
+                condition=Q(ordinal__lte=2), name="at_most_three_queries"
+            ),
+        ]
+
+
+class Candidate(models.Model):
+    """A series that a query brought back, kept or not; `dense_rank` counts from 1."""
+
+    query = models.ForeignKey(
+        Query, on_delete=models.CASCADE, related_name="candidates"
+    )
+    series = models.ForeignKey(EventSeries, on_delete=models.CASCADE, related_name="+")
+    dense_rank = models.PositiveSmallIntegerField()
+    dense_score = models.FloatField()
+    rerank_score = models.FloatField(null=True)
+    kept = models.BooleanField(default=False)
+    fate = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["query", "series"], name="series_once_per_query"
+            ),
+            models.UniqueConstraint(
+                fields=["query", "dense_rank"], name="rank_once_per_query"
+            ),
+        ]
+
+
+class Evidence(models.Model):
+    """A source row that reached an occurrence: its key (an SQL foreign key, see the migration) and a copy as it stood.
+
+    `hours` is the row's time from admission.
+    """
+
+    candidate = models.ForeignKey(
+        Candidate, on_delete=models.CASCADE, related_name="evidence"
+    )
+    dataset = models.ForeignKey(
+        Dataset, on_delete=models.CASCADE, related_name="+", db_index=False
+    )
+    encounter = models.ForeignKey(
+        Encounter, on_delete=models.CASCADE, related_name="+", db_index=False
+    )
+    row_index = models.IntegerField()
+    time = NaiveDateTimeField()
+    hours = models.FloatField()
+    event = models.TextField()
+    value = models.TextField(blank=True)
+    unit = models.TextField(blank=True)
+    source = models.TextField(blank=True)
+    time_kind = models.CharField(max_length=20)
+
+    class Meta:
+        verbose_name_plural = "evidence"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["candidate", "row_index"], name="row_once_per_candidate"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["dataset", "encounter", "row_index"], name="evidence_by_row"
+            )
+        ]
