@@ -1,0 +1,76 @@
+"""The CPU default reranker: a transparent score of our own, not a trained model.
+
+    ρ = (W_COSINE·c + W_OVERLAP·o + W_VALUE·v) / (weights of the terms that apply), 0…1
+
+    c  cosine of query and document, negative counts 0; applies when retrieval hands it over
+    o  Dice overlap of the query's words with the words of the document's heading (its first line)
+    v  1 when a number of the query stands literally in the document, else 0;
+       applies when the query states a number
+
+It has its own threshold: a ρ of this score and a ρ of a cross-encoder mean different things.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+NAME = "lexical-cosine-overlap-value"
+W_COSINE = 0.55
+W_OVERLAP = 0.35
+W_VALUE = 0.10
+#: Below this ρ a summary is dropped (this reranker only; Qwen3's P(yes) uses 0.05).
+LEXICAL_THRESHOLD = 0.25
+
+HEADING_CHARACTERS = 160
+_WORD = re.compile(r"[a-z][a-z0-9]*|\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
+_STOP = frozenset(
+    ["a", "an", "and", "at", "by", "for", "from", "in", "into", "of", "on", "or", "the", "to", "was", "were", "with", "event", "series"]
+)
+
+
+class LexicalReranker:
+    """Reranker; deterministic, no weights, microseconds a pair."""
+
+    name = NAME
+
+    def __init__(self, *, threshold: float = LEXICAL_THRESHOLD) -> None:
+        self.threshold = threshold
+
+    def rerank(
+        self,
+        query: str,
+        documents: Sequence[str],
+        *,
+        cosines: Sequence[float] | None = None,
+        batch_size: int | None = None,
+    ) -> Sequence[float]:
+        words, numbers = _words(query), _numbers(query)
+        scores = []
+        for i, document in enumerate(documents):
+            terms = [(W_OVERLAP, _dice(words, _words(_heading(document))))]
+            if cosines is not None:
+                terms.append((W_COSINE, min(1.0, max(0.0, float(cosines[i])))))
+            if numbers:
+                terms.append((W_VALUE, 1.0 if numbers & _numbers(document) else 0.0))
+            scores.append(sum(w * x for w, x in terms) / sum(w for w, _ in terms))
+        return scores
+
+
+def _heading(document: str) -> str:
+    return document.split("\n", 1)[0][:HEADING_CHARACTERS]
+
+
+def _words(text: str) -> frozenset[str]:
+    """Words without plural s, without stop words and numbers."""
+    found = (w for w in _WORD.findall(text.lower()) if not w[0].isdigit() and w not in _STOP)
+    return frozenset(w[:-1] if len(w) > 3 and w.endswith("s") and not w.endswith("ss") else w for w in found)
+
+
+def _numbers(text: str) -> frozenset[float]:
+    return frozenset(float(n) for n in _NUMBER.findall(text))
+
+
+def _dice(a: frozenset[str], b: frozenset[str]) -> float:
+    return 2.0 * len(a & b) / (len(a) + len(b)) if a or b else 0.0

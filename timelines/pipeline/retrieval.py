@@ -1,0 +1,109 @@
+"""Stage 4b: the series summaries that each query brings back, ranked twice; nothing that was seen is forgotten.
+
+Dense: top 10 summaries of this encounter by cosine. Rerank: ρ of each pair. What passes the threshold
+and the top 3 of its query is kept; the fate of every other candidate says why it was not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from llm_runtime.base import Embedder, Reranker, Vectors
+from timelines.domain import Candidate, Query
+from timelines.pipeline.config import PipelineConfig, Variant
+
+KEPT = "kept"
+BELOW_THRESHOLD = "below threshold"
+OUTSIDE_TOP = "outside the top summaries"
+
+
+class SeriesSearch(Protocol):
+    """The series of one encounter, searchable by vector."""
+
+    def top_k(self, queries: Vectors, k: int) -> Sequence[Sequence[tuple[str, float]]]:
+        """For each row of `queries` (n, d): at most k (event, cosine), best first, ties by event name."""
+        ...
+
+
+def retrieve(
+    queries: Sequence[Query],
+    summaries: Mapping[str, str],
+    *,
+    embedder: Embedder,
+    search: SeriesSearch,
+    reranker: Reranker | None,
+    config: PipelineConfig,
+) -> tuple[Candidate, ...]:
+    """All candidates of all queries, in query order and dense rank, with scores and fate.
+
+    `summaries` maps event → retrieval text. Without a reranker, or in variant `no_reranker`, cosine order
+    decides, the threshold is off and the same caps hold.
+    """
+    if not queries or not summaries:
+        return ()
+    vectors = embedder.embed_queries([q.text for q in queries], batch_size=config.embed_batch_size)
+    found = search.top_k(vectors, config.top_k_dense)
+    active = None if config.variant is Variant.NO_RERANKER else reranker
+    candidates: list[Candidate] = []
+    for query, hits in zip(queries, found, strict=True):
+        ranked = [Candidate(query.uid, query.ordinal, event, rank, score) for rank, (event, score) in enumerate(hits, start=1)]
+        candidates += select(
+            _reranked(query, ranked, summaries, active, config),
+            rho_threshold(active, config),
+            config.top_k_rerank,
+        )
+    return tuple(candidates)
+
+
+def rho_threshold(reranker: Reranker | None, config: PipelineConfig) -> float | None:
+    """The ρ that applies: none without a reranker, the run's own if set, else the reranker's."""
+    if reranker is None:
+        return None
+    return reranker.threshold if config.rho_threshold is None else config.rho_threshold
+
+
+def select(candidates: Sequence[Candidate], threshold: float | None, top: int) -> list[Candidate]:
+    """Decide the fate of one query's candidates: ρ ≥ threshold, then the `top` best by ρ (cosine without ρ).
+
+    Ties go to the better dense rank. Order of the input is kept.
+    """
+    passed = [c for c in candidates if threshold is None or c.rerank_score is None or c.rerank_score >= threshold]
+    best = {id(c) for c in sorted(passed, key=lambda c: (-relevance(c), c.dense_rank))[:top]}
+    decided = []
+    for c in candidates:
+        if id(c) in best:
+            decided.append(replace(c, kept=True, fate=KEPT))
+        else:
+            decided.append(
+                replace(
+                    c,
+                    kept=False,
+                    fate=OUTSIDE_TOP if any(c is p for p in passed) else BELOW_THRESHOLD,
+                )
+            )
+    return decided
+
+
+def relevance(candidate: Candidate) -> float:
+    """ρ where a reranker gave one, else the cosine."""
+    return candidate.dense_score if candidate.rerank_score is None else candidate.rerank_score
+
+
+def _reranked(
+    query: Query,
+    candidates: list[Candidate],
+    summaries: Mapping[str, str],
+    reranker: Reranker | None,
+    config: PipelineConfig,
+) -> list[Candidate]:
+    if reranker is None or not candidates:
+        return candidates
+    scores = reranker.rerank(
+        query.text,
+        [summaries[c.event] for c in candidates],
+        cosines=[c.dense_score for c in candidates],
+        batch_size=config.rerank_batch_size,
+    )
+    return [replace(c, rerank_score=float(score)) for c, score in zip(candidates, scores, strict=True)]
