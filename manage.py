@@ -1,19 +1,38 @@
 #!/usr/bin/env python
-"""Django's command line for this project."""
+"""Django's command line for this project; starts the embedded services before any command that needs them."""
 
 from __future__ import annotations
 
 import os
 import sys
 
+from config.env import EnvError
+from config.services.errors import ServiceError
 
-def main() -> None:
-    """Run the command named on the command line."""
+WITHOUT_SERVICES = frozenset({"check", "collectstatic", "diffsettings", "findstatic", "help", "spectacular", "version"})
+
+
+def main(arguments: list[str]) -> None:
+    """Run the command named on the command line; a setting or service at fault is said in one line."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    try:
+        if needs_services(arguments):
+            from config.services.embedded import ensure_environment
+            from config.services.paths import default_paths
+
+            ensure_environment(default_paths())
+        execute_from_command_line(arguments)
+    except (EnvError, ServiceError) as error:
+        sys.exit(f"{type(error).__name__}: {error}")
+
+
+def needs_services(arguments: list[str]) -> bool:
+    """True for the commands that talk to the database or the broker."""
+    command = arguments[1] if len(arguments) > 1 else "help"
+    return not (command in WITHOUT_SERVICES or command.startswith("-") or "--help" in arguments)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv)

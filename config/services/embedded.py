@@ -1,0 +1,61 @@
+"""Start, attach to, and stop the embedded services as one; whatever an address in the environment replaces is left alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from types import ModuleType
+
+from config.services import broker, postgres, privileges
+from config.services.locking import exclusive
+from config.services.paths import ServicePaths
+
+SERVICES: dict[str, ModuleType] = {"postgres": postgres, "broker": broker}
+REPLACED_BY = {"postgres": "DATABASE_URL", "broker": "BROKER_URL"}
+
+
+def needed(environment: Mapping[str, str]) -> list[str]:
+    """The services that no address in the environment replaces."""
+    return [name for name, variable in REPLACED_BY.items() if not (environment.get(variable) or environment.get(f"{variable}_FILE"))]
+
+
+def ensure_running(paths: ServicePaths, names: list[str] | None = None) -> list[str]:
+    """Start what does not run; returns the names of what this call started. Cheap where everything runs (milliseconds)."""
+    wanted = list(SERVICES) if names is None else names
+    if not (missing := _down(paths, wanted)):
+        return []
+    with exclusive(paths.locks / "services"):
+        missing = _down(paths, wanted)
+        if missing:
+            _prepare(paths)
+        for name in missing:
+            SERVICES[name].start(paths)
+    return missing
+
+
+def stop(paths: ServicePaths, names: list[str] | None = None) -> None:
+    """Stop the services, the broker first."""
+    with exclusive(paths.locks / "services"):
+        for name in reversed(list(SERVICES) if names is None else names):
+            SERVICES[name].stop(paths)
+
+
+def status(paths: ServicePaths) -> dict[str, bool]:
+    """Which of the services answer."""
+    return {name: service.is_running(paths) for name, service in SERVICES.items()}
+
+
+def ensure_environment(paths: ServicePaths) -> list[str]:
+    """`ensure_running` for exactly the services that this process's environment does not replace."""
+    return ensure_running(paths, needed(os.environ))
+
+
+def _down(paths: ServicePaths, names: list[str]) -> list[str]:
+    return [name for name in names if not SERVICES[name].is_running(paths)]
+
+
+def _prepare(paths: ServicePaths) -> None:
+    paths.var.mkdir(parents=True, exist_ok=True)
+    for directory in (paths.state, paths.sockets, paths.logs, paths.broker_data):
+        if directory != paths.var:
+            privileges.private_directory(paths, directory)

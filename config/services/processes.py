@@ -1,0 +1,71 @@
+"""Finding, awaiting and ending server processes. A pid in a file proves nothing: it may be a zombie's or someone else's by now."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+POLL_SECONDS = 0.05
+
+
+def processes_in(directory: Path) -> list[psutil.Process]:
+    """The live processes whose working directory is `directory`: our servers each sit in their own data directory."""
+    resolved = str(directory.resolve())
+    return [process for process in psutil.process_iter() if _sits_in(process, resolved)]
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """True for a process that still runs; a zombie does not."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def wait_until(condition: Callable[[], bool], *, seconds: float) -> bool:
+    """Poll `condition` until it holds (True) or the time is over (False)."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_SECONDS)
+    return True
+
+
+def end(processes: list[psutil.Process], *, signal: int, patience: float) -> None:
+    """Send `signal` to each process and wait; whatever is left after `patience` seconds is killed."""
+    for process in processes:
+        _send(process, signal)
+    if not wait_until(lambda: not any(map(is_alive, processes)), seconds=patience):
+        for process in filter(is_alive, processes):
+            process.kill()
+        wait_until(lambda: not any(map(is_alive, processes)), seconds=patience)
+
+
+def listener_on(port: int) -> str | None:
+    """Who listens on a TCP port, as "name (pid 123)", as far as the system tells us; None where it does not."""
+    try:
+        connections = psutil.net_connections(kind="tcp")
+    except psutil.AccessDenied:
+        return None
+    for connection in connections:
+        if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
+            return f"{psutil.Process(connection.pid).name()} (pid {connection.pid})"
+    return None
+
+
+def _sits_in(process: psutil.Process, directory: str) -> bool:
+    try:
+        return process.cwd() == directory and is_alive(process)
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return False
+
+
+def _send(process: psutil.Process, signal: int) -> None:
+    try:
+        process.send_signal(signal)
+    except psutil.NoSuchProcess:
+        return
