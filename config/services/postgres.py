@@ -40,7 +40,7 @@ def start(paths: ServicePaths) -> None:
     if not (paths.postgres_data / "PG_VERSION").exists():
         _initialise(paths)
     _check_version(paths)
-    if not processes_in(paths.postgres_data) or not _is_postmaster_alive(paths):
+    if _postmaster(paths) is None:
         _clear_remains(paths)
         _launch(paths)
     elif not wait_until(lambda: is_running(paths), seconds=START_SECONDS):
@@ -143,16 +143,12 @@ def _postmaster(paths: ServicePaths) -> psutil.Process | None:
     return next((process for process in processes_in(paths.postgres_data) if process.pid == pid), None)
 
 
-def _is_postmaster_alive(paths: ServicePaths) -> bool:
-    return _postmaster(paths) is not None
-
-
 def _clear_remains(paths: ServicePaths) -> None:
-    """End backends that outlived their killed parent, then drop the pid file: its number may belong to a zombie or to a stranger."""
-    orphans = processes_in(paths.postgres_data)
-    if orphans and not wait_until(lambda: not processes_in(paths.postgres_data), seconds=ORPHAN_SECONDS):
+    """End backends that outlived their killed parent, then drop the lock files: their pid may be a zombie's or a stranger's by now."""
+    if not wait_until(lambda: not processes_in(paths.postgres_data), seconds=ORPHAN_SECONDS):
         end(processes_in(paths.postgres_data), signal=signal.SIGQUIT, patience=ORPHAN_SECONDS)
-    (paths.postgres_data / "postmaster.pid").unlink(missing_ok=True)
+    for lock in (paths.postgres_data / "postmaster.pid", paths.sockets / ".s.PGSQL.5432", paths.sockets / ".s.PGSQL.5432.lock"):
+        lock.unlink(missing_ok=True)
 
 
 def _launch(paths: ServicePaths) -> None:
