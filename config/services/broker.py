@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from config.services import privileges
 from config.services.errors import ServiceError
@@ -22,7 +24,7 @@ STOP_SECONDS = 15.0
 
 def is_running(paths: ServicePaths) -> bool:
     """True where the broker answers and has loaded its file."""
-    client = redis.Redis(unix_socket_path=str(_socket(paths)), socket_timeout=2)
+    client = redis.Redis(unix_socket_path=str(_socket(paths)), socket_timeout=2, retry=Retry(NoBackoff(), 0))
     try:
         return bool(client.ping())
     except redis.RedisError:
