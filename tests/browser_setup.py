@@ -1,0 +1,79 @@
+"""Find a Chromium for the browser tests, or get one: `python -m tests.browser_setup` (part of `make setup`).
+
+In this order: one named by CHROMIUM, one on the system, one that root may install with apt, and the build inside the npm package
+@sparticuz/chromium, unpacked into the cache directory outside the checkout.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
+NPM_PACKAGE = "@sparticuz/chromium@153.0.0"
+UNPACK = "import('@sparticuz/chromium').then(async (module) => console.log(await module.default.executablePath()))"
+
+
+def cache_directory() -> Path:
+    """The cache of this project, outside the checkout."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "occurrent"
+
+
+def chromium_path() -> str | None:
+    """The browser's executable, or None where there is none yet."""
+    named = os.environ.get("CHROMIUM")
+    if named:
+        return named
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    return found or _unpacked()
+
+
+def main() -> int:
+    """Make sure there is a browser; prints where it is. Returns 1 with the reason where none could be had."""
+    path = chromium_path() or _from_apt() or _from_npm()
+    if path is None:
+        print("No Chromium: install one (Debian: apt-get install chromium) or set CHROMIUM to its path.", file=sys.stderr)
+        return 1
+    print(f"Chromium for browser tests: {path}")
+    return 0
+
+
+def _unpacked() -> str | None:
+    path = cache_directory() / "chromium" / "chromium"
+    return str(path) if path.exists() else None
+
+
+def _from_apt() -> str | None:
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        return None
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for arguments in (["update"], ["install", "--yes", "--no-install-recommends", "chromium"]):
+        if subprocess.run(["apt-get", "-qq", *arguments], env=environment, check=False).returncode != 0:
+            return None
+    return shutil.which("chromium")
+
+
+def _from_npm() -> str | None:
+    """Install the package aside, let it unpack its build, and move the result into place."""
+    if shutil.which("npm") is None:
+        return None
+    folder = cache_directory() / "chromium.new"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    install = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder), NPM_PACKAGE]
+    if subprocess.run(install, env=environment, check=False).returncode != 0:
+        return None
+    unpack = subprocess.run(["node", "--eval", UNPACK], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if unpack.returncode != 0:
+        return None
+    shutil.rmtree(cache_directory() / "chromium", ignore_errors=True)
+    folder.rename(cache_directory() / "chromium")
+    return _unpacked()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

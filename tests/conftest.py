@@ -1,0 +1,73 @@
+"""What every test may use: real services started on first need, a browser, and no way to another machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import connections
+
+from config.services import embedded
+from config.services.paths import ServicePaths, default_paths
+from tests.browser_setup import chromium_path
+from tests.network import block_network
+from tests.services import VAR_VARIABLE, remove_dead_sessions, remove_session
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Close the network before anything is collected."""
+    block_network()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the session's servers and data; pytest-xdist's workers leave that to their controller."""
+    if "PYTEST_XDIST_WORKER" not in os.environ and VAR_VARIABLE in os.environ:
+        remove_session(Path(os.environ[VAR_VARIABLE]))
+
+
+@pytest.fixture(scope="session")
+def services() -> ServicePaths:
+    """Real PostgreSQL and a real broker of this session, started when the first test asks for them."""
+    remove_dead_sessions()
+    paths = default_paths()
+    embedded.ensure_running(paths)
+    return paths
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(services: ServicePaths) -> None:
+    """Start the services before pytest-django creates the test database."""
+
+
+@pytest.fixture
+def process_environment(services: ServicePaths, transactional_db: None) -> dict[str, str]:
+    """The environment in which another process (a worker, a command) sees the test database and the session's broker."""
+    database = connections["default"].settings_dict["NAME"]
+    base = services.database_url.rsplit("/", 1)[0]
+    return {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_URL": f"{base}/{database}",
+        "BROKER_URL": settings.BROKER_URL,
+        "OCCURRENT_VAR": str(services.var),
+    }
+
+
+@pytest.fixture
+def private_services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServicePaths]:
+    """Services of one test alone, for tests that kill them; nothing runs yet."""
+    paths = ServicePaths(tmp_path_factory.mktemp("services") / "var")
+    yield paths
+    remove_session(paths.var)
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args() -> dict[str, object]:
+    """How Playwright starts the browser: the one `make setup` found, without the sandbox that containers forbid."""
+    path = chromium_path()
+    if path is None:
+        pytest.fail("No Chromium for the browser tests. Run `make setup`, or set CHROMIUM to its path.")
+    return {"executable_path": path, "args": ["--no-sandbox", "--disable-dev-shm-usage"]}

@@ -1,0 +1,21 @@
+"""The project's settings for a test session: services of its own, nothing of the developer's.
+
+Each session keeps its embedded services in a directory named after its process; helpers of the same session (pytest-xdist's workers,
+commands started by a test) find it in the environment.
+"""
+
+import os
+
+from tests.services import VAR_VARIABLE, session_var
+
+os.environ.setdefault(VAR_VARIABLE, str(session_var(os.getpid())))
+os.environ["OCCURRENT_VAR"] = os.environ[VAR_VARIABLE]
+os.environ["OCCURRENT_ENV"] = "embedded"
+# Playwright's own event loop makes Django refuse the database in the same thread.
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+for name in ("SECRET_KEY", "DEBUG", "HTTPS", "ALLOWED_HOSTS", "DATABASE_URL", "BROKER_URL"):
+    os.environ.pop(name, None)
+
+from config.settings import *  # noqa: E402, F403
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
