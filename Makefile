@@ -1,0 +1,53 @@
+# What to do here. `make` lists it. Nothing is installed into the checkout: the virtual environment lives in the user's cache.
+
+PYTHON ?= python3
+VENV ?= $(shell $(PYTHON) requirements/install.py --path)
+PY := $(VENV)/bin/python
+PORT ?= 8000
+SERVE ?= 1
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo run test test-fast check fix bench services stop lock
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup:  ## build the virtual environment (again only where the locks changed) and find a browser for the tests
+	@$(PYTHON) requirements/install.py
+	@$(PY) -m tests.browser_setup
+
+demo: setup  ## import the demo cohort, reconstruct it and serve it on http://127.0.0.1:8000 (SERVE=0: all but serve)
+	@$(PY) -m config.services.demo --port $(PORT) $(if $(filter 0,$(SERVE)),--no-serve)
+
+run: setup  ## serve what is there: web, worker and beat until Ctrl-C
+	@$(PY) -m config.services.serve --port $(PORT)
+
+services: setup  ## start the embedded PostgreSQL and broker, or attach to them
+	@$(PY) -m config.services start
+
+stop: setup  ## stop the embedded PostgreSQL and broker
+	@$(PY) -m config.services stop
+
+check: setup  ## lint, format check, types, import rules
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy .
+	@$(VENV)/bin/lint-imports
+
+fix: setup  ## apply what the linter and formatter can
+	@$(PY) -m ruff check --fix .
+	@$(PY) -m ruff format .
+
+test: check  ## every check and every test
+	@$(PY) -m pytest $(PYTEST_ARGS)
+
+test-fast: setup  ## the tests that need neither a browser nor minutes
+	@$(PY) -m pytest -m "not slow and not browser and not verification" $(PYTEST_ARGS)
+
+bench: setup  ## the benchmarks, each against a peer or a limit
+	@$(PYTHON) requirements/install.py --bench
+	@for script in benchmarks/*.py; do echo "== $$script"; $(PY) -m "benchmarks.$$(basename "$$script" .py)" || exit 1; done
+
+lock: setup  ## compile the locked requirements anew (UPGRADE=--upgrade for newer versions)
+	@PATH="$(VENV)/bin:$$PATH" requirements/compile.sh $(UPGRADE)
