@@ -1,0 +1,40 @@
+"""The state of a case, derived from the states of its stages. One rule for pages, commands and the API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+
+class CaseState(StrEnum):
+    NONE = "none"
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def label(self) -> str:
+        return _LABELS[self]
+
+
+_LABELS = {
+    CaseState.NONE: "Not reconstructed",
+    CaseState.WAITING: "Waiting",
+    CaseState.RUNNING: "Running",
+    CaseState.DONE: "Reconstructed",
+    CaseState.FAILED: "Failed",
+    CaseState.CANCELLED: "Cancelled",
+}
+
+
+def case_state(stages: Iterable[str]) -> CaseState:
+    """Job states of one case's stages → its state: a failure outranks a cancellation, that outranks work in progress."""
+    states = set(stages)
+    if not states:
+        return CaseState.NONE
+    for job, case in (("failed", CaseState.FAILED), ("cancelled", CaseState.CANCELLED), ("running", CaseState.RUNNING)):
+        if job in states:
+            return case
+    return CaseState.DONE if states == {"succeeded"} else CaseState.WAITING
