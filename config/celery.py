@@ -1,17 +1,27 @@
 """The distributed engine: Celery over a Redis-protocol broker.
 
-A message is a hint; the database row with its lease is the queue. So results are ignored, messages are acknowledged on receipt, and
-a sweeper re-sends hints for rows that wait.
+A message is a hint; the database row with its lease is the queue (docs/adr/0004-queue-is-the-row.md). So results are ignored, messages
+are acknowledged on receipt, and a sweeper re-sends hints for rows that wait.
 """
 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from celery import Celery
+from celery.signals import setup_logging
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("occurrent")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@setup_logging.connect
+def keep_our_logging(**options: Any) -> None:
+    """Leave logging as Django's settings made it; connecting to this signal is what tells Celery so."""
+    from config.logging import install_exception_hooks
+
+    install_exception_hooks()

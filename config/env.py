@@ -8,11 +8,13 @@ to appear neither in a process listing nor in a compose file. Values are never r
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections import ChainMap
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 from urllib.parse import urlsplit
 
+BASE_DIR = Path(__file__).resolve().parent.parent
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"0", "false", "no", "off"})
 MIN_SECRET_LENGTH = 32
@@ -21,14 +23,32 @@ Value = TypeVar("Value")
 
 
 class EnvError(Exception):
-    """An environment variable is missing or malformed; the message names it and says how to fix it."""
+    """An environment variable is missing or malformed; the message names it and says how to fix it, without its value."""
+
+    log_safe = True
+
+
+def environment(dotenv: Path = BASE_DIR / ".env") -> Mapping[str, str]:
+    """The process environment, and behind it the `NAME=value` lines of the checkout's `.env`; raises EnvError for other lines."""
+    if not dotenv.exists():
+        return os.environ
+    values: dict[str, str] = {}
+    for number, line in enumerate(dotenv.read_text(encoding="utf-8").splitlines(), start=1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip().isidentifier():
+            raise EnvError(f"{dotenv.name}, line {number}: not NAME=value. Write it so, or start the line with #.")
+        values[name.strip()] = value.strip().strip("\"'")
+    return ChainMap(cast("MutableMapping[str, str]", os.environ), values)
 
 
 class Env:
-    """Reads typed values from `source`, by default the process environment."""
+    """Reads typed values from `source`, by default `environment()`."""
 
     def __init__(self, source: Mapping[str, str] | None = None) -> None:
-        self._source = os.environ if source is None else source
+        self._source = environment() if source is None else source
 
     def text(self, name: str, default: str | None = None) -> str:
         """The value of `name`, or of the file that `name`_FILE points to, or `default`; raises EnvError without any."""

@@ -1,8 +1,30 @@
-"""Structured logs without patient text: one JSON object a line on standard error."""
+"""Structured logs without patient text: one JSON object a line on standard error.
+
+What may hold text from notes, rows, models or addresses never reaches a line. Our own messages are written by us and keep their
+arguments; of other libraries' messages the arguments survive only as numbers and single identifiers, and the whole message only where
+the library is known to log constant templates. An exception is reported by type and place; its message only where its class says
+that it is ours to show (`log_safe = True`), because messages of unknown classes quote values.
+"""
 
 from __future__ import annotations
 
+import json
+import logging
+import re
+import sys
+import threading
+import traceback
+from datetime import UTC, datetime
+from types import TracebackType
 from typing import Any
+
+WITHHELD = "[withheld]"
+OURS = frozenset({"config", "accounts", "jobs", "llm_runtime", "ehr", "timelines", "adjudication"})
+# Libraries whose messages are constant templates; what they fill in is cleaned below.
+TEMPLATED = frozenset({"celery", "kombu", "django", "gunicorn", "psycopg"})
+IDENTIFIER = re.compile(r"[\w.:/@-]{1,120}", re.ASCII)
+CELERY_FIELDS = frozenset({"id", "name", "runtime", "description", "hostname"})
+MAX_CAUSES = 5
 
 
 def logging_config(*, level: str) -> dict[str, Any]:
@@ -10,6 +32,106 @@ def logging_config(*, level: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "handlers": {"console": {"class": "logging.StreamHandler"}},
-        "root": {"handlers": ["console"], "level": level},
+        "formatters": {"json": {"()": "config.logging.JsonFormatter"}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+        "root": {"handlers": ["stderr"], "level": level},
+        "loggers": {
+            # These bring handlers of their own, which would print requests and mail error pages.
+            **{name: {"handlers": [], "propagate": True} for name in ("django", "django.server", "gunicorn.error", "gunicorn.access")},
+            # Statements with their parameters, at any level.
+            "django.db.backends": {"handlers": [], "level": "CRITICAL", "propagate": False},
+            "celery.worker.strategy": {"level": "WARNING"},
+        },
     }
+
+
+def install_exception_hooks() -> None:
+    """Send uncaught exceptions of the process and of its threads through the logs instead of printing them with their messages."""
+    logger = logging.getLogger("config.uncaught")
+
+    def of_process(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        logger.critical("the process ended with an error", exc_info=(kind, error, trace))
+
+    def of_thread(arguments: threading.ExceptHookArgs) -> None:
+        if arguments.exc_value is not None:
+            details = (arguments.exc_type, arguments.exc_value, arguments.exc_traceback)
+            logger.critical("a thread ended with an error", exc_info=details)
+
+    sys.excepthook = of_process
+    threading.excepthook = of_thread
+
+
+class JsonFormatter(logging.Formatter):
+    """One record as one line of JSON; raises nothing for odd records, since a log line must never stop the work."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "pid": record.process,
+            "message": message_of(record),
+            **fields_of(record),
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            line["error"] = describe(record.exc_info[1])
+        return json.dumps(line, ensure_ascii=False, default=lambda value: type(value).__name__)
+
+
+def message_of(record: logging.LogRecord) -> str:
+    """The record's message with everything removed that might be text from outside."""
+    library = record.name.split(".", 1)[0]
+    constant = isinstance(record.msg, str) and not record.name.startswith("django.security")
+    if not constant or (library not in OURS and library not in TEMPLATED):
+        return f"{WITHHELD} from {record.module}:{record.lineno}"
+    if not record.args:
+        return str(record.msg)
+    clean = _own if library in OURS else _foreign
+    try:
+        if isinstance(record.args, dict):
+            return str(record.msg) % {key: clean(value) if key in CELERY_FIELDS else WITHHELD for key, value in record.args.items()}
+        return str(record.msg) % tuple(clean(value) for value in record.args)
+    except (TypeError, ValueError):
+        return f"{WITHHELD} from {record.module}:{record.lineno}"
+
+
+def fields_of(record: logging.LogRecord) -> dict[str, Any]:
+    """The record's own fields (`extra={"fields": {...}}`, scalars only), and a request by method, route and status."""
+    fields = {key: _own(value) for key, value in getattr(record, "fields", {}).items()}
+    request = getattr(record, "request", None)
+    if hasattr(request, "method"):
+        match = getattr(request, "resolver_match", None)
+        fields |= {"method": request.method, "route": match.route if match else None, "status": getattr(record, "status_code", None)}
+    return fields
+
+
+def describe(error: BaseException, depth: int = 0) -> dict[str, Any]:
+    """An exception by type, database code, place and cause; its message only where its class allows that."""
+    kind = type(error)
+    described: dict[str, Any] = {"type": f"{kind.__module__}.{kind.__qualname__}"}
+    if getattr(kind, "log_safe", False):
+        described["message"] = str(error)
+    for name in ("errno", "sqlstate"):
+        if isinstance(code := getattr(error, name, None), int | str):
+            described[name] = code
+    if constraint := getattr(getattr(error, "diag", None), "constraint_name", None):
+        described["constraint"] = constraint
+    described["frames"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
+    cause = error.__cause__ or error.__context__
+    if cause is not None and depth < MAX_CAUSES:
+        described["cause"] = describe(cause, depth + 1)
+    return described
+
+
+def _own(value: Any) -> Any:
+    """An argument of one of our messages: text and numbers stay, other values are named by type."""
+    return value if isinstance(value, str | int | float | None) else type(value).__name__
+
+
+def _foreign(value: Any) -> Any:
+    """An argument of a library's message: numbers and single identifiers stay."""
+    if isinstance(value, int | float | None):
+        return value
+    if isinstance(value, str) and IDENTIFIER.fullmatch(value):
+        return value
+    return WITHHELD if isinstance(value, str) else type(value).__name__

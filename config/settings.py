@@ -6,17 +6,16 @@ deployment must decide itself and refuses to start without it. Every variable is
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
+from kombu import Queue
 from psycopg.conninfo import conninfo_to_dict
 
-from config.env import Env, EnvError
+from config.env import BASE_DIR, Env, EnvError
 from config.logging import logging_config
 from config.secret_key import stored_secret_key
 from config.services.paths import default_paths
 
-BASE_DIR = Path(__file__).resolve().parent.parent
 env = Env()
 
 ENVIRONMENT = env.text("OCCURRENT_ENV", "embedded")
@@ -61,6 +60,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.request_log.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -218,5 +218,36 @@ LOGGING_CONFIG = "logging.config.dictConfig"
 
 # Work. Why each of these: docs/adr/0004-queue-is-the-row.md.
 
-CELERY_BROKER_URL = BROKER_URL
 QUEUES = ("ingest", "pipeline", "generate", "embed", "judge")
+CELERY_BROKER_URL = BROKER_URL
+CELERY_TASK_QUEUES = [Queue(name) for name in QUEUES]
+CELERY_TASK_DEFAULT_QUEUE = "pipeline"
+CELERY_TASK_CREATE_MISSING_QUEUES = False
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = False
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+# A worker takes a message when it is free to work on it, so that no hint waits behind a long stage.
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_DISABLE_PREFETCH = True
+CELERY_WORKER_REDIRECT_STDOUTS = False
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": env.integer("BROKER_VISIBILITY_SECONDS", 6 * 3600, minimum=60),
+    # Messages of a killed worker come back within seconds (kombu's defaults sweep every 100 s or so).
+    "unacked_restore_throttle": 1,
+    "unacked_restore_interval": 5,
+}
+CELERY_TASK_TIME_LIMIT = None
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE_FILENAME = str(SERVICES.var / "beat-schedule")
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {
+        "task": "jobs.tasks.sweep",
+        "schedule": env.integer("SWEEP_SECONDS", 15, minimum=1),
+        # A sweep that nobody fetched in time is replaced by the next one.
+        "options": {"queue": "pipeline", "expires": 60},
+    }
+}

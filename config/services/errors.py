@@ -5,3 +5,5 @@ from __future__ import annotations
 
 class ServiceError(Exception):
     """A service could not be started, reached or stopped; the message says which, why, and what to do."""
+
+    log_safe = True

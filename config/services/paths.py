@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-BASE_DIR = Path(__file__).resolve().parents[2]
+from config.env import BASE_DIR, environment
+
 MAX_SOCKET_PATH = 100
 LONGEST_SOCKET_NAME = len("/.s.PGSQL.5432.lock")
 ROOT_STATE = Path("/var/lib/occurrent")
@@ -82,7 +83,7 @@ class ServicePaths:
 
 def default_paths() -> ServicePaths:
     """The services of this checkout; `OCCURRENT_VAR` moves them (the tests do)."""
-    return ServicePaths(Path(os.environ.get("OCCURRENT_VAR") or BASE_DIR / "var").absolute())
+    return ServicePaths(Path(environment().get("OCCURRENT_VAR") or BASE_DIR / "var").absolute())
 
 
 def service_user() -> pwd.struct_passwd:

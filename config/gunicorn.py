@@ -1,0 +1,24 @@
+"""How gunicorn serves the web process (`gunicorn -c python:config.gunicorn config.wsgi`): threads, structured logs, no access log."""
+
+from __future__ import annotations
+
+from config.env import Env
+from config.logging import install_exception_hooks, logging_config
+
+env = Env()
+
+bind = f"{env.text('HOST', '127.0.0.1')}:{env.integer('PORT', 8000, minimum=1, maximum=65535)}"
+worker_class = "gthread"
+workers = env.integer("WEB_PROCESSES", 1, minimum=1)
+threads = env.integer("WEB_THREADS", 8, minimum=1)
+timeout = 60
+graceful_timeout = 10
+keepalive = 5
+# Requests are logged by config.request_log, without addresses.
+accesslog = None
+logconfig_dict = logging_config(level=env.text("LOG_LEVEL", "INFO").upper())
+
+
+def post_worker_init(worker: object) -> None:
+    """Keep uncaught exceptions of request threads out of standard error."""
+    install_exception_hooks()

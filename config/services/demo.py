@@ -1,0 +1,80 @@
+"""`python -m config.services.demo`: from an empty installation to the demo cohort, reconstructed and served (`make demo`).
+
+Every step may be repeated: what is there already is left as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+
+from config.env import BASE_DIR, EnvError
+from config.services.errors import ServiceError
+from config.services.paths import default_paths
+from config.services.serve import DEFAULT_PORT, beat, end_on_sigterm, require_free_port, say, serve, worker
+from config.services.supervisor import Supervisor
+
+DATASETS = {"demo": "demo/cohort", "intro": "demo/intro"}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the demo; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m config.services.demo", description=__doc__)
+    parser.add_argument("--port", type=int, default=DEFAULT_PORT)
+    parser.add_argument("--no-serve", action="store_true", help="do everything but serve, then exit")
+    options = parser.parse_args(arguments)
+    end_on_sigterm()
+    try:
+        if not options.no_serve:
+            require_free_port(options.port)
+        with Supervisor(default_paths(), say=say) as supervisor:
+            prepare()
+            supervisor.add(worker())
+            supervisor.add(beat())
+            reconstruct(supervisor)
+            if not options.no_serve:
+                serve(supervisor, options.port)
+    except KeyboardInterrupt:
+        say("stopped")
+    except (EnvError, ServiceError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def prepare() -> None:
+    """The schema, one account a role, and the cases."""
+    _manage("bringing the database up to date", "migrate", "--verbosity", "0")
+    _manage("creating the demo accounts", "create_demo_accounts")
+    for name, path in DATASETS.items():
+        _manage(f"importing {path}", "import_dataset", "--format", "cases", "--path", str(BASE_DIR / path), "--name", name)
+
+
+def reconstruct(supervisor: Supervisor) -> None:
+    """Both timelines of every case, by the worker, while the supervisor keeps it running."""
+    for name in DATASETS:
+        say(f"reconstructing {name}")
+        arguments = ["--dataset", name, "--backbone", "rules", "--variant", "full", "--wait"]
+        process = subprocess.Popen(_command("reconstruct", *arguments), cwd=BASE_DIR)
+        try:
+            supervisor.watch(until=lambda process=process: process.poll() is not None)
+        finally:
+            process.terminate()
+            process.wait()
+        if process.returncode != 0:
+            raise ServiceError(f"Reconstructing {name} failed. The worker's log is {supervisor.logs / 'worker.log'}.")
+
+
+def _manage(words: str, *arguments: str) -> None:
+    say(words)
+    if subprocess.run(_command(*arguments), cwd=BASE_DIR, check=False).returncode != 0:
+        raise ServiceError(f"The demo stopped while {words}: `manage.py {' '.join(arguments)}` failed; its own words are above.")
+
+
+def _command(*arguments: str) -> list[str]:
+    return [sys.executable, str(BASE_DIR / "manage.py"), *arguments]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

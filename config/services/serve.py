@@ -1,0 +1,107 @@
+"""`python -m config.services.serve`: the web process, a worker and the scheduler under one supervisor, until Ctrl-C (`make run`)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import socket
+import sys
+from types import FrameType
+
+from config.env import Env, EnvError
+from config.services.errors import ServiceError
+from config.services.paths import default_paths
+from config.services.processes import listener_on, wait_until
+from config.services.supervisor import Child, Supervisor
+
+DEFAULT_PORT = 8000
+WEB_START_SECONDS = 60.0
+QUEUES = "ingest,pipeline,generate,embed,judge"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve until a signal ends it; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m config.services.serve", description=__doc__)
+    parser.add_argument("--port", type=int, default=DEFAULT_PORT)
+    port = parser.parse_args(arguments).port
+    end_on_sigterm()
+    try:
+        require_free_port(port)
+        with Supervisor(default_paths(), say=say) as supervisor:
+            supervisor.add(worker())
+            supervisor.add(beat())
+            serve(supervisor, port)
+    except KeyboardInterrupt:
+        say("stopped")
+    except (EnvError, ServiceError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def serve(supervisor: Supervisor, port: int) -> None:
+    """Add the web process, say where it is once it answers, and keep everything running until interrupted."""
+    supervisor.add(web(port))
+    if not wait_until(lambda: _accepts(port), seconds=WEB_START_SECONDS):
+        raise ServiceError(f"The web process does not answer. See {supervisor.logs / 'web.log'}.")
+    say(f"serving on http://127.0.0.1:{port} — Ctrl-C stops; logs are in {supervisor.logs}")
+    supervisor.watch(until=lambda: False)
+
+
+def require_free_port(port: int) -> None:
+    """Raise ServiceError that names the port, and who listens on it, where it is taken."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            holder = listener_on(port)
+            by = f" by {holder}" if holder else ""
+            raise ServiceError(
+                f"Port {port} cannot be used ({error.strerror}){by}. Stop that process, or choose another port: PORT={port + 1}."
+            ) from None
+
+
+def web(port: int) -> Child:
+    """The web process."""
+    command = [sys.executable, "-m", "gunicorn", "--config", "python:config.gunicorn", "config.wsgi"]
+    return Child("web", command, {"PORT": str(port)})
+
+
+def worker() -> Child:
+    """One worker on every queue; larger installations run one a queue (docker/compose.yaml)."""
+    env = Env()
+    concurrency = env.integer("WORKER_CONCURRENCY", min(4, os.cpu_count() or 1), minimum=1)
+    pool = env.text("WORKER_POOL", "prefork")
+    options = ["--queues", QUEUES, "--pool", pool, "--concurrency", str(concurrency), "--without-gossip", "--without-mingle"]
+    return Child("worker", [sys.executable, "-m", "celery", "--app", "config", "worker", *options])
+
+
+def beat() -> Child:
+    """The scheduler of the sweeper."""
+    return Child("beat", [sys.executable, "-m", "celery", "--app", "config", "beat", "--pidfile="])
+
+
+def end_on_sigterm() -> None:
+    """Treat SIGTERM like Ctrl-C, so that a service manager's stop is a clean one too."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+
+
+def say(message: str) -> None:
+    """Tell the person at the terminal."""
+    print(f"occurrent: {message}", flush=True)
+
+
+def _accepts(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
