@@ -20,7 +20,10 @@ from timelines.pipeline.values import states_value
 class Caps:
     """How many rows reach revision; None: no cap.
 
-    Which of them: by ρ, ties by inventory order, query ordinal, dense rank, place within the summary.
+    A case keeps its best rows by ρ, ties by inventory order, query ordinal, dense rank, place within the
+    summary. An occurrence with a cap of its own keeps rows that state the mention's value first, then the
+    best row of each summary before the second best of any, then by ρ: three rows of one summary would
+    hide the others (an administration behind its order).
     """
 
     per_occurrence: int | None = None
@@ -41,6 +44,7 @@ class _Choice:
 
     evidence: Evidence
     order: tuple[float, int, int, int, int]
+    within: tuple[bool, int]
 
 
 def expand(
@@ -80,9 +84,13 @@ def expand(
                 candidate.dense_score,
                 candidate.rerank_score,
             )
-            chosen[candidate.uid].append(_Choice(evidence, _order(evidence, occurrence.ordinal, place)))
-    kept = [c for uid in inventory.uids for c in _first(_once_per_row(chosen[uid]), caps.per_occurrence)]
-    kept = _first(kept, caps.per_case)
+            chosen[candidate.uid].append(
+                _Choice(evidence, _order(evidence, occurrence.ordinal, place), (not states_value(occurrence.mention, row.value), place))
+            )
+    kept: list[_Choice] = []
+    for uid in inventory.uids:
+        kept += sorted(_once_per_row(chosen[uid]), key=lambda c: (c.within, c.order))[: caps.per_occurrence]
+    kept = sorted(kept, key=lambda c: c.order)[: caps.per_case]
     kept.sort(key=lambda c: (c.order[1], c.order))
     with_evidence = {c.evidence.uid for c in kept}
     return Expansion(
@@ -129,7 +137,3 @@ def _once_per_row(choices: list[_Choice]) -> list[_Choice]:
     for choice in sorted(choices, key=lambda c: c.order):
         seen.setdefault(choice.evidence.row.row_index, choice)
     return list(seen.values())
-
-
-def _first(choices: list[_Choice], cap: int | None) -> list[_Choice]:
-    return sorted(choices, key=lambda c: c.order)[:cap]

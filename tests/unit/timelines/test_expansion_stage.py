@@ -61,6 +61,13 @@ def test_caps_by_rho_then_inventory_then_query() -> None:
         found = expand(INVENTORY, TEXT, candidates, rows, discharge=None, caps=caps, config=PipelineConfig())
         return [(e.uid, e.row.row_index) for e in found.evidence]
 
-    assert indices(Caps(per_occurrence=3, per_case=None)) == [(A, 10), (A, 11), (A, 12), (B, 0), (B, 1), (B, 2)]
+    assert indices(Caps(per_occurrence=3, per_case=None)) == [(A, 10), (A, 11), (A, 0), (B, 0), (B, 1), (B, 2)]
     assert indices(Caps(per_case=4)) == [(A, 10), (A, 11), (A, 12), (B, 0)]
     assert indices(Caps(per_case=7)) == [(A, 10), (A, 11), (A, 12), (A, 0), (B, 0), (B, 1), (B, 2)]
+
+
+def test_an_occurrences_own_cap_prefers_rows_that_state_its_value() -> None:
+    rows = {"e": [row(i, 9 + i, "2.0") for i in range(3)], "f": [row(10, 90, "4.1"), row(11, 9, "2.2")]}
+    candidates = [kept(A, 0, "e", 0.9), kept(A, 1, "f", 0.3)]
+    found = expand(INVENTORY, TEXT, candidates, rows, discharge=None, caps=Caps(per_occurrence=2, per_case=None), config=PipelineConfig())
+    assert {e.row.row_index for e in found.evidence} == {10, 0}

@@ -1,0 +1,191 @@
+"""How the rules read one occurrence: what it is about, which act it tells of, which values it states.
+
+The query writer and the reviser share this reading, so a row is judged by the question that brought it.
+Only the note is read here, never the record.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from timelines.backbones.rules.querying.vocabulary import Concept, Hit, Kind, vocabulary
+from timelines.backbones.rules.text import Analysis, analyse
+from timelines.domain import Occurrence, Polarity, TaggedNote
+from timelines.pipeline.values import numbers_in
+
+
+class Act(StrEnum):
+    """What the occurrence says was done; rows of another act are another event (protocol stage 6)."""
+
+    BEGIN = "begin"
+    END = "end"
+    ORDER = "order"
+    CHANGE = "change"
+    STATE = "state"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """`subjects`: concepts in order of weight. `carrier`: the study or specimen that a finding without a
+    concept of its own was told with ("CXR: RLL opacity"). `values`: numbers that the occurrence states."""
+
+    occurrence: Occurrence
+    subjects: tuple[Hit, ...]
+    carrier: Concept | None
+    act: Act
+    values: frozenset[float]
+    text: str
+    sentence: tuple[int, int]
+    section: str
+
+    @property
+    def concept(self) -> Concept | None:
+        return self.subjects[0].concept if self.subjects else None
+
+    @property
+    def implied(self) -> bool:
+        """True when only a condition was named ("hyperkalemia"), not the measurement."""
+        return bool(self.subjects) and self.subjects[0].implied
+
+
+#: Sections whose statements are plans or lie outside the record.
+PLAN_SECTIONS = frozenset({"medications_discharge", "followup", "instructions", "transitional"})
+OUTSIDE_SECTIONS = frozenset({"allergies", "pmh", "social", "family", "social_family", "medications_admission", "medications", "ros"})
+
+_TIMES = re.compile(
+    r"\b(?:POD|HD|hospital day|postoperative day|post-?op day|day|week|number|age[d]?)\s*#?\s*\d+(?:\s*[-/–]\s*#?\d+)?"
+    r"|\d+(?:\.\d+)?[\s-]*(?:hours?|hrs?|h|minutes?|mins?|days?|d|weeks?|wks?|months?|mos?|years?|yrs?|yo|y/o|y)\b"
+    r"|\b\d{1,2}:\d{2}\b|\bx\s?\d+\b|#\s?\d+|\b\d{1,2}/\d{1,2}/\d{2,4}\b",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r"\b(?:for|after|before|during|on|at|with|from|post|due to|because of|while|since|until|than|via|per|under|of the|in the|to)[\s-]+(?:\w+[\s-]+){0,2}$", re.IGNORECASE)
+_END = re.compile(
+    r"\b(?:stopp\w*|discontinu\w*|dc'?e?d|d/c'?e?d?|turned off|shut off|held|hold|holding|withheld|weaned off|weaned to off|off|removed|removal|"
+    r"pulled|came out|taken out|out|ceased|complet(?:ed|ion)|finished|paused|interrupted|cancel\w*|extubat\w*|last seen|ended|came off|stop)\b",
+    re.IGNORECASE,
+)
+_BEGIN = re.compile(
+    r"\b(?:start\w*|beg[au]n|begin\w*|initiat\w*|resum\w*|restart\w*|given|gave|receiv\w*|administ\w*|hung|bolus\w*|placed|placement|inserted|insertion|"
+    r"add(?:ed|ition)|load\w*|dose[sd]?|transfus\w*|chang\w+ to|switch\w* to|transition\w* to|broaden\w*|narrowed to|replet\w*|replaced|push(?:ed)?|underwent|"
+    r"back on|put on|reinstat\w*|commenc\w*|treated with)\b",
+    re.IGNORECASE,
+)
+_ORDER = re.compile(r"\b(?:ordered|order|orders|prescribed|written for|was written|requested)\b", re.IGNORECASE)
+_CHANGE = re.compile(r"\b(?:increas\w*|decreas\w*|uptitrat\w*|downtitrat\w*|titrat\w*|wean\w*|taper\w*|reduc\w*|turned (?:up|down)|lowered|raised|escalat\w*|up to|down to)\b", re.IGNORECASE)
+_FINDING_CARRIERS = re.compile(
+    r"x-ray|x ray|ct$|mri|ultrasound|echo|tee|ecg|eeg|angio|cathet|bronch|endoscopy|colonoscopy|ercp|culture|swallow|puncture|paracentesis|thoracentesis|"
+    r"surgery|doppler|biopsy|urinalysis|csf|screen|difficile|test|pylori",
+)
+
+
+def read_note(note: TaggedNote) -> dict[str, Reading]:
+    """A reading of every occurrence, by UID."""
+    analysis = analyse(note.text)
+    return {occurrence.uid: _read(occurrence, note.text, analysis) for occurrence in note.inventory}
+
+
+def _read(occurrence: Occurrence, text: str, analysis: Analysis) -> Reading:
+    span = "" if occurrence.start is None else text[occurrence.start : occurrence.end]
+    sentence, section = (0, 0), ""
+    if occurrence.start is not None:
+        found = analysis.sentence_at(occurrence.start)
+        sentence = (found.start, found.end) if found else (0, 0)
+        section = analysis.section_at(occurrence.start).kind
+    # Numbers of days and hours are no values, and the HD of "HD 3" is no dialysis.
+    mention, span = _without_times(occurrence.mention), _without_times(span)
+    own = f"{mention} \N{PILCROW SIGN} {span}"
+    subjects = _subjects(mention, span)
+    carrier = None
+    if occurrence.start is not None and not any(not h.implied and h.concept.kind is not Kind.DRUG_CLASS for h in subjects):
+        carrier = _carrier(text, occurrence.start, sentence, analysis)
+    act = _act(own, text, occurrence, sentence, subjects)
+    values = numbers_in(own)
+    return Reading(occurrence, subjects, carrier, act, values, own, sentence, section)
+
+
+def _without_times(text: str) -> str:
+    return _TIMES.sub(lambda m: " " * len(m.group()), text)
+
+
+def _subjects(mention: str, span: str) -> tuple[Hit, ...]:
+    in_span = {hit.concept.name for hit in vocabulary().find(span)}
+    weighed: list[tuple[float, int, Hit]] = []
+    for hit in vocabulary().find(mention):
+        weighed.append((_weight(hit, mention) + (0.6 if hit.concept.name in in_span else 0.0), hit.start, hit))
+    known = {hit.concept.name for _, _, hit in weighed}
+    for hit in vocabulary().find(span):
+        if hit.concept.name not in known:
+            weighed.append((_weight(hit, span) - 0.3, 1000 + hit.start, hit))
+    weighed.sort(key=lambda item: (-item[0], item[1]))
+    distinct: dict[str, Hit] = {}
+    for _, _, hit in weighed:
+        distinct.setdefault(hit.concept.name, hit)
+    return tuple(distinct.values())
+
+
+_WEIGHTS = {Kind.MEASUREMENT: 3.0, Kind.DRUG: 3.0, Kind.PROCEDURE: 2.6, Kind.DRUG_CLASS: 2.0}
+PLACES = frozenset({"emergency arrival", "admission", "icu arrival", "ward transfer", "service change", "discharge", "pacu"})
+
+
+#: Verbs and nouns of moving: what stands after them is the place of a transfer, not an aside.
+_MOVES = re.compile(r"\b(?:transfer\w*|arriv\w*|mov(?:ed|e)|left|return\w*|admi(?:tted|ssion) (?:to|from)|call\w* out|discharged?|came|brought|went)\b[^.;,]{0,30}$", re.I)
+
+
+def _weight(hit: Hit, text: str) -> float:
+    weight = _WEIGHTS[hit.concept.kind]
+    if hit.concept.name in PLACES:
+        weight = 3.2 if _MOVES.search(text[: hit.start]) else 1.0
+    if hit.implied:
+        weight -= 1.2
+    if weight < 3.2 and _ASIDE.search(text[: hit.start]):
+        weight -= 1.5
+    if hit.concept.kind is Kind.MEASUREMENT and re.match(r"[^\w]{0,3}(?:\w+[\s-]+){0,3}[^\w]{0,2}\d", text[hit.end : hit.end + 30]):
+        weight += 0.8
+    return weight
+
+
+def _carrier(text: str, start: int, sentence: tuple[int, int], analysis: Analysis) -> Concept | None:
+    """The study whose findings this sentence tells, named before the occurrence; else in the sentence before it."""
+    for piece_start, piece_end in (sentence, _previous(sentence, analysis)):
+        before = text[piece_start : min(piece_end, start)]
+        hits = [h for h in vocabulary().find(before) if _FINDING_CARRIERS.search(h.concept.name)]
+        if hits:
+            return hits[-1].concept
+    return None
+
+
+def _previous(sentence: tuple[int, int], analysis: Analysis) -> tuple[int, int]:
+    before = analysis.sentence_at(sentence[0] - 1) if sentence[0] > 0 else None
+    return (before.start, before.end) if before else (0, 0)
+
+
+def _act(own: str, text: str, occurrence: Occurrence, sentence: tuple[int, int], subjects: tuple[Hit, ...]) -> Act:
+    """The act named nearest to the subject: in the mention and span first, then in the clause around the span."""
+    if subjects and subjects[0].concept.kind is Kind.MEASUREMENT:
+        return Act.STATE
+    act = _nearest_act(own, subjects[0].start if subjects else 0)
+    if act is None and occurrence.start is not None and occurrence.end is not None:
+        before, after = _clause(text, occurrence.start, occurrence.end, sentence)
+        act = _nearest_act(f"{before}{after}", len(before))
+    if act is not None:
+        return act
+    return Act.BEGIN if occurrence.polarity is Polarity.PRESENT else Act.STATE
+
+
+def _nearest_act(text: str, at: int) -> Act | None:
+    found = [
+        (min(abs(m.start() - at), abs(m.end() - at)), rank, act)
+        for rank, (pattern, act) in enumerate(((_ORDER, Act.ORDER), (_END, Act.END), (_CHANGE, Act.CHANGE), (_BEGIN, Act.BEGIN)))
+        for m in pattern.finditer(text)
+    ]
+    return min(found)[2] if found else None
+
+
+def _clause(text: str, start: int, end: int, sentence: tuple[int, int]) -> tuple[str, str]:
+    """The words before and after the span up to the next comma, semicolon, bracket or conjunction of its sentence."""
+    stop = r"[,;:()\n]|\band\b|\bbut\b|\bthen\b"
+    before = re.split(stop, text[max(sentence[0], start - 50) : start])[-1]
+    after = re.split(stop, text[end : min(sentence[1], end + 50)])[0]
+    return before, after

@@ -1,0 +1,80 @@
+"""Stage 4 of the rules backbone: ask for each occurrence in the words that structured records use.
+
+"Pressors weaned off" asks for norepinephrine, vasopressin and phenylephrine; "hct 28.9" asks for the
+laboratory's hematocrit and the charted copy, with the value. The note is all that is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from timelines.backbones.rules.querying.reading import Act, Reading, read_note
+from timelines.backbones.rules.querying.vocabulary import Concept, Kind, vocabulary
+from timelines.domain import TaggedNote
+
+MAX_QUERIES = 3
+_WORD = re.compile(r"[a-z]+")
+#: Fluid given before the unit is charted as one intake row on arrival.
+_BEFORE_ARRIVAL = re.compile(r"\b(?:outside hospital|OSH|ED|emergency|ambulance|EMS|en route|in the field|before arrival|prior to arrival|pre-?hospital)\b", re.I)
+
+
+class RuleQueryWriter:
+    """QueryWriter of the rules backbone: deterministic, microseconds an occurrence after the note is parsed."""
+
+    def write(self, note: TaggedNote) -> Mapping[str, list[str]]:
+        """1–3 queries per UID, in order of importance; an occurrence without a known concept is asked for by its mention."""
+        return {uid: write_queries(reading) for uid, reading in read_note(note).items()}
+
+
+def write_queries(reading: Reading) -> list[str]:
+    """Queries of one occurrence, from its concepts, its act and the values it states."""
+    concepts = [hit.concept for hit in reading.subjects[:2]]
+    if reading.carrier is not None:
+        concepts.insert(1 if reading.implied else 0, reading.carrier)
+    queries: list[str] = []
+    for concept in concepts:
+        queries += _of_concept(concept, reading)
+    if concepts and _BEFORE_ARRIVAL.search(reading.text) and _is_fluid(concepts[0]):
+        queries.insert(1, "med pre-admission/non-icu intake start")
+    queries = list(dict.fromkeys(queries))[:MAX_QUERIES]
+    return queries or [reading.occurrence.mention]
+
+
+def _of_concept(concept: Concept, reading: Reading) -> list[str]:
+    if concept.kind is Kind.DRUG:
+        return _of_drug(concept, reading.act)
+    if concept.kind is Kind.DRUG_CLASS:
+        return [_of_drug(vocabulary().by_name[member], reading.act)[0] for member in concept.members[:MAX_QUERIES]]
+    queries = _nearest_first(concept.queries, reading.text)
+    if concept.kind is Kind.MEASUREMENT:
+        return [f"{query}{_stated(reading)}" for query in queries]
+    return [_of_procedure(query, reading.act) for query in queries]
+
+
+def _of_drug(concept: Concept, act: Act) -> list[str]:
+    administered_as, ordered_as = concept.queries
+    administered = f"med {administered_as} {'end' if act is Act.END else 'start'}"
+    ordered = f"order {ordered_as} {'stop' if act is Act.END else 'start'}"
+    return [ordered, administered] if act is Act.ORDER else [administered, ordered]
+
+
+def _of_procedure(query: str, act: Act) -> str:
+    if not query.startswith("procedure") or query.endswith((" end", " start")):
+        return query
+    return f"{query} {'end' if act is Act.END else 'start'}"
+
+
+def _nearest_first(queries: tuple[str, ...], text: str) -> list[str]:
+    """Queries that share more words with the occurrence come first ("oriented to place")."""
+    own = set(_WORD.findall(text.lower()))
+    return sorted(queries, key=lambda q: -len(own & set(_WORD.findall(q.lower()))))
+
+
+def _is_fluid(concept: Concept) -> bool:
+    fluids = vocabulary().by_name["fluid bolus"]
+    return concept is fluids or concept.name in fluids.members
+
+
+def _stated(reading: Reading) -> str:
+    return "".join(f" {value:g}" for value in sorted(reading.values)[:3])
