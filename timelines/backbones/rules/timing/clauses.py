@@ -1,0 +1,91 @@
+"""Cuts sentences into clauses that carry at most one time of their own, and says how each clause stands.
+
+Occurrences of one clause share its time. Asides (parentheses, relative clauses and pluperfect
+background with a time of their own) do not move the narrative forward.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from timelines.backbones.rules.timing.expressions import Kind, TimeExpression
+
+_BREAK = re.compile(r"[;,:](?=\s|$)|\s(?:->|→|=>|–>|-->)\s*|[()\[\]]|\s[-–—]{1,2}\s|\.(?=\s)|\n|\s(?:but|then|f/b|followed by|after which|whereupon)\s", re.IGNORECASE)
+_SOFT = re.compile(r"[,\s](?:and|to|or|while|when|with|until|&|so|as|\+|from|w/)\s|/", re.IGNORECASE)
+_ASIDE = re.compile(r"\s*(?:(?:and|but)\s+)?(?:(?:for|by|of|in|at)\s+)?(?:which|who|whose|when|while|where|whom|as compared|compared|against|versus|vs|having|since|because|although|though|whereas)\b", re.IGNORECASE)
+_PLUPERFECT = re.compile(r"\bhad\s+(?:\w+ly\s+|also\s+|not\s+|never\s+|by\s+then\s+|meanwhile\s+)*(?:been|come|gone|grown|\w+ed|risen|fallen|begun|taken|given|put|\w+en)\b|\b(?:previously|earlier)\b", re.IGNORECASE)
+_FRONT = re.compile(r"[\s,;:()\-–#•*>→]*(?:(?:and|but|then|also|so|now|next|finally)\s+)*$", re.IGNORECASE)
+_VERB = re.compile(r"\b(?:was|were|is|are|be|been|had|has|have|did|does|came|went|fell|rose|grew|gave|got|took|began|became|felt|found|left|put|sent|ran|saw|held|kept|showed|remained|\w{3,}ed)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """`[start, end)` in the note. `expressions` in order, offsets in the note.
+
+    `fronted`: the time stands at its head ("By evening …"), so it says nothing of what came before.
+    """
+
+    start: int
+    end: int
+    expressions: tuple[TimeExpression, ...]
+    aside: bool
+    fronted: bool
+    verbal: bool
+    arrow: bool
+
+
+def clauses(text: str, start: int, end: int, expressions: list[TimeExpression]) -> list[Clause]:
+    """Clauses of the sentence `text[start:end]`; `expressions` carry offsets of `text`."""
+    inside = [e for e in expressions if start <= e.start < end]
+    cuts = _cuts(text, start, end, inside)
+    edges = [start, *cuts, end]
+    found: list[Clause] = []
+    depth = 0
+    for left, right in zip(edges, edges[1:], strict=False):
+        piece = text[left:right]
+        depth = max(0, depth + len(re.findall(r"[(\[]", piece[:2])) - len(re.findall(r"[)\]]", piece[:2])))
+        if not piece.strip(" \t\r\n,;:.-–()[]"):
+            continue
+        own = tuple(e for e in inside if left <= e.start < right)
+        found.append(_clause(text, left, right, own, depth > 0))
+    return found
+
+
+def _clause(text: str, left: int, right: int, own: tuple[TimeExpression, ...], bracketed: bool) -> Clause:
+    piece = text[left:right]
+    aside = bracketed or _ASIDE.match(piece.lstrip(" ,;:()-–")) is not None or _PLUPERFECT.search(piece) is not None
+    fronted = bool(own) and _FRONT.fullmatch(text[left : own[0].start]) is not None
+    return Clause(
+        left,
+        right,
+        own,
+        aside=aside,
+        fronted=fronted,
+        verbal=_VERB.search(piece) is not None,
+        arrow=re.match(r"\s*(?:->|→|=>|–>|-->)", piece) is not None,
+    )
+
+
+def _cuts(text: str, start: int, end: int, inside: list[TimeExpression]) -> list[int]:
+    cuts = [
+        m.start() if m.group()[0] in "([" or m.group().strip() in ("->", "→", "=>", "–>", "-->") or m.group().strip().isalpha() else m.end()
+        for m in _BREAK.finditer(text, start, end)
+        if not any(e.start < m.end() and m.start() < e.end - 1 for e in inside)
+    ]
+    cuts = sorted({c for c in cuts if start < c < end})
+    extra: list[int] = []
+    for one, two in zip(inside, inside[1:], strict=False):
+        if not any(one.end <= c <= two.start or one.start < c <= two.start for c in cuts):
+            cut = _between(text, one, two)
+            if cut is not None:
+                extra.append(cut)
+    return sorted({*cuts, *extra})
+
+
+def _between(text: str, one: TimeExpression, two: TimeExpression) -> int | None:
+    """Where a clause with two times divides: at the last soft connective between them, else not at all."""
+    if one.kind is Kind.EVENT and one.end >= two.start:
+        return None
+    soft = [m.start() + 1 if m.group()[0] in ", " else m.start() for m in _SOFT.finditer(text, one.end, two.start)]
+    return soft[0] if soft else None

@@ -1,0 +1,40 @@
+"""Where the narrative stands: the discourse cursor that time expressions move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from timelines.backbones.rules.timing.estimate import Estimate
+
+
+@dataclass
+class Cursor:
+    """The time last spoken of.
+
+    `time` in hours from admission; `day` is the calendar day spoken of (day 0 = that of admission),
+    which stays the same through the night after it; `day_only`: the day was named, not the hour.
+    `uid` is the occurrence that stands at the cursor, for context.
+    """
+
+    time: float
+    low: float
+    high: float | None
+    day: int
+    day_only: bool = False
+    uid: str = ""
+    source: str = ""
+
+    def set(self, estimate: Estimate, day: int, day_only: bool = False, source: str = "") -> None:
+        """Move to an estimate; N/A leaves the cursor where it is."""
+        if estimate.time is None:
+            return
+        self.time = estimate.time
+        self.low = estimate.low if estimate.low is not None else estimate.time
+        self.high = estimate.high
+        self.day, self.day_only = day, day_only
+        if source:
+            self.source = source
+
+    def copy(self) -> Cursor:
+        """An independent cursor at the same place, for asides."""
+        return Cursor(self.time, self.low, self.high, self.day, self.day_only, self.uid, self.source)

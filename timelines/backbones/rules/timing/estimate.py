@@ -1,0 +1,74 @@
+"""What the timer believes about one occurrence, before it becomes an entry of the timeline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+from timelines.domain import MAX_CONTEXT, Entry
+
+
+class Strength(IntEnum):
+    """How well a time is founded; a stronger mention of the same occurrence may date a weaker one."""
+
+    DEFAULT = 0  # where such things stand when nothing is said
+    INHERITED = 1  # from its neighbours in the narrative
+    PLACE = 2  # from where it happened (emergency department, unit)
+    RELATIVE = 3  # from an offset or relation to something dated
+    EXPLICIT = 4  # from a named day, clock time, or distance from t = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A time in hours from admission with bounds; `time` None means N/A.
+
+    `rule` names the deciding rule, `reason` explains it to a clinician, `context` holds the UIDs it leans on.
+    """
+
+    time: float | None
+    low: float | None
+    high: float | None
+    strength: Strength
+    rule: str
+    reason: str
+    known: bool = False
+    context: tuple[str, ...] = ()
+
+    def shifted(self, hours: float, low: float, high: float | None) -> Estimate:
+        """The estimate moved by an amount whose bounds widen it."""
+        time = None if self.time is None else self.time + hours
+        lower = None if self.low is None else self.low + low
+        upper = None if self.high is None or high is None else self.high + high
+        return replace(self, time=time, low=lower, high=upper)
+
+    def with_context(self, uids: tuple[str, ...]) -> Estimate:
+        """The same estimate with further context UIDs behind those it already leans on."""
+        return replace(self, context=tuple(dict.fromkeys((*self.context, *uids))))
+
+
+def entry(uid: str, estimate: Estimate) -> Entry:
+    """The timeline entry of an estimate: finite numbers, bounds that contain the point, at most five context UIDs."""
+    time = None if estimate.time is None else _rounded(estimate.time)
+    low = None if estimate.low is None else _rounded(estimate.low)
+    high = None if estimate.high is None else _rounded(estimate.high)
+    if time is not None:
+        low = None if low is None else min(low, time)
+        high = None if high is None else max(high, time)
+    elif low is not None and high is not None and low > high:
+        low = high = None
+    context = tuple(dict.fromkeys(c for c in estimate.context if c != uid))[:MAX_CONTEXT]
+    return Entry(
+        uid=uid,
+        time=time,
+        lower=low,
+        upper=high,
+        known=estimate.known and time is not None,
+        context=context,
+        decided_by=estimate.rule,
+        reason=estimate.reason,
+    )
+
+
+def _rounded(hours: float) -> float:
+    """Three decimals: a few seconds, finer than any clinical time."""
+    return round(hours, 3) + 0.0

@@ -1,0 +1,80 @@
+"""What each kind of section says about time when a sentence names none."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+from timelines.backbones.rules.sections import Section
+
+
+class Frame(Enum):
+    """How undated statements of a section are placed."""
+
+    STATIC = "static"  # states without a date: they stand at 0
+    HISTORY = "history"  # past history: dated items count back, undated ones stand at 0
+    PRESENTING = "presenting"  # the story up to admission, told in order
+    RECAP = "recap"  # names things told elsewhere: complaint, procedures, diagnoses
+    EXAM = "exam"  # one examination on arrival
+    RESULTS = "results"  # tables of results, dated by labels of their lines
+    COURSE = "course"  # the stay, told in order or by problem
+    OPINIONS = "opinions"  # consultants' advice, usually undated
+    LEAVING = "leaving"  # the state and plans at discharge
+
+
+_FRAMES: dict[str, Frame] = {
+    "header": Frame.STATIC,
+    "allergies": Frame.STATIC,
+    "social": Frame.STATIC,
+    "family": Frame.STATIC,
+    "social_family": Frame.STATIC,
+    "medications_admission": Frame.STATIC,
+    "pmh": Frame.HISTORY,
+    "hpi": Frame.PRESENTING,
+    "ros": Frame.EXAM,
+    "chief_complaint": Frame.RECAP,
+    "admission_diagnosis": Frame.RECAP,
+    "discharge_diagnosis": Frame.RECAP,
+    "procedures": Frame.RECAP,
+    "complications": Frame.RECAP,
+    "exam_admission": Frame.EXAM,
+    "exam": Frame.EXAM,
+    "results": Frame.RESULTS,
+    "results_admission": Frame.RESULTS,
+    "results_discharge": Frame.RESULTS,
+    "hospital_course": Frame.COURSE,
+    "consults": Frame.OPINIONS,
+    "exam_discharge": Frame.LEAVING,
+    "medications_discharge": Frame.LEAVING,
+    "medications": Frame.LEAVING,
+    "disposition": Frame.LEAVING,
+    "discharge_condition": Frame.LEAVING,
+    "instructions": Frame.LEAVING,
+    "followup": Frame.LEAVING,
+    "transitional": Frame.LEAVING,
+}
+
+#: What begins a presentation after the patient's background in the first sentence.
+_ONSET = re.compile(
+    r"\b(?:p/w|presents?\b|presented|presenting|transfer\w*|brought|came|arriv\w+|admitted|develop\w+|notic\w+|noted|began|found|c/o|complain\w*|in\s+usoh|"
+    r"ran\s+out|was\s+in|experienc\w+|report\w+|woke|awoke|collapsed|fell|referred|sustained|underwent|who\s+(?:was|is)\s+(?:seen|sent))\b",
+    re.IGNORECASE,
+)
+_NEGATIVE = re.compile(
+    r"\W*(?:(?:he|she|pt|patient|the\s+patient|they)\s+)?(?:also\s+)?(?:no|denies|denied|denying|negative\s+for|without|(?:had|has|reports|reported|endorses)\s+no|there\s+(?:was|were)\s+no|never)\b", re.IGNORECASE
+)
+
+
+def frame_of(section: Section) -> Frame:
+    """The frame of a section; prose without a known heading is told like a hospital course."""
+    return _FRAMES.get(section.kind, Frame.COURSE)
+
+
+def begins_presentation(clause: str) -> bool:
+    """True when a clause leaves the background ("58M w/ HTN") and begins the story ("p/w dyspnea")."""
+    return _ONSET.search(clause) is not None
+
+
+def is_negative(sentence: str) -> bool:
+    """True for a sentence that lists what was absent ("She denied melena")."""
+    return _NEGATIVE.match(sentence) is not None

@@ -1,0 +1,52 @@
+"""When in the day things of a kind usually happen, for notes that name only the day."""
+
+from __future__ import annotations
+
+import re
+
+from timelines.backbones.rules.timing.daypart import Part
+from timelines.domain import Lane, Occurrence
+
+_ANALYTE = re.compile(
+    r"\b(?:wbc|white (?:blood )?(?:cell )?count|hgb|hemoglobin|hct|hematocrit|plt|platelets?(?: count)?|na|sodium|k|potassium|cl|chloride|hco3|bicarb(?:onate)?|bun|cr|creat(?:inine)?|"
+    r"glucose|ca|calcium|mg|magnesium|phos(?:phate)?|ast|alt|ldh|alk ?phos|bili(?:rubin)?|tbili|lipase|inr|ptt|pt|fibrinogen|ck|troponin|tnt|bnp|nt-?probnp|albumin|lactate|"
+    r"tsh|ferritin|crp|esr|trough|level|a1c|uric acid|kappa|lambda)\b",
+    re.IGNORECASE,
+)
+_WEIGHT = re.compile(r"\b(?:weight|wt)\b", re.IGNORECASE)
+_MOVE = re.compile(r"\b(?:transfer\w*|moved|discharged|called out|floor|call-?out|left the)\b", re.IGNORECASE)
+_PROCEDURE = re.compile(
+    r"\b(?:ct|mri|us|ultrasound|echo\w*|tte|tee|egd|ercp|endoscopy|colonoscopy|bronchoscopy|lumbar puncture|lp|picc|cath\w*|surgery|placed|placement|removed|extubat\w+|biopsy|drain\w*|tap|thoracentesis|paracentesis|eeg)\b",
+    re.IGNORECASE,
+)
+
+#: Usual clock hour when only the day is known.
+_LAB_HOUR, _WEIGHT_HOUR, _MOVE_HOUR, _PROCEDURE_HOUR, _MEDICATION_HOUR, _OTHER_HOUR = 5.5, 6.0, 15.5, 13.0, 12.0, 11.0
+
+
+def is_lab(occurrence: Occurrence) -> bool:
+    """True for a laboratory value: by its lane, or an analyte with a figure."""
+    return occurrence.lane is Lane.LAB or (
+        _ANALYTE.search(occurrence.mention) is not None and re.search(r"\d", occurrence.mention) is not None
+    )
+
+
+def usual_hour(occurrence: Occurrence) -> float:
+    """Clock hour at which such an occurrence usually happens on a day that is all the note names."""
+    mention = occurrence.mention
+    if _WEIGHT.search(mention):
+        return _WEIGHT_HOUR
+    if is_lab(occurrence):
+        return _LAB_HOUR
+    if occurrence.lane is Lane.TRANSFER or _MOVE.search(mention):
+        return _MOVE_HOUR
+    if occurrence.lane is Lane.PROCEDURE or _PROCEDURE.search(mention):
+        return _PROCEDURE_HOUR
+    return _MEDICATION_HOUR if occurrence.lane is Lane.MEDICATION else _OTHER_HOUR
+
+
+def usual_morning(occurrence: Occurrence, part: Part) -> float:
+    """Morning bloods are drawn before dawn rounds: a plain "AM" means about half past five for them."""
+    if part.label == "morning" and is_lab(occurrence):
+        return _LAB_HOUR - part.point
+    return 0.0

@@ -1,0 +1,121 @@
+"""Stations of an admission that other times refer to: outside hospital, emergency department, floor, unit, discharge.
+
+Each has a usual time relative to admission until the note says when it was reached.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from timelines.backbones.rules.timing.estimate import Estimate, Strength
+from timelines.domain import Anchor
+
+
+class Place(StrEnum):
+    """A station; the order is that of a usual stay."""
+
+    OUTSIDE = "outside hospital"
+    EMERGENCY = "emergency department"
+    ADMISSION = "admission"
+    FLOOR = "floor"
+    UNIT = "unit"
+    DISCHARGE = "discharge"
+
+
+#: Usual time and bounds, hours from admission. Boarding makes admission follow the ED registration by some hours.
+_USUAL: dict[Place, tuple[float, float, float]] = {
+    Place.OUTSIDE: (-5.0, -24.0, -1.0),
+    Place.EMERGENCY: (-2.0, -10.0, -0.3),
+    Place.ADMISSION: (0.0, 0.0, 0.0),
+    Place.FLOOR: (2.0, 0.0, 8.0),
+    Place.UNIT: (2.5, 0.0, 8.0),
+    Place.DISCHARGE: (72.0, 12.0, 720.0),
+}
+
+_UNIT = r"(?:[a-z]{0,6}icu|ccu|intensive\s+care(?:\s+unit)?|the\s+unit|unit|step-?\s?down)"
+_PATTERNS: tuple[tuple[Place, re.Pattern[str]], ...] = (
+    (Place.DISCHARGE, re.compile(r"\b(?:discharge|d/c|dc)\b", re.IGNORECASE)),
+    (Place.OUTSIDE, re.compile(r"\bosh\b|\b(?:outside|another|referring|community|local)\s+(?:hospital|facility|ed|er)\b", re.IGNORECASE)),
+    (Place.EMERGENCY, re.compile(r"\b(?:ed|er|ew|emergency\s+(?:department|room|ward))\b|\btriage\b", re.IGNORECASE)),
+    (Place.UNIT, re.compile(rf"\b{_UNIT}\b", re.IGNORECASE)),
+    (Place.FLOOR, re.compile(r"\b(?:floors?|wards?)\b", re.IGNORECASE)),
+    (Place.EMERGENCY, re.compile(r"^(?:(?:the|her|his|initial|this)\s+)*(?:presentation|presenting|arrival|coming|she\s+came|he\s+came)\b", re.IGNORECASE)),
+    (Place.ADMISSION, re.compile(r"\b(?:admission|hospitalization)\b|\badmit", re.IGNORECASE)),
+)
+#: A movement into a station: a verb or noun of movement, shortly before its name, or "MICU arrival".
+_MOVEMENT = re.compile(
+    r"\b(?:arriv\w+|reach\w+|transfer\w*|xfer\w*|tx'?d?\b|admi\w+|taken|moved|brought|rushed|came|come|coming|went|sent|presented|presents|transported|returned|"
+    r"call\w*\s+out|left|to|triaged)\b[^.;:]{0,40}?$",
+    re.IGNORECASE,
+)
+_NOUN_AFTER = re.compile(r"\s*(?:arrival|admission|transfer)\b", re.IGNORECASE)
+
+
+@dataclass
+class Milestones:
+    """What is known of the stations so far; `reached` fills while the note is read."""
+
+    anchor: Anchor
+    reached: dict[Place, Estimate] = field(default_factory=dict)
+
+    def at(self, place: Place) -> Estimate:
+        """When the station was reached: as the note says, else as usual."""
+        if place in self.reached:
+            return self.reached[place]
+        point, low, high = _USUAL[place]
+        if place in (Place.EMERGENCY, Place.OUTSIDE) and self.anchor.kind == "presentation":
+            point, low, high = (0.0, 0.0, 0.0) if place is Place.EMERGENCY else (-3.0, -24.0, 0.0)
+        floor = self.reached.get(Place.FLOOR)
+        if place is Place.UNIT and floor is not None and floor.time is not None and floor.time >= point:
+            point, high = floor.time + 3.0, floor.time + 24.0
+        return Estimate(point, low, high, Strength.PLACE, "place", f"usual time of {_WORDS[place]}", known=True)
+
+    def reach(self, place: Place, estimate: Estimate) -> None:
+        """Record the first arrival at a station that the note dates."""
+        if place is Place.ADMISSION or place in self.reached or estimate.time is None:
+            return
+        if place is Place.EMERGENCY and not -72 <= estimate.time <= 1:
+            return
+        if place is Place.OUTSIDE and not -240 <= estimate.time <= 0:
+            return
+        if place in (Place.UNIT, Place.FLOOR) and not -2 <= estimate.time <= 48:
+            return
+        self.reached[place] = estimate
+
+
+_WORDS = {
+    Place.OUTSIDE: "the outside hospital",
+    Place.EMERGENCY: "the emergency department",
+    Place.ADMISSION: "admission",
+    Place.FLOOR: "reaching the floor",
+    Place.UNIT: "reaching the unit",
+    Place.DISCHARGE: "discharge",
+}
+
+
+def place_in(phrase: str) -> Place | None:
+    """The station that a phrase names ("arrival to the MICU"), None when it names none."""
+    return next((place for place, pattern in _PATTERNS if pattern.search(phrase)), None)
+
+
+def arrival_in(clause: str) -> Place | None:
+    """The station that a clause says was reached ("She reached the MICU", "To TSICU", "CCU arrival")."""
+    found: tuple[int, Place] | None = None
+    for place, pattern in _PATTERNS[1:5]:
+        for match in pattern.finditer(clause):
+            moved = _MOVEMENT.search(clause[: match.start()]) or _NOUN_AFTER.match(clause, match.end())
+            if moved and not re.search(r"\bfrom\s+(?:the\s+|an?\s+|our\s+)?$", clause[: match.start()], re.IGNORECASE):
+                if found is None or match.start() > found[0]:
+                    found = (match.start(), place)
+    return found[1] if found else None
+
+
+def setting_in(clause: str) -> Place | None:
+    """The station where a clause takes place ("in our ED", "At OSH K 6.1"), None when it does not say."""
+    match = re.search(r"\b(?:at|in|by|to)\s+(?:the\s+|our\s+|an?\s+)?(?:\w+\s+)?(osh|outside hospital|another hospital|ed|er|emergency\s+(?:department|room)|triage)\b|^\W*(ed|osh)\b", clause, re.IGNORECASE)
+    if match:
+        word = (match[1] or match[2]).lower()
+        return Place.OUTSIDE if word in ("osh", "outside hospital", "another hospital") else Place.EMERGENCY
+    return None

@@ -1,0 +1,271 @@
+"""Walks the sentences of a section and dates each occurrence from its clause, its neighbours or the cursor."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
+
+from timelines.backbones.rules.sections import Section
+from timelines.backbones.rules.text import Analysis, Sentence
+from timelines.backbones.rules.timing.clauses import Clause, clauses
+from timelines.backbones.rules.timing.cursor import Cursor
+from timelines.backbones.rules.timing.estimate import Estimate, Strength
+from timelines.backbones.rules.timing.expressions import Kind, TimeExpression
+from timelines.backbones.rules.timing.frames import begins_presentation, is_negative
+from timelines.backbones.rules.timing.kinds import is_lab, usual_hour, usual_morning
+from timelines.backbones.rules.timing.milestones import Place, arrival_in, setting_in
+from timelines.backbones.rules.timing.resolver import Moment, Resolver
+from timelines.domain import DAY, Occurrence
+
+#: Hours by which an undated clause or sentence follows what was told before it.
+_CLAUSE_STEP, _SENTENCE_STEP = 0.05, 0.15
+#: Hours between values joined by an arrow ("K 6.2 -> 4.1").
+_ARROW_STEP = 5.0
+_ARRIVED = re.compile(r"\b(?:arriv|reach)", re.IGNORECASE)
+
+
+@dataclass
+class _Dated:
+    """A clause with the moment that its occurrences share and whether that moment is its own."""
+
+    clause: Clause
+    moment: Moment
+    own: tuple[tuple[TimeExpression, Moment], ...] = ()
+    inherited: bool = True
+
+
+@dataclass
+class Narrator:
+    """Dates occurrences of running text. `expressions` are those of the whole note, in order."""
+
+    analysis: Analysis
+    resolver: Resolver
+    occurrences: tuple[Occurrence, ...]
+    expressions: list[TimeExpression]
+    estimates: dict[str, Estimate] = field(default_factory=dict)
+
+    def sentences(self, section: Section) -> list[Sentence]:
+        """Sentences whose text begins in the body of `section`."""
+        return [s for s in self.analysis.sentences if section.body_start <= s.start < section.end]
+
+    def within(self, start: int, end: int) -> list[Occurrence]:
+        """Occurrences that begin in `[start, end)`, in order."""
+        starts = [o.start or 0 for o in self.occurrences]
+        return list(self.occurrences[bisect_left(starts, start) : bisect_left(starts, end)])
+
+    def found(self, start: int, end: int) -> list[TimeExpression]:
+        """Time expressions that begin in `[start, end)`."""
+        starts = [e.start for e in self.expressions]
+        return self.expressions[bisect_left(starts, start) : bisect_left(starts, end)]
+
+    def course(self, section: Section, cursor: Cursor) -> None:
+        """The stay told in order: a clause without a time follows the one before it."""
+        for sentence in self.sentences(section):
+            self._advance(cursor, _SENTENCE_STEP)
+            self._sentence(sentence, cursor, past=False)
+
+    def presenting(self, section: Section, cursor: Cursor) -> None:
+        """The story up to admission: background first, then events in order, then the stations of arrival."""
+        background = True
+        for sentence in self.sentences(section):
+            text = self.analysis.text[sentence.start : sentence.end]
+            if is_negative(text) and not self.found(sentence.start, sentence.end):
+                self._negatives(sentence, cursor)
+                continue
+            if background:
+                background = self._background(sentence, cursor)
+                continue
+            self._advance(cursor, _SENTENCE_STEP)
+            self._sentence(sentence, cursor, past=True)
+
+    def history(self, section: Section, whole: bool = False) -> None:
+        """Past history: each item by its own time, else 0. `whole` includes the heading."""
+        for sentence in self.sentences(section):
+            self.items(sentence)
+
+    def items(self, sentence: Sentence) -> None:
+        """Clauses that do not lean on each other: dated ones count back, others stand at 0."""
+        for clause in self._clauses(sentence):
+            cursor = Cursor(0.0, 0.0, 0.0, 0)
+            resolved = self._resolve(clause, cursor, past=True)
+            for occurrence in self.within(clause.start, clause.end):
+                if resolved and not _is_demographic(occurrence):
+                    self._record(occurrence, self._placed(occurrence, self._nearest(occurrence, resolved)))
+                else:
+                    self.static(occurrence)
+
+    def static(self, occurrence: Occurrence, low: float | None = None) -> None:
+        """A state without a date stands at 0 (protocol section 1)."""
+        demographic = _is_demographic(occurrence)
+        reason = "a fact about the patient: static, at 0" if demographic else "an undated or chronic state stands at 0"
+        self._record(occurrence, Estimate(0.0, 0.0 if demographic else low, 0.0, Strength.DEFAULT, "static", reason))
+
+    # One sentence
+
+    def _sentence(self, sentence: Sentence, cursor: Cursor, past: bool) -> None:
+        parts = self._clauses(sentence)
+        dated: list[_Dated] = []
+        for i, clause in enumerate(parts):
+            dated.append(self._date(clause, cursor, past, first=i == 0))
+        self._backwards(dated)
+        for item in dated:
+            for occurrence in self.within(item.clause.start, item.clause.end):
+                moment = self._nearest(occurrence, item.own) if item.own else item.moment
+                estimate = self._placed(occurrence, moment)
+                if item.inherited:
+                    estimate = self._as_inherited(estimate)
+                self._record(occurrence, estimate)
+        spoken = self.within(sentence.start, sentence.end)
+        if spoken:
+            cursor.uid, cursor.source = spoken[-1].uid, spoken[-1].mention
+
+    def _date(self, clause: Clause, cursor: Cursor, past: bool, first: bool) -> _Dated:
+        text = self.analysis.text[clause.start : clause.end]
+        working = cursor.copy() if clause.aside else cursor
+        self._station(text, clause, working, past)
+        own = self._resolve(clause, working, past)
+        if own:
+            self._register(text, own[-1][1])
+            return _Dated(clause, own[-1][1], tuple(own), inherited=False)
+        if not first:
+            step = _ARROW_STEP if clause.arrow and any(is_lab(o) for o in self.within(clause.start, clause.end)) else _CLAUSE_STEP
+            self._advance(working, step)
+        return _Dated(clause, self._here(working))
+
+    def _resolve(self, clause: Clause, cursor: Cursor, past: bool) -> list[tuple[TimeExpression, Moment]]:
+        """Moments of the clause's expressions; the cursor moves along. A named day outranks a mere relation."""
+        events = [e for e in clause.expressions if e.kind is Kind.EVENT]
+        timed = [e for e in clause.expressions if e.kind is not Kind.EVENT]
+        resolved: list[tuple[TimeExpression, Moment]] = []
+        if not any(e.day is not None for e in timed):
+            for e in events:
+                self._follow(e, cursor, past, resolved)
+        if timed and resolved:
+            resolved = []
+        for e in timed:
+            self._follow(e, cursor, past, resolved)
+        return resolved
+
+    def _follow(self, e: TimeExpression, cursor: Cursor, past: bool, resolved: list[tuple[TimeExpression, Moment]]) -> None:
+        moment = self.resolver.resolve(e, cursor, past)
+        if moment is None or moment.estimate.time is None:
+            return
+        resolved.append((e, moment))
+        cursor.set(moment.estimate, moment.day, moment.day_only, e.text)
+
+    def _station(self, text: str, clause: Clause, cursor: Cursor, past: bool) -> None:
+        """Arrival at a station moves the cursor there, when the narrative has not yet passed it."""
+        place = arrival_in(text) or (setting_in(text) if past else None)
+        if place is None or cursor.time < -2 * DAY:
+            return
+        if not past and (place in (Place.OUTSIDE, Place.EMERGENCY) or cursor.time > 12):
+            return
+        milestone = self.resolver.milestones.at(place)
+        if milestone.time is None:
+            return
+        time = max(milestone.time, cursor.time + 0.1)
+        if place is Place.OUTSIDE and cursor.time <= -DAY:
+            time = milestone.time
+        estimate = Estimate(time, min(milestone.low or time, time), max(milestone.high or time, time), Strength.PLACE, "place", milestone.reason, known=True)
+        cursor.set(estimate, self.resolver.calendar.day_of(time), source=place.value)
+
+    def _register(self, text: str, moment: Moment) -> None:
+        place = arrival_in(text)
+        if place is not None and not moment.day_only and moment.estimate.strength is Strength.EXPLICIT:
+            self.resolver.milestones.reach(place, replace(moment.estimate, rule="place"))
+
+    def _backwards(self, dated: list[_Dated]) -> None:
+        """A time behind a list or in parentheses belongs to what stands before it."""
+        for i in range(len(dated) - 2, -1, -1):
+            item, after = dated[i], dated[i + 1]
+            if not item.inherited or any(not d.inherited for d in dated[:i]) and not self._bracket(after):
+                continue
+            if after.inherited or after.clause.fronted and not self._bracket(after):
+                continue
+            text = self.analysis.text[item.clause.start : item.clause.end]
+            listed = not item.clause.verbal and not re.search(r"\d", text) and not after.clause.aside and not after.clause.arrow
+            if listed or self._bracket(after):
+                item.moment, item.own, item.inherited = after.moment, (), False
+
+    def _bracket(self, item: _Dated) -> bool:
+        """A parenthesis that holds a time and nothing else: "AST peak 1500 (HD#2)"."""
+        text = self.analysis.text[item.clause.start : item.clause.end]
+        return text.lstrip().startswith("(") and bool(item.own) and not self.within(item.clause.start, item.clause.end)
+
+    # Placing one occurrence
+
+    def _nearest(self, occurrence: Occurrence, own: tuple[tuple[TimeExpression, Moment], ...] | list[tuple[TimeExpression, Moment]]) -> Moment:
+        start, end = occurrence.start or 0, occurrence.end or 0
+
+        def distance(pair: tuple[TimeExpression, Moment]) -> int:
+            e = pair[0]
+            return max(e.start - end, start - e.end, 0)
+
+        return min(own, key=distance)[1]
+
+    def _placed(self, occurrence: Occurrence, moment: Moment) -> Estimate:
+        """The moment, at the hour such things happen when the note names only the day."""
+        estimate = moment.estimate
+        if estimate.time is None:
+            return estimate
+        if moment.day_only and estimate.low is not None:
+            start = self.resolver.calendar.midnight(moment.day)
+            time = max(start + usual_hour(occurrence), estimate.low + min(1.0, DAY - estimate.low % DAY))
+            return replace(estimate, time=min(time, start + DAY))
+        if estimate.rule == "clock" and is_lab(occurrence) and "about 08:00" in estimate.reason:
+            return replace(estimate, time=estimate.time - 2.0)
+        return estimate
+
+    def _as_inherited(self, estimate: Estimate) -> Estimate:
+        return replace(estimate, strength=min(estimate.strength, Strength.INHERITED), known=False)
+
+    def _here(self, cursor: Cursor) -> Moment:
+        source = f"told after “{cursor.source}”" if cursor.source else "told at the beginning of its part of the note"
+        estimate = Estimate(
+            cursor.time, min(cursor.low, cursor.time), None if cursor.high is None else max(cursor.high, cursor.time), Strength.INHERITED, "narrative", source, context=(cursor.uid,) if cursor.uid else ()
+        )
+        return Moment(estimate, cursor.day, cursor.day_only)
+
+    def _advance(self, cursor: Cursor, step: float) -> None:
+        if not cursor.day_only and abs(cursor.time) < 10 * DAY:
+            cursor.time += step
+            cursor.high = None if cursor.high is None else max(cursor.high, cursor.time)
+
+    def _negatives(self, sentence: Sentence, cursor: Cursor) -> None:
+        """What was absent on presentation was asked on arrival."""
+        arrival = self.resolver.milestones.at(Place.EMERGENCY)
+        for occurrence in self.within(sentence.start, sentence.end):
+            time = arrival.time or 0.0
+            self._record(occurrence, Estimate(time, None, 0.0 if time <= 0 else time, Strength.INHERITED, "negative", "absent when the history was taken on arrival"))
+
+    def _background(self, sentence: Sentence, cursor: Cursor) -> bool:
+        """The first sentences name the patient and chronic conditions; returns whether the background goes on."""
+        parts = self._clauses(sentence)
+        for i, clause in enumerate(parts):
+            text = self.analysis.text[clause.start : clause.end]
+            if begins_presentation(text):
+                rest = Sentence(clause.start, sentence.end, sentence.line)
+                self._sentence(rest, cursor, past=True)
+                for occurrence in self.within(clause.start, sentence.end):
+                    if _is_demographic(occurrence):
+                        self.static(occurrence)
+                return False
+            self.items(Sentence(clause.start, clause.end, sentence.line))
+            if any(e.kind is Kind.SPAN for e in clause.expressions) and i == len(parts) - 1:
+                return False
+        return bool(parts) and sum(1 for _ in self.within(sentence.start, sentence.end)) > 0 and not self.found(sentence.start, sentence.end)
+
+    def _clauses(self, sentence: Sentence) -> list[Clause]:
+        return clauses(self.analysis.text, sentence.start, sentence.end, self.found(sentence.start, sentence.end))
+
+    def _record(self, occurrence: Occurrence, estimate: Estimate) -> None:
+        self.estimates[occurrence.uid] = estimate
+
+
+_DEMOGRAPHIC = re.compile(r"\b\d{1,3}[\s-]*(?:y/?o|yrs?|years?)(?:[\s-]*old)?\b(?!.*ago)|^(?:male|female)(?: sex)?\b|^(?:wo)?man$|\b(?:fe)?male sex\b|\bage \d", re.IGNORECASE)
+
+
+def _is_demographic(occurrence: Occurrence) -> bool:
+    mention = occurrence.mention
+    return len(mention) < 32 and _DEMOGRAPHIC.search(mention) is not None and not re.search(r"\bfor\b|history|use\b|since", mention)

@@ -1,0 +1,279 @@
+"""Turns one time expression into hours from admission, given the cursor, the calendar and what is already dated."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from timelines.backbones.rules.timing.clock import Calendar
+from timelines.backbones.rules.timing.cursor import Cursor
+from timelines.backbones.rules.timing.daypart import Part
+from timelines.backbones.rules.timing.estimate import Estimate, Strength
+from timelines.backbones.rules.timing.expressions import Anchoring, Basis, Day, Kind, TimeExpression
+from timelines.backbones.rules.timing.milestones import Milestones, Place, place_in
+from timelines.backbones.rules.timing.references import ReferenceIndex
+from timelines.domain import DAY, YEAR
+
+#: How far before the cursor a part of the day may lie and still mean the same day.
+_SLACK = 2.5
+_PRESENTATION = re.compile(r"presentation|presenting|arrival|admission|transfer", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A resolved expression: its estimate, the calendar day it names, and whether only the day was named."""
+
+    estimate: Estimate
+    day: int
+    day_only: bool = False
+
+
+@dataclass
+class Resolver:
+    """Resolves expressions of one note. `age` is the patient's age in years, where the note gives it."""
+
+    calendar: Calendar
+    milestones: Milestones
+    index: ReferenceIndex
+    age: float | None = None
+    surgery_day: int | None = None
+
+    def resolve(self, expression: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
+        """Hours for an expression; None when it cannot be resolved and should be ignored.
+
+        `past`: the passage tells of the time before admission, where "two weeks prior" counts back from t = 0.
+        """
+        if expression.kind is Kind.POINT:
+            return self._point(expression, cursor, past)
+        if expression.kind is Kind.AGE:
+            return self._age(expression)
+        if expression.kind is Kind.YEAR:
+            return self._year(expression)
+        if expression.kind is Kind.SPAN:
+            return self._span(expression, cursor, past)
+        if expression.anchoring is Anchoring.ADMISSION:
+            return self._ago(expression)
+        if expression.anchoring is Anchoring.REFERENCE:
+            return self._referred(expression, cursor, past)
+        return self._from_cursor(expression, cursor, past)
+
+    # Named days and clock times
+
+    def _point(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
+        day = self._day(e.day, e, cursor, past) if e.day else None
+        if e.day and day is None:
+            return None
+        if e.part is None:
+            return None if day is None else self._whole_day(day, e, cursor)
+        if day is None:
+            day = self._day_for_part(e, cursor, past)
+        part = self._early_part(e, day)
+        time, low, high = self._clock(e, part, day, cursor)
+        if past and time > 1.0 and e.day is not None and e.day.basis is Basis.EVENT and e.day.number <= 0:
+            day, time, low, high = day - 1, time - DAY, low - DAY, high - DAY
+        reason = f"“{e.text}”: {self._day_words(e, day)}, about {_hhmm(self.calendar.hour_of_day(time))}"
+        strength = Strength.EXPLICIT
+        return Moment(Estimate(time, low, high, strength, "clock", reason, known=True), day)
+
+    def _clock(self, e: TimeExpression, part: Part, day: int, cursor: Cursor) -> tuple[float, float, float]:
+        time, low, high = self.calendar.at(day, part)
+        if e.ambiguous_clock and part.point < 12 and not e.day and time < cursor.time - 1.0:
+            return time + 12, low + 12, high + 12
+        return time, low, high
+
+    def _early_part(self, e: TimeExpression, day: int) -> Part:
+        """ "Just after midnight HD5" begins that day, and "overnight into POD 2" is the night before it."""
+        part = e.part
+        assert part is not None
+        if e.day is None or e.day.until is not None or e.day.basis is Basis.EVENT:
+            return part
+        if "after midnight" in part.label or re.search(r"\binto\b", e.text):
+            return part.shifted(-DAY)
+        return part
+
+    def _day(self, named: Day, e: TimeExpression, cursor: Cursor, past: bool) -> int | None:
+        if named.basis is Basis.HOSPITAL:
+            return named.number - 1
+        if named.basis is Basis.POSTOP:
+            return (self.surgery_day if self.surgery_day is not None else self._guessed_surgery(cursor, named.number)) + named.number
+        if named.basis is Basis.UNIT:
+            unit = self.milestones.at(Place.UNIT)
+            return self.calendar.day_of(unit.time or 0.0) + named.number - 1
+        if named.basis is Basis.DATE:
+            return self.calendar.date_day(named)
+        if named.basis is Basis.WEEKDAY:
+            return self.calendar.weekday_day(named.number, 0 if past else cursor.day, forward=not past)
+        if named.basis is Basis.CURRENT:
+            return cursor.day + named.number
+        return self._event_day(named, e, past)
+
+    def _guessed_surgery(self, cursor: Cursor, number: int) -> int:
+        """The first postoperative day that a note names follows the day last spoken of."""
+        self.surgery_day = max(0, cursor.day - max(0, number - 1)) if number > 0 else max(0, cursor.day)
+        return self.surgery_day
+
+    def _event_day(self, named: Day, e: TimeExpression, past: bool) -> int | None:
+        if re.search(r"surgery|operation|procedure", named.reference, re.IGNORECASE) and self.surgery_day is not None:
+            return self.surgery_day + named.number
+        place = place_in(named.reference)
+        if place is None and past and _PRESENTATION.search(named.reference):
+            place = Place.EMERGENCY
+        if place is None:
+            found = self.index.find(named.reference, e.start)
+            if found is None or found[1].time is None:
+                return 0 + named.number if past else None
+            return self.calendar.day_of(found[1].time) + named.number
+        time = self.milestones.at(place).time or 0.0
+        return self.calendar.day_of(time) + named.number
+
+    def _day_for_part(self, e: TimeExpression, cursor: Cursor, past: bool) -> int:
+        """Which day "that evening", "the next morning" or a bare "by noon" belongs to."""
+        part, midnight = e.part, self.calendar.midnight
+        assert part is not None
+        crossed = cursor.time >= midnight(cursor.day + 1) - 0.01
+        today = cursor.day + 1 if crossed and part.point < 20.5 else cursor.day
+        if past:
+            return self._past_day(e, part, cursor)
+        if e.linked == "that":
+            return today
+        if e.linked == "next":
+            return cursor.day + 1
+        if e.linked == "previous":
+            return cursor.day - 1
+        if e.linked in ("first", "second"):
+            day = 0
+            while midnight(day) + part.high < 0.5:
+                day += 1
+            return day + (1 if e.linked == "second" else 0)
+        if cursor.day_only:
+            return cursor.day
+        day = today if not crossed else cursor.day
+        for _ in range(3):
+            hour = part.point + (12 if e.ambiguous_clock and part.point < 12 else 0)
+            late_enough = midnight(day) + hour >= cursor.time - (1.0 if e.ambiguous_clock else _SLACK)
+            if late_enough:
+                break
+            day += 1
+        return day
+
+    def _past_day(self, e: TimeExpression, part: Part, cursor: Cursor) -> int:
+        """Before admission, a part of the day belongs to the day spoken of, or to the last such time before t = 0."""
+        if cursor.time < -DAY:
+            return cursor.day + (1 if e.linked == "next" else 0)
+        day = self.calendar.day_of(0.0) + (1 if e.linked == "next" else 0)
+        reached = max((m.time or 0.0) for m in (self.milestones.at(Place.UNIT), self.milestones.at(Place.FLOOR)))
+        while self.calendar.midnight(day) + part.point > max(reached, 3.0) and part.point < 24:
+            day -= 1
+        return day
+
+    def _whole_day(self, day: int, e: TimeExpression, cursor: Cursor) -> Moment:
+        start = self.calendar.midnight(day)
+        low = max(start, 0.0) if day == 0 else start
+        if e.day is not None and e.day.basis is Basis.CURRENT and e.day.number == 0 and not cursor.day_only and low <= cursor.time < start + DAY:
+            point = cursor.time
+        else:
+            point = max(start + 12.0, low + min(4.0, (start + DAY - low) / 2))
+        words = f"“{e.text}”: {self._day_words(e, day)}"
+        estimate = Estimate(point, low, start + DAY, Strength.EXPLICIT, "day", words, known=True)
+        return Moment(estimate, day, day_only=True)
+
+    def _day_words(self, e: TimeExpression, day: int) -> str:
+        if day >= 0:
+            return f"hospital day {day + 1}"
+        return "the day before admission" if day == -1 else f"{-day} days before admission"
+
+    # Amounts of time
+
+    def _ago(self, e: TimeExpression) -> Moment | None:
+        if e.quantity is None:
+            return None
+        base = self.milestones.at(Place.EMERGENCY) if e.quantity.hours < DAY else Estimate(0.0, 0.0, 0.0, Strength.EXPLICIT, "", "")
+        return self._moved(base, e, -1, "ago", f"“{e.text}”: before admission", Strength.EXPLICIT, known=True)
+
+    def _span(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
+        """How long a state has lasted: before admission its start counts back; in the stay it says nothing of the start."""
+        if e.quantity is None or not past or cursor.time < -2 * e.quantity.hours:
+            return None
+        base = self.milestones.at(Place.EMERGENCY) if e.quantity.hours < DAY else Estimate(0.0, 0.0, 0.0, Strength.EXPLICIT, "", "")
+        return self._moved(base, e, -1, "span", f"“{e.text}”: an interval takes its start", Strength.EXPLICIT, known=True)
+
+    def _from_cursor(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
+        if e.quantity is None:
+            return None
+        base = Estimate(cursor.time, cursor.low, cursor.high, Strength.RELATIVE, "", "", context=(cursor.uid,) if cursor.uid else ())
+        if past and e.direction < 0 and cursor.time > -DAY and e.quantity.hours >= DAY:
+            base = replace(base, time=0.0, low=0.0, high=0.0)
+        after = "after" if e.direction > 0 else "before"
+        source = f" “{cursor.source}”" if cursor.source else " what was told last"
+        moment = self._moved(base, e, e.direction, "relative", f"“{e.text}” {after}{source}", Strength.RELATIVE, known=False)
+        if moment and e.quantity.hours >= DAY and cursor.day_only:
+            return replace(moment, day_only=True)
+        return moment
+
+    def _referred(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
+        base = self.reference(e.reference, e.start, cursor, past)
+        if base is None:
+            return self._from_cursor(e, cursor, past) if e.quantity is not None and e.kind is Kind.OFFSET else None
+        known = base.known and base.rule == "place"
+        if e.quantity is None or e.direction == 0:
+            reason = f"“{e.text}”: {base.reason}"
+            estimate = replace(base, strength=max(Strength.RELATIVE, min(base.strength, Strength.EXPLICIT)), rule="event", reason=reason, known=known)
+            return Moment(estimate, self.calendar.day_of(base.time or 0.0))
+        return self._moved(base, e, e.direction, "event", f"“{e.text}”: {base.reason}", Strength.RELATIVE, known=known)
+
+    def reference(self, phrase: str, at: int, cursor: Cursor, past: bool) -> Estimate | None:
+        """What a phrase refers to: a station of the stay, the operation, or a dated occurrence."""
+        bare = re.fullmatch(r"(?:(?:the|her|his|initial)\s+)*(?:arrival|arriving|presentation|admission|he\s+arrived|she\s+arrived)", phrase.strip(), re.IGNORECASE)
+        place = place_in(phrase)
+        if bare and not past and re.search("arriv", phrase, re.IGNORECASE):
+            place = Place.UNIT if Place.UNIT in self.milestones.reached or Place.FLOOR not in self.milestones.reached else Place.FLOOR
+        if place is not None and (bare or re.search(r"arriv|admi|transfer|reach|present|discharge|d/c|\btx\b|return", phrase, re.IGNORECASE)):
+            return self.milestones.at(place)
+        found = self.index.find(phrase, at, recent=not past)
+        if found is None:
+            return self.milestones.at(place) if place is not None and place is not Place.ADMISSION else None
+        occurrence, estimate = found
+        return replace(
+            estimate,
+            strength=Strength.RELATIVE,
+            reason=f"“{occurrence.mention}” stands at {_hours(estimate.time)}",
+            rule="event",
+            known=False,
+            context=(occurrence.uid,),
+        )
+
+    def _moved(self, base: Estimate, e: TimeExpression, direction: int, rule: str, reason: str, strength: Strength, known: bool) -> Moment | None:
+        quantity = e.quantity
+        if quantity is None or base.time is None:
+            return None
+        high = None if quantity.high is None else direction * quantity.high
+        near, far = direction * quantity.low, high
+        low, top = (near, far) if direction > 0 else (far, near)
+        moved = base.shifted(direction * quantity.hours, low if low is not None else 0.0, top)
+        estimate = replace(moved, low=None if low is None else moved.low, strength=strength, rule=rule, reason=reason, known=known)
+        return Moment(estimate, self.calendar.day_of(estimate.time or 0.0))
+
+    # Ages and years
+
+    def _age(self, e: TimeExpression) -> Moment | None:
+        if e.age is None or self.age is None or self.age < e.age[0]:
+            return None
+        low, high = -(self.age - e.age[0] + 1) * YEAR, min(0.0, -(self.age - e.age[1]) * YEAR)
+        estimate = Estimate((low + high) / 2, low, high, Strength.EXPLICIT, "age", f"“{e.text}” at age {self.age:g} now", known=True)
+        return Moment(estimate, self.calendar.day_of((low + high) / 2))
+
+    def _year(self, e: TimeExpression) -> Moment | None:
+        triple = None if e.year is None else self.calendar.year_hours(e.year)
+        if triple is None:
+            return None
+        estimate = Estimate(*triple, Strength.EXPLICIT, "year", f"“{e.text}”: the middle of the year", known=True)
+        return Moment(estimate, self.calendar.day_of(triple[0]))
+
+
+def _hhmm(hour: float) -> str:
+    minutes = round(hour * 60) % 1440
+    return f"{minutes // 60:02d}:{minutes % 60:02d}"
+
+
+def _hours(time: float | None) -> str:
+    return "N/A" if time is None else f"{time:+.1f} h"
