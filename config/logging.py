@@ -37,7 +37,9 @@ def logging_config(*, level: str) -> dict[str, Any]:
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # These bring handlers of their own, which would print requests and mail error pages.
-            **{name: {"handlers": [], "propagate": True} for name in ("django", "django.server", "gunicorn.error", "gunicorn.access")},
+            **{name: {"handlers": [], "propagate": True} for name in ("django", "django.server", "gunicorn.error")},
+            # Addresses with their query strings; config.request_log has what is needed.
+            "gunicorn.access": {"handlers": [], "level": "CRITICAL", "propagate": False},
             # Statements with their parameters, at any level.
             "django.db.backends": {"handlers": [], "level": "CRITICAL", "propagate": False},
             "celery.worker.strategy": {"level": "WARNING"},

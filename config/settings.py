@@ -6,6 +6,8 @@ deployment must decide itself and refuses to start without it. Every variable is
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from kombu import Queue
@@ -183,10 +185,12 @@ TIME_ZONE = "UTC"
 
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+# The plot's script comes from its Python package, found without importing it.
+PLOTLY = find_spec("plotly")
+STATICFILES_DIRS = [BASE_DIR / "static", *([("plotly", Path(PLOTLY.origin).parent / "package_data")] if PLOTLY and PLOTLY.origin else [])]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "config.static.HashedStorage" if PRODUCTION else "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 WHITENOISE_USE_FINDERS = not PRODUCTION
 MEDIA_ROOT = SERVICES.var / "files"

@@ -1,0 +1,14 @@
+"""Static files of a deployment: compressed, and named by their content so that browsers may keep them for ever."""
+
+from __future__ import annotations
+
+from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+
+class HashedStorage(CompressedManifestStaticFilesStorage):
+    """Rewrites references inside stylesheets alone.
+
+    The base class also follows `sourceMappingURL` comments and fails over those whose map is not shipped, as in most minified scripts.
+    """
+
+    patterns = (("*.css", (r"""(?P<matched>url\(['"]{0,1}\s*(?P<url>.*?)["']{0,1}\))""",)),)
