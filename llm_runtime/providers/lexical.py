@@ -20,7 +20,7 @@ W_COSINE = 0.55
 W_OVERLAP = 0.35
 W_VALUE = 0.10
 #: Below this ρ a summary is dropped (this reranker only; Qwen3's P(yes) uses 0.05).
-LEXICAL_THRESHOLD = 0.25
+LEXICAL_THRESHOLD = 0.45
 
 HEADING_CHARACTERS = 160
 _WORD = re.compile(r"[a-z][a-z0-9]*|\d+(?:\.\d+)?")

@@ -60,7 +60,10 @@ _TIMES = re.compile(
     r"|\b\d{1,2}:\d{2}\b|\bx\s?\d+\b|#\s?\d+|\b\d{1,2}/\d{1,2}/\d{2,4}\b",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(r"\b(?:for|after|before|during|on|at|with|from|post|due to|because of|while|since|until|than|via|per|under|of the|in the|to)[\s-]+(?:\w+[\s-]+){0,2}$", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"\b(?:for|after|before|during|on|at|with|from|post|due to|because of|while|since|until|than|via|per|under|of the|in the|to)[\s-]+(?:\w+[\s-]+){0,2}$",
+    re.IGNORECASE,
+)
 _END = re.compile(
     r"\b(?:stopp\w*|discontinu\w*|dc'?e?d|d/c'?e?d?|turned off|shut off|held|hold|holding|withheld|weaned off|weaned to off|off|removed|removal|"
     r"pulled|came out|taken out|out|ceased|complet(?:ed|ion)|finished|paused|interrupted|cancel\w*|extubat\w*|last seen|ended|came off|stop)\b",
@@ -73,7 +76,10 @@ _BEGIN = re.compile(
     re.IGNORECASE,
 )
 _ORDER = re.compile(r"\b(?:ordered|order|orders|prescribed|written for|was written|requested)\b", re.IGNORECASE)
-_CHANGE = re.compile(r"\b(?:increas\w*|decreas\w*|uptitrat\w*|downtitrat\w*|titrat\w*|wean\w*|taper\w*|reduc\w*|turned (?:up|down)|lowered|raised|escalat\w*|up to|down to)\b", re.IGNORECASE)
+_CHANGE = re.compile(
+    r"\b(?:increas\w*|decreas\w*|uptitrat\w*|downtitrat\w*|titrat\w*|wean\w*|taper\w*|reduc\w*|turned (?:up|down)|lowered|raised|escalat\w*|up to|down to)\b",
+    re.IGNORECASE,
+)
 _FINDING_CARRIERS = re.compile(
     r"x-ray|x ray|ct$|mri|ultrasound|echo|tee|ecg|eeg|angio|cathet|bronch|endoscopy|colonoscopy|ercp|culture|swallow|puncture|paracentesis|thoracentesis|"
     r"surgery|doppler|biopsy|urinalysis|csf|screen|difficile|test|pylori",
@@ -130,7 +136,10 @@ PLACES = frozenset({"emergency arrival", "admission", "icu arrival", "ward trans
 
 
 #: Verbs and nouns of moving: what stands after them is the place of a transfer, not an aside.
-_MOVES = re.compile(r"\b(?:transfer\w*|arriv\w*|mov(?:ed|e)|left|return\w*|admi(?:tted|ssion) (?:to|from)|call\w* out|discharged?|came|brought|went)\b[^.;,]{0,30}$", re.I)
+_MOVES = re.compile(
+    r"\b(?:transfer\w*|arriv\w*|mov(?:ed|e)|left|return\w*|admi(?:tted|ssion) (?:to|from)|call\w* out|discharged?|came|brought|went)\b[^.;,]{0,30}$",
+    re.I,
+)
 
 
 def _weight(hit: Hit, text: str) -> float:

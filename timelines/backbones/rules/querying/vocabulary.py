@@ -115,11 +115,7 @@ class Vocabulary:
 
     def _longest(self, text: str, words: list[re.Match[str]], i: int) -> tuple[int, Concept, bool] | None:
         run = 1
-        while (
-            run < _MAX_TERM_WORDS
-            and i + run < len(words)
-            and _GLUE.fullmatch(text, words[i + run - 1].end(), words[i + run].start())
-        ):
+        while run < _MAX_TERM_WORDS and i + run < len(words) and _GLUE.fullmatch(text, words[i + run - 1].end(), words[i + run].start()):
             run += 1
         for length in range(run, 0, -1):
             exact = tuple(w.group() for w in words[i : i + length])

@@ -16,7 +16,9 @@ from timelines.domain import TaggedNote
 MAX_QUERIES = 3
 _WORD = re.compile(r"[a-z]+")
 #: Fluid given before the unit is charted as one intake row on arrival.
-_BEFORE_ARRIVAL = re.compile(r"\b(?:outside hospital|OSH|ED|emergency|ambulance|EMS|en route|in the field|before arrival|prior to arrival|pre-?hospital)\b", re.I)
+_BEFORE_ARRIVAL = re.compile(
+    r"\b(?:outside hospital|OSH|ED|emergency|ambulance|EMS|en route|in the field|before arrival|prior to arrival|pre-?hospital)\b", re.I
+)
 
 
 class RuleQueryWriter:

@@ -1,0 +1,93 @@
+"""When a condition is named without a number ("hypotensive", "febrile"), the readings that would be told so.
+
+Limits are the usual clinical ones for adults; a reading outside them is no evidence for the condition.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Readings strictly above `above` or strictly below `below` fit the condition."""
+
+    above: float | None = None
+    below: float | None = None
+
+    def fit(self, value: float) -> bool:
+        return (self.above is not None and value > self.above) or (self.below is not None and value < self.below)
+
+
+#: (words of the condition, words of the event name, limits). °F rows are told apart by their size.
+_TABLE: tuple[tuple[str, str, Limits], ...] = (
+    (r"low[- ]grade", r"temperature fahrenheit", Limits(above=99.2)),
+    (r"low[- ]grade", r"temperature celsius", Limits(above=37.3)),
+    (r"hypotherm", r"temperature fahrenheit", Limits(below=96.0)),
+    (r"hypotherm", r"temperature celsius", Limits(below=35.6)),
+    (r"defervesc|afebrile", r"temperature fahrenheit", Limits(below=100.4)),
+    (r"defervesc|afebrile", r"temperature celsius", Limits(below=38.0)),
+    (r"fever|febrile|pyrexia|rigor|chill|spike", r"temperature fahrenheit", Limits(above=100.2)),
+    (r"fever|febrile|pyrexia|rigor|chill|spike", r"temperature celsius", Limits(above=37.9)),
+    (r"tachycardi|rvr|rapid ventricular|tachy\b|\bsvt|\bvt\b|palpitation", r"heart rate", Limits(above=99.0)),
+    (r"bradycardi|brady\b", r"heart rate", Limits(below=60.0)),
+    (r"hypotens", r"systolic|bps", Limits(below=95.0)),
+    (r"hypotens", r"mean", Limits(below=65.0)),
+    (r"hypertens", r"systolic|bps", Limits(above=140.0)),
+    (r"tachypne", r"respiratory rate|rr", Limits(above=22.0)),
+    (r"bradypne|apne", r"respiratory rate|rr", Limits(below=10.0)),
+    (r"desat|hypox", r"saturation|spo2", Limits(below=92.0)),
+    (r"hypercap|hypercarb", r"co2", Limits(above=45.0)),
+    (r"acid", r"\bph\b", Limits(below=7.35)),
+    (r"alkal", r"\bph\b", Limits(above=7.45)),
+    (r"lact", r"lact", Limits(above=2.0)),
+    (r"hyponatr", r"sodium", Limits(below=135.0)),
+    (r"hypernatr", r"sodium", Limits(above=145.0)),
+    (r"hyperkal", r"potassium", Limits(above=5.0)),
+    (r"hypokal", r"potassium", Limits(below=3.6)),
+    (r"hyperglyc", r"glucose", Limits(above=180.0)),
+    (r"hypoglyc", r"glucose", Limits(below=70.0)),
+    (r"hypocalc", r"calcium", Limits(below=8.4)),
+    (r"hypercalc", r"calcium", Limits(above=10.3)),
+    (r"hypomagn", r"magnesium", Limits(below=1.7)),
+    (r"hypophosph", r"phosph", Limits(below=2.7)),
+    (r"hyperphosph", r"phosph", Limits(above=4.5)),
+    (r"leukocyt", r"white|wbc", Limits(above=11.0)),
+    (r"leukopen", r"white|wbc", Limits(below=4.0)),
+    (r"neutropen", r"neut", Limits(below=1.5)),
+    (r"anemi", r"hemoglobin", Limits(below=11.0)),
+    (r"thrombocytop", r"platelet", Limits(below=150.0)),
+    (r"thrombocytos", r"platelet", Limits(above=450.0)),
+    (r"coagulopath", r"inr|pt\b|ptt|prothrombin", Limits(above=1.4)),
+    (r"kidney|renal|aki|arf|atn|azotem|urem|tubular", r"creatinine|urea|bun", Limits(above=1.3)),
+    (r"transamin|shock liver|hepatit", r"alanine|alt|asparate|ast", Limits(above=60.0)),
+    (r"bilirubin|jaundic", r"bilirubin", Limits(above=1.5)),
+    (r"rhabdo", r"kinase|ck", Limits(above=1000.0)),
+    (r"nstemi|ischemia", r"troponin", Limits(above=0.03)),
+    (r"pancreat", r"lipase", Limits(above=120.0)),
+    (r"hyperammon", r"ammonia", Limits(above=50.0)),
+    (r"triglycerid", r"triglyceride", Limits(above=200.0)),
+    (r"oligur|anur", r"foley|void|urine", Limits(below=40.0)),
+    (r"agitat", r"richmond|agitation", Limits(above=0.0)),
+    (r"sedat|somnol|drows|letharg|sleepy|arousable", r"richmond", Limits(below=0.0)),
+    (r"tremor|tremul|withdraw", r"tremor", Limits(above=0.0)),
+    (r"follow|obey|purposeful", r"motor", Limits(above=5.0)),
+    (r"unrespons|comat|obtund", r"gcs", Limits(below=4.0)),
+)
+_COMPILED = tuple((re.compile(words), re.compile(event), limits) for words, event, limits in _TABLE)
+_NEGATED = re.compile(
+    r"\b(?:no|not|without|never|denie[sd]|negative for|free of|resolv\w*|recover\w*|normali[sz]\w*|improv\w*|cleared)\b", re.IGNORECASE
+)
+
+
+def fits_condition(text: str, event: str, value: float) -> bool | None:
+    """Whether a reading fits the condition a text names; None when the text names none for this event.
+
+    A negated or resolved condition ("no fever", "desaturation resolved") fits readings outside the limits.
+    """
+    text, event = text.lower(), event.lower()
+    for words, name, limits in _COMPILED:
+        if words.search(text) and name.search(event):
+            return limits.fit(value) != bool(_NEGATED.search(text))
+    return None

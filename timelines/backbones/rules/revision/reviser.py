@@ -1,0 +1,215 @@
+"""Stage 6 of the rules backbone: joint revision of the whole timeline.
+
+Rows are judged one by one (`judge`), chosen together (`assign`), and what has no row moves with what has
+(`propagate`). Discharge and what happens with it take the recorded discharge. Whatever has no convincing
+row keeps the time the text gave.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from timelines.backbones.rules.querying.reading import PLAN_SECTIONS, Reading, read_note
+from timelines.backbones.rules.revision.assign import KEEP_COST, Choice, Link, Node, assign
+from timelines.backbones.rules.revision.judge import Judge, Verdict
+from timelines.backbones.rules.revision.propagate import Anchored, move
+from timelines.domain import Entry, Evidence, Inventory, TaggedNote, Timeline, TimelineKind, Window
+
+#: A row dates what it records to about this many hours; charting is rounded.
+_ROW_PRECISION = 0.5
+#: Rows of one moment (a laboratory value and its charted copy) are cited together.
+_SAME_MOMENT = 0.26
+#: In a strict alternative only rows this cheap are adopted.
+_STRICT_KEEP_COST = 0.35
+#: A second reading of the same evidence: what the first chose costs this much more.
+_SECOND_CHOICE = 0.45
+
+
+class RuleReviser:
+    """Reviser of the rules backbone. Deterministic; milliseconds a case."""
+
+    def revise(
+        self,
+        note: TaggedNote,
+        text_only: Timeline,
+        evidence: Sequence[Evidence],
+        window: Window,
+        alternatives: int,
+    ) -> list[Timeline]:
+        """Exactly `alternatives` complete timelines. 1: the best joint reading. 2: the next best rows where the
+        first was a close call. 3: only rows beyond doubt. Further ones lower the demand step by step."""
+        case = _Case.build(note, text_only, evidence, window)
+        first = assign(case.nodes, case.links)
+        timelines = []
+        for number in range(1, alternatives + 1):
+            choices = first if number == 1 else _alternative(case, first, number)
+            entries = _entries(case, choices)
+            timelines.append(Timeline.complete(note.inventory, entries, TimelineKind.REVISED, number))
+        return timelines
+
+
+@dataclass(frozen=True)
+class _Case:
+    inventory: Inventory
+    readings: Mapping[str, Reading]
+    text: Timeline
+    window: Window
+    nodes: list[Node]
+    links: list[Link]
+
+    @classmethod
+    def build(cls, note: TaggedNote, text_only: Timeline, evidence: Sequence[Evidence], window: Window) -> _Case:
+        readings = read_note(note)
+        judge = Judge(evidence)
+        rows: dict[str, list[Evidence]] = defaultdict(list)
+        for item in evidence:
+            rows[item.uid].append(item)
+        nodes = []
+        for occurrence in note.inventory:
+            entry, reading = text_only.by_uid[occurrence.uid], readings[occurrence.uid]
+            verdicts = judge.verdicts(reading, entry, [e.row for e in rows[occurrence.uid]])
+            nodes.append(Node(occurrence.uid, entry.time, tuple(verdicts), _topic(reading)))
+        return cls(note.inventory, readings, text_only, window, nodes, _links(note.inventory, readings, text_only, nodes))
+
+
+def _topic(reading: Reading) -> str:
+    if reading.concept is not None:
+        return reading.concept.name
+    return reading.carrier.name if reading.carrier is not None else reading.occurrence.mention.lower()
+
+
+def _links(inventory: Inventory, readings: Mapping[str, Reading], text_only: Timeline, nodes: Sequence[Node]) -> list[Link]:
+    index = {uid: i for i, uid in enumerate(inventory.uids)}
+    links: dict[tuple[int, int], float] = {}
+
+    def tie(a: int, b: int, weight: float) -> None:
+        key = (min(a, b), max(a, b))
+        links[key] = max(weight, links.get(key, 0.0))
+
+    last_of_topic: dict[str, int] = {}
+    for i, node in enumerate(nodes):
+        if i > 0:
+            tie(i - 1, i, _closeness(readings[nodes[i - 1].uid], readings[node.uid]))
+        if node.topic in last_of_topic:
+            tie(last_of_topic[node.topic], i, 0.6)
+        last_of_topic[node.topic] = i
+        for uid in text_only.by_uid[node.uid].context[:2]:
+            tie(index[uid], i, 0.4)
+    return [Link(a, b, weight) for (a, b), weight in sorted(links.items()) if weight > 0]
+
+
+def _closeness(a: Reading, b: Reading) -> float:
+    if a.section != b.section:
+        return 0.0
+    return 0.6 if a.sentence == b.sentence else 0.25
+
+
+def _alternative(case: _Case, first: Sequence[Choice], number: int) -> list[Choice]:
+    if number == 2:
+        extra = {(n.uid, c.row.row_index): _SECOND_CHOICE for n, c in zip(case.nodes, first, strict=True) if c is not None}
+        return assign(case.nodes, case.links, extra=extra)
+    if number == 3:
+        return assign(case.nodes, case.links, keep_cost=_STRICT_KEEP_COST)
+    return assign(case.nodes, case.links, keep_cost=KEEP_COST + 0.15 * (number - 3))
+
+
+def _entries(case: _Case, choices: Sequence[Choice]) -> list[Entry]:
+    anchors = _anchors(case, choices)
+    discharge = _text_discharge(case)
+    entries = []
+    for node, choice in zip(case.nodes, choices, strict=True):
+        entry = case.text.by_uid[node.uid]
+        if choice is not None:
+            entries.append(_adopted(entry, choice, node))
+        else:
+            entries.append(_without_row(case, entry, anchors, discharge))
+    return entries
+
+
+def _anchors(case: _Case, choices: Sequence[Choice]) -> list[Anchored]:
+    anchors = []
+    for node, choice in zip(case.nodes, choices, strict=True):
+        position = case.inventory.by_uid[node.uid].start
+        if choice is not None and choice.row.time is not None and node.text_time is not None and position is not None:
+            anchors.append(Anchored(node.uid, position, node.text_time, choice.row.time))
+    return anchors
+
+
+def _adopted(entry: Entry, choice: Verdict, node: Node) -> Entry:
+    """The row's time; copies of the same moment are cited with it."""
+    time = choice.row.time if choice.row.time is not None else 0.0
+    same = [
+        v.row.row_index for v in node.verdicts if v.row.time is not None and abs(v.row.time - time) <= _SAME_MOMENT and v.cost < KEEP_COST
+    ]
+    rows = tuple(dict.fromkeys([choice.row.row_index, *same]))
+    told = "the text gave no time" if entry.time is None else f"the text alone said {entry.time:.1f} h"
+    return Entry(
+        uid=entry.uid,
+        time=time,
+        lower=time - _ROW_PRECISION,
+        upper=time + _ROW_PRECISION,
+        known=True,
+        context=entry.context,
+        decided_by="rules: evidence row",
+        reason=f"{choice.row.time_kind.value} row at {time:.1f} h: {choice.reason}; {told}",
+        adopted_rows=rows,
+    )
+
+
+def _without_row(case: _Case, entry: Entry, anchors: Sequence[Anchored], discharge: float | None) -> Entry:
+    reading = case.readings[entry.uid]
+    recorded = case.window.discharge
+    if recorded is not None and _happens_at_discharge(reading, entry, discharge):
+        return _at(entry, recorded, "rules: discharge time", f"told with the discharge, recorded at {recorded:.1f} h", known=True)
+    position = case.inventory.by_uid[entry.uid].start
+    if entry.time is None or position is None or entry.time < -24.0:
+        return replace(entry, decided_by=entry.decided_by or "rules: text", reason=_kept(entry))
+    found = move(position, entry.time, entry.context, anchors)
+    if found is None or abs(found.shift) < 0.05:
+        return replace(entry, decided_by=entry.decided_by or "rules: text", reason=_kept(entry))
+    time = entry.time + found.shift
+    if recorded is not None and time > recorded >= entry.time:
+        time = recorded
+    return _shifted(entry, time - entry.time, found.by)
+
+
+def _kept(entry: Entry) -> str:
+    return f"no row is the same occurrence; {entry.reason}" if entry.reason else "no row is the same occurrence; the text time stands"
+
+
+def _shifted(entry: Entry, shift: float, by: Sequence[str]) -> Entry:
+    """Move time and bounds together: they described a distance to the neighbours."""
+    moved = [None if v is None else v + shift for v in (entry.time, entry.lower, entry.upper)]
+    context = tuple(dict.fromkeys([*by, *entry.context]))[:5]
+    return Entry(
+        uid=entry.uid,
+        time=moved[0],
+        lower=moved[1],
+        upper=moved[2],
+        known=entry.known,
+        context=tuple(c for c in context if c != entry.uid),
+        decided_by="rules: moved with neighbours",
+        reason=f"no row of its own; moved {shift:+.1f} h with the occurrences it is told with",
+    )
+
+
+def _at(entry: Entry, time: float, decided_by: str, reason: str, *, known: bool) -> Entry:
+    return Entry(entry.uid, time, time, time, known, entry.context, decided_by, reason)
+
+
+def _text_discharge(case: _Case) -> float | None:
+    """When the text alone puts discharge: the time of the occurrence that tells of it, the last one if several."""
+    times = [
+        n.text_time
+        for n in case.nodes
+        if n.text_time is not None and n.topic == "discharge" and case.readings[n.uid].section not in ("hpi", "pmh")
+    ]
+    return max(times) if times else None
+
+
+def _happens_at_discharge(reading: Reading, entry: Entry, text_discharge: float | None) -> bool:
+    if reading.section in PLAN_SECTIONS:
+        return entry.time is None or text_discharge is None or abs(entry.time - text_discharge) < 12.0
+    return text_discharge is not None and entry.time is not None and entry.time > 0 and abs(entry.time - text_discharge) < 0.01

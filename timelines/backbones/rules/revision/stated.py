@@ -1,0 +1,83 @@
+"""Does a row have the value that an occurrence states? Rounding, decades, limits and unit conversions included."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_STATED = re.compile(
+    r"(?P<sign>[<>≥≤]\s*)?(?<![\w.])(?P<number>\d{1,3}(?:,\d{3})+|\d+)(?P<fraction>\.\d+)?(?P<decade>'?s\b)?(?![\d.,]*\d)(?!(?:st|nd|rd|th)\b)"
+)
+_WORD_LIMIT = re.compile(r"\b(?P<above>over|above|greater than|more than|at least)|(?P<below>under|below|less than)\s*$", re.IGNORECASE)
+_LOW = re.compile(r"\blow\s*$", re.IGNORECASE)
+_HIGH = re.compile(r"\bhigh\s*$", re.IGNORECASE)
+_MID = re.compile(r"\bmid[- ]?\s*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A closed range of values that would be told this way. ``4.2`` covers 4.15…4.25, ``80s`` 80…89.9, ``>150`` 150 and more."""
+
+    low: float
+    high: float
+    exact: float | None
+
+    def covers(self, value: float) -> bool:
+        return self.low - 1e-9 <= value <= self.high + 1e-9
+
+
+def stated_values(text: str) -> tuple[Stated, ...]:
+    """Every value that a text states, in order."""
+    found = []
+    for match in _STATED.finditer(text):
+        before = text[max(0, match.start() - 14) : match.start()]
+        found.append(_range(match, before))
+    return tuple(found)
+
+
+def tells(values: tuple[Stated, ...], value: float, unit: str, event: str) -> Stated | None:
+    """The stated value that the row's value is, itself or converted between the units in which both are told."""
+    for candidate in (value, *_converted(value, unit, event)):
+        for stated in values:
+            if stated.covers(candidate):
+                return stated
+    return None
+
+
+def _range(match: re.Match[str], before: str) -> Stated:
+    fraction = match["fraction"] or ""
+    value = float(match["number"].replace(",", "") + fraction)
+    sign = (match["sign"] or "").strip()
+    limit = _WORD_LIMIT.search(before)
+    if sign in (">", "≥") or (limit and limit["above"]):
+        return Stated(value, float("inf"), None)
+    if sign in ("<", "≤") or (limit and limit["below"]):
+        return Stated(float("-inf"), value, None)
+    if match["decade"] and not fraction:
+        return _decade(value, before)
+    half = 0.5 * 10 ** -(len(fraction) - 1) if fraction else 0.5
+    return Stated(value - half, value + half, value)
+
+
+def _decade(value: float, before: str) -> Stated:
+    width = 10.0 if value < 1000 else 100.0
+    if _LOW.search(before):
+        return Stated(value, value + 0.39 * width, None)
+    if _MID.search(before):
+        return Stated(value + 0.3 * width, value + 0.69 * width, None)
+    if _HIGH.search(before):
+        return Stated(value + 0.6 * width, value + 0.99 * width, None)
+    return Stated(value, value + 0.99 * width, None)
+
+
+def _converted(value: float, unit: str, event: str) -> tuple[float, ...]:
+    """°F ↔ °C for temperatures, kg ↔ lb for weights, g ↔ mg ↔ mcg for amounts."""
+    if "temp" in event:
+        fahrenheit = "f" in unit.lower() or (not unit and value > 60)
+        return ((value - 32) / 1.8,) if fahrenheit else (value * 1.8 + 32,)
+    if "weight" in event:
+        pounds = "lb" in unit.lower() or "lbs" in event
+        return (value / 2.2046,) if pounds else (value * 2.2046,)
+    if event.startswith(("med:", "order:")):
+        return (value * 1000, value / 1000)
+    return ()
