@@ -18,6 +18,8 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
 
+from django.http import HttpRequest
+
 WITHHELD = "[withheld]"
 OURS = frozenset({"config", "accounts", "jobs", "llm_runtime", "ehr", "timelines", "adjudication"})
 # Libraries whose messages are constant templates; what they fill in is cleaned below.
@@ -101,8 +103,8 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
     """The record's own fields (`extra={"fields": {...}}`, scalars only), and a request by method, route and status."""
     fields = {key: _own(value) for key, value in getattr(record, "fields", {}).items()}
     request = getattr(record, "request", None)
-    if hasattr(request, "method"):
-        match = getattr(request, "resolver_match", None)
+    if isinstance(request, HttpRequest):
+        match = request.resolver_match
         fields |= {"method": request.method, "route": match.route if match else None, "status": getattr(record, "status_code", None)}
     return fields
 

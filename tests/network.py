@@ -39,7 +39,7 @@ def block_network() -> None:
             raise NetworkBlocked(f"A test asked for the address of {name}.")
         return resolve(host, *args, **kwargs)
 
-    socket.getaddrinfo = getaddrinfo  # type: ignore[assignment]
+    socket.getaddrinfo = getaddrinfo
 
 
 def _guard_socket(method: str) -> None:

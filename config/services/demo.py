@@ -56,14 +56,19 @@ def reconstruct(supervisor: Supervisor) -> None:
     for name in DATASETS:
         say(f"reconstructing {name}")
         arguments = ["--dataset", name, "--backbone", "rules", "--variant", "full", "--wait"]
-        process = subprocess.Popen(_command("reconstruct", *arguments), cwd=BASE_DIR)
-        try:
-            supervisor.watch(until=lambda process=process: process.poll() is not None)
-        finally:
-            process.terminate()
-            process.wait()
-        if process.returncode != 0:
+        if _watched(supervisor, _command("reconstruct", *arguments)) != 0:
             raise ServiceError(f"Reconstructing {name} failed. The worker's log is {supervisor.logs / 'worker.log'}.")
+
+
+def _watched(supervisor: Supervisor, command: list[str]) -> int:
+    """Run a command to its end while the supervisor keeps its children running; returns the exit status."""
+    process = subprocess.Popen(command, cwd=BASE_DIR)
+    try:
+        supervisor.watch(until=lambda: process.poll() is not None)
+    finally:
+        process.terminate()
+        process.wait()
+    return process.returncode
 
 
 def _manage(words: str, *arguments: str) -> None:

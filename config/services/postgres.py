@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import shutil
 import signal
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -98,7 +99,8 @@ def binaries(paths: ServicePaths) -> Path:
 
 def _initialise(paths: ServicePaths) -> None:
     """Create the data directory aside and rename it into place, so that an interrupted start leaves nothing half made."""
-    aside = paths.postgres_data.with_name(f"postgres.new.{os.getpid()}")
+    aside = paths.postgres_data.with_name("postgres.new")
+    shutil.rmtree(aside, ignore_errors=True)
     privileges.private_directory(paths, aside)
     command = [
         str(binaries(paths) / "initdb"),

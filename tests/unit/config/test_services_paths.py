@@ -1,0 +1,58 @@
+"""Where the services live: short sockets, per-checkout names, and which services an address replaces."""
+
+from pathlib import Path
+
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from config.services.embedded import needed
+from config.services.paths import MAX_SOCKET_PATH, ServicePaths
+
+
+@pytest.fixture
+def ordinary_user(monkeypatch):
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+
+
+def test_everything_lives_under_var(ordinary_user):
+    paths = ServicePaths(Path("/srv/occurrent/var"))
+    assert paths.state == paths.var
+    assert {paths.postgres_data.parent, paths.broker_data.parent, paths.logs.parent, paths.sockets.parent} == {paths.var}
+
+
+def test_a_deep_checkout_keeps_its_sockets_elsewhere(ordinary_user):
+    paths = ServicePaths(Path("/srv") / ("deep" * 30) / "var")
+    assert not paths.sockets.is_relative_to(paths.var)
+    assert len(str(paths.sockets / ".s.PGSQL.5432.lock")) <= MAX_SOCKET_PATH
+
+
+def test_two_checkouts_never_share_a_name(ordinary_user):
+    assert ServicePaths(Path("/a/var")).tag != ServicePaths(Path("/b/var")).tag
+
+
+def test_root_keeps_data_where_the_servers_user_can_reach_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    closed = tmp_path / "home"
+    closed.mkdir(mode=0o700)
+    paths = ServicePaths(closed / "checkout" / "var")
+    assert not paths.state.is_relative_to(closed)
+    assert paths.locks.is_relative_to(paths.var)
+
+
+def test_the_address_is_read_back_as_it_was_meant(ordinary_user):
+    parts = conninfo_to_dict(ServicePaths(Path("/srv/o/var")).database_url)
+    assert (parts["host"], parts["user"], parts["dbname"]) == ("/srv/o/var/run", "occurrent", "occurrent")
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, ["postgres", "broker"]),
+        ({"DATABASE_URL": "postgresql://db/x"}, ["broker"]),
+        ({"BROKER_URL_FILE": "/run/secrets/broker"}, ["postgres"]),
+        ({"DATABASE_URL": "postgresql://db/x", "BROKER_URL": "redis://b"}, []),
+        ({"DATABASE_URL": ""}, ["postgres", "broker"]),
+    ],
+)
+def test_an_address_replaces_a_service(environment, expected):
+    assert needed(environment) == expected

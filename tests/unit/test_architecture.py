@@ -1,0 +1,119 @@
+"""Who may import whom: the rules hold, a broken rule fails the check, and the web process stays light."""
+
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from config.env import BASE_DIR
+
+PYPROJECT = tomllib.loads((BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))
+SETTINGS = PYPROJECT["tool"]["importlinter"]
+CONTRACTS = {contract["id"]: contract for contract in SETTINGS["contracts"]}
+APPS = SETTINGS["root_packages"]
+LINT = [sys.executable, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()", "--no-cache"]
+MODEL_LIBRARIES = ("torch", "transformers", "vllm", "onnxruntime", "spacy", "thinc", "sentence_transformers")
+
+# Libraries that a notebook can use, and where the architecture puts them. Each that exists must be under the "plain" contract.
+PLAIN_MODULES = [
+    "llm_runtime.base", "llm_runtime.structured", "llm_runtime.budget", "llm_runtime.prompts", "llm_runtime.providers",
+    "ehr.schema", "ehr.formats", "ehr.summarise",
+    "timelines.domain", "timelines.pipeline", "timelines.backbones", "timelines.evaluation", "timelines.plots",
+    "adjudication.domain", "adjudication.judging", "adjudication.validation", "adjudication.judges", "adjudication.scoring",
+    "adjudication.states", "adjudication.visibility",
+]  # fmt: skip
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(LINT, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def exists(module: str) -> bool:
+    path = BASE_DIR / module.replace(".", "/")
+    return path.with_suffix(".py").exists() or any(path.rglob("*.py"))
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """The source tree, to be broken."""
+    folder = tmp_path_factory.mktemp("copy")
+    for app in APPS:
+        shutil.copytree(BASE_DIR / app, folder / app, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(BASE_DIR / "pyproject.toml", folder)
+    return folder
+
+
+def test_the_rules_hold(copy):
+    result = lint(copy)
+    assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "statement", "contract"),
+    [
+        ("accounts/intruder.py", "import jobs.models", "layers"),
+        ("jobs/intruder.py", "from ehr import models", "layers"),
+        ("llm_runtime/intruder.py", "def late():\n    import timelines.domain", "layers"),
+        ("ehr/intruder.py", "import timelines.models", "layers"),
+        ("timelines/intruder.py", "import adjudication", "layers"),
+        ("adjudication/intruder.py", "import config.settings", "layers"),
+        ("timelines/pipeline/intruder.py", "from django.db import models", "plain"),
+        ("timelines/backbones/intruder.py", "import accounts.models", "plain"),
+        ("timelines/backbones/intruder.py", "def late():\n    import psycopg", "plain"),
+        ("ehr/intruder.py", "def late():\n    import torch", "models"),
+        ("llm_runtime/intruder.py", "import transformers", "models"),
+        ("accounts/models_intruder.py", "import vllm", "models"),
+    ],
+)
+def test_a_broken_rule_fails(copy, module, statement, contract):
+    intruder = copy / module
+    intruder.parent.mkdir(parents=True, exist_ok=True)
+    intruder.write_text(statement + "\n")
+    try:
+        result = lint(copy)
+    finally:
+        intruder.unlink()
+    assert result.returncode == 1, result.stdout
+    assert f"{CONTRACTS[contract]['name']} BROKEN" in result.stdout
+
+
+@pytest.mark.parametrize("module", [module for module in PLAIN_MODULES if exists(module)])
+def test_every_plain_module_is_under_the_contract(module):
+    assert module in CONTRACTS["plain"]["source_modules"]
+
+
+def test_package_init_files_define_nothing():
+    full = [path for app in APPS for path in (BASE_DIR / app).rglob("__init__.py") if path.stat().st_size]
+    assert full == []
+
+
+def loaded_after(script: str) -> set[str]:
+    """The top-level modules of a fresh process after `script`."""
+    code = f"{script}\nimport sys\nprint(' '.join(sorted({{name.partition('.')[0] for name in sys.modules}})))"
+    result = subprocess.run([sys.executable, "-c", code], cwd=BASE_DIR, capture_output=True, text=True, check=True)
+    return set(result.stdout.splitlines()[-1].split())
+
+
+def test_the_web_process_loads_no_model_library():
+    script = "import config.wsgi\nfrom django.urls import get_resolver\nlen(get_resolver().reverse_dict)\nget_resolver().url_patterns"
+    loaded = loaded_after(script)
+    assert {"django", "celery", "config", "timelines"} <= loaded
+    assert loaded.isdisjoint(MODEL_LIBRARIES)
+
+
+def test_the_providers_load_their_libraries_only_when_used():
+    modules = sorted(path.stem for path in (BASE_DIR / "llm_runtime" / "providers").glob("*.py") if path.stem != "__init__")
+    loaded = loaded_after("\n".join(f"import llm_runtime.providers.{module}" for module in modules))
+    assert loaded.isdisjoint(MODEL_LIBRARIES)
+
+
+def test_plain_libraries_load_no_django():
+    modules = [
+        module for module in CONTRACTS["plain"]["source_modules"] if (BASE_DIR / module.replace(".", "/")).with_suffix(".py").exists()
+    ]
+    loaded = loaded_after("\n".join(f"import {module}" for module in modules))
+    assert "timelines" in loaded
+    assert loaded.isdisjoint({"django", "celery", "psycopg"})
