@@ -26,6 +26,7 @@ OURS = frozenset({"config", "accounts", "jobs", "llm_runtime", "ehr", "timelines
 TEMPLATED = frozenset({"celery", "kombu", "django", "gunicorn", "psycopg"})
 IDENTIFIER = re.compile(r"[\w.:/@-]{1,120}", re.ASCII)
 CELERY_FIELDS = frozenset({"id", "name", "runtime", "description", "hostname"})
+STANDARD_ATTRIBUTES = frozenset({*vars(logging.makeLogRecord({})), "taskName", "request", "status_code"})
 MAX_CAUSES = 5
 
 
@@ -100,8 +101,9 @@ def message_of(record: logging.LogRecord) -> str:
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, Any]:
-    """The record's own fields (`extra={"fields": {...}}`, scalars only), and a request by method, route and status."""
-    fields = {key: _own(value) for key, value in getattr(record, "fields", {}).items()}
+    """What our code added (`extra={...}`; values other than scalars by type), and a request by method, route and status."""
+    ours = record.name.split(".", 1)[0] in OURS
+    fields = {key: _own(value) for key, value in vars(record).items() if ours and key not in STANDARD_ATTRIBUTES}
     request = getattr(record, "request", None)
     if isinstance(request, HttpRequest):
         match = request.resolver_match

@@ -28,5 +28,5 @@ class RequestLogMiddleware:
             "status": response.status_code,
             "ms": round((time.perf_counter() - started) * 1000, 1),
         }
-        logger.info("request", extra={"fields": fields})
+        logger.info("request", extra=fields)
         return response

@@ -104,8 +104,12 @@ def test_a_request_is_told_by_its_route():
 
 
 def test_fields_are_scalars():
-    line = logged("config.request_log", "request", fields={"status": 200, "user": object()})
+    line = logged("config.request_log", "request", status=200, user=object())
     assert (line["status"], line["user"]) == (200, "object")
+
+
+def test_a_library_adds_no_fields():
+    assert "data" not in logged("celery.app.trace", "Task ended", data=CANARY)
 
 
 def test_statements_are_never_logged():
