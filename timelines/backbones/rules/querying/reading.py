@@ -82,7 +82,7 @@ _CHANGE = re.compile(
 )
 _FINDING_CARRIERS = re.compile(
     r"x-ray|x ray|ct$|mri|ultrasound|echo|tee|ecg|eeg|angio|cathet|bronch|endoscopy|colonoscopy|ercp|culture|swallow|puncture|paracentesis|thoracentesis|"
-    r"surgery|doppler|biopsy|urinalysis|csf|screen|difficile|test|pylori",
+    r"doppler|biopsy|urinalysis|csf|screen|difficile|test|pylori",
 )
 
 
@@ -155,9 +155,18 @@ def _weight(hit: Hit, text: str) -> float:
     return weight
 
 
+#: A sentence that goes on with the findings of the one before.
+_CONTINUES = re.compile(
+    r"\s*(?:there (?:was|were)|it |this |these |findings|impression|showed|which|the (?:study|scan|film))", re.IGNORECASE
+)
+
+
 def _carrier(text: str, start: int, sentence: tuple[int, int], analysis: Analysis) -> Concept | None:
     """The study whose findings this sentence tells, named before the occurrence; else in the sentence before it."""
-    for piece_start, piece_end in (sentence, _previous(sentence, analysis)):
+    pieces = [sentence]
+    if _CONTINUES.match(text[sentence[0] : sentence[1]]):
+        pieces.append(_previous(sentence, analysis))
+    for piece_start, piece_end in pieces:
         before = text[piece_start : min(piece_end, start)]
         hits = [h for h in vocabulary().find(before) if _FINDING_CARRIERS.search(h.concept.name)]
         if hits:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from timelines.backbones.rules.querying.reading import OUTSIDE_SECTIONS, PLAN_SECTIONS, PLACES, Act, Reading
-from timelines.backbones.rules.querying.vocabulary import Concept, EventName, Kind, event_name
+from timelines.backbones.rules.querying.vocabulary import Concept, EventName, Hit, Kind, event_name
 from timelines.backbones.rules.revision.conditions import fits_condition
 from timelines.backbones.rules.revision.stated import stated_values, tells
 from timelines.domain import Entry, Evidence, Polarity, SourceRow
@@ -66,6 +66,8 @@ class Judge:
         for row in rows:
             match = self._match(reading, row)
             if match is not None and row.time is not None:
+                if _IN_ED.search(reading.occurrence.mention):
+                    match = _Match(match.cost, min(match.reach, _ED_REACH), match.reason)
                 verdict = _placed(match, row, row.time, entry)
                 if verdict is not None:
                     found.append(verdict)
@@ -75,12 +77,9 @@ class Judge:
         name = event_name(row.event)
         if "alarm" in name.words or "dressing" in name.words or "goal" in name.words:
             return None
-        for rank, hit in enumerate(reading.subjects[:2]):
+        for hit in _judged_by(reading):
             if hit.concept.matches(name):
-                match = self._of_concept(hit.concept, reading, row, name, implied=hit.implied)
-                if match is None:
-                    continue
-                return _Match(match.cost + 0.5 * rank, match.reach, match.reason)
+                return self._of_concept(hit.concept, reading, row, name, implied=hit.implied)
         carrier = reading.carrier
         if carrier is not None and carrier.matches(name) and (not reading.subjects or reading.implied):
             match = self._of_concept(carrier, reading, row, name, implied=False)
@@ -109,8 +108,12 @@ class Judge:
         if kind not in wanted:
             return None
         cost = wanted[kind]
-        if kind == "med end" and self._continues(row):
+        if kind == "med end" and reading.act is Act.END and self._continues(row):
             cost += 0.5
+        if kind == "med end" and reading.act is not Act.END and (_is_infusion(reading) or concept.name in _SLOW):
+            return None
+        if "prophylaxis" in name.words and _is_infusion(reading):
+            return None
         values = stated_values(reading.text)
         reason = f"{_ACT_WORDS.get(kind, kind)} of {concept.name if concept.kind is Kind.DRUG else ' '.join(name.words[:-1])}"
         if values and row.numeric_value is not None:
@@ -128,6 +131,14 @@ class Judge:
         return any(r.time is not None and row.time is not None and abs(r.time - row.time) < 0.05 for r in self._names.get(start, ()))
 
 
+#: Given over hours: where such a row ends says little about when it began.
+_SLOW = frozenset(
+    {
+        "sodium chloride 0.9%", "lactated ringer's", "plasma-lyte", "fluid bolus", "blood product", "packed red blood cells", "fresh frozen plasma",
+        "platelet transfusion", "dextrose 5%", "total parenteral nutrition", "tube feeds", "nutrition", "pressor", "sedative",
+    }
+)  # fmt: skip
+
 _ACT_WORDS = {
     "med start": "administration",
     "med end": "end of administration",
@@ -139,6 +150,14 @@ _ORAL = re.compile(
     re.IGNORECASE,
 )
 _INFUSION = re.compile(r"\b(?:gtt|drip|infusion|infusing|weaned|titrated|pressors?|off)\b", re.IGNORECASE)
+
+
+def _judged_by(reading: Reading) -> tuple[Hit, ...]:
+    """The subject itself; a second concept only where the first is a condition or a whole class of drugs."""
+    first = reading.subjects[:1]
+    if first and (first[0].implied or first[0].concept.kind is Kind.DRUG_CLASS):
+        return tuple(h for h in reading.subjects[:2] if h.concept.name not in PLACES) or first
+    return first
 
 
 def _is_infusion(reading: Reading) -> bool:
@@ -161,10 +180,26 @@ def _acts(reading: Reading, *, charted: bool, infusion: bool) -> Mapping[str, fl
     return acts
 
 
+_PRESSURES = re.compile(r"(?<![\d/.])(?P<systolic>\d{2,3})/(?P<diastolic>\d{2,3})(?![\d/])")
+
+
 def _measured(reading: Reading, row: SourceRow, *, implied: bool) -> _Match | None:
     values = stated_values(reading.text)
     if row.numeric_value is None:
         return _Match(0.7, REACH_WEAK, f"{row.event} was charted") if not values and not implied else None
+    pair = _PRESSURES.search(reading.text)
+    if pair and re.search(r"systolic|diastolic|mean|\bbp[sd]\b", row.event):
+        part = (
+            pair["systolic"]
+            if re.search(r"systolic|\bbps\b", row.event)
+            else pair["diastolic"]
+            if re.search(r"diastolic|\bbpd\b", row.event)
+            else ""
+        )
+        same = bool(part) and float(part) == row.numeric_value
+        return (
+            _Match(0.0 if "systolic" in row.event else 0.1, REACH_VALUE, f"same pressure, {row.value} of {pair.group()}") if same else None
+        )
     if values:
         stated = tells(values, row.numeric_value, row.unit, row.event)
         if stated is None:
@@ -173,7 +208,8 @@ def _measured(reading: Reading, row: SourceRow, *, implied: bool) -> _Match | No
         return _Match(cost, REACH_VALUE, f"same measurement, same value {row.value}{' ' + row.unit if row.unit else ''}")
     fits = fits_condition(reading.text, row.event, row.numeric_value)
     if fits is None:
-        return None if implied else _Match(0.75, REACH_WEAK, f"same measurement ({row.value}); the text states no value")
+        drawn = row.event.startswith("lab:") and not implied
+        return _Match(0.6, REACH_WEAK, f"same test ({row.value}); the text states no value") if drawn else None
     return _Match(0.55, REACH_WEAK, f"reading {row.value} fits the condition named") if fits else None
 
 
@@ -206,8 +242,11 @@ def _performed(concept: Concept, reading: Reading, name: EventName) -> _Match | 
     lasting = concept.name in _LASTING
     if lasting and removal != ends:
         return None
-    if reading.act is Act.ORDER:
+    if reading.act is Act.ORDER or (reading.occurrence.polarity is Polarity.ABSENT and concept is not reading.carrier):
         return None
+    if concept.name == "surgery":
+        wanted = "received" if _BACK_FROM.search(reading.text) else "sent"
+        return _Match(0.3, REACH_ACT, "the operating room row of the same operation") if wanted in name.words else None
     if lasting:
         return _Match(
             0.1 if concept.name != "extubation" or "extubation" in name.words else 0.2,
@@ -216,6 +255,8 @@ def _performed(concept: Concept, reading: Reading, name: EventName) -> _Match | 
         )
     return _Match(0.1 if not ends else 0.3, REACH_ACT, "the same procedure, as performed")
 
+
+_BACK_FROM = re.compile(r"\b(?:return\w*|back|arriv\w*|came|out) (?:from|of|to)|\bfrom the (?:OR|operating)", re.IGNORECASE)
 
 #: Devices and supports with a begin and an end; for other procedures both rows are one moment.
 _LASTING = frozenset(
@@ -238,9 +279,18 @@ _UNITS = (
 _ICU_VALUE = re.compile(r"intensive|icu|\bccu\b|coronary|neuro (?:surgical )?(?:intermediate|stepdown)", re.IGNORECASE)
 
 
+_MOVE = re.compile(
+    r"\b(?:transfer\w*|arriv(?:ed|al|es)|admitted|admission (?:to|from)|hospital admission|present(?:ed|ation|s)|discharged?(?: home| to|$)|disposition|left|moved|came|"
+    r"return\w*|brought|call\w*[- ]out|went|died|death|expired|passed away|pronounced|stepdown|stepped down)\b",
+    re.IGNORECASE,
+)
+
+
 def _moved(concept: Concept, reading: Reading, row: SourceRow, name: EventName) -> _Match | None:
     """Arrivals, transfers and discharge: the administrative row of the very place."""
     if reading.occurrence.polarity is Polarity.ABSENT or name.category not in ("transfer", "admission", "icu", "chart", "procedure"):
+        return None
+    if not _MOVE.search(reading.occurrence.mention):
         return None
     place = f"{row.event} {row.value}".lower()
     text = reading.text.lower()
@@ -263,6 +313,8 @@ def _may_have_rows(reading: Reading, entry: Entry) -> bool:
     """Histories lie before the record and plans after it; neither is evidenced by a row."""
     if reading.section in OUTSIDE_SECTIONS:
         return False
+    if _OUTSIDE.search(reading.occurrence.mention) and not _FROM_OUTSIDE.search(reading.occurrence.mention):
+        return False
     measured = bool(reading.concept and reading.concept.kind is Kind.MEASUREMENT and reading.values)
     if not measured and (reading.section in PLAN_SECTIONS or _PLAN.search(reading.occurrence.mention)):
         return bool(reading.concept and reading.concept.name in ("discharge", "death"))
@@ -271,8 +323,16 @@ def _may_have_rows(reading: Reading, entry: Entry) -> bool:
     return entry.upper is None or entry.upper > _RECORD_BEGINS or (entry.time is not None and entry.time > _RECORD_BEGINS)
 
 
+_IN_ED = re.compile(r"\b(?:in|at|from) (?:the |our )?(?:ED|ER|emergency|triage)\b|\bED\b|\btriage\b")
+#: Hours: what happened in the emergency department is over when the unit begins to chart.
+_ED_REACH = 4.0
 #: Hours: what the text puts wholly before this lies before any row of the admission.
 _RECORD_BEGINS = -36.0
+_OUTSIDE = re.compile(
+    r"\b(?:outside (?:hospital|facility|ED|emergency)|OSH|referring hospital|other hospital|outside-hospital|in the field|EMS)\b",
+    re.IGNORECASE,
+)
+_FROM_OUTSIDE = re.compile(r"\b(?:transfer\w*|from|removed|pulled|discontinued|fluids?|saline|bolus\w*)\b", re.IGNORECASE)
 _HISTORY = re.compile(
     r"\b(?:history of|h/o|hx of|chronic|baseline|prior (?!to)|previous(?:ly)?|home (?:med|dose)|years? ago|at home|childhood|remote|family history)\b",
     re.IGNORECASE,

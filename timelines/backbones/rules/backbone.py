@@ -1,0 +1,30 @@
+"""The rules backbone: deterministic, on the CPU, seconds a note; what a machine without a model server runs."""
+
+from __future__ import annotations
+
+from timelines.backbones.base import Backbone
+
+NAME = "rules"
+#: Raised whenever a rule or a vocabulary changes what comes out; recorded with every run.
+VERSION = "1"
+#: It does not pay for context, so a case has no cap and an occurrence carries few rows (protocol section 2, stage 5).
+MAX_ROWS_PER_OCCURRENCE = 3
+
+
+def rules_backbone() -> Backbone:
+    """The four stages without a model. Imported here, so that naming the backbone does not load a parser."""
+    from timelines.backbones.rules.querying.writer import RuleQueryWriter
+    from timelines.backbones.rules.revision.reviser import RuleReviser
+    from timelines.backbones.rules.tagging.tagger import RuleTagger
+    from timelines.backbones.rules.timing.timer import RuleTimer
+
+    return Backbone(
+        name=NAME,
+        version=VERSION,
+        tagger=RuleTagger(),
+        timer=RuleTimer(),
+        query_writer=RuleQueryWriter(),
+        reviser=RuleReviser(),
+        max_rows_per_occurrence=MAX_ROWS_PER_OCCURRENCE,
+        max_rows_per_case=None,
+    )
