@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from timelines.backbones.rules.timing.expressions import Kind, TimeExpression
+from timelines.backbones.rules.timing.expressions import Anchoring, Kind, TimeExpression
 
-_BREAK = re.compile(r"[;,:](?=\s|$)|\s(?:->|→|=>|–>|-->)\s*|[()\[\]]|\s[-–—]{1,2}\s|\.(?=\s)|\n|\s(?:but|then|f/b|followed by|after which|whereupon)\s", re.IGNORECASE)
+_BREAK = re.compile(r"[;,:](?=\s|$)|\s(?:->|→|=>|–>|-->)\s*|[()\[\]]|\s[-–—]{1,2}\s|\.(?=\s)|\n|\s(?:but|then|f/b|followed by|after which|whereupon)\s|\s(?=p/w\s|presents?\s|presented\s|presenting\s|who\s|(?:as\s+)?compared\s+(?:with|to)\s|versus\s|up\s+from\s|down\s+from\s|against\s)", re.IGNORECASE)
 _SOFT = re.compile(r"[,\s](?:and|to|or|while|when|with|until|&|so|as|\+|from|w/)\s|/", re.IGNORECASE)
 _ASIDE = re.compile(r"\s*(?:(?:and|but)\s+)?(?:(?:for|by|of|in|at)\s+)?(?:which|who|whose|when|while|where|whom|as compared|compared|against|versus|vs|having|since|because|although|though|whereas)\b", re.IGNORECASE)
 _PLUPERFECT = re.compile(r"\bhad\s+(?:\w+ly\s+|also\s+|not\s+|never\s+|by\s+then\s+|meanwhile\s+)*(?:been|come|gone|grown|\w+ed|risen|fallen|begun|taken|given|put|\w+en)\b|\b(?:previously|earlier)\b", re.IGNORECASE)
@@ -80,7 +80,17 @@ def _cuts(text: str, start: int, end: int, inside: list[TimeExpression]) -> list
             cut = _between(text, one, two)
             if cut is not None:
                 extra.append(cut)
+    extra.extend(c for e in inside if (c := _last_conjunct(text, start, e, cuts)) is not None)
     return sorted({*cuts, *extra})
+
+
+def _last_conjunct(text: str, start: int, e: TimeExpression, cuts: list[int]) -> int | None:
+    """ "Two amps and a third an hour later": a time behind a pair belongs to its last member."""
+    if e.kind not in (Kind.OFFSET, Kind.SPAN) or e.anchoring is Anchoring.REFERENCE:
+        return None
+    left = max([start, *(c for c in cuts if c <= e.start)])
+    pairs = list(re.finditer(r"\s(?=and\s)", text[left : e.start]))
+    return left + pairs[-1].end() if pairs and pairs[-1].start() > 0 else None
 
 
 def _between(text: str, one: TimeExpression, two: TimeExpression) -> int | None:

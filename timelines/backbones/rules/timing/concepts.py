@@ -97,6 +97,7 @@ _STOP = frozenset(
     "the a an of to and or with without in on at by for from as was were is are be been being had has have he she they it his her "
     "their its this that these those there then no not never new old more less some any all further again once first second third "
     "patient pt during after before given started stopped status time mg ml cc l day days hour hours via w s p per x acute severe "
+    "year years month months week weeks ago since one two three four five six seven eight nine ten place placed previous left right "
     "history prior repeat final initial last admission discharge hospital course problem outside into out off down up".split()
 )
 _SUFFIX = re.compile(r"(?:ations?|ated|ates?|ings?|ions?|ed|es|s|al|ic)$")

@@ -14,6 +14,7 @@ _HOUR, _EARLY, _LATE = 14.5, 10.0, 19.0
 _LEAVING = re.compile(
     r"\b(?:discharg\w+|d/c'?d?\b|dc'?d?\s+(?:to|home)|(?:went|sent|go|goes|to)\s+(?:home|rehab|snf|ltac)|left\s+the\s+hospital|expired|died|passed\s+away|pronounced|time\s+of\s+death)", re.IGNORECASE
 )
+_COUNTED = (Basis.HOSPITAL, Basis.POSTOP, Basis.DATE, Basis.UNIT)
 _DEATH = re.compile(r"\b(?:expired|died|passed\s+away|pronounced|time\s+of\s+death)\b", re.IGNORECASE)
 _HEADER_DATE = re.compile(r"discharge\s+date\s*:\s*|date\s+of\s+discharge\s*:\s*", re.IGNORECASE)
 
@@ -33,7 +34,7 @@ def discharge_estimate(
         return _on_day(calendar, header, "the discharge date of the note", True)
     for e, day, hours in dated:
         sentence = analysis.sentence_at(e.start)
-        if sentence is None or e.kind is not Kind.POINT:
+        if sentence is None or e.kind is not Kind.POINT or e.day is None or e.day.basis not in _COUNTED:
             continue
         before = text[max(sentence.start, e.start - 60) : e.start]
         if day >= 0 and _LEAVING.search(before) and not re.search(r"[,;.].*[,;.]", before):
@@ -41,7 +42,7 @@ def discharge_estimate(
                 return Estimate(hours, hours - 2, hours + 2, Strength.EXPLICIT, "discharge", f"“{e.text}” after a word of leaving", known=True)
             return _on_day(calendar, day, f"“{e.text}” after a word of leaving", True)
     inside = [(e, day) for e, day, hours in dated if course[0] <= e.start < course[1] and 0 <= day < 400]
-    named = [day for e, day in inside if e.day is not None and e.day.basis in (Basis.HOSPITAL, Basis.POSTOP, Basis.DATE, Basis.UNIT)]
+    named = [day for e, day in inside if e.day is not None and e.day.basis in _COUNTED]
     last = max(named or [day for _, day in inside], default=None)
     if last is None:
         return Estimate(72.0, 12.0, None, Strength.DEFAULT, "discharge", "no day of the stay is named: a usual length of stay")

@@ -132,7 +132,7 @@ _PART = re.compile(
     rf"(?<![\w-])(?:in\s+|on\s+|by\s+|until\s+|at\s+|from\s+|around\s+|about\s+|overnight\s+(?=into))?"
     rf"(?P<mod>very\s+early|early|first\s+thing|late|mid|the\s+middle\s+of|middle\s+of|end\s+of|toward(?:s)?(?:\s+the\s+end\s+of)?|pre|(?:(?:just|shortly|soon|right|immediately|a\s+little|a\s+bit)\s+)?(?:before|after|past|prior\s+to))?(?:[\s-]+|(?<=mid)|(?<=pre)|(?<!\S))"
     rf"(?:in\s+|on\s+|of\s+)?(?P<link>(?:the\s+|that\s+|this\s+)?(?:next|following|subsequent|very\s+next|first|same|previous|prior|preceding|second)|that\s+very|that|this|the|each|every)?\s*"
-    rf"(?P<mod2>early|late|mid|very\s+early)?[\s-]*\b(?P<base>{BASE})(?!\w)",
+    rf"(?P<mod2>early|late|mid|very\s+early)?[\s-]*(?:\b|(?<=mid)|(?<=pre))(?P<base>{BASE})(?!\w)",
     _I,
 )
 _MODIFIED_DAY = re.compile(r"\b(?P<mod>early|late|mid|first\s+thing|end\s+of)\s*-?\s*(?:on\s+|in\s+)?(?:the\s+)?$", _I)
@@ -166,7 +166,7 @@ _HISTORY = re.compile(
     rf"(?:^|(?<=[\n:;-])|(?<=:\s)|(?<=-\s))\s*(?P<q4>{QUANTITY})(?=\s+[a-z]))",
     _I,
 )
-_FUTURE = re.compile(rf"\b(?:in|at|every|q)\s*(?P<q>{QUANTITY})(?!\s*(?:later|ago|prior|before|after))", _I)
+_FUTURE = re.compile(rf"\bin\s+(?P<q>{QUANTITY})(?!\s*(?:later|ago|prior|before|after))", _I)
 _AGE = re.compile(
     r"\b(?:at\s+(?:the\s+)?age\s+(?:of\s+)?|at\s+)(?P<n>\d{1,2})\s*(?:years?\s+(?:old|of\s+age)|y/?o)\b|\bat\s+(?:the\s+)?age\s+(?:of\s+)?(?P<n2>\d{1,2})\b|"
     r"\b(?:in|since|from|as\s+of|during)\s+(?:(?:his|her|their|the)\s+)?(?:(?P<third>early|mid|late)[\s-]*)?(?P<decade>20'?s|30'?s|40'?s|50'?s|60'?s|70'?s|80'?s|twenties|thirties|forties|fifties|sixties|seventies|eighties|teens|childhood|infancy|adolescence|birth|youth)\b|"
@@ -191,10 +191,11 @@ _AT_EVENT = re.compile(
     r"\b(?:(?:up)?on|at|by)\s+(?:the\s+)?(?:time\s+of\s+)?(?:the\s+|his\s+|her\s+)?(?P<ref>discharge|d/?c\b|extubation|intubation|induction|closure|presentation|transfer|initiation|call-?out)\b", _I
 )
 _RELATION = re.compile(
-    r"(?P<mod>\b(?:just|shortly|soon|right|immediately|minutes|moments|hours|well|some\s+time|only|not\s+long|a\s+little|early|briefly)\s+)?(?:\b(?P<rel>after|before|following|prior\s+to|during|pre-?(?=[a-z])|post-(?=[a-z])|status\s+post|until|throughout|since)\b\s*|(?P<dash>\b(?:post|pre)-))"
+    r"(?P<mod>\b(?:just|shortly|soon|right|immediately|minutes|moments|hours|well|some\s+time|only|not\s+long|a\s+little|early|briefly)\s+)?(?:\b(?P<rel>after|before|following|prior\s+to|during|pre-?(?=[a-z])|post-(?=[a-z])|status\s+post)\b\s*|(?P<dash>\b(?:post|pre)-))"
     r"(?!\s*(?:that\b|which\b|this\b\s*[,.]|(?:the\s+)?(?:day|night|morning|evening|afternoon|hour|next|past|last|first|rest)\b|then\b|meals?|med|hd\b|hd#|pod))" + _REFERENCE,
     _I,
 )
+_AT_PLACE = re.compile(r"\b(?:in|at)\s+(?P<ref>(?:the\s+|our\s+|an?\s+)?(?:ed|er|osh|triage|emergency\s+(?:department|room)|(?:outside|another)\s+hospital))\b|\((?P<adm>adm(?:ission)?)(?=\s+\d)", _I)
 _ANAPHORA: tuple[tuple[re.Pattern[str], int, tuple[float, float, float]], ...] = (
     (re.compile(r"\b(?:shortly|soon|right|immediately|directly)\s+(?:after\s*wards?|thereafter)\b|\b(?:shortly|soon|right)\s+after(?=\s*(?:[,.;)]|$|and\b|was\b))|\bat\s+once\b|\balmost\s+at\s+once\b|\bpromptly\b|\bimmediately\b", _I), 1, (0.2, 0.0, 1.5)),
     (re.compile(r"\b(?:a\s+(?:little|short\s+while|bit|while)\s+(?:later|after)|some\s+time\s+later|after\s+a\s+while)\b", _I), 1, (0.75, 0.1, 3.0)),
@@ -263,6 +264,8 @@ def _offset(m: re.Match[str], direction: int, anchoring: Anchoring, loose: bool)
 def _spans(text: str) -> list[TimeExpression]:
     found = []
     for m in _HISTORY.finditer(text):
+        if re.match(r"[\s-]*old\b", text[m.end() :], _I):
+            continue
         quantity = parse_quantity(next(g for g in m.group("q1", "q2", "q3", "q4") if g))
         if quantity:
             found.append(TimeExpression(m.start(), m.end(), Kind.SPAN, quantity=quantity, direction=-1, anchoring=Anchoring.ADMISSION))
@@ -425,6 +428,8 @@ def _events(text: str) -> list[TimeExpression]:
         found.append(TimeExpression(m.start(), m.end(), Kind.EVENT, anchoring=Anchoring.REFERENCE, reference=m.group()))
     for m in _AT_EVENT.finditer(text):
         found.append(TimeExpression(m.start(), m.end(), Kind.EVENT, anchoring=Anchoring.REFERENCE, reference=m["ref"]))
+    for m in _AT_PLACE.finditer(text):
+        found.append(TimeExpression(m.start(), m.end(), Kind.EVENT, anchoring=Anchoring.REFERENCE, reference=m["ref"] or "admission"))
     for pattern, direction, (point, low, high) in _ANAPHORA:
         for m in pattern.finditer(text):
             found.append(TimeExpression(m.start(), m.end(), Kind.OFFSET, quantity=Quantity(point, low, high), direction=direction or 1))
@@ -445,7 +450,7 @@ def _relation(m: re.Match[str]) -> TimeExpression:
     )
 
 
-_FINDERS = (_ages, _dates, _quantified, _clocks, _days, _spans, _parts, _events)
+_FINDERS = (_ages, _dates, _quantified, _days, _clocks, _spans, _parts, _events)
 
 _GLUE = re.compile(r"[\s]*[,(]?[\s]*(?:(?:of|on|in|at|the|that|by|until|into|into\s+the|around|about|from)\s+)*", _I)
 

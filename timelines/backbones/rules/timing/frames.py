@@ -56,8 +56,8 @@ _FRAMES: dict[str, Frame] = {
 
 #: What begins a presentation after the patient's background in the first sentence.
 _ONSET = re.compile(
-    r"\b(?:p/w|presents?\b|presented|presenting|transfer\w*|brought|came|arriv\w+|admitted|develop\w+|notic\w+|noted|began|found|c/o|complain\w*|in\s+usoh|"
-    r"ran\s+out|was\s+in|experienc\w+|report\w+|woke|awoke|collapsed|fell|referred|sustained|underwent|who\s+(?:was|is)\s+(?:seen|sent))\b",
+    r"\b(?:p/w|presents?\b|presented|presenting|transfer\w*|brought|came|arriv\w+|admitted|c/o|complain\w*|in\s+usoh|ran\s+out|collapsed|referred|"
+    r"(?:who|she|he|pt|patient)\s+(?:\w+\s+){0,6}?(?:develop\w+|notic\w+|noted|began|found|experienc\w+|report\w+|woke|awoke|fell|sustained|seen|sent))\b",
     re.IGNORECASE,
 )
 _NEGATIVE = re.compile(

@@ -74,7 +74,11 @@ class Milestones:
 
     def reach(self, place: Place, estimate: Estimate) -> None:
         """Record the first arrival at a station that the note dates."""
-        if place is Place.ADMISSION or place in self.reached or estimate.time is None:
+        if place is Place.ADMISSION or estimate.time is None:
+            return
+        known = self.reached.get(place)
+        better = known is not None and known.strength < Strength.EXPLICIT <= estimate.strength and abs(estimate.time - (known.time or 0.0)) < 10
+        if known is not None and not better:
             return
         if place is Place.EMERGENCY and not -72 <= estimate.time <= 1:
             return
@@ -105,6 +109,8 @@ def arrival_in(clause: str) -> Place | None:
     found: tuple[int, Place] | None = None
     for place, pattern in _PATTERNS[1:5]:
         for match in pattern.finditer(clause):
+            if place is Place.EMERGENCY and re.search(r"(?:osh|outside|another|hospital)\W+(?:\w+\W+)?$", clause[: match.start()], re.IGNORECASE):
+                continue
             moved = _MOVEMENT.search(clause[: match.start()]) or _NOUN_AFTER.match(clause, match.end())
             if moved and not re.search(r"\bfrom\s+(?:the\s+|an?\s+|our\s+)?$", clause[: match.start()], re.IGNORECASE):
                 if found is None or match.start() > found[0]:

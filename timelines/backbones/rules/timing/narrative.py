@@ -11,10 +11,10 @@ from timelines.backbones.rules.text import Analysis, Sentence
 from timelines.backbones.rules.timing.clauses import Clause, clauses
 from timelines.backbones.rules.timing.cursor import Cursor
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.expressions import Kind, TimeExpression
+from timelines.backbones.rules.timing.expressions import Anchoring, Basis, Kind, TimeExpression
 from timelines.backbones.rules.timing.frames import begins_presentation, is_negative
 from timelines.backbones.rules.timing.kinds import is_lab, usual_hour, usual_morning
-from timelines.backbones.rules.timing.milestones import Place, arrival_in, setting_in
+from timelines.backbones.rules.timing.milestones import Place, arrival_in, place_in, setting_in
 from timelines.backbones.rules.timing.resolver import Moment, Resolver
 from timelines.domain import DAY, Occurrence
 
@@ -87,7 +87,7 @@ class Narrator:
     def items(self, sentence: Sentence) -> None:
         """Clauses that do not lean on each other: dated ones count back, others stand at 0."""
         for clause in self._clauses(sentence):
-            cursor = Cursor(0.0, 0.0, 0.0, 0)
+            cursor = Cursor(-2.0, -2.0, 0.0, 0)
             resolved = self._resolve(clause, cursor, past=True)
             for occurrence in self.within(clause.start, clause.end):
                 if resolved and not _is_demographic(occurrence):
@@ -105,6 +105,7 @@ class Narrator:
 
     def _sentence(self, sentence: Sentence, cursor: Cursor, past: bool) -> None:
         parts = self._clauses(sentence)
+        self.resolver.shared_base = None
         dated: list[_Dated] = []
         for i, clause in enumerate(parts):
             dated.append(self._date(clause, cursor, past, first=i == 0))
@@ -122,11 +123,12 @@ class Narrator:
 
     def _date(self, clause: Clause, cursor: Cursor, past: bool, first: bool) -> _Dated:
         text = self.analysis.text[clause.start : clause.end]
-        working = cursor.copy() if clause.aside else cursor
+        alone = clause.expressions and not self.within(clause.start, clause.end) and text.lstrip().startswith("(")
+        working = cursor.copy() if clause.aside and not alone else cursor
         self._station(text, clause, working, past)
         own = self._resolve(clause, working, past)
+        self._register(text, own[-1][1] if own else self._here(working))
         if own:
-            self._register(text, own[-1][1])
             return _Dated(clause, own[-1][1], tuple(own), inherited=False)
         if not first:
             step = _ARROW_STEP if clause.arrow and any(is_lab(o) for o in self.within(clause.start, clause.end)) else _CLAUSE_STEP
@@ -135,7 +137,7 @@ class Narrator:
 
     def _resolve(self, clause: Clause, cursor: Cursor, past: bool) -> list[tuple[TimeExpression, Moment]]:
         """Moments of the clause's expressions; the cursor moves along. A named day outranks a mere relation."""
-        events = [e for e in clause.expressions if e.kind is Kind.EVENT]
+        events = [e for e in clause.expressions if e.kind is Kind.EVENT and not (past and place_in(e.reference) in (Place.EMERGENCY, Place.OUTSIDE))]
         timed = [e for e in clause.expressions if e.kind is not Kind.EVENT]
         resolved: list[tuple[TimeExpression, Moment]] = []
         if not any(e.day is not None for e in timed):
@@ -152,12 +154,23 @@ class Narrator:
         if moment is None or moment.estimate.time is None:
             return
         resolved.append((e, moment))
-        cursor.set(moment.estimate, moment.day, moment.day_only, e.text)
+        if not self._looks_back(e, moment, cursor):
+            cursor.set(moment.estimate, moment.day, moment.day_only, e.text)
+
+    def _looks_back(self, e: TimeExpression, moment: Moment, cursor: Cursor) -> bool:
+        """A glance back ("71 kg on admission", "the day before") does not move the story."""
+        if e.kind is Kind.POINT and e.day is not None:
+            return (e.day.basis is Basis.CURRENT and e.day.number < 0) or (e.day.basis is Basis.EVENT and (moment.estimate.time or 0.0) < cursor.time - 12)
+        if e.kind in (Kind.EVENT, Kind.OFFSET) and e.anchoring is not Anchoring.ADMISSION:
+            return (moment.estimate.time or 0.0) < cursor.time - (12 if e.kind is Kind.EVENT and e.direction >= 0 else 0.02)
+        return False
 
     def _station(self, text: str, clause: Clause, cursor: Cursor, past: bool) -> None:
         """Arrival at a station moves the cursor there, when the narrative has not yet passed it."""
         place = arrival_in(text) or (setting_in(text) if past else None)
-        if place is None or cursor.time < -2 * DAY:
+        if place is None or any(e.day is not None or e.anchoring is Anchoring.ADMISSION for e in clause.expressions):
+            return
+        if cursor.time < -2 * DAY and place in (Place.OUTSIDE, Place.ADMISSION):
             return
         if not past and (place in (Place.OUTSIDE, Place.EMERGENCY) or cursor.time > 12):
             return
@@ -172,7 +185,7 @@ class Narrator:
 
     def _register(self, text: str, moment: Moment) -> None:
         place = arrival_in(text)
-        if place is not None and not moment.day_only and moment.estimate.strength is Strength.EXPLICIT:
+        if place is not None and not moment.day_only:
             self.resolver.milestones.reach(place, replace(moment.estimate, rule="place"))
 
     def _backwards(self, dated: list[_Dated]) -> None:
@@ -184,7 +197,10 @@ class Narrator:
             if after.inherited or after.clause.fronted and not self._bracket(after):
                 continue
             text = self.analysis.text[item.clause.start : item.clause.end]
-            listed = not item.clause.verbal and not re.search(r"\d", text) and not after.clause.aside and not after.clause.arrow
+            following = self.analysis.text[after.clause.start : after.clause.end].lstrip(" ,;")
+            values = re.search(r"\d", text) is None or following[:1].isalpha()
+            relative = bool(after.own) and after.own[0][0].kind is Kind.OFFSET and after.own[0][0].anchoring is Anchoring.CURSOR
+            listed = not item.clause.verbal and values and not relative and not after.clause.aside and not after.clause.arrow
             if listed or self._bracket(after):
                 item.moment, item.own, item.inherited = after.moment, (), False
 

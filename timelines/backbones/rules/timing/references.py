@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,6 +14,14 @@ from timelines.domain import Lane, Occurrence, TaggedNote
 _HISTORY = -24.0 * 14
 
 
+_BESIDE = re.compile(r"\s(?:before|after|since|during|for|due to|following|prior to|with|until|despite|because of|on)\s.*$", re.IGNORECASE | re.DOTALL)
+_PARENTHESIS = re.compile(r"\([^()]*\)")
+
+
+def _head(phrase: str) -> str:
+    return _BESIDE.sub("", _PARENTHESIS.sub(" ", phrase))
+
+
 @dataclass(frozen=True)
 class ReferenceIndex:
     """Occurrences with their canonical tokens; estimates are those of the pass before and of this one so far."""
@@ -20,10 +29,11 @@ class ReferenceIndex:
     note: TaggedNote
     estimates: Mapping[str, Estimate]
 
-    def find(self, phrase: str, at: int, recent: bool = True) -> tuple[Occurrence, Estimate] | None:
+    def find(self, phrase: str, at: int, near: float | None = None, recent: bool = True) -> tuple[Occurrence, Estimate] | None:
         """The dated occurrence that `phrase`, written at offset `at`, most likely refers to.
 
-        Half of the phrase's concepts must recur in it. Ties go to the nearest before, then to the nearest after.
+        Half of the phrase's concepts must recur in it. Ties go to the one nearest in time to
+        `near` (hours), else nearest in the text.
         """
         wanted = concepts(phrase)
         if not wanted:
@@ -43,6 +53,7 @@ class ReferenceIndex:
                 float(len(shared)),
                 float(estimate.strength >= Strength.RELATIVE),
                 float(occurrence.lane in (Lane.PROCEDURE, Lane.TRANSFER)),
+                0.0 if near is None else -round(abs(estimate.time - near), 1),
                 float(before),
                 -float(abs(occurrence.start - at)),
             )
@@ -50,7 +61,7 @@ class ReferenceIndex:
                 best = rank, occurrence, estimate
         return None if best is None else (best[1], best[2])
 
-    def same(self, occurrence: Occurrence, among: set[str], earliest: bool) -> tuple[Occurrence, Estimate] | None:
+    def same(self, occurrence: Occurrence, among: set[str], earliest: bool, likeness: float = 1.2, figures_needed: bool = False) -> tuple[Occurrence, Estimate] | None:
         """A better dated mention of the same occurrence among `among`: most shared concepts, equal figures."""
         mine, figures = self._tokens(occurrence), numbers(occurrence.mention)
         if not mine:
@@ -66,16 +77,16 @@ class ReferenceIndex:
             shared = mine & theirs
             if not shared or (figures and values and not figures & values):
                 continue
-            likeness = len(shared) / min(len(mine), len(theirs)) + len(shared) / len(mine | theirs)
-            if figures & values:
-                likeness += 0.6
-            if likeness < 1.3:
+            if figures_needed and figures and not figures & values:
                 continue
-            rank = (round(likeness, 3), float(estimate.strength), -estimate.time if earliest else estimate.time)
+            found = len(shared) / min(len(mine), len(theirs)) + len(shared) / len(mine | theirs) + (0.6 if figures & values else 0.0)
+            if found < likeness:
+                continue
+            rank = (round(found, 3), float(estimate.strength), -estimate.time if earliest else estimate.time)
             if best is None or rank > best[0]:
                 best = rank, other, estimate
         return None if best is None else (best[1], best[2])
 
     def _tokens(self, occurrence: Occurrence) -> frozenset[str]:
-        surface = "" if occurrence.start is None else self.note.text[occurrence.start : occurrence.end]
-        return concepts(occurrence.mention) | concepts(surface)
+        """Concepts of the head of the mention: "dextrose for hyperkalemia" is dextrose."""
+        return concepts(_head(occurrence.mention))

@@ -11,11 +11,14 @@ from timelines.backbones.rules.timing.daypart import Part
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
 from timelines.backbones.rules.timing.expressions import Anchoring, Basis, Day, Kind, TimeExpression
 from timelines.backbones.rules.timing.milestones import Milestones, Place, place_in
+from timelines.backbones.rules.timing.operations import assumed_operation, refers_to_operation
 from timelines.backbones.rules.timing.references import ReferenceIndex
 from timelines.domain import DAY, YEAR
 
 #: How far before the cursor a part of the day may lie and still mean the same day.
 _SLACK = 2.5
+#: From this cursor on (hours), the story of a presentation has come into the hospital.
+_ARRIVED = -0.6
 _PRESENTATION = re.compile(r"presentation|presenting|arrival|admission|transfer", re.IGNORECASE)
 
 
@@ -37,12 +40,16 @@ class Resolver:
     index: ReferenceIndex
     age: float | None = None
     surgery_day: int | None = None
+    surgery: Estimate | None = None
+    #: What the last offset of the sentence counted from: "a week before surgery … and two days before".
+    shared_base: Estimate | None = None
 
     def resolve(self, expression: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
         """Hours for an expression; None when it cannot be resolved and should be ignored.
 
         `past`: the passage tells of the time before admission, where "two weeks prior" counts back from t = 0.
         """
+        past = past and cursor.time < _ARRIVED
         if expression.kind is Kind.POINT:
             return self._point(expression, cursor, past)
         if expression.kind is Kind.AGE:
@@ -69,7 +76,11 @@ class Resolver:
             day = self._day_for_part(e, cursor, past)
         part = self._early_part(e, day)
         time, low, high = self._clock(e, part, day, cursor)
-        if past and time > 1.0 and e.day is not None and e.day.basis is Basis.EVENT and e.day.number <= 0:
+        if e.linked == "first":
+            reached = self.milestones.at(Place.UNIT).time or 0.0
+            time = min(max(time, reached + 0.5), high)
+        arriving = e.day is not None and e.day.basis is Basis.EVENT and e.day.number <= 0 and _PRESENTATION.search(e.day.reference)
+        if past and time > 1.0 and arriving:
             day, time, low, high = day - 1, time - DAY, low - DAY, high - DAY
         reason = f"“{e.text}”: {self._day_words(e, day)}, about {_hhmm(self.calendar.hour_of_day(time))}"
         strength = Strength.EXPLICIT
@@ -77,7 +88,7 @@ class Resolver:
 
     def _clock(self, e: TimeExpression, part: Part, day: int, cursor: Cursor) -> tuple[float, float, float]:
         time, low, high = self.calendar.at(day, part)
-        if e.ambiguous_clock and part.point < 12 and not e.day and time < cursor.time - 1.0:
+        if e.ambiguous_clock and part.point < 12 and not e.day and time < cursor.time - 3.0:
             return time + 12, low + 12, high + 12
         return time, low, high
 
@@ -104,6 +115,8 @@ class Resolver:
         if named.basis is Basis.WEEKDAY:
             return self.calendar.weekday_day(named.number, 0 if past else cursor.day, forward=not past)
         if named.basis is Basis.CURRENT:
+            if past and named.number < 0:
+                return self.calendar.day_of(self.milestones.at(Place.EMERGENCY).time or 0.0) + named.number
             return cursor.day + named.number
         return self._event_day(named, e, past)
 
@@ -112,9 +125,13 @@ class Resolver:
         self.surgery_day = max(0, cursor.day - max(0, number - 1)) if number > 0 else max(0, cursor.day)
         return self.surgery_day
 
+    def operation(self) -> Estimate:
+        """The operation of this stay, as told or assumed."""
+        return self.surgery or assumed_operation(self.calendar, self.surgery_day)
+
     def _event_day(self, named: Day, e: TimeExpression, past: bool) -> int | None:
-        if re.search(r"surgery|operation|procedure", named.reference, re.IGNORECASE) and self.surgery_day is not None:
-            return self.surgery_day + named.number
+        if refers_to_operation(named.reference):
+            return self.calendar.day_of(self.operation().time or 0.0) + named.number
         place = place_in(named.reference)
         if place is None and past and _PRESENTATION.search(named.reference):
             place = Place.EMERGENCY
@@ -137,7 +154,8 @@ class Resolver:
         if e.linked == "that":
             return today
         if e.linked == "next":
-            return cursor.day + 1
+            small_hours = not cursor.day_only and self.calendar.hour_of_day(cursor.time) < 4.5 and part.point >= 5
+            return self.calendar.day_of(cursor.time) if small_hours else cursor.day + 1
         if e.linked == "previous":
             return cursor.day - 1
         if e.linked in ("first", "second"):
@@ -147,10 +165,12 @@ class Resolver:
             return day + (1 if e.linked == "second" else 0)
         if cursor.day_only:
             return cursor.day
-        day = today if not crossed else cursor.day
-        for _ in range(3):
+        if part.point >= 26 and not re.match(r"\W*over", e.text, re.IGNORECASE) is None and 3.5 <= self.calendar.hour_of_day(cursor.time) < 11:
+            return self.calendar.day_of(cursor.time) - 1
+        day = (today if not crossed else cursor.day) - 1
+        for _ in range(4):
             hour = part.point + (12 if e.ambiguous_clock and part.point < 12 else 0)
-            late_enough = midnight(day) + hour >= cursor.time - (1.0 if e.ambiguous_clock else _SLACK)
+            late_enough = midnight(day) + hour >= cursor.time - (3.0 if e.ambiguous_clock else _SLACK)
             if late_enough:
                 break
             day += 1
@@ -192,7 +212,7 @@ class Resolver:
 
     def _span(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
         """How long a state has lasted: before admission its start counts back; in the stay it says nothing of the start."""
-        if e.quantity is None or not past or cursor.time < -2 * e.quantity.hours:
+        if e.quantity is None or not past or (e.quantity.hours < DAY and cursor.time < -2 * DAY):
             return None
         base = self.milestones.at(Place.EMERGENCY) if e.quantity.hours < DAY else Estimate(0.0, 0.0, 0.0, Strength.EXPLICIT, "", "")
         return self._moved(base, e, -1, "span", f"“{e.text}”: an interval takes its start", Strength.EXPLICIT, known=True)
@@ -201,6 +221,8 @@ class Resolver:
         if e.quantity is None:
             return None
         base = Estimate(cursor.time, cursor.low, cursor.high, Strength.RELATIVE, "", "", context=(cursor.uid,) if cursor.uid else ())
+        if self.shared_base is not None and e.direction < 0 and re.search(r"\bbefore$", e.text):
+            return self._moved(self.shared_base, e, -1, "event", f"“{e.text}”: {self.shared_base.reason}", Strength.RELATIVE, known=False)
         if past and e.direction < 0 and cursor.time > -DAY and e.quantity.hours >= DAY:
             base = replace(base, time=0.0, low=0.0, high=0.0)
         after = "after" if e.direction > 0 else "before"
@@ -215,6 +237,7 @@ class Resolver:
         if base is None:
             return self._from_cursor(e, cursor, past) if e.quantity is not None and e.kind is Kind.OFFSET else None
         known = base.known and base.rule == "place"
+        self.shared_base = base
         if e.quantity is None or e.direction == 0:
             reason = f"“{e.text}”: {base.reason}"
             estimate = replace(base, strength=max(Strength.RELATIVE, min(base.strength, Strength.EXPLICIT)), rule="event", reason=reason, known=known)
@@ -225,11 +248,19 @@ class Resolver:
         """What a phrase refers to: a station of the stay, the operation, or a dated occurrence."""
         bare = re.fullmatch(r"(?:(?:the|her|his|initial)\s+)*(?:arrival|arriving|presentation|admission|he\s+arrived|she\s+arrived)", phrase.strip(), re.IGNORECASE)
         place = place_in(phrase)
+        if past and re.fullmatch(r"(?:the\s+|his\s+|her\s+)?transfer", phrase.strip(), re.IGNORECASE):
+            return self.milestones.at(Place.EMERGENCY)
+        if place in (Place.UNIT, Place.FLOOR) and place not in self.milestones.reached and cursor.time > 12:
+            return None
         if bare and not past and re.search("arriv", phrase, re.IGNORECASE):
             place = Place.UNIT if Place.UNIT in self.milestones.reached or Place.FLOOR not in self.milestones.reached else Place.FLOOR
         if place is not None and (bare or re.search(r"arriv|admi|transfer|reach|present|discharge|d/c|\btx\b|return", phrase, re.IGNORECASE)):
             return self.milestones.at(place)
-        found = self.index.find(phrase, at, recent=not past)
+        if refers_to_operation(phrase):
+            return self.operation()
+        if place in (Place.EMERGENCY, Place.OUTSIDE) and not past:
+            return self.milestones.at(place)
+        found = self.index.find(phrase, at, near=cursor.time, recent=not past)
         if found is None:
             return self.milestones.at(place) if place is not None and place is not Place.ADMISSION else None
         occurrence, estimate = found

@@ -16,12 +16,13 @@ from timelines.backbones.rules.timing.clock import Calendar
 from timelines.backbones.rules.timing.cursor import Cursor
 from timelines.backbones.rules.timing.discharge import discharge_estimate
 from timelines.backbones.rules.timing.estimate import Estimate, Strength, entry
-from timelines.backbones.rules.timing.expressions import TimeExpression, find_expressions
+from timelines.backbones.rules.timing.expressions import Basis, TimeExpression, find_expressions
 from timelines.backbones.rules.timing.frames import Frame, frame_of
 from timelines.backbones.rules.timing.milestones import Milestones, Place, place_in
 from timelines.backbones.rules.timing.narrative import Narrator
+from timelines.backbones.rules.timing.operations import operation
 from timelines.backbones.rules.timing.references import ReferenceIndex
-from timelines.backbones.rules.timing.resolver import Resolver
+from timelines.backbones.rules.timing.resolver import Moment, Resolver
 from timelines.domain import Anchor, Occurrence, TaggedNote, Timeline, TimelineKind
 
 _PASSES = 3
@@ -51,7 +52,6 @@ class _Reading:
         self.milestones = Milestones(anchor)
         self.expressions = _located(self.analysis)
         self.occurrences = tuple(sorted((o for o in note.inventory if o.start is not None), key=lambda o: (o.start or 0, o.ordinal)))
-        self.surgery_day: int | None = None
         match = _AGE.search(note.text)
         self.age = float(match[1]) if match and 0 < int(match[1]) < 120 else None
         course = [s for s in self.analysis.sections if frame_of(s) is Frame.COURSE]
@@ -62,14 +62,20 @@ class _Reading:
     def read(self, before: dict[str, Estimate]) -> dict[str, Estimate]:
         """One pass over the note with the estimates of the pass before."""
         known = dict(before)
-        resolver = _Recording(self.calendar, self.milestones, ReferenceIndex(self.note, known), self.age, self.surgery_day)
+        self.milestones.reached = {p: e for p, e in self.milestones.reached.items() if p is Place.DISCHARGE}
+        index = ReferenceIndex(self.note, known)
+        resolver = _Recording(self.calendar, self.milestones, index, self.age)
+        told = operation(index, self.analysis.sections[0].start if self.analysis.sections else 0, self.course[1])
+        if told is not None:
+            resolver.surgery = replace(told[1], reason=f"“{told[0].mention}”", context=(told[0].uid,))
+            if self.by_problem or told[1].strength >= Strength.RELATIVE:
+                resolver.surgery_day = self.calendar.day_of(told[1].time or 0.0)
         narrator = Narrator(self.analysis, resolver, self.occurrences, self.expressions)
         cursor = self._start(resolver)
         for section in self.analysis.sections:
             self._section(section, narrator, resolver, cursor)
             known.update(narrator.estimates)
         self._link(narrator, known)
-        self.surgery_day = resolver.surgery_day
         dated = [(e, day, hours) for e, day, hours in resolver.seen.values()]
         self.milestones.reached[Place.DISCHARGE] = discharge_estimate(self.analysis, self.calendar, dated, self.by_problem, self.course)
         return narrator.estimates
@@ -109,7 +115,7 @@ class _Reading:
             self._course(section, narrator, resolver, cursor)
         elif frame is Frame.OPINIONS:
             leaving = self.milestones.at(Place.DISCHARGE).time or 72.0
-            self._fixed(section, narrator, Estimate(leaving * 0.3, 0.0, leaving, Strength.DEFAULT, "section", "undated advice during the stay"), resolver)
+            self._fixed(section, narrator, Estimate(leaving * 0.45, 0.0, leaving, Strength.DEFAULT, "section", "undated advice during the stay"), resolver)
         elif frame is Frame.LEAVING:
             self._leaving(section, narrator, resolver, cursor)
         else:
@@ -160,24 +166,33 @@ class _Reading:
     def _fixed(self, section: Section, narrator: Narrator, estimate: Estimate, resolver: Resolver) -> None:
         """Everything of a section at one time, except what names a day of its own."""
         for sentence in narrator.sentences(section):
-            self._fixed_sentence(sentence, narrator, estimate, resolver)
+            self._fixed_sentence(sentence, narrator, Moment(estimate, self.calendar.day_of(estimate.time or 0.0)), resolver)
 
-    def _fixed_sentence(self, sentence: Sentence, narrator: Narrator, estimate: Estimate, resolver: Resolver) -> None:
+    def _fixed_sentence(self, sentence: Sentence, narrator: Narrator, fixed: Moment, resolver: Resolver) -> None:
+        estimate = fixed.estimate
         for clause in narrator._clauses(sentence):
             cursor = Cursor(estimate.time or 0.0, estimate.low or estimate.time or 0.0, estimate.high, self.calendar.day_of(estimate.time or 0.0))
-            named = [e for e in clause.expressions if e.day is not None]
+            named = [e for e in clause.expressions if e.day is not None and e.day.basis is not Basis.CURRENT]
             moments = [(e, m) for e in named if (m := resolver.resolve(e, cursor, past=False))]
             for occurrence in narrator.within(clause.start, clause.end):
-                placed = narrator._placed(occurrence, narrator._nearest(occurrence, moments)) if moments else estimate
+                placed = narrator._placed(occurrence, narrator._nearest(occurrence, moments)) if moments else narrator._placed(occurrence, fixed)
                 narrator.estimates[occurrence.uid] = placed
 
     # Results
 
     def _results(self, section: Section, narrator: Narrator, resolver: Resolver) -> None:
+        """Result lines: a label at the head of a line dates the whole line; later unlabelled lines are undated."""
         base = self._results_time(section.kind, self.note.text[section.start : section.body_start])
+        line, moment = -1, Moment(base, self.calendar.day_of(base.time or 0.0))
+        first = moment
         for sentence in narrator.sentences(section):
-            estimate = self._labelled(sentence, base, resolver) or base
-            self._fixed_sentence(sentence, narrator, estimate, resolver)
+            if sentence.line != line:
+                labelled = self._labelled(sentence, resolver)
+                if labelled is None and line >= 0 and re.match(r"[^\s:][^:\n]{0,30}:\s", self.note.text[sentence.start : sentence.end]):
+                    undated = self._results_time("results", "")
+                    labelled = Moment(undated, self.calendar.day_of(undated.time or 0.0))
+                moment, line = labelled or first, sentence.line
+            self._fixed_sentence(sentence, narrator, moment, resolver)
 
     def _results_time(self, kind: str, title: str) -> Estimate:
         if kind == "results_discharge":
@@ -191,19 +206,21 @@ class _Reading:
         leaving = self.milestones.at(Place.DISCHARGE).time or 72.0
         return Estimate(min(24.0, leaving / 2), -3.0, leaving, Strength.DEFAULT, "section", "undated result of the stay")
 
-    def _labelled(self, sentence: Sentence, base: Estimate, resolver: Resolver) -> Estimate | None:
+    def _labelled(self, sentence: Sentence, resolver: Resolver) -> Moment | None:
         """A line of results may begin with its time or occasion: "HD4 AM", "ED", "CSF:", "TTE (HD2):"."""
         label = re.match(r"\s*([^\s:][^:\n]{0,40}?)(?::|\s{3,})", self.note.text[sentence.start : sentence.end])
         if label is None:
             return None
         words = label[1]
-        cursor = Cursor(0.0, 0.0, None, 0)
         for e in self.expressions:
             if sentence.start <= e.start < sentence.start + label.end() and e.day is not None:
-                moment = resolver.resolve(e, cursor, past=False)
-                if moment and moment.estimate.time is not None:
-                    shift = 5.5 - 12.0 if moment.day_only else 0.0
-                    return replace(moment.estimate, time=moment.estimate.time + shift)
+                moment = resolver.resolve(e, Cursor(0.0, 0.0, None, 0), past=False)
+                if moment is not None:
+                    return moment
+        estimate = self._occasion(words, sentence, resolver)
+        return None if estimate is None else Moment(estimate, self.calendar.day_of(estimate.time or 0.0))
+
+    def _occasion(self, words: str, sentence: Sentence, resolver: Resolver) -> Estimate | None:
         if re.match(r"(?:disch|d/?c\b|final)", words, re.IGNORECASE):
             return self._results_time("results_discharge", words)
         if re.match(r"(?:adm|ed\b|initial|arrival|presentation)", words, re.IGNORECASE):
@@ -214,7 +231,7 @@ class _Reading:
         found = resolver.index.find(words, sentence.start)
         if found is None or found[1].strength < Strength.INHERITED or (found[0].start or 0) in range(sentence.start, sentence.end):
             return None
-        return replace(found[1], strength=Strength.INHERITED, rule="event", known=False, reason=f"result of “{found[0].mention}”", context=(found[0].uid,))
+        return replace(found[1], strength=Strength.DEFAULT, rule="event", known=False, reason=f"result of “{found[0].mention}”", context=(found[0].uid,))
 
     # Leaving
 
@@ -266,7 +283,9 @@ class _Reading:
             frame = frame_of(section)
             if not (heading or frame in (Frame.RECAP, Frame.RESULTS, Frame.PRESENTING)):
                 continue
-            found = index.same(occurrence, strong if frame is Frame.RESULTS else strong | told, earliest=True)
+            background = frame is Frame.PRESENTING and not heading
+            among = {u for u in told if (narrator.estimates[u].time or 0.0) < 0.5} if background else strong if frame is Frame.RESULTS else told
+            found = index.same(occurrence, among, earliest=True, likeness=1.6 if background else 1.2, figures_needed=frame is Frame.RESULTS)
             if found is not None:
                 other, better = found
                 narrator.estimates[occurrence.uid] = replace(
@@ -277,8 +296,8 @@ class _Reading:
 class _Recording(Resolver):
     """A resolver that remembers which expressions it resolved to which day, for the end of the stay."""
 
-    def __init__(self, calendar: Calendar, milestones: Milestones, index: ReferenceIndex, age: float | None, surgery_day: int | None) -> None:
-        super().__init__(calendar, milestones, index, age, surgery_day)
+    def __init__(self, calendar: Calendar, milestones: Milestones, index: ReferenceIndex, age: float | None) -> None:
+        super().__init__(calendar, milestones, index, age)
         self.seen: dict[int, tuple[TimeExpression, int, float]] = {}
 
     def resolve(self, expression: TimeExpression, cursor: Cursor, past: bool):  # type: ignore[no-untyped-def]

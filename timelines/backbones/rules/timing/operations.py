@@ -1,0 +1,46 @@
+"""The operation that postoperative days, "before surgery" and "the day of the operation" count from."""
+
+from __future__ import annotations
+
+import re
+
+from timelines.backbones.rules.timing.clock import Calendar
+from timelines.backbones.rules.timing.estimate import Estimate, Strength
+from timelines.backbones.rules.timing.references import ReferenceIndex
+from timelines.domain import Occurrence
+
+_OPERATION = re.compile(
+    r"\b(?:surgery|operation|operating room|taken to the or|to or|bypass graft\w*|cabg|craniotomy|craniectomy|laparotomy|laparoscop\w+|thoracotomy|sternotomy|vats|arthroplasty|orif|"
+    r"\w+ectomy|\w+plasty|fusion|resection|amputation|transplant\w*|valve replacement|avr|mvr|tavr|aneurysm repair|evar|hernia repair|open reduction|debridement|whipple|ex-?lap|c-?section|cesarean)\b",
+    re.IGNORECASE,
+)
+_BESIDE = re.compile(r"\b(?:before|prior to|after|since|until|following|for|stopped|without|no|planned|s/p|history|years?|ago|outpatient|consult\w*|follow-?up|due to)\b", re.IGNORECASE)
+_REFERS = re.compile(r"\b(?:surgery|operation|operative|the or|operating room)\b", re.IGNORECASE)
+#: Clock hours of an operation whose hour is unknown, and their range.
+_HOUR, _EARLY, _LATE = 9.0, 6.5, 18.0
+
+
+def refers_to_operation(phrase: str) -> bool:
+    """True for "surgery", "the operation": words that mean the operation of this stay."""
+    return _REFERS.search(phrase) is not None
+
+
+def operation(index: ReferenceIndex, first: int, last: int) -> tuple[Occurrence, Estimate] | None:
+    """The first operation told between offsets `first` and `last` that is dated near or in the stay."""
+    for occurrence in index.note.inventory:
+        estimate = index.estimates.get(occurrence.uid)
+        if occurrence.start is None or not first <= occurrence.start < last or estimate is None or estimate.time is None:
+            continue
+        if estimate.time < -48 or estimate.strength < Strength.INHERITED:
+            continue
+        if _OPERATION.search(occurrence.mention) and not _BESIDE.search(occurrence.mention):
+            return occurrence, estimate
+    return None
+
+
+def assumed_operation(calendar: Calendar, day: int | None) -> Estimate:
+    """An operation without a told hour: in the morning of its day, else of the first morning in hospital."""
+    if day is None:
+        day = 0 if calendar.clock < _HOUR else 1
+    start = calendar.midnight(day)
+    return Estimate(start + _HOUR, start + _EARLY, start + _LATE, Strength.PLACE, "operation", "the operation", known=False)
