@@ -103,8 +103,10 @@ def _read(occurrence: Occurrence, text: str, analysis: Analysis) -> Reading:
     mention, span = _without_times(occurrence.mention), _without_times(span)
     own = f"{mention} \N{PILCROW SIGN} {span}"
     subjects = _subjects(mention, span)
-    carrier = None
-    if occurrence.start is not None and not any(not h.implied and h.concept.kind is not Kind.DRUG_CLASS for h in subjects):
+    carrier = _own_carrier(mention, subjects)
+    if carrier is not None:
+        subjects = subjects[1:]
+    elif occurrence.start is not None and not any(not h.implied and h.concept.kind is not Kind.DRUG_CLASS for h in subjects):
         carrier = _carrier(text, occurrence.start, sentence, analysis)
     act = _act(own, text, occurrence, sentence, subjects)
     values = numbers_in(own)
@@ -115,15 +117,39 @@ def _without_times(text: str) -> str:
     return _TIMES.sub(lambda m: " " * len(m.group()), text)
 
 
+#: A measured substance that is also given: with a dose or a verb of giving it is the drug.
+_GIVEN_AS = {
+    "magnesium": "magnesium sulfate",
+    "potassium": "potassium chloride",
+    "calcium": "calcium gluconate",
+    "phosphate": "sodium phosphate",
+    "albumin": "albumin infusion",
+    "bicarbonate": "sodium bicarbonate",
+}
+_DOSE = re.compile(
+    r"\d\s*(?:g|gm|grams?|mEq|mmol|mL|cc|amps?)\b(?!\s*/)|\b(?:replet\w*|replaced|infus\w+|IV|bolus\w*|gtt|drip|amps?|supplement\w*|by mouth|PO)\b",
+    re.IGNORECASE,
+)
+
+
+def _as_given(hit: Hit, text: str) -> Hit:
+    drug = _GIVEN_AS.get(hit.concept.name)
+    if drug is None or hit.implied or not _DOSE.search(text):
+        return hit
+    return Hit(vocabulary().by_name[drug], hit.start, hit.end)
+
+
 def _subjects(mention: str, span: str) -> tuple[Hit, ...]:
     in_span = {hit.concept.name for hit in vocabulary().find(span)}
     weighed: list[tuple[float, int, Hit]] = []
-    for hit in vocabulary().find(mention):
+    for hit in (_as_given(h, mention) for h in vocabulary().find(mention)):
+        if _is_aside_place(hit, mention):
+            continue
         weighed.append((_weight(hit, mention) + (0.6 if hit.concept.name in in_span else 0.0), hit.start, hit))
     known = {hit.concept.name for _, _, hit in weighed}
     for hit in vocabulary().find(span):
-        if hit.concept.name not in known:
-            weighed.append((_weight(hit, span) - 0.3, 1000 + hit.start, hit))
+        if hit.concept.name not in known and not _is_aside_place(hit, span):
+            weighed.append((_weight(hit, span) - 1.2, 1000 + hit.start, hit))
     weighed.sort(key=lambda item: (-item[0], item[1]))
     distinct: dict[str, Hit] = {}
     for _, _, hit in weighed:
@@ -131,7 +157,7 @@ def _subjects(mention: str, span: str) -> tuple[Hit, ...]:
     return tuple(distinct.values())
 
 
-_WEIGHTS = {Kind.MEASUREMENT: 3.0, Kind.DRUG: 3.0, Kind.PROCEDURE: 2.6, Kind.DRUG_CLASS: 2.0}
+_WEIGHTS = {Kind.MEASUREMENT: 3.0, Kind.DRUG: 3.0, Kind.PROCEDURE: 2.7, Kind.DRUG_CLASS: 2.0}
 PLACES = frozenset({"emergency arrival", "admission", "icu arrival", "ward transfer", "service change", "discharge", "pacu"})
 
 
@@ -142,10 +168,15 @@ _MOVES = re.compile(
 )
 
 
+def _is_aside_place(hit: Hit, text: str) -> bool:
+    """ "temperature 98.2 in the ED" is not about the emergency department."""
+    return hit.concept.name in PLACES and bool(_ASIDE.search(text[: hit.start])) and not _MOVES.search(text[: hit.start])
+
+
 def _weight(hit: Hit, text: str) -> float:
     weight = _WEIGHTS[hit.concept.kind]
     if hit.concept.name in PLACES:
-        weight = 3.2 if _MOVES.search(text[: hit.start]) else 1.0
+        weight = 3.2 if _MOVES.search(text[: hit.end]) else 1.0
     if hit.implied:
         weight -= 1.2
     if weight < 3.2 and _ASIDE.search(text[: hit.start]):
@@ -161,6 +192,23 @@ _CONTINUES = re.compile(
 )
 
 
+_OF_STUDY = re.compile(r"\b(?:on|by|at|per|in|with)[\s-]+(?:the[\s-]+|\w+[\s-]+){0,2}$", re.IGNORECASE)
+#: Between a study and its finding stands a word of telling.
+_TELLS = re.compile(
+    r"show|reveal|demonstrat|\bwith\b|:|\bread\b|notable|consistent|\bfound\b|\bsaw\b|negative|positive|\bno\b|\bthere w|grew|disclos|confirm|identif|remarkable|suggest",
+    re.IGNORECASE,
+)
+
+
+def _own_carrier(mention: str, subjects: tuple[Hit, ...]) -> Concept | None:
+    """ "no pulmonary embolism on CT": the study is in the mention, as the place of the finding."""
+    if not subjects or not _FINDING_CARRIERS.search(subjects[0].concept.name) or subjects[0].concept.kind is not Kind.PROCEDURE:
+        return None
+    hit = subjects[0]
+    inside = mention[hit.start : hit.end].lower() in mention.lower()
+    return hit.concept if inside and _OF_STUDY.search(mention[: hit.start]) else None
+
+
 def _carrier(text: str, start: int, sentence: tuple[int, int], analysis: Analysis) -> Concept | None:
     """The study whose findings this sentence tells, named before the occurrence; else in the sentence before it."""
     pieces = [sentence]
@@ -169,7 +217,7 @@ def _carrier(text: str, start: int, sentence: tuple[int, int], analysis: Analysi
     for piece_start, piece_end in pieces:
         before = text[piece_start : min(piece_end, start)]
         hits = [h for h in vocabulary().find(before) if _FINDING_CARRIERS.search(h.concept.name)]
-        if hits:
+        if hits and _TELLS.search(text[piece_start + hits[-1].end : start + 12]):
             return hits[-1].concept
     return None
 

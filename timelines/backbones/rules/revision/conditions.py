@@ -11,17 +11,33 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Readings strictly above `above` or strictly below `below` fit the condition."""
+    """Readings strictly above `above` or strictly below `below` fit; with `under`, those between `above` and it."""
 
     above: float | None = None
     below: float | None = None
+    under: float | None = None
 
     def fit(self, value: float) -> bool:
+        if self.under is not None and self.above is not None:
+            return self.above < value < self.under
         return (self.above is not None and value > self.above) or (self.below is not None and value < self.below)
 
 
 #: (words of the condition, words of the event name, limits). °F rows are told apart by their size.
 _TABLE: tuple[tuple[str, str, Limits], ...] = (
+    (r"(?:no|without) (?:eye opening|motor|response|verbal)", r"gcs", Limits(below=2.0)),
+    (r"eye\w* .{0,20}(?:pain|noxious)|to (?:pain|noxious)", r"eye opening", Limits(above=1.0, under=3.0)),
+    (r"eye\w* .{0,20}(?:voice|speech|command)|to voice", r"eye opening", Limits(above=2.0, under=4.0)),
+    (r"spontaneous", r"eye opening", Limits(above=3.0)),
+    (r"locali[sz]", r"motor", Limits(above=4.0, under=6.0)),
+    (r"withdr[ae]w", r"motor", Limits(above=3.0, under=5.0)),
+    (r"nonverbal|no verbal|mute", r"verbal", Limits(below=2.0)),
+    (r"oriented|orientation", r"orientation", Limits(above=0.0)),
+    (r"confus|disorient", r"orientation", Limits(below=1.0)),
+    (r"cam(?:-icu)? (?:was )?pos|deliri", r"cam icu", Limits(above=0.0)),
+    (r"cam(?:-icu)? (?:was )?neg", r"cam icu", Limits(below=1.0)),
+    (r"hallucinat", r"disturbance", Limits(above=0.0)),
+    (r"polyuri|brisk", r"foley|void|urine", Limits(above=200.0)),
     (r"low[- ]grade", r"temperature fahrenheit", Limits(above=99.2)),
     (r"low[- ]grade", r"temperature celsius", Limits(above=37.3)),
     (r"hypotherm", r"temperature fahrenheit", Limits(below=96.0)),
@@ -30,7 +46,8 @@ _TABLE: tuple[tuple[str, str, Limits], ...] = (
     (r"defervesc|afebrile", r"temperature celsius", Limits(below=38.0)),
     (r"fever|febrile|pyrexia|rigor|chill|spike", r"temperature fahrenheit", Limits(above=100.2)),
     (r"fever|febrile|pyrexia|rigor|chill|spike", r"temperature celsius", Limits(above=37.9)),
-    (r"tachycardi|rvr|rapid ventricular|tachy\b|\bsvt|\bvt\b|palpitation", r"heart rate", Limits(above=99.0)),
+    (r"(?<!ventricular )tachycardi|rvr|rapid ventricular|tachy\b|\bsvt", r"heart rate", Limits(above=99.0)),
+    (r"\bvt\b|ventricular tachycardia|palpitation", r"heart rate", Limits(above=109.0)),
     (r"bradycardi|brady\b", r"heart rate", Limits(below=60.0)),
     (r"hypotens", r"systolic|bps", Limits(below=95.0)),
     (r"hypotens", r"mean", Limits(below=65.0)),
@@ -86,8 +103,8 @@ def fits_condition(text: str, event: str, value: float) -> bool | None:
 
     A negated or resolved condition ("no fever", "desaturation resolved") fits readings outside the limits.
     """
-    text, event = text.lower(), event.lower()
+    text, event = text.lower(), event.lower().replace("-", " ")
     for words, name, limits in _COMPILED:
         if words.search(text) and name.search(event):
-            return limits.fit(value) != bool(_NEGATED.search(text))
+            return limits.fit(value) != (bool(_NEGATED.search(text)) and "no" not in words.pattern)
     return None

@@ -46,6 +46,8 @@ class _Match:
 REACH_VALUE = 30.0
 REACH_ACT = 18.0
 REACH_WEAK = 6.0
+#: A result is told when it is known, days after its specimen was taken.
+REACH_RESULT = 60.0
 #: Cost of an hour beyond the bounds, as a share of the reach.
 _DISTANCE_COST = 0.8
 
@@ -66,6 +68,8 @@ class Judge:
         for row in rows:
             match = self._match(reading, row)
             if match is not None and row.time is not None:
+                if _LAST_BEFORE_DISCHARGE.search(reading.text) and match.reach == REACH_VALUE:
+                    match = _Match(match.cost, 2 * REACH_VALUE, match.reason)
                 if _IN_ED.search(reading.occurrence.mention):
                     match = _Match(match.cost, min(match.reach, _ED_REACH), match.reason)
                 verdict = _placed(match, row, row.time, entry)
@@ -149,6 +153,7 @@ _ORAL = re.compile(
     r"\b(?:oral|orally|PO|by mouth|tablets?|subcutaneous\w*|SQ|SC|subq|patch|daily|BID|TID|QID|nightly|qhs|taper|regimen|home|standing)\b",
     re.IGNORECASE,
 )
+_BY_MOUTH = re.compile(r"\b(?:oral|orally|PO|by mouth|tablets?)\b", re.IGNORECASE)
 _INFUSION = re.compile(r"\b(?:gtt|drip|infusion|infusing|weaned|titrated|pressors?|off)\b", re.IGNORECASE)
 
 
@@ -173,7 +178,7 @@ def _acts(reading: Reading, *, charted: bool, infusion: bool) -> Mapping[str, fl
             return {"med end": 0.1, "order stop": 0.9 if charted else 0.3}
         return {"order stop": 0.25, "med end": 0.55}
     if _ORAL.search(reading.text) and not infusion:
-        return {"order start": 0.2, "med start": 0.4}
+        return {"order start": 0.2, "med start": 0.7 if _BY_MOUTH.search(reading.text) else 0.4}
     acts = {"med start": 0.1, "med end": 0.45, "order start": 1.1 if charted else 0.35}
     if reading.act is Act.CHANGE:
         acts["med end"] = 0.8
@@ -233,7 +238,7 @@ def _specimen(reading: Reading, row: SourceRow) -> _Match | None:
     if (says_negative and not says_positive and grew) or (says_positive and not says_negative and negative):
         return None
     agrees = (says_negative and negative) or (says_positive and grew)
-    return _Match(0.1 if agrees else 0.25, REACH_VALUE if agrees else REACH_ACT, "collection of the same specimen")
+    return _Match(0.1 if agrees else 0.25, REACH_RESULT if agrees else REACH_ACT, "collection of the same specimen")
 
 
 def _performed(concept: Concept, reading: Reading, name: EventName) -> _Match | None:
@@ -280,8 +285,14 @@ _ICU_VALUE = re.compile(r"intensive|icu|\bccu\b|coronary|neuro (?:surgical )?(?:
 
 
 _MOVE = re.compile(
-    r"\b(?:transfer\w*|arriv(?:ed|al|es)|admitted|admission (?:to|from)|hospital admission|present(?:ed|ation|s)|discharged?(?: home| to|$)|disposition|left|moved|came|"
+    r"\b(?:transfer\w*|arriv(?:ed|al|es)|admitted|admission (?:to|from)|hospital admission|present(?:ed|ation|s)|discharged|discharge (?:home|to)|^discharge$|disposition|left|moved|came|"
     r"return\w*|brought|call\w*[- ]out|went|died|death|expired|passed away|pronounced|stepdown|stepped down)\b",
+    re.IGNORECASE,
+)
+
+
+_LEAVES = re.compile(
+    r"\b(?:left|leaving|out of|called out|transfer\w* (?:out|from)|step\w* down from)\b(?!.*\bto (?:the )?(?:\w+ )?(?:ICU|intensive))",
     re.IGNORECASE,
 )
 
@@ -294,12 +305,13 @@ def _moved(concept: Concept, reading: Reading, row: SourceRow, name: EventName) 
         return None
     place = f"{row.event} {row.value}".lower()
     text = reading.text.lower()
-    if concept.name == "icu arrival":
+    leaves = bool(_LEAVES.search(reading.occurrence.mention))
+    if concept.name == "icu arrival" and not leaves:
         for said, recorded in _UNITS:
             if re.search(said, text):
                 return _Match(0.1, REACH_ACT, "the transfer to that unit") if re.search(recorded, place) else None
         return _Match(0.4, REACH_ACT, "a transfer to intensive care") if _ICU_VALUE.search(place) else None
-    if concept.name == "ward transfer":
+    if concept.name == "ward transfer" or leaves:
         if "called out" in text or "call-out" in text or "called-out" in text:
             return _Match(0.1, REACH_ACT, "the call-out") if "called out" in place else None
         ward = name.category == "transfer" and "ed" not in name.words and name.words[:1] != ("discharge",) and not _ICU_VALUE.search(place)
@@ -313,6 +325,8 @@ def _may_have_rows(reading: Reading, entry: Entry) -> bool:
     """Histories lie before the record and plans after it; neither is evidenced by a row."""
     if reading.section in OUTSIDE_SECTIONS:
         return False
+    if reading.implied and reading.section in ("discharge_diagnosis", "admission_diagnosis", "chief_complaint"):
+        return False
     if _OUTSIDE.search(reading.occurrence.mention) and not _FROM_OUTSIDE.search(reading.occurrence.mention):
         return False
     measured = bool(reading.concept and reading.concept.kind is Kind.MEASUREMENT and reading.values)
@@ -323,6 +337,8 @@ def _may_have_rows(reading: Reading, entry: Entry) -> bool:
     return entry.upper is None or entry.upper > _RECORD_BEGINS or (entry.time is not None and entry.time > _RECORD_BEGINS)
 
 
+#: "discharge creatinine": the last one drawn, which may be a day or two old.
+_LAST_BEFORE_DISCHARGE = re.compile(r"\b(?:discharge|dc|d/c|final|last)\b", re.IGNORECASE)
 _IN_ED = re.compile(r"\b(?:in|at|from) (?:the |our )?(?:ED|ER|emergency|triage)\b|\bED\b|\btriage\b")
 #: Hours: what happened in the emergency department is over when the unit begins to chart.
 _ED_REACH = 4.0
@@ -351,5 +367,5 @@ def _placed(match: _Match, row: SourceRow, time: float, entry: Entry) -> Verdict
     distance = distance_to_bounds(time, entry)
     if distance > match.reach:
         return None
-    inside = 0.0 if entry.time is None else 0.15 * min(1.0, abs(time - entry.time) / 12.0)
+    inside = 0.0 if entry.time is None else 0.25 * min(1.0, abs(time - entry.time) / 8.0)
     return Verdict(row, match.cost + _DISTANCE_COST * distance / match.reach + inside, match.reach, match.reason)

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 _STATED = re.compile(
     r"(?P<sign>[<>≥≤]\s*)?(?<![\w.])(?P<number>\d{1,3}(?:,\d{3})+|\d+)(?P<fraction>\.\d+)?(?P<decade>'?s\b)?(?![\d.,]*\d)(?!(?:st|nd|rd|th)\b)"
 )
+_WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
+#: Number words count as values only before a unit; "two hours" and "one of" do not.
+_NUMBER_WORDS = re.compile(
+    rf"\b({'|'.join(_WORDS)})(?=[\s-](?:more )?(?:liters?|litres?|L|mg|mcg|grams?|mL|units? per|liter))", re.IGNORECASE
+)
+#: "strength 3/5", "pain 7/10": the scale is no value.
+_OUT_OF = re.compile(r"(?<![\d/.])(\d)/(?:5|10)(?![\d/])")
 _WORD_LIMIT = re.compile(r"\b(?P<above>over|above|greater than|more than|at least)|(?P<below>under|below|less than)\s*$", re.IGNORECASE)
+_MINUS = re.compile(r"(?:^|[\s(])(?:[-−]|minus |negative )$", re.IGNORECASE)
 _LOW = re.compile(r"\blow\s*$", re.IGNORECASE)
 _HIGH = re.compile(r"\bhigh\s*$", re.IGNORECASE)
 _MID = re.compile(r"\bmid[- ]?\s*$", re.IGNORECASE)
@@ -29,6 +37,7 @@ class Stated:
 def stated_values(text: str) -> tuple[Stated, ...]:
     """Every value that a text states, in order."""
     found = []
+    text = _OUT_OF.sub(r"\g<1>", _NUMBER_WORDS.sub(lambda m: str(_WORDS.index(m[1].lower()) + 1), text))
     for match in _STATED.finditer(text):
         before = text[max(0, match.start() - 14) : match.start()]
         found.append(_range(match, before))
@@ -47,6 +56,8 @@ def tells(values: tuple[Stated, ...], value: float, unit: str, event: str) -> St
 def _range(match: re.Match[str], before: str) -> Stated:
     fraction = match["fraction"] or ""
     value = float(match["number"].replace(",", "") + fraction)
+    if _MINUS.search(before):
+        value = -value
     sign = (match["sign"] or "").strip()
     limit = _WORD_LIMIT.search(before)
     if sign in (">", "≥") or (limit and limit["above"]):
