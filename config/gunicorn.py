@@ -7,7 +7,7 @@ from config.logging import install_exception_hooks, logging_config
 
 env = Env()
 
-bind = f"{env.text('HOST', '127.0.0.1')}:{env.integer('PORT', 8000, minimum=1, maximum=65535)}"
+bind = f"{env.text('WEB_HOST', '127.0.0.1')}:{env.integer('PORT', 8000, minimum=1, maximum=65535)}"
 worker_class = "gthread"
 workers = env.integer("WEB_PROCESSES", 1, minimum=1)
 threads = env.integer("WEB_THREADS", 8, minimum=1)

@@ -1,0 +1,16 @@
+# A worker that loads models: embedder and reranker in process, language models over HTTP (their servers run in environments of their own).
+FROM python:3.12-slim
+
+ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 OCCURRENT_ENV=production OCCURRENT_VAR=/var/lib/occurrent HF_HUB_OFFLINE=1
+RUN useradd --create-home --uid 1000 occurrent && install --directory --owner occurrent /var/lib/occurrent
+WORKDIR /app
+
+# PyTorch first and by itself: the build that fits the machine is the index's choice (docs/adr/0002-locked-requirements.md).
+RUN pip install --no-cache-dir torch==2.13.0
+COPY requirements/web.txt requirements/models.txt requirements/
+RUN pip install --no-cache-dir --no-deps --require-hashes --requirement requirements/web.txt --requirement requirements/models.txt
+
+COPY . .
+USER occurrent
+# CUDA does not survive a fork, hence threads.
+CMD ["celery", "--app", "config", "worker", "--pool", "threads", "--concurrency", "4", "--queues", "pipeline,generate,embed,judge"]
