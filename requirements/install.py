@@ -53,7 +53,7 @@ def main() -> int:
 
 def environment_folder() -> Path:
     """The folder for these lock files and this Python."""
-    parts = [TORCH.encode(), f"{sys.version_info[0]}.{sys.version_info[1]}".encode(), *((HERE / lock).read_bytes() for lock in LOCKS)]
+    parts = [TORCH.encode(), sys.version.split()[0].encode(), *((HERE / lock).read_bytes() for lock in LOCKS)]
     digest = hashlib.sha256(b"\0".join(parts)).hexdigest()[:12]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "occurrent" / f"venv-{digest}"
