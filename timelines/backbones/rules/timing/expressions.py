@@ -169,7 +169,8 @@ _HISTORY = re.compile(
 _FUTURE = re.compile(rf"\bin\s+(?P<q>{QUANTITY})(?!\s*(?:later|ago|prior|before|after))", _I)
 _AGE = re.compile(
     r"\b(?:at\s+(?:the\s+)?age\s+(?:of\s+)?|at\s+)(?P<n>\d{1,2})\s*(?:years?\s+(?:old|of\s+age)|y/?o)\b|\bat\s+(?:the\s+)?age\s+(?:of\s+)?(?P<n2>\d{1,2})\b|"
-    r"\b(?:in|since|from|as\s+of|during)\s+(?:(?:his|her|their|the)\s+)?(?:(?P<third>early|mid|late)[\s-]*)?(?P<decade>20'?s|30'?s|40'?s|50'?s|60'?s|70'?s|80'?s|twenties|thirties|forties|fifties|sixties|seventies|eighties|teens|childhood|infancy|adolescence|birth|youth)\b|"
+    r"\b(?:(?:in|since|from|during)\s+(?:his|her|their)|since)\s+(?:(?P<third>early|mid|late)[\s-]*)?(?P<decade>[2-8]0'?s|twenties|thirties|forties|fifties|sixties|seventies|eighties|teens)\b|"
+    r"\b(?:in|since|from|as\s+of|during)\s+(?:(?:his|her|their)\s+)?(?P<stage>childhood|infancy|adolescence|birth|youth)\b|"
     r"\b(?:as\s+an?|since\s+being\s+an?)\s+(?P<as>child|infant|teenager|adolescent|young\s+adult|kid|baby)\b",
     _I,
 )
@@ -406,7 +407,7 @@ def _ages(text: str) -> list[TimeExpression]:
     found = []
     for m in _AGE.finditer(text):
         years = m["n"] or m["n2"]
-        span = (float(years), float(years) + 1) if years else _AGES.get((m["as"] or m["decade"] or "").lower())
+        span = (float(years), float(years) + 1) if years else _AGES.get((m["as"] or m["stage"] or m["decade"] or "").lower())
         if span is None and m["decade"]:
             span = (float(m["decade"][:2]), float(m["decade"][:2]) + 10)
         if span and m["third"]:

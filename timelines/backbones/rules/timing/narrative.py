@@ -154,13 +154,18 @@ class Narrator:
         if moment is None or moment.estimate.time is None:
             return
         resolved.append((e, moment))
-        if not self._looks_back(e, moment, cursor):
+        if not self._looks_back(e, moment, cursor, past):
             cursor.set(moment.estimate, moment.day, moment.day_only, e.text)
 
-    def _looks_back(self, e: TimeExpression, moment: Moment, cursor: Cursor) -> bool:
+    def _looks_back(self, e: TimeExpression, moment: Moment, cursor: Cursor, past: bool) -> bool:
         """A glance back ("71 kg on admission", "the day before") does not move the story."""
+        back = (moment.estimate.time or 0.0) < cursor.time - 12
+        if e.kind in (Kind.AGE, Kind.YEAR) or (not past and e.anchoring is Anchoring.ADMISSION):
+            return True
+        if e.kind is Kind.POINT and e.day is None and back:
+            return True
         if e.kind is Kind.POINT and e.day is not None:
-            return (e.day.basis is Basis.CURRENT and e.day.number < 0) or (e.day.basis is Basis.EVENT and (moment.estimate.time or 0.0) < cursor.time - 12)
+            return (e.day.basis is Basis.CURRENT and e.day.number < 0) or (e.day.basis is Basis.EVENT and back)
         if e.kind in (Kind.EVENT, Kind.OFFSET) and e.anchoring is not Anchoring.ADMISSION:
             return (moment.estimate.time or 0.0) < cursor.time - (12 if e.kind is Kind.EVENT and e.direction >= 0 else 0.02)
         return False

@@ -154,7 +154,7 @@ class Resolver:
         if e.linked == "that":
             return today
         if e.linked == "next":
-            small_hours = not cursor.day_only and self.calendar.hour_of_day(cursor.time) < 4.5 and part.point >= 5
+            small_hours = not cursor.day_only and self.calendar.hour_of_day(cursor.time) < (4.5 if part.point < 12 else 7.0) and part.point >= 5
             return self.calendar.day_of(cursor.time) if small_hours else cursor.day + 1
         if e.linked == "previous":
             return cursor.day - 1
