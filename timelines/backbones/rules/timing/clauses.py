@@ -44,11 +44,12 @@ def clauses(text: str, start: int, end: int, expressions: list[TimeExpression]) 
     depth = 0
     for left, right in zip(edges, edges[1:], strict=False):
         piece = text[left:right]
-        depth = max(0, depth + len(re.findall(r"[(\[]", piece[:2])) - len(re.findall(r"[)\]]", piece[:2])))
+        bracketed = depth > 0 or piece.lstrip()[:1] in ("(", "[")
+        depth = max(0, depth + len(re.findall(r"[(\[]", piece)) - len(re.findall(r"[)\]]", piece)))
         if not piece.strip(" \t\r\n,;:.-–()[]"):
             continue
         own = tuple(e for e in inside if left <= e.start < right)
-        found.append(_clause(text, left, right, own, depth > 0))
+        found.append(_clause(text, left, right, own, bracketed))
     return found
 
 

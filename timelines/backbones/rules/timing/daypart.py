@@ -97,7 +97,7 @@ _BASES: tuple[tuple[str, str], ...] = (
 BASE = "|".join(pattern for pattern, _ in _BASES)
 
 _MODIFIERS: tuple[tuple[str, str], ...] = (
-    (r"early|very early|first thing|beginning of|start of", "early"),
+    (r"early|very early|just into|first thing|beginning of|start of", "early"),
     (r"mid|middle of", "mid"),
     (r"late|end of", "late"),
     (r"before|pre|toward|towards|until shortly before|prior to", "before"),

@@ -11,20 +11,25 @@ from timelines.backbones.rules.timing.expressions import Basis, Kind, TimeExpres
 
 #: Usual clock hour of leaving, and the hours it ranges over.
 _HOUR, _EARLY, _LATE = 14.5, 10.0, 19.0
+_AWAY = r"(?:home|rehab\w*|snf|ltach?|hospice|(?:skilled\s+)?nursing\s+(?:facility|home)|extended\s+care|facility)"
 _LEAVING = re.compile(
-    r"\b(?:discharg\w+|d/c'?d?\b|dc'?d?\s+(?:to|home)|(?:went|sent|go|goes|to)\s+(?:home|rehab|snf|ltac)|left\s+the\s+hospital|expired|died|passed\s+away|pronounced|time\s+of\s+death)", re.IGNORECASE
+    rf"\b(?:discharged(?!\s+from\s+(?:the\s+)?\w*(?:unit|icu|ccu|pacu))|d/?c'?d?\s+(?:to\s+)?{_AWAY}|discharge(?:d)?\s+(?:to\s+)?{_AWAY}|day\s+of\s+d(?:ischarge|/c)|"
+    rf"(?:went|sent|go|goes|to)\s+{_AWAY}|left\s+the\s+hospital|expired|died|passed\s+away|pronounced|time\s+of\s+death|^\W*(?:dispo\w*\W+)?{_AWAY}\b(?!\s+(?:meds?|medications?|dose|o2|oxygen|regimen)))",
+    re.IGNORECASE,
 )
-_COUNTED = (Basis.HOSPITAL, Basis.POSTOP, Basis.DATE, Basis.UNIT)
+COUNTED = (Basis.HOSPITAL, Basis.POSTOP, Basis.DATE, Basis.UNIT)
 _DEATH = re.compile(r"\b(?:expired|died|passed\s+away|pronounced|time\s+of\s+death)\b", re.IGNORECASE)
 _HEADER_DATE = re.compile(r"discharge\s+date\s*:\s*|date\s+of\s+discharge\s*:\s*", re.IGNORECASE)
 
 
 def discharge_estimate(
-    analysis: Analysis, calendar: Calendar, dated: list[tuple[TimeExpression, int, float]], told_by_problem: bool, course: tuple[int, int]
+    analysis: Analysis, calendar: Calendar, dated: list[tuple[TimeExpression, int, float]], told_by_problem: bool, course: tuple[int, int],
+    disposition: Estimate | None = None, same_labs: frozenset[int] = frozenset(),
 ) -> Estimate:
     """Discharge in hours from admission.
 
-    `dated`: expressions of the course that were resolved, with their calendar day and hours.
+    `dated`: expressions that were resolved, with their calendar day and hours; `disposition`: the last
+    dated statement of the disposition; `same_labs`: days whose values are those of the discharge labs.
     An explicit day of leaving decides; a chronological story ends on its last day; notes told by
     problem stop naming days before the end, so the day after the last one named.
     """
@@ -34,19 +39,21 @@ def discharge_estimate(
         return _on_day(calendar, header, "the discharge date of the note", True)
     for e, day, hours in dated:
         sentence = analysis.sentence_at(e.start)
-        if sentence is None or e.kind is not Kind.POINT or e.day is None or e.day.basis not in _COUNTED:
+        if sentence is None or e.kind is not Kind.POINT or e.day is None or e.day.basis not in COUNTED:
             continue
         before = text[max(sentence.start, e.start - 60) : e.start]
         if day >= 0 and _LEAVING.search(before) and not re.search(r"[,;.].*[,;.]", before):
             if e.part is not None and (_DEATH.search(before) or hours >= 0):
                 return Estimate(hours, hours - 2, hours + 2, Strength.EXPLICIT, "discharge", f"“{e.text}” after a word of leaving", known=True)
             return _on_day(calendar, day, f"“{e.text}” after a word of leaving", True)
+    if disposition is not None:
+        return disposition
     inside = [(e, day) for e, day, hours in dated if course[0] <= e.start < course[1] and 0 <= day < 400]
-    named = [day for e, day in inside if e.day is not None and e.day.basis in _COUNTED]
+    named = [day for e, day in inside if e.day is not None and e.day.basis in COUNTED]
     last = max(named or [day for _, day in inside], default=None)
     if last is None:
         return Estimate(72.0, 12.0, None, Strength.DEFAULT, "discharge", "no day of the stay is named: a usual length of stay")
-    if told_by_problem:
+    if told_by_problem and last not in same_labs:
         return _on_day(calendar, last + 1, "the day after the last one that the note names", False)
     return _on_day(calendar, last, "the last day that the course tells of", False)
 

@@ -135,7 +135,7 @@ _PART = re.compile(
     rf"(?P<mod2>early|late|mid|very\s+early)?[\s-]*(?:\b|(?<=mid)|(?<=pre))(?P<base>{BASE})(?!\w)",
     _I,
 )
-_MODIFIED_DAY = re.compile(r"\b(?P<mod>early|late|mid|first\s+thing|end\s+of)\s*-?\s*(?:on\s+|in\s+)?(?:the\s+)?$", _I)
+_MODIFIED_DAY = re.compile(r"\b(?P<mod>early|late|mid|just\s+into|first\s+thing|end\s+of)\s*-?\s*(?:on\s+|in\s+)?(?:the\s+)?$", _I)
 
 _HOUR_WORD = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _NEAR = r"(?P<near>just\s+before|shortly\s+before|a\s+little\s+before|before|just\s+after|shortly\s+after|soon\s+after|a\s+little\s+after|after|past|by|until|around|about|approximately|at|~|@|near|toward)?\s*(?:about\s+|around\s+|~\s*)?"
@@ -192,7 +192,7 @@ _AT_EVENT = re.compile(
     r"\b(?:(?:up)?on|at|by)\s+(?:the\s+)?(?:time\s+of\s+)?(?:the\s+|his\s+|her\s+)?(?P<ref>discharge|d/?c\b|extubation|intubation|induction|closure|presentation|transfer|initiation|call-?out)\b", _I
 )
 _RELATION = re.compile(
-    r"(?P<mod>\b(?:just|shortly|soon|right|immediately|minutes|moments|hours|well|some\s+time|only|not\s+long|a\s+little|early|briefly)\s+)?(?:\b(?P<rel>after|before|following|prior\s+to|during|pre-?(?=[a-z])|post-(?=[a-z])|status\s+post)\b\s*|(?P<dash>\b(?:post|pre)-))"
+    r"(?P<mod>\b(?:just|shortly|soon|right|immediately|minutes|moments|hours|well|some\s+time|only|not\s+long|a\s+little|early|briefly)\s+)?(?:\b(?P<rel>after|before|following|prior\s+to|during|(?:at|around|near)\s+(?:about\s+)?the\s+time\s+of|pre-?(?=[a-z])|post-(?=[a-z])|status\s+post)\b\s*|(?P<dash>\b(?:post|pre)-))"
     r"(?!\s*(?:that\b|which\b|this\b\s*[,.]|(?:the\s+)?(?:day|night|morning|evening|afternoon|hour|next|past|last|first|rest)\b|then\b|meals?|med|hd\b|hd#|pod))" + _REFERENCE,
     _I,
 )
@@ -441,7 +441,7 @@ def _events(text: str) -> list[TimeExpression]:
 
 def _relation(m: re.Match[str]) -> TimeExpression:
     word = re.sub(r"\s+", " ", (m["rel"] or m["dash"]).lower().rstrip("-"))
-    direction = -1 if word in ("before", "prior to", "pre", "until") else 0 if word in ("during", "throughout") else 1
+    direction = -1 if word in ("before", "prior to", "pre", "until") else 0 if word == "during" or word.endswith("time of") else 1
     near = (m["mod"] or "").strip().lower()
     amount = 2.0 if near == "hours" else 0.15 if near in ("just", "right", "immediately", "minutes", "moments") else 0.3 if near in ("shortly", "soon") else 0.5
     high = 0.75 if amount < 0.2 else 2.0 if amount < 0.4 else 12.0

@@ -8,11 +8,12 @@ from timelines.backbones.rules.timing.daypart import Part
 from timelines.domain import Lane, Occurrence
 
 _ANALYTE = re.compile(
-    r"\b(?:wbc|white (?:blood )?(?:cell )?count|hgb|hemoglobin|hct|hematocrit|plt|platelets?(?: count)?|na|sodium|k|potassium|cl|chloride|hco3|bicarb(?:onate)?|bun|cr|creat(?:inine)?|"
-    r"glucose|ca|calcium|mg|magnesium|phos(?:phate)?|ast|alt|ldh|alk ?phos|bili(?:rubin)?|tbili|lipase|inr|ptt|pt|fibrinogen|ck|troponin|tnt|bnp|nt-?probnp|albumin|lactate|"
-    r"tsh|ferritin|crp|esr|trough|level|a1c|uric acid|kappa|lambda)\b",
+    r"\b(?:white (?:blood )?(?:cell )?count|white blood cells?|hemoglobin|hematocrit|platelets?(?: count)?|sodium|potassium|chloride|bicarb(?:onate)?|creat(?:inine)?|urea|glucose|calcium|magnesium|"
+    r"phosphate|bilirubin|lipase|fibrinogen|troponin|albumin|lactate|ferritin|trough|level|osmolality|uric acid|nt-?probnp|tbili|wbc|hgb|hct|plt|bun|inr|ptt|ast|alt|tsh|crp|esr|ldh|bnp|a1c|hco3)\b",
     re.IGNORECASE,
 )
+_SHORT = re.compile(r"\b(?:Na|K|Cl|Cr|Ca|Mg|Phos|CK|PT|Hb|TnT|TropT|Alb|Bili)\b")
+_DOSE = re.compile(r"\d\s*(?:mg|mcg|g|meq|units?|amps?|ml|cc|l)\b(?!/)", re.IGNORECASE)
 _WEIGHT = re.compile(r"\b(?:weight|wt)\b", re.IGNORECASE)
 _MOVE = re.compile(r"\b(?:transfer\w*|moved|discharged|called out|floor|call-?out|left the)\b", re.IGNORECASE)
 _PROCEDURE = re.compile(
@@ -26,9 +27,11 @@ _LAB_HOUR, _WEIGHT_HOUR, _MOVE_HOUR, _PROCEDURE_HOUR, _MEDICATION_HOUR, _OTHER_H
 
 def is_lab(occurrence: Occurrence) -> bool:
     """True for a laboratory value: by its lane, or an analyte with a figure."""
-    return occurrence.lane is Lane.LAB or (
-        _ANALYTE.search(occurrence.mention) is not None and re.search(r"\d", occurrence.mention) is not None
-    )
+    mention = occurrence.mention
+    if occurrence.lane is Lane.LAB:
+        return True
+    named = _ANALYTE.search(mention) is not None or _SHORT.search(mention) is not None
+    return named and re.search(r"\d", mention) is not None and _DOSE.search(mention) is None
 
 
 def usual_hour(occurrence: Occurrence) -> float:

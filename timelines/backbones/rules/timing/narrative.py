@@ -186,7 +186,7 @@ class Narrator:
         if place is Place.OUTSIDE and cursor.time <= -DAY:
             time = milestone.time
         estimate = Estimate(time, min(milestone.low or time, time), max(milestone.high or time, time), Strength.PLACE, "place", milestone.reason, known=True)
-        cursor.set(estimate, self.resolver.calendar.day_of(time), source=place.value)
+        cursor.set(estimate, self.resolver.arrival_day(time), source=place.value)
 
     def _register(self, text: str, moment: Moment) -> None:
         place = arrival_in(text)

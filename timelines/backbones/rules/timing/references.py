@@ -29,7 +29,7 @@ class ReferenceIndex:
     note: TaggedNote
     estimates: Mapping[str, Estimate]
 
-    def find(self, phrase: str, at: int, near: float | None = None, recent: bool = True) -> tuple[Occurrence, Estimate] | None:
+    def find(self, phrase: str, at: int, near: float | None = None, recent: bool = True, whole: bool = False) -> tuple[Occurrence, Estimate] | None:
         """The dated occurrence that `phrase`, written at offset `at`, most likely refers to.
 
         Half of the phrase's concepts must recur in it. Ties go to the one nearest in time to
@@ -46,7 +46,7 @@ class ReferenceIndex:
             if occurrence.start <= at < occurrence.end or (recent and estimate.time < _HISTORY):
                 continue
             shared = wanted & self._tokens(occurrence)
-            if 2 * len(shared) < len(wanted):
+            if (2 * len(shared) < len(wanted)) or (whole and shared != wanted):
                 continue
             before = occurrence.start < at
             rank = (
@@ -62,7 +62,11 @@ class ReferenceIndex:
         return None if best is None else (best[1], best[2])
 
     def same(self, occurrence: Occurrence, among: set[str], earliest: bool, likeness: float = 1.2, figures_needed: bool = False) -> tuple[Occurrence, Estimate] | None:
-        """A better dated mention of the same occurrence among `among`: most shared concepts, equal figures."""
+        """A better dated mention of the same occurrence among `among`.
+
+        `earliest`: the first in time of those that are alike enough, recent ones before old history;
+        otherwise the most alike. Differing figures rule a mention out.
+        """
         mine, figures = self._tokens(occurrence), numbers(occurrence.mention)
         if not mine:
             return None
@@ -82,7 +86,10 @@ class ReferenceIndex:
             found = len(shared) / min(len(mine), len(theirs)) + len(shared) / len(mine | theirs) + (0.6 if figures & values else 0.0)
             if found < likeness:
                 continue
-            rank = (round(found, 3), float(estimate.strength), -estimate.time if earliest else estimate.time)
+            if earliest:
+                rank = (float(estimate.time >= _HISTORY), -round(estimate.time, 1), found)
+            else:
+                rank = (round(found, 3), float(estimate.strength), -estimate.time)
             if best is None or rank > best[0]:
                 best = rank, other, estimate
         return None if best is None else (best[1], best[2])

@@ -76,6 +76,8 @@ class Resolver:
             day = self._day_for_part(e, cursor, past)
         part = self._early_part(e, day)
         time, low, high = self._clock(e, part, day, cursor)
+        if e.linked == "that" and part.point >= 20.5 and time < cursor.time - 3.0:
+            time, high = cursor.time, max(high, cursor.time)
         if e.linked == "first":
             reached = self.milestones.at(Place.UNIT).time or 0.0
             time = min(max(time, reached + 0.5), high)
@@ -154,8 +156,7 @@ class Resolver:
         if e.linked == "that":
             return today
         if e.linked == "next":
-            small_hours = not cursor.day_only and self.calendar.hour_of_day(cursor.time) < (4.5 if part.point < 12 else 7.0) and part.point >= 5
-            return self.calendar.day_of(cursor.time) if small_hours else cursor.day + 1
+            return cursor.day + 1
         if e.linked == "previous":
             return cursor.day - 1
         if e.linked in ("first", "second"):
@@ -181,8 +182,7 @@ class Resolver:
         if cursor.time < -DAY:
             return cursor.day + (1 if e.linked == "next" else 0)
         day = self.calendar.day_of(0.0) + (1 if e.linked == "next" else 0)
-        reached = max((m.time or 0.0) for m in (self.milestones.at(Place.UNIT), self.milestones.at(Place.FLOOR)))
-        while self.calendar.midnight(day) + part.point > max(reached, 3.0) and part.point < 24:
+        while self.calendar.midnight(day) + part.point > 0.5:
             day -= 1
         return day
 
@@ -230,7 +230,7 @@ class Resolver:
         moment = self._moved(base, e, e.direction, "relative", f"“{e.text}” {after}{source}", Strength.RELATIVE, known=False)
         if moment and e.quantity.hours >= DAY and cursor.day_only:
             return replace(moment, day_only=True)
-        return moment
+        return moment and replace(moment, day=self.spoken_day(moment.estimate.time or 0.0, cursor.day))
 
     def _referred(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
         base = self.reference(e.reference, e.start, cursor, past)
@@ -241,8 +241,9 @@ class Resolver:
         if e.quantity is None or e.direction == 0:
             reason = f"“{e.text}”: {base.reason}"
             estimate = replace(base, strength=max(Strength.RELATIVE, min(base.strength, Strength.EXPLICIT)), rule="event", reason=reason, known=known)
-            return Moment(estimate, self.calendar.day_of(base.time or 0.0))
-        return self._moved(base, e, e.direction, "event", f"“{e.text}”: {base.reason}", Strength.RELATIVE, known=known)
+            return Moment(estimate, self.arrival_day(base.time or 0.0))
+        moment = self._moved(base, e, e.direction, "event", f"“{e.text}”: {base.reason}", Strength.RELATIVE, known=known)
+        return moment and replace(moment, day=self.arrival_day(moment.estimate.time or 0.0))
 
     def reference(self, phrase: str, at: int, cursor: Cursor, past: bool) -> Estimate | None:
         """What a phrase refers to: a station of the stay, the operation, or a dated occurrence."""
@@ -272,6 +273,16 @@ class Resolver:
             known=False,
             context=(occurrence.uid,),
         )
+
+    def spoken_day(self, time: float, day: int) -> int:
+        """The day that people speak of at a time: the small hours still belong to the day before when it was spoken of."""
+        late = 0.0 <= time - self.calendar.midnight(day + 1) < 5.0
+        return day if late else self.calendar.day_of(time)
+
+    def arrival_day(self, time: float) -> int:
+        """The day spoken of when the story reaches a station in the small hours is the day before."""
+        day = self.calendar.day_of(time)
+        return day - 1 if self.calendar.hour_of_day(time) < 5.0 else day
 
     def _moved(self, base: Estimate, e: TimeExpression, direction: int, rule: str, reason: str, strength: Strength, known: bool) -> Moment | None:
         quantity = e.quantity

@@ -13,11 +13,13 @@ from dataclasses import replace
 from timelines.backbones.rules.sections import Section
 from timelines.backbones.rules.text import Analysis, Sentence, analyse
 from timelines.backbones.rules.timing.clock import Calendar
+from timelines.backbones.rules.timing.concepts import concepts, numbers
 from timelines.backbones.rules.timing.cursor import Cursor
-from timelines.backbones.rules.timing.discharge import discharge_estimate
+from timelines.backbones.rules.timing.discharge import COUNTED, discharge_estimate
 from timelines.backbones.rules.timing.estimate import Estimate, Strength, entry
 from timelines.backbones.rules.timing.expressions import Basis, TimeExpression, find_expressions
 from timelines.backbones.rules.timing.frames import Frame, frame_of
+from timelines.backbones.rules.timing.kinds import is_lab
 from timelines.backbones.rules.timing.milestones import Milestones, Place, place_in
 from timelines.backbones.rules.timing.narrative import Narrator
 from timelines.backbones.rules.timing.operations import operation
@@ -77,7 +79,9 @@ class _Reading:
             known.update(narrator.estimates)
         self._link(narrator, known)
         dated = [(e, day, hours) for e, day, hours in resolver.seen.values()]
-        self.milestones.reached[Place.DISCHARGE] = discharge_estimate(self.analysis, self.calendar, dated, self.by_problem, self.course)
+        self.milestones.reached[Place.DISCHARGE] = discharge_estimate(
+            self.analysis, self.calendar, dated, self.by_problem, self.course, self._disposition(narrator), self._same_labs(narrator)
+        )
         return narrator.estimates
 
     def final(self, occurrence: Occurrence, estimates: dict[str, Estimate]) -> Estimate:
@@ -115,7 +119,7 @@ class _Reading:
             self._course(section, narrator, resolver, cursor)
         elif frame is Frame.OPINIONS:
             leaving = self.milestones.at(Place.DISCHARGE).time or 72.0
-            self._fixed(section, narrator, Estimate(leaving * 0.45, 0.0, leaving, Strength.DEFAULT, "section", "undated advice during the stay"), resolver)
+            self._fixed(section, narrator, Estimate(leaving * 0.5, 0.0, leaving, Strength.DEFAULT, "section", "undated advice during the stay"), resolver)
         elif frame is Frame.LEAVING:
             self._leaving(section, narrator, resolver, cursor)
         else:
@@ -125,7 +129,7 @@ class _Reading:
     def _course(self, section: Section, narrator: Narrator, resolver: Resolver, cursor: Cursor) -> None:
         if self.by_problem or cursor.time < -24:
             start = self._arrival()
-            cursor.set(start, self.calendar.day_of(start.time or 0.0), source="arrival")
+            cursor.set(start, resolver.arrival_day(start.time or 0.0), source="arrival")
             cursor.uid = ""
         self._titled(section, resolver, cursor)
         narrator.course(section, cursor)
@@ -186,8 +190,8 @@ class _Reading:
         line, moment = -1, Moment(base, self.calendar.day_of(base.time or 0.0))
         first = moment
         for sentence in narrator.sentences(section):
-            if sentence.line != line:
-                labelled = self._labelled(sentence, resolver)
+            labelled = self._labelled(sentence, resolver)
+            if labelled is not None or sentence.line != line:
                 if labelled is None and line >= 0 and re.match(r"[^\s:][^:\n]{0,30}:\s", self.note.text[sentence.start : sentence.end]):
                     undated = self._results_time("results", "")
                     labelled = Moment(undated, self.calendar.day_of(undated.time or 0.0))
@@ -228,7 +232,7 @@ class _Reading:
         place = place_in(words)
         if place in (Place.UNIT, Place.FLOOR, Place.OUTSIDE):
             return replace(self.milestones.at(place).shifted(1.0, 0.0, 3.0), rule="section", reason=f"results labelled “{words}”")
-        found = resolver.index.find(words, sentence.start)
+        found = resolver.index.find(words, sentence.start, whole=True)
         if found is None or found[1].strength < Strength.INHERITED or (found[0].start or 0) in range(sentence.start, sentence.end):
             return None
         return replace(found[1], strength=Strength.DEFAULT, rule="event", known=False, reason=f"result of “{found[0].mention}”", context=(found[0].uid,))
@@ -239,6 +243,10 @@ class _Reading:
         leaving = self.milestones.at(Place.DISCHARGE)
         if section.kind == "disposition" and not self.by_problem:
             leaving = self._told_leaving(section, narrator, resolver, cursor, leaving)
+        elif section.kind == "disposition" and any(e.day is not None and e.day.basis in COUNTED for e in narrator.found(section.body_start, section.end)):
+            told = Cursor(leaving.time or 72.0, leaving.low or 0.0, leaving.high, self.calendar.day_of(leaving.time or 72.0), source="discharge")
+            narrator.course(section, told)
+            return
         planned = replace(leaving, rule="section", reason=f"at discharge: {leaving.reason}", strength=Strength.PLACE)
         self._fixed(section, narrator, planned, resolver)
 
@@ -254,6 +262,32 @@ class _Reading:
                     self.milestones.reached[Place.DISCHARGE] = replace(moment.estimate, rule="discharge")
                     return moment.estimate
         return leaving
+
+    def _disposition(self, narrator: Narrator) -> Estimate | None:
+        """The latest dated statement of a disposition told by day is the leaving itself."""
+        found: Estimate | None = None
+        for section in self.analysis.sections:
+            named = [e for e in narrator.found(section.body_start, section.end) if e.day is not None and e.day.basis in COUNTED]
+            if section.kind != "disposition" or not named:
+                continue
+            for occurrence in narrator.within(section.body_start, section.end):
+                estimate = narrator.estimates.get(occurrence.uid)
+                if estimate and estimate.time and estimate.strength is Strength.EXPLICIT and estimate.time > (found.time if found and found.time else 0.0):
+                    found = replace(estimate, rule="discharge")
+        return found
+
+    def _same_labs(self, narrator: Narrator) -> frozenset[int]:
+        """Days of the course on which a value was told that the discharge labs repeat."""
+        days: set[int] = set()
+        final = [o for o in self.occurrences if self.analysis.section_at(o.start or 0).kind == "results_discharge" and is_lab(o)]
+        told = [o for o in self.occurrences if frame_of(self.analysis.section_at(o.start or 0)) is Frame.COURSE and is_lab(o)]
+        for one in final:
+            for other in told:
+                estimate = narrator.estimates.get(other.uid)
+                alike = numbers(one.mention) & numbers(other.mention) and concepts(one.mention) & concepts(other.mention)
+                if alike and estimate and estimate.time is not None and estimate.strength is Strength.EXPLICIT:
+                    days.add(self.calendar.day_of(estimate.time))
+        return frozenset(days)
 
     # Headings and repeats
 
@@ -272,25 +306,38 @@ class _Reading:
     def _link(self, narrator: Narrator, known: dict[str, Estimate]) -> None:
         """A weakly dated name of something takes the time of its better dated mention."""
         index = ReferenceIndex(self.note, dict(narrator.estimates))
-        strong = {u for u, e in narrator.estimates.items() if e.strength >= Strength.PLACE}
-        told = {u for u, e in narrator.estimates.items() if e.strength >= Strength.INHERITED}
         for occurrence in self.occurrences:
             estimate = narrator.estimates.get(occurrence.uid)
-            if estimate is None or estimate.strength > Strength.DEFAULT:
+            if estimate is None:
                 continue
             section = self.analysis.section_at(occurrence.start or 0)
             heading = (occurrence.start or 0) < section.body_start
             frame = frame_of(section)
-            if not (heading or frame in (Frame.RECAP, Frame.RESULTS, Frame.PRESENTING)):
+            retold = frame is Frame.COURSE and self.by_problem and re.search(r"summary|carried|recap", section.title, re.IGNORECASE) is not None
+            if estimate.strength > (Strength.INHERITED if retold else Strength.DEFAULT):
                 continue
+            if not (heading or retold or frame in (Frame.RECAP, Frame.RESULTS, Frame.PRESENTING)):
+                continue
+            among = self._candidates(narrator, section, heading)
             background = frame is Frame.PRESENTING and not heading
-            among = {u for u in told if (narrator.estimates[u].time or 0.0) < 0.5} if background else strong if frame is Frame.RESULTS else told
-            found = index.same(occurrence, among, earliest=True, likeness=1.6 if background else 1.2, figures_needed=frame is Frame.RESULTS)
+            found = index.same(
+                occurrence, among - {occurrence.uid}, frame is not Frame.RESULTS, 1.6 if background else 1.2, figures_needed=frame is Frame.RESULTS
+            )
             if found is not None:
                 other, better = found
                 narrator.estimates[occurrence.uid] = replace(
                     better, strength=Strength.INHERITED, rule="repeat", known=False, reason=f"the same as “{other.mention}”", context=(other.uid,)
                 )
+
+
+    def _candidates(self, narrator: Narrator, section: Section, heading: bool) -> set[str]:
+        """Which estimates may date a repeat: well founded ones, before admission for what brought the patient in."""
+        frame = frame_of(section)
+        least = Strength.PLACE if frame is Frame.RESULTS else Strength.INHERITED
+        last = 6.0 if section.kind in ("chief_complaint", "admission_diagnosis") else 0.5 if frame is Frame.PRESENTING and not heading else None
+        return {
+            u for u, e in narrator.estimates.items() if e.strength >= least and e.rule != "repeat" and (last is None or (e.time or 0.0) < last)
+        }
 
 
 class _Recording(Resolver):
