@@ -1,0 +1,245 @@
+"""Cuts a sentence into chunks, each about one occurrence.
+
+A sentence is first cut at every mark or word that may separate occurrences, then neighbours that do
+not stand on their own are joined again. What makes a chunk stand: a clinical term, a word of action,
+or a value that continues a series ("lactate 4.1, 2.0 by noon").
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from timelines.backbones.rules.tagging.lexicon import Concept, Term, find_terms
+from timelines.backbones.rules.tagging.temporal import time_spans
+from timelines.backbones.rules.tagging.tokens import Token, tokenize
+from timelines.backbones.rules.tagging.vocabulary import (
+    ACTIONS,
+    COMPANIONS,
+    COORDINATORS,
+    EMPTY,
+    NEGATIONS,
+    PREPOSITIONS,
+    REPORTING,
+    SUBORDINATORS,
+    UNITS,
+)
+from timelines.backbones.rules.text import Analysis
+
+_PUNCTUATION = frozenset(",;:()[]!?|•·—–=.")
+_MEASURED = frozenset({Concept.LAB, Concept.VITAL})
+_STRONG = frozenset(set(Concept) - {Concept.PLACE})
+
+
+@dataclass
+class Clause:
+    """A sentence with what is known about each token."""
+
+    text: str
+    tokens: list[Token]
+    terms: list[Term]
+    in_time: list[bool]
+    parts: list[str]
+    lemmas: list[str]
+    term_at: dict[int, Term] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.term_at = {i: term for term in self.terms for i in range(term.first, term.last)}
+
+
+@dataclass
+class Chunk:
+    """Tokens `[first, last)` of a clause; `separator` is the mark or word that stands before it."""
+
+    first: int
+    last: int
+    separator: str = ""
+
+
+def read_clause(analysis: Analysis, start: int, end: int) -> Clause:
+    """Tokens, terms, temporal expressions and parts of speech of `text[start:end]`."""
+    tokens = tokenize(analysis.text, start, end)
+    spans = time_spans(analysis.text, start, end)
+    starts = [s for s, _ in spans]
+    in_time = []
+    for token in tokens:
+        i = bisect_right(starts, token.start) - 1
+        in_time.append(i >= 0 and token.start < spans[i][1])
+    parsed = {t.idx: t for t in analysis.tokens(start, end)}
+    parts = [parsed[t.start].pos_ if t.start in parsed else "" for t in tokens]
+    lemmas = [parsed[t.start].lemma_.lower() if t.start in parsed else t.lower for t in tokens]
+    terms = [t for t in find_terms(tokens) if not all(in_time[t.first : t.last])]
+    return Clause(analysis.text, tokens, terms, in_time, parts, lemmas)
+
+
+def strength(clause: Clause, first: int, last: int) -> int:
+    """2 for a clinical term or act, 1 for any other content, 0 for none (function words, times, places)."""
+    best = 0
+    for i in range(first, last):
+        if clause.in_time[i]:
+            continue
+        token = clause.tokens[i]
+        term = clause.term_at.get(i)
+        if (term and term.concept in _STRONG) or token.lower in ACTIONS:
+            return 2
+        if token.is_word and token.lower not in EMPTY and clause.lemmas[i] not in EMPTY and token.lower not in UNITS:
+            if clause.parts[i] in {"NOUN", "VERB", "ADJ", "PROPN", "X", ""} or token.kind == "short":
+                best = max(best, 0 if token.kind == "short" and token.lower in COMPANIONS else 1)
+    return best
+
+
+def has_value(clause: Clause, first: int, last: int) -> bool:
+    """True when a number outside temporal expressions stands in the chunk."""
+    return any((clause.tokens[i].is_number or clause.tokens[i].kind == "mixed") and not clause.in_time[i] for i in range(first, last))
+
+
+def concepts(clause: Clause, first: int, last: int) -> set[Concept]:
+    """Concepts of the terms that begin in `[first, last)`."""
+    return {t.concept for t in clause.terms if first <= t.first < last}
+
+
+def is_bare_value(clause: Clause, chunk: Chunk) -> bool:
+    """A value with nothing that names it: "4.1", "11.9 on HD#5", "72 by lunchtime"."""
+    return (
+        has_value(clause, chunk.first, chunk.last)
+        and not concepts(clause, chunk.first, chunk.last) & _STRONG
+        and strength(clause, chunk.first, chunk.last) <= 1
+    )
+
+
+def split(clause: Clause) -> list[Chunk]:
+    """Chunks of a clause in order; separators belong to no chunk, except words that carry meaning."""
+    return _join(clause, _cut(clause))
+
+
+def _cut(clause: Clause) -> list[Chunk]:
+    chunks: list[Chunk] = []
+    first, separator = 0, ""
+    for i, token in enumerate(clause.tokens):
+        kind = _separator_kind(clause, i, first)
+        if not kind:
+            continue
+        if i > first:
+            chunks.append(Chunk(first, i, separator))
+        separator = kind
+        consumed = kind in {"punct", "arrow"} and token.text not in {"#"}
+        first = i + 1 if consumed else i
+    if first < len(clause.tokens):
+        chunks.append(Chunk(first, len(clause.tokens), separator))
+    return chunks
+
+
+def _separator_kind(clause: Clause, i: int, first: int) -> str:
+    token = clause.tokens[i]
+    word = token.lower
+    if token.kind == "arrow":
+        return "arrow"
+    if token.text in _PUNCTUATION and not (token.text == "." and clause.term_at.get(i)):
+        return "punct"
+    if token.text in {"-", "*"} and (i == 0 or _gap(clause, i) > 0) and not (i + 1 < len(clause.tokens) and _gap(clause, i + 1) == 0):
+        return "punct"
+    term = clause.term_at.get(i)
+    if i and _gap(clause, i) >= 2 and i > first:
+        return "gap"
+    if token.text == "/" and not term and 0 < i < len(clause.tokens) - 1:
+        return "punct" if _both_sides_words(clause, i) else ""
+    if clause.in_time[i] or (term and term.first != i):
+        return ""
+    if i == first and word in COORDINATORS | COMPANIONS | SUBORDINATORS:
+        return ""
+    if word in COORDINATORS:
+        return "and"
+    if word in COMPANIONS:
+        return "with"
+    if word in SUBORDINATORS:
+        return "clause"
+    if word in PREPOSITIONS and i > first:
+        return word
+    if word in REPORTING and i > first:
+        return "report"
+    if term and term.concept in _MEASURED and i > first and _value_follows(clause, term.last):
+        return "measure"
+    return ""
+
+
+def _gap(clause: Clause, i: int) -> int:
+    """White space before token `i`; a tab counts as a column."""
+    space = clause.text[clause.tokens[i - 1].end : clause.tokens[i].start]
+    return len(space) + space.count("\t")
+
+
+def _both_sides_words(clause: Clause, i: int) -> bool:
+    before, after = clause.tokens[i - 1], clause.tokens[i + 1]
+    return before.is_word and after.is_word and (i - 1 in clause.term_at or i + 1 in clause.term_at)
+
+
+def _value_follows(clause: Clause, i: int) -> bool:
+    for j in range(i, min(i + 3, len(clause.tokens))):
+        token = clause.tokens[j]
+        if token.is_number or token.kind == "mixed":
+            return True
+        if token.lower not in {"-", "of", "was", "is", "at", "to", "level", "=", ">", "<", "up", "peak", "nadir", "peaked"}:
+            return False
+    return False
+
+
+def _join(clause: Clause, pieces: Sequence[Chunk]) -> list[Chunk]:
+    joined: list[Chunk] = []
+    for piece in pieces:
+        if joined and _belongs(clause, joined[-1], piece):
+            joined[-1].last = piece.last
+        else:
+            joined.append(Chunk(piece.first, piece.last, piece.separator))
+    return joined
+
+
+def _belongs(clause: Clause, left: Chunk, right: Chunk) -> bool:
+    """True when `right` is no occurrence of its own but part of `left`."""
+    kind = right.separator
+    here, there = strength(clause, right.first, right.last), strength(clause, left.first, left.last)
+    if kind in {"punct", "arrow", "gap", "measure"}:
+        if kind == "punct" and clause.text[clause.tokens[right.first - 1].start] == ",":
+            return _is_modifier(clause, left) and here > 0
+        return kind == "measure" and there == 0
+    if there == 0:
+        return True
+    if kind == "and":
+        if _is_modifier(clause, left) and here == 2 and right.last - right.first <= 4:
+            return True
+        return here == 0 or (here == 1 and not _has_verb(clause, right))
+    if kind == "with":
+        return here < 2 and not has_value(clause, right.first, right.last)
+    if kind == "clause":
+        return here < 2 and not (here == 1 and _has_verb(clause, right))
+    if kind == "report":
+        return not concepts(clause, left.first, left.last) & {Concept.IMAGING, Concept.PROCEDURE, Concept.MICRO, Concept.LAB} or here < 2
+    return not _preposition_cuts(clause, left, right)
+
+
+def _preposition_cuts(clause: Clause, left: Chunk, right: Chunk) -> bool:
+    found = concepts(clause, right.first, right.last)
+    named = bool(concepts(clause, left.first, left.last) & _STRONG)
+    if right.separator == "for":
+        return bool(found & {Concept.FINDING, Concept.LAB, Concept.VITAL, Concept.PROCEDURE})
+    if right.separator in {"on", "to", "onto", "off"}:
+        return named and bool(found & {Concept.DEVICE, Concept.DRUG})
+    if right.separator in {"by", "from", "under", "into", "during"}:
+        return named and bool(found & {Concept.FINDING, Concept.DRUG, Concept.IMAGING})
+    return False
+
+
+def _is_modifier(clause: Clause, chunk: Chunk) -> bool:
+    """One or two adjectives or nouns that wait for their head: "atrial" in "atrial and ventricular wires"."""
+    body = [
+        i
+        for i in range(chunk.first, chunk.last)
+        if clause.tokens[i].is_word and clause.tokens[i].lower not in {"a", "an", "the", "and", "with"}
+    ]
+    if not body or len(body) > 3:
+        return False
+    return clause.parts[body[-1]] == "ADJ" and not any(i in clause.term_at or clause.tokens[i].lower in ACTIONS | NEGATIONS for i in body)
+
+
+def _has_verb(clause: Clause, chunk: Chunk) -> bool:
+    return any(clause.parts[i] == "VERB" and clause.lemmas[i] not in EMPTY for i in range(chunk.first, chunk.last))
