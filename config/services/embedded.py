@@ -55,7 +55,8 @@ def _down(paths: ServicePaths, names: list[str]) -> list[str]:
 
 
 def _prepare(paths: ServicePaths) -> None:
-    paths.var.mkdir(parents=True, exist_ok=True)
+    if paths.state == paths.var and paths.drops_privileges:
+        paths.var.chmod(0o755)  # the lock made it, under the caller's umask
     for directory in (paths.state, paths.sockets, paths.logs, paths.broker_data):
         if directory != paths.var:
             privileges.private_directory(paths, directory)

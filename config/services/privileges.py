@@ -31,7 +31,7 @@ def run(paths: ServicePaths, command: list[str], *, cwd: Path) -> subprocess.Com
 def private_directory(paths: ServicePaths, directory: Path) -> Path:
     """Make `directory` the service user's own (mode 700); refuses a link or another user's directory in its place."""
     for parent in reversed(directory.parents):
-        parent.mkdir(mode=0o755, exist_ok=True)
+        passable_directory(paths, parent)
     directory.mkdir(mode=0o700, exist_ok=True)
     found = directory.lstat()
     owner = service_user().pw_uid if paths.drops_privileges else os.geteuid()
@@ -41,6 +41,14 @@ def private_directory(paths: ServicePaths, directory: Path) -> Path:
         os.chown(directory, owner, service_user().pw_gid)
     directory.chmod(0o700)
     return directory
+
+
+def passable_directory(paths: ServicePaths, directory: Path) -> None:
+    """Make `directory` if there is none; whatever the umask says, the service user may pass through what is made here."""
+    if not directory.exists():
+        directory.mkdir()
+        if paths.drops_privileges:
+            directory.chmod(0o755)
 
 
 def readable_copy(paths: ServicePaths, folders: list[Path], *, name: str) -> Path:
