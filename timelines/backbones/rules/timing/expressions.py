@@ -93,7 +93,7 @@ _ORD = r"(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d{
 _ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _UNIT_NAME = r"(?:[a-z]{0,6}icu|ccu|unit|cvicu|intensive care)"
 _RANGE = rf"(?P<n>{_NUM})(?:\s*(?:-|–|to|into)\s*(?:hd|pod)?\s*#?\s*(?P<until>\d{{1,2}}))?"
-_REFERENCE = r"(?P<ref>[^\s,;:.()→][^,;:()→\n]{0,60}?)(?=[,;:()→\n]|\.(?:\s|$)|\s(?:and|but|with|while|which|for|in\s+the|then|he|she|they)\b|$)"
+_REFERENCE = r"(?P<ref>(?!(?:with|and|by|in|on|at|but)\b)[^\s,;:.()→][^,;:()→\n]{0,60}?)(?=[,;:()→\n]|\.(?:\s|$)|\s(?:and|but|with|while|which|for|in\s+the|then|he|she|they)\b|$)"
 _EVENT_DAY = (
     r"(?:her\s+|his\s+|the\s+|this\s+)?(?:admission|presentation|arrival|transfer|discharge|d/?c|surgery|operation|procedure|the\s+operation|the\s+procedure|injury|accident|fall)"
 )
@@ -185,7 +185,7 @@ _PLACE = (
     r"osh\b(?:\s+ed\b)?|(?:outside|another|referring|local|other)\s+hospital|pacu|recovery(?:\s+room)?|or\b(?!\s)|operating\s+room|operating\s+theat(?:re|er)|hospital|floor\b|cath\s+lab|endoscopy\s+(?:suite|unit)|pre-?operative\s+area|holding\s+area))"
 )
 _ARRIVAL = re.compile(
-    rf"\b(?:(?:up)?on|at|by\s+the\s+time\s+of|since|after|before|prior\s+to|following|from|with)\s+(?P<ref>(?:(?:her|his|initial|the)\s+)?(?:arrival|arriving|admission|transfer|presentation|reaching|return|tx|presenting)(?:\s+(?:to|at|in|on|from)\s+{_PLACE})?|{_PLACE}\s+(?:arrival|admission|transfer))",
+    rf"\b(?:(?:up)?on|at|by\s+the\s+time\s+of|since|after|before|prior\s+to|following|from|with)\s+(?P<ref>(?:(?:her|his|initial|the)\s+)?(?:arrival|arriving|admission|transfer|presentation|reaching|return|tx|presenting)(?:\s+(?:to|at|in|on|from)\s+{_PLACE})?|{_PLACE}\s+(?:arrival|admission|transfer))|\bwhen\s+(?P<came>(?:he|she|they)\s+(?:first\s+)?(?:came\s+in|arrived|presented|was\s+admitted))",
     _I,
 )
 _AT_EVENT = re.compile(
@@ -422,9 +422,9 @@ def _ages(text: str) -> list[TimeExpression]:
 def _events(text: str) -> list[TimeExpression]:
     found: list[TimeExpression] = []
     for m in _ARRIVAL.finditer(text):
-        lead = text[m.start() : m.start("ref")].strip().lower()
+        lead = "" if m["came"] else text[m.start() : m.start("ref")].strip().lower()
         direction = 1 if lead in ("after", "following", "since") else -1 if lead in ("before", "prior to") else 0
-        found.append(TimeExpression(m.start(), m.end(), Kind.EVENT, direction=direction, anchoring=Anchoring.REFERENCE, reference=m["ref"]))
+        found.append(TimeExpression(m.start(), m.end(), Kind.EVENT, direction=direction, anchoring=Anchoring.REFERENCE, reference=m["ref"] or "presentation"))
     for m in re.finditer(rf"(?<![\w-]){_PLACE}\s+(?:arrival|admission)\b", text, _I):
         found.append(TimeExpression(m.start(), m.end(), Kind.EVENT, anchoring=Anchoring.REFERENCE, reference=m.group()))
     for m in _AT_EVENT.finditer(text):

@@ -155,7 +155,8 @@ class Narrator:
             return
         resolved.append((e, moment))
         if not self._looks_back(e, moment, cursor, past):
-            cursor.set(moment.estimate, moment.day, moment.day_only, e.text)
+            vague = cursor.day_only and e.kind is not Kind.POINT and moment.day == cursor.day
+            cursor.set(moment.estimate, moment.day, moment.day_only or vague, e.text)
 
     def _looks_back(self, e: TimeExpression, moment: Moment, cursor: Cursor, past: bool) -> bool:
         """A glance back ("71 kg on admission", "the day before") does not move the story."""
@@ -181,6 +182,9 @@ class Narrator:
             return
         milestone = self.resolver.milestones.at(place)
         if milestone.time is None:
+            return
+        if past and place in (Place.UNIT, Place.FLOOR) and any(e.part is not None for e in clause.expressions):
+            cursor.time, cursor.low, cursor.day, cursor.day_only = max(cursor.time, -0.3), -0.3, self.resolver.arrival_day(0.0), False
             return
         time = max(milestone.time, cursor.time + 0.1)
         if place is Place.OUTSIDE and cursor.time <= -DAY:

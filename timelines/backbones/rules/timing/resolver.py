@@ -100,7 +100,7 @@ class Resolver:
         assert part is not None
         if e.day is None or e.day.until is not None or e.day.basis is Basis.EVENT:
             return part
-        if "after midnight" in part.label or re.search(r"\binto\b", e.text):
+        if "after midnight" in part.label or (part.point >= 24 and re.search(r"\binto\b", e.text)):
             return part.shifted(-DAY)
         return part
 
