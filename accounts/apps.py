@@ -1,5 +1,20 @@
 from django.apps import AppConfig
+from django.db.models.signals import post_delete, post_migrate, post_save
 
 
 class AccountsConfig(AppConfig):
     name = "accounts"
+
+    def ready(self) -> None:
+        """Connect the groups to memberships and the audit trail to sign-ins; add this app's own pages to the navigation."""
+        from accounts import groups, signals
+        from accounts.models import Membership, Role
+        from accounts.registry import NavItem, register_nav_item
+
+        post_migrate.connect(groups.create_groups, sender=self, dispatch_uid="accounts.groups")
+        for signal in (post_save, post_delete):
+            signal.connect(groups.on_membership_change, sender=Membership, dispatch_uid="accounts.membership")
+        signals.connect()
+        admins = frozenset({Role.ADMIN})
+        register_nav_item(NavItem("Study", "accounts:study", admins), order=800)
+        register_nav_item(NavItem("Audit trail", "accounts:audit_trail", admins), order=900)

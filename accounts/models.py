@@ -12,9 +12,9 @@ from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
 class User(AbstractUser):
     """A person who signs in. Custom from the first migration so that it can grow."""
 
-    public_id = models.CharField(
-        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
-    )
+    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    #: The password is a one-time password: nothing but replacing it is possible (`accounts.middleware`).
+    must_change_password = models.BooleanField(default=False)
 
 
 class Role(models.TextChoices):
@@ -26,9 +26,7 @@ class Role(models.TextChoices):
 class Study(models.Model):
     """Owns datasets, runs, packets and memberships; every page and query is scoped by it."""
 
-    public_id = models.CharField(
-        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
-    )
+    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
     name = models.CharField(max_length=200, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
     members: models.ManyToManyField[User, Membership] = models.ManyToManyField(
@@ -45,23 +43,32 @@ class Study(models.Model):
 class Membership(models.Model):
     """One role of one person in one study; a person may hold several."""
 
-    study = models.ForeignKey(
-        Study, on_delete=models.CASCADE, related_name="memberships"
-    )
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships"
-    )
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=20, choices=Role.choices)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["study", "user", "role"], name="membership_once_per_role"
-            ),
-            models.CheckConstraint(
-                condition=models.Q(role__in=Role.values), name="membership_role_valid"
-            ),
+            models.UniqueConstraint(fields=["study", "user", "role"], name="membership_once_per_role"),
+            models.CheckConstraint(condition=models.Q(role__in=Role.values), name="membership_role_valid"),
         ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} in {self.study_id}: {self.role}"
+
+
+class SignInAttempts(models.Model):
+    """Failed sign-ins of one pair of name and address, by digest (`accounts.throttle`)."""
+
+    key = models.CharField(max_length=64, primary_key=True)
+    count = models.PositiveIntegerField()
+    window_ends_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "sign-in attempts"
+
+    def __str__(self) -> str:
+        return f"{self.count} attempts"
 
 
 class AuditEvent(models.Model):
@@ -72,12 +79,8 @@ class AuditEvent(models.Model):
     """
 
     at = models.DateTimeField(auto_now_add=True, db_index=True)
-    actor = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
-    study = models.ForeignKey(
-        Study, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    study = models.ForeignKey(Study, null=True, on_delete=models.PROTECT, related_name="+")
     action = models.CharField(max_length=60)
     object_type = models.CharField(max_length=60, blank=True)
     object_id = models.CharField(max_length=60, blank=True)
@@ -86,7 +89,10 @@ class AuditEvent(models.Model):
     class Meta:
         ordering = ["-at", "-id"]
         indexes = [
-            models.Index(
-                fields=["object_type", "object_id", "-at"], name="audit_by_object"
-            )
+            models.Index(fields=["object_type", "object_id", "-at"], name="audit_by_object"),
+            models.Index(fields=["study", "-at", "-id"], name="audit_by_study"),
+            models.Index(fields=["actor", "-at", "-id"], name="audit_by_actor"),
         ]
+
+    def __str__(self) -> str:
+        return f"{self.action} at {self.at:%Y-%m-%d %H:%M:%S}"

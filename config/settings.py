@@ -47,7 +47,7 @@ INSTALLED_APPS = [
     "timelines",
     "adjudication",
     "config",
-    "django.contrib.admin",
+    "accounts.admin_config.SuperuserAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -70,9 +70,11 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "accounts.middleware.SessionLimitMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "accounts.middleware.FirstPasswordMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -90,6 +92,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "accounts.context_processors.study",
             ]
         },
     }
@@ -123,6 +126,10 @@ DATABASES = {"default": database_settings(DATABASE_URL)}
 # People and sessions.
 
 AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["accounts.backends.ThrottledBackend"]
+# After so many failed attempts for one name from one address, that pair waits.
+SIGN_IN_ATTEMPTS = env.integer("SIGN_IN_ATTEMPTS", 5, minimum=1)
+SIGN_IN_LOCK_MINUTES = env.integer("SIGN_IN_LOCK_MINUTES", 15, minimum=1)
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
     for name, options in (
@@ -140,6 +147,8 @@ LOGOUT_REDIRECT_URL = "accounts:sign_in"
 SESSION_COOKIE_AGE = env.integer("SESSION_IDLE_MINUTES", 30, minimum=1) * 60
 SESSION_SAVE_EVERY_REQUEST = True
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
+# However busy, a session ends after a working day.
+SESSION_LONGEST_HOURS = env.integer("SESSION_LONGEST_HOURS", 12, minimum=1)
 
 # Security.
 
@@ -184,7 +193,8 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 
 STATIC_URL = "static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
+# Outside production files are served from where they lie; nothing is collected.
+STATIC_ROOT = BASE_DIR / "staticfiles" if PRODUCTION else None
 # The plot's script comes from its Python package, found without importing it.
 PLOTLY = find_spec("plotly")
 STATICFILES_DIRS = [BASE_DIR / "static", *([("plotly", Path(PLOTLY.origin).parent / "package_data")] if PLOTLY and PLOTLY.origin else [])]
@@ -222,6 +232,8 @@ LOGGING_CONFIG = "logging.config.dictConfig"
 
 # Work. Why each of these: docs/adr/0004-queue-is-the-row.md.
 
+# A worker that is silent this long has lost its job; the heartbeat comes three times as often.
+JOB_LEASE_SECONDS = env.integer("JOB_LEASE_SECONDS", 60, minimum=1)
 QUEUES = ("ingest", "pipeline", "generate", "embed", "judge")
 CELERY_BROKER_URL = BROKER_URL
 CELERY_TASK_QUEUES = [Queue(name) for name in QUEUES]

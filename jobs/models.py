@@ -23,14 +23,16 @@ class ClaimableJob(models.Model):
     write of that job checks it on database time, so a worker which lost its lease cannot write.
     """
 
-    state = models.CharField(
-        max_length=20, choices=JobState.choices, default=JobState.QUEUED
-    )
+    state = models.CharField(max_length=20, choices=JobState.choices, default=JobState.QUEUED)
     attempt = models.PositiveSmallIntegerField(default=0)
     max_attempts = models.PositiveSmallIntegerField(default=3)
     fence = models.BigIntegerField(default=0)
     worker = models.CharField(max_length=200, blank=True)
     queued_at = models.DateTimeField(default=timezone.now)
+    #: A retry waits until then (backoff); null means now.
+    not_before = models.DateTimeField(null=True, blank=True)
+    #: When the broker was last told of this row; the sweeper tells it again later (`jobs.hints`).
+    hinted_at = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
@@ -49,8 +51,7 @@ class ClaimableJob(models.Model):
                 name="%(app_label)s_%(class)s_state_valid",
             ),
             models.CheckConstraint(
-                condition=~models.Q(state=JobState.RUNNING)
-                | models.Q(lease_expires_at__isnull=False),
+                condition=~models.Q(state=JobState.RUNNING) | models.Q(lease_expires_at__isnull=False),
                 name="%(app_label)s_%(class)s_running_has_lease",
             ),
         ]

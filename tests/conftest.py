@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.db import connections
+from django.db import connection, connections
+from pytest_django import DjangoDbBlocker
 
 from config.services import embedded
 from config.services.paths import ServicePaths, default_paths
@@ -40,6 +41,13 @@ def services() -> ServicePaths:
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(services: ServicePaths) -> None:
     """Start the services before pytest-django creates the test database."""
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """Let the test runner empty the audit trail between tests that commit; everyone else's TRUNCATE stays refused (its own test)."""
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE accounts_auditevent DISABLE TRIGGER accounts_audit_no_truncate")
 
 
 @pytest.fixture

@@ -344,6 +344,8 @@ class Migration(migrations.Migration):
                 ("fence", models.BigIntegerField(default=0)),
                 ("worker", models.CharField(blank=True, max_length=200)),
                 ("queued_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("not_before", models.DateTimeField(blank=True, null=True)),
+                ("hinted_at", models.DateTimeField(blank=True, null=True)),
                 ("started_at", models.DateTimeField(blank=True, null=True)),
                 ("heartbeat_at", models.DateTimeField(blank=True, null=True)),
                 ("lease_expires_at", models.DateTimeField(blank=True, null=True)),

@@ -1,0 +1,124 @@
+"""Every change to accounts, studies and memberships. `by=None` is the command line of the machine itself."""
+
+from __future__ import annotations
+
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from accounts.audit import record
+from accounts.models import Membership, Role, Study, User
+from accounts.passwords import generated_password
+from accounts.permissions import NotAllowed, check_user_can_manage_study
+
+
+class AccountExists(Exception):
+    """The user name is taken."""
+
+
+class LastAdmin(Exception):
+    """A study without an admin could not be managed by anyone."""
+
+
+@transaction.atomic
+def create_study(*, name: str, by: User | None) -> Study:
+    """A new study. Someone who creates one becomes its admin. Raises ValidationError for a taken or empty name."""
+    study = Study(name=name.strip())
+    study.full_clean()
+    study.save()
+    record(actor=by, study=study, action="study.create", object_type="accounts.study", object_id=study.public_id)
+    if by is not None:
+        _store_role(study, by, Role.ADMIN, by)
+    return study
+
+
+@transaction.atomic
+def add_role(*, study: Study, user: User, role: Role, by: User | None) -> bool:
+    """Give the person the role in the study; False where they had it. Raises NotAllowed."""
+    _check(by, study)
+    return _store_role(study, user, role, by)
+
+
+@transaction.atomic
+def remove_role(*, study: Study, user: User, role: Role, by: User | None) -> bool:
+    """Take the role away; False where they did not have it. Raises NotAllowed; LastAdmin for a study's last active admin."""
+    _check(by, study)
+    Study.objects.select_for_update().get(pk=study.pk)  # two admins who remove each other at once take turns
+    others = Membership.objects.filter(study=study, role=Role.ADMIN, user__is_active=True).exclude(user=user)
+    if role == Role.ADMIN and not others.exists():
+        raise LastAdmin(f"{study.name} needs at least one study admin.")
+    removed, _ = Membership.objects.filter(study=study, user=user, role=role).delete()
+    if removed:
+        _audit_member("member.remove_role", study, user, by, role)
+    return removed > 0
+
+
+@transaction.atomic
+def create_account(*, username: str, study: Study, role: Role, by: User | None, one_time: bool = True) -> tuple[User, str]:
+    """A new person with a generated password, which is returned and kept nowhere. `one_time`: it must be replaced at the first sign-in.
+
+    Raises NotAllowed, AccountExists, ValidationError (a user name with odd characters).
+    """
+    _check(by, study)
+    if User.objects.filter(username__iexact=username).exists():
+        raise AccountExists("That user name is taken.")
+    user = User(username=username, must_change_password=one_time)
+    user.full_clean(exclude=["password"])
+    password = generated_password()
+    user.set_password(password)
+    user.save()
+    _audit_member("account.create", study, user, by, role)
+    _store_role(study, user, role, by)
+    return user, password
+
+
+@transaction.atomic
+def reset_password(*, user: User, by: User | None, one_time: bool = True) -> str:
+    """A new generated password, returned once; every session of the person ends.
+
+    Raises NotAllowed unless `by` manages every study the person is in: whoever sets a password can sign in with it.
+    """
+    if by is not None:
+        _check_reset(user, by)
+    password = generated_password()
+    user.set_password(password)
+    user.must_change_password = one_time
+    user.save(update_fields=["password", "must_change_password"])
+    record(actor=by, study=None, action="account.reset_password", object_type="accounts.user", object_id=user.public_id)
+    return password
+
+
+@transaction.atomic
+def change_own_password(*, by: User, new_password: str) -> None:
+    """The person replaces their password. Raises ValidationError for a weak one or the same one."""
+    validate_password(new_password, by)
+    if by.check_password(new_password):
+        raise ValidationError("The new password is the old one.")
+    by.set_password(new_password)
+    by.must_change_password = False
+    by.save(update_fields=["password", "must_change_password"])
+    record(actor=by, study=None, action="account.change_password", object_type="accounts.user", object_id=by.public_id)
+
+
+def _check(by: User | None, study: Study) -> None:
+    if by is not None:
+        check_user_can_manage_study(by, study)
+
+
+def _check_reset(user: User, by: User) -> None:
+    studies = list(Study.objects.filter(memberships__user=user).distinct())
+    if user.is_superuser or not studies:
+        raise NotAllowed("Only the command line can reset this password.")
+    for study in studies:
+        check_user_can_manage_study(by, study)
+
+
+def _store_role(study: Study, user: User, role: Role, by: User | None) -> bool:
+    _, created = Membership.objects.get_or_create(study=study, user=user, role=role)
+    if created:
+        _audit_member("member.add_role", study, user, by, role)
+    return created
+
+
+def _audit_member(action: str, study: Study, user: User, by: User | None, role: Role) -> None:
+    record(actor=by, study=study, action=action, object_type="accounts.user", object_id=user.public_id, detail={"role": Role(role).value})

@@ -1,0 +1,35 @@
+"""The three roles as groups, in step with memberships: someone is in a group as long as they hold that role in any study."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import Group
+
+from accounts.models import Membership, Role, User
+
+GROUP_OF_ROLE = {Role.CLINICIAN: "clinician", Role.REVIEWER: "reviewer", Role.ADMIN: "study admin"}
+
+
+def create_groups(**kwargs: Any) -> None:
+    """Make the groups that are missing (after every migrate)."""
+    for name in GROUP_OF_ROLE.values():
+        Group.objects.get_or_create(name=name)
+
+
+def sync_groups(user: User) -> None:
+    """Put the person into exactly the groups of the roles they hold; groups of other origin stay."""
+    held = {GROUP_OF_ROLE[Role(role)] for role in Membership.objects.filter(user=user).values_list("role", flat=True)}
+    for name in GROUP_OF_ROLE.values():
+        group, _ = Group.objects.get_or_create(name=name)
+        if name in held:
+            user.groups.add(group)
+        else:
+            user.groups.remove(group)
+
+
+def on_membership_change(instance: Membership, **kwargs: Any) -> None:
+    """After a membership was saved or deleted, by whatever way."""
+    user = User.objects.filter(pk=instance.user_id).first()
+    if user is not None:
+        sync_groups(user)

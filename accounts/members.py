@@ -1,0 +1,23 @@
+"""The members of a study as its page lists them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from accounts.models import Membership, Role, Study, User
+
+
+@dataclass(frozen=True)
+class MemberLine:
+    """One person and their roles in the study, in the order of `Role`."""
+
+    person: User
+    roles: tuple[Role, ...]
+
+
+def member_lines(study: Study) -> list[MemberLine]:
+    """Everyone in the study, by user name; one query."""
+    held: dict[User, set[str]] = {}
+    for membership in Membership.objects.filter(study=study).select_related("user").order_by("user__username"):
+        held.setdefault(membership.user, set()).add(membership.role)
+    return [MemberLine(person, tuple(role for role in Role if role.value in roles)) for person, roles in held.items()]

@@ -1,0 +1,59 @@
+"""Limits on sessions, and the first thing that a person with a one-time password must do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from django.conf import settings
+from django.contrib.auth import logout
+from django.http import HttpRequest, HttpResponseBase, JsonResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+STARTED = "session_started_at"
+ACTIVE = "session_active_at"
+#: Polling fragments send this header (`hx-headers`), so that an unattended page does not keep its session alive.
+BACKGROUND_HEADER = "X-Background-Poll"
+
+
+class SessionLimitMiddleware:
+    """Signs out after SESSION_COOKIE_AGE seconds without a person's request, and after SESSION_LONGEST_HOURS in any case."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Judge the session by its own two marks, then answer."""
+        if request.user.is_authenticated:
+            now = time.time()
+            started = request.session.setdefault(STARTED, now)
+            active = request.session.setdefault(ACTIVE, now)
+            if now - active > settings.SESSION_COOKIE_AGE or now - started > settings.SESSION_LONGEST_HOURS * 3600:
+                logout(request)
+            elif BACKGROUND_HEADER not in request.headers:
+                request.session[ACTIVE] = now
+        return self._get_response(request)
+
+
+class FirstPasswordMiddleware:
+    """Leads a person whose password is a one-time password to the page that replaces it; everything else waits."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer, redirect (pages) or refuse with 403 (API)."""
+        user = request.user
+        if not user.is_authenticated or not user.must_change_password or self._allowed(request.path):
+            return self._get_response(request)
+        if request.path.startswith("/api/"):
+            return JsonResponse({"detail": "Replace the one-time password on the sign-in pages first."}, status=403)
+        return redirect("accounts:password_change")
+
+    def _allowed(self, path: str) -> bool:
+        return path in (reverse("accounts:password_change"), reverse("accounts:sign_out")) or path.startswith(
+            f"/{settings.STATIC_URL.strip('/')}/"
+        )

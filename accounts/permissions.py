@@ -1,0 +1,87 @@
+"""Object rules: `check_user_can_x` raises with a reason that the page shows, `user_can_x` wraps it."""
+
+from __future__ import annotations
+
+from django.core.exceptions import PermissionDenied
+
+from accounts import registry
+from accounts.models import Membership, Role, Study, User
+
+
+class NotAllowed(PermissionDenied):
+    """The rule that was broken, as a sentence for the person."""
+
+
+CASE_READERS = frozenset({Role.CLINICIAN, Role.ADMIN})
+
+
+def roles_in(user: User, study: Study) -> frozenset[Role]:
+    """The person's roles in the study; none for people who are not active. Being a superuser gives none."""
+    if not user.is_active:
+        return frozenset()
+    return frozenset(Role(role) for role in Membership.objects.filter(user=user, study=study).values_list("role", flat=True))
+
+
+def check_user_has_role(user: User, study: Study, *roles: Role) -> None:
+    """Raise NotAllowed unless the person has one of `roles` in the study (any role at all where none is named)."""
+    held = roles_in(user, study)
+    if not held:
+        raise NotAllowed("You are not a member of this study.")
+    if roles and not held & frozenset(roles):
+        needed = " or ".join(role.label.lower() for role in roles)
+        raise NotAllowed(f"This needs the role {needed} in this study.")
+
+
+def check_user_can_view_study(user: User, study: Study) -> None:
+    """Any member."""
+    check_user_has_role(user, study)
+
+
+def check_user_can_open_cases(user: User, study: Study) -> None:
+    """Clinicians and study admins. A blinded reviewer sees cases only through the review queue."""
+    check_user_has_role(user, study, Role.CLINICIAN, Role.ADMIN)
+
+
+def check_user_can_open(user: User, study: Study, object_type: str, object_id: str) -> None:
+    """As `check_user_can_open_cases`, and no page guard objects (`accounts.registry.register_page_guard`)."""
+    check_user_can_open_cases(user, study)
+    if reason := registry.veto(user, object_type, object_id):
+        raise NotAllowed(reason)
+
+
+def check_user_can_manage_study(user: User, study: Study) -> None:
+    """Study admins: members, imports, runs."""
+    check_user_has_role(user, study, Role.ADMIN)
+
+
+def check_user_can_read_audit_trail(user: User, study: Study) -> None:
+    """Study admins."""
+    check_user_has_role(user, study, Role.ADMIN)
+
+
+def user_has_role(user: User, study: Study, *roles: Role) -> bool:
+    """Whether `check_user_has_role` passes."""
+    try:
+        check_user_has_role(user, study, *roles)
+    except NotAllowed:
+        return False
+    return True
+
+
+def user_can_open_cases(user: User, study: Study) -> bool:
+    """Whether `check_user_can_open_cases` passes."""
+    return user_has_role(user, study, *CASE_READERS)
+
+
+def user_can_open(user: User, study: Study, object_type: str, object_id: str) -> bool:
+    """Whether `check_user_can_open` passes."""
+    try:
+        check_user_can_open(user, study, object_type, object_id)
+    except NotAllowed:
+        return False
+    return True
+
+
+def user_can_manage_study(user: User, study: Study) -> bool:
+    """Whether `check_user_can_manage_study` passes."""
+    return user_has_role(user, study, Role.ADMIN)

@@ -1,0 +1,81 @@
+"""What upper apps add to pages of this one, in `AppConfig.ready`. This app knows none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from accounts.models import Role, Study, User
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link of a card: words and an address."""
+
+    words: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """One box of the home page. A template of the app's own gets it as `card`, with its data in `card.context`."""
+
+    title: str
+    lines: Sequence[str] = ()
+    links: Sequence[Link] = ()
+    template: str = "accounts/_card.html"
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class NavItem:
+    """An entry of the main navigation, shown to those with one of `roles` in the active study."""
+
+    label: str
+    url_name: str
+    roles: frozenset[Role] = frozenset(Role)
+
+
+#: Builds a card for this person in this study; None where there is nothing to say.
+HomeCard = Callable[[User, Study], Card | None]
+#: Why this person must not open that object now, as a sentence for them; None to let them.
+PageGuard = Callable[[User, str, str], str | None]
+
+_home_cards: list[tuple[int, HomeCard]] = []
+_nav_items: list[tuple[int, NavItem]] = []
+_page_guards: list[PageGuard] = []
+
+
+def register_home_card(build: HomeCard, *, order: int = 100) -> None:
+    """Add a card; lower `order` comes first."""
+    if build not in (known for _, known in _home_cards):
+        _home_cards.append((order, build))
+
+
+def register_nav_item(item: NavItem, *, order: int = 100) -> None:
+    """Add a navigation entry; lower `order` comes first."""
+    if item not in (known for _, known in _nav_items):
+        _nav_items.append((order, item))
+
+
+def register_page_guard(guard: PageGuard) -> None:
+    """Add a guard that is asked before an object's pages open: `guard(user, object_type, object_id)`."""
+    if guard not in _page_guards:
+        _page_guards.append(guard)
+
+
+def home_cards(user: User, study: Study) -> list[Card]:
+    """The cards that have something to say, in order."""
+    built = (build(user, study) for _, build in sorted(_home_cards, key=lambda entry: entry[0]))
+    return [card for card in built if card is not None]
+
+
+def nav_items(roles: frozenset[Role]) -> list[NavItem]:
+    """The entries for someone with these roles, in order."""
+    return [item for _, item in sorted(_nav_items, key=lambda entry: entry[0]) if item.roles & roles]
+
+
+def veto(user: User, object_type: str, object_id: str) -> str | None:
+    """The first guard's reason against opening the object, or None."""
+    return next((reason for guard in _page_guards if (reason := guard(user, object_type, object_id))), None)

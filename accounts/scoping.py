@@ -1,0 +1,86 @@
+"""Everything is seen from within one study: which ones a person has, which one is active, and the decorators that views wear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from django.contrib.auth.decorators import login_required
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponseBase
+
+from accounts.models import Role, Study, User
+from accounts.permissions import NotAllowed, check_user_has_role, roles_in
+
+__all__ = ["StudyRequest", "active_study", "roles_in", "scoped", "set_active_study", "studies_of", "study_role_required"]
+
+SESSION_KEY = "active_study"
+_UNREAD = object()
+P = ParamSpec("P")
+M = TypeVar("M", bound=Model)
+
+
+class StudyRequest(HttpRequest):
+    """The request as views behind `study_role_required` see it."""
+
+    user: User
+    study: Study
+
+
+def studies_of(user: Any) -> QuerySet[Study]:
+    """The studies the person is a member of, by name. Empty for the anonymous; a superuser has those they are a member of, no more."""
+    if not user.is_authenticated or not user.is_active:
+        return Study.objects.none()
+    return Study.objects.filter(memberships__user=user).distinct().order_by("name")
+
+
+def scoped(queryset: QuerySet[M], user: Any, path: str = "study") -> QuerySet[M]:
+    """The rows of the person's studies; `path` leads from the model to its study (`dataset__study`)."""
+    return queryset.filter(**{f"{path}__in": studies_of(user)})
+
+
+def active_study(request: HttpRequest) -> Study | None:
+    """The study chosen in this session, else the person's first by name, else None. Read once a request."""
+    found = getattr(request, "_active_study", _UNREAD)
+    if found is _UNREAD:
+        mine = list(studies_of(request.user))
+        chosen = request.session.get(SESSION_KEY)
+        found = next((study for study in mine if study.public_id == chosen), mine[0] if mine else None)
+        request._active_study = found  # type: ignore[attr-defined]  # a request-long cache
+    return found  # type: ignore[return-value]  # the sentinel was replaced above
+
+
+def set_active_study(request: HttpRequest, public_id: str) -> Study:
+    """Choose the study for this session; raises Http404 for one that the person is not a member of, or that does not exist."""
+    study = studies_of(request.user).filter(public_id=public_id).first()
+    if study is None:
+        raise Http404
+    request.session[SESSION_KEY] = study.public_id
+    request._active_study = study  # type: ignore[attr-defined]  # as above
+    return study
+
+
+def study_role_required(
+    *roles: Role,
+) -> Callable[[Callable[Concatenate[StudyRequest, P], HttpResponseBase]], Callable[Concatenate[HttpRequest, P], HttpResponseBase]]:
+    """For views: sign-in, an active study (`request.study`), and one of `roles` in it (any role where none is named).
+
+    Raises NotAllowed (a 403 page with the reason). It guards the active study only: a view that takes an id looks it up with `scoped`
+    and checks that object's own study.
+    """
+
+    def decorate(view: Callable[Concatenate[StudyRequest, P], HttpResponseBase]) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+        @login_required
+        @wraps(view)
+        def guarded(request: Any, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            study = active_study(request)
+            if study is None:
+                raise NotAllowed("You are not a member of any study yet. A study admin can add you.")
+            check_user_has_role(request.user, study, *roles)
+            request.study = study
+            return view(request, *args, **kwargs)
+
+        return guarded
+
+    return decorate

@@ -1,0 +1,25 @@
+"""Addresses of home and of the account pages."""
+
+from __future__ import annotations
+
+from django.urls import include, path
+
+from accounts.views import audit_trail, home, password, sign_in, study
+
+account_patterns = [
+    path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
+    path("sign-out/", sign_in.SignOut.as_view(), name="sign_out"),
+    path("password/", password.ChangePassword.as_view(), name="password_change"),
+    path("switch-study/", home.switch_study, name="switch_study"),
+    path("audit-trail/", audit_trail.audit_trail, name="audit_trail"),
+    path("study/", study.study, name="study"),
+    path("study/add-role/", study.add, name="member_add"),
+    path("study/remove-role/", study.remove, name="member_remove"),
+    path("study/create-account/", study.create, name="account_create"),
+    path("study/reset-password/", study.reset, name="account_reset"),
+]
+
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("", include((account_patterns, "accounts"))),
+]

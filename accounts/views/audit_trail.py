@@ -1,0 +1,29 @@
+"""The audit trail of the active study."""
+
+from __future__ import annotations
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from accounts.audit import AuditFilter, events_of
+from accounts.models import Role, User
+from accounts.scoping import StudyRequest, study_role_required
+
+PAGE_SIZE = 50
+
+
+@require_GET
+@study_role_required(Role.ADMIN)
+def audit_trail(request: StudyRequest) -> HttpResponse:
+    """Newest first, filtered by person (public id) and action."""
+    wanted = AuditFilter(person=request.GET.get("person", ""), action=request.GET.get("action", ""))
+    everything = events_of(request.study).order_by()
+    context = {
+        "wanted": wanted,
+        "page": Paginator(events_of(request.study, wanted), PAGE_SIZE).get_page(request.GET.get("page")),
+        "people": User.objects.filter(pk__in=everything.values("actor")).order_by("username"),
+        "actions": sorted(set(everything.values_list("action", flat=True))),
+    }
+    return render(request, "accounts/audit_trail.html", context)

@@ -1,0 +1,28 @@
+"""The home page, made of the cards that the apps registered, and the choice of a study."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from accounts.registry import home_cards
+from accounts.scoping import active_study, set_active_study
+
+
+@require_GET
+@login_required
+def home(request: HttpRequest) -> HttpResponse:
+    """What needs this person in the active study; someone without any study learns how to get into one."""
+    study = active_study(request)
+    cards = home_cards(request.user, study) if study and request.user.is_authenticated else []
+    return render(request, "accounts/home.html", {"cards": cards})
+
+
+@require_POST
+@login_required
+def switch_study(request: HttpRequest) -> HttpResponse:
+    """Make another study of the person's the active one and start from its home page."""
+    set_active_study(request, request.POST.get("study", ""))
+    return redirect("home")

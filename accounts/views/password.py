@@ -1,0 +1,25 @@
+"""Changing one's own password."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.views import PasswordChangeView
+from django.http import HttpResponse
+from django.urls import reverse_lazy
+
+from accounts.forms import OwnPasswordForm
+
+
+class ChangePassword(PasswordChangeView):
+    """The page; this session stays, the person's other sessions end."""
+
+    template_name = "accounts/password_change.html"
+    form_class = OwnPasswordForm
+    success_url = reverse_lazy("home")
+
+    def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
+        """Store it and say so."""
+        response = super().form_valid(form)
+        messages.success(self.request, "Your password was changed. Other sessions of yours have ended.")
+        return response

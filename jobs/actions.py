@@ -1,0 +1,137 @@
+"""Every change of a job's state, as conditional updates over `jobs.states`. What a worker does takes its hold; what a person does, `by`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Func, Q, QuerySet, TextField, Value
+
+from accounts.audit import record
+from accounts.models import Study, User
+from jobs.claims import expired
+from jobs.clock import database_time
+from jobs.holding import Hold, write_guard
+from jobs.models import ClaimableJob, JobState
+from jobs.states import InvalidTransition, next_state, sources
+
+FIRST_BACKOFF = timedelta(seconds=5)
+BACKOFF_GROWTH = 4
+LONGEST_BACKOFF = timedelta(minutes=10)
+
+
+def backoff(attempt: int) -> timedelta:
+    """The wait after failed attempt number `attempt` (from 1): 5 s, 20 s, 80 s, …, at most ten minutes."""
+    return min(FIRST_BACKOFF * BACKOFF_GROWTH ** (min(attempt, 10) - 1), LONGEST_BACKOFF)
+
+
+def release(*, jobs: QuerySet[Any]) -> int:
+    """Queue the blocked ones of `jobs`, whose earlier step is done; returns how many."""
+    return _move(jobs, "release", queued_at=database_time(), hinted_at=None)
+
+
+def finish(*, hold: Hold) -> None:
+    """The work is done and stored. Raises LostLease."""
+    with write_guard(hold):
+        hold.row.update(state=next_state(JobState.RUNNING, "finish"), finished_at=database_time(), lease_expires_at=None)
+
+
+def fail(*, hold: Hold, reasons: Sequence[str], retryable: bool = True) -> JobState:
+    """The attempt failed: back to the queue after a backoff while attempts are left, else failed. Returns the new state.
+
+    `reasons` are words an admin can act on, never patient text. Raises LostLease.
+    """
+    told = [f"attempt {hold.attempt}: {reason}" for reason in reasons]
+    with write_guard(hold):
+        job = hold.row.get()
+        again = retryable and job.attempt < job.max_attempts and not job.cancel_requested
+        state = JobState(next_state(JobState.RUNNING, "requeue" if again else "fail"))
+        when: dict[str, Any] = (
+            {"not_before": database_time(backoff(job.attempt)), "queued_at": database_time(), "hinted_at": None}
+            if again
+            else {"finished_at": database_time()}
+        )
+        hold.row.update(state=state, reasons=[*job.reasons, *told], lease_expires_at=None, worker="", **when)
+    return state
+
+
+def stop(*, hold: Hold) -> None:
+    """The worker obeyed a cancellation. Raises LostLease."""
+    with write_guard(hold):
+        hold.row.update(state=next_state(JobState.RUNNING, "stop"), finished_at=database_time(), lease_expires_at=None)
+
+
+def cancel(*, job: ClaimableJob, by: User, study: Study | None) -> None:
+    """Cancel one job; a running one is asked to stop. Raises InvalidTransition where it has ended."""
+    _single(job, "cancel", cancel_all(jobs=_rows(job), by=by, study=study))
+
+
+def retry(*, job: ClaimableJob, by: User, study: Study | None) -> None:
+    """Queue a failed or cancelled job again with all its attempts. Raises InvalidTransition otherwise."""
+    _single(job, "retry", retry_all(jobs=_rows(job), by=by, study=study))
+
+
+@transaction.atomic
+def cancel_all(*, jobs: QuerySet[Any], by: User, study: Study | None) -> int:
+    """Cancel those of `jobs` that wait and ask those that run to stop; returns how many it touched. One audit event."""
+    waiting = _move(jobs, "cancel", finished_at=database_time(), cancel_requested=True)
+    running = jobs.filter(state__in=sources("request_cancel")).update(cancel_requested=True)
+    _audit(jobs, "job.cancel", by=by, study=study, count=waiting + running)
+    return waiting + running
+
+
+@transaction.atomic
+def retry_all(*, jobs: QuerySet[Any], by: User, study: Study | None, waits: bool = False) -> int:
+    """Give failed and cancelled ones of `jobs` all their attempts again; returns how many. One audit event.
+
+    They are queued, or with `waits` blocked, for steps that come after another that is retried too. Reasons stay.
+    """
+    count = _move(
+        jobs,
+        "retry_later" if waits else "retry",
+        attempt=0,
+        cancel_requested=False,
+        queued_at=database_time(),
+        not_before=None,
+        hinted_at=None,
+        started_at=None,
+        finished_at=None,
+        worker="",
+        progress={},
+    )
+    _audit(jobs, "job.retry", by=by, study=study, count=count)
+    return count
+
+
+def settle_abandoned(*, jobs: QuerySet[Any]) -> int:
+    """End expired jobs that nobody may reclaim: asked to stop → cancelled, no attempt left → failed. Returns how many."""
+    lost = jobs.filter(expired())
+    ended = {"finished_at": database_time(), "lease_expires_at": None}
+    stopped = lost.filter(cancel_requested=True).update(state=next_state(JobState.RUNNING, "stop"), **ended)
+    words = Func(F("reasons"), Value("the worker stopped answering in the last attempt", TextField()), function="array_append")
+    failed = lost.filter(Q(attempt__gte=F("max_attempts"))).update(state=next_state(JobState.RUNNING, "fail"), reasons=words, **ended)
+    return stopped + failed
+
+
+def _move(jobs: QuerySet[Any], happening: str, **changes: Any) -> int:
+    """Apply `happening` to those of `jobs` in whose state it may happen."""
+    froms = sources(happening)
+    (target,) = {next_state(state, happening) for state in froms}
+    return jobs.filter(state__in=froms).update(state=target, **changes)
+
+
+def _rows(job: ClaimableJob) -> QuerySet[Any]:
+    return type(job)._default_manager.filter(pk=job.pk)
+
+
+def _single(job: ClaimableJob, happening: str, count: int) -> None:
+    job.refresh_from_db()
+    if count != 1:
+        raise InvalidTransition(job.state, happening)
+
+
+def _audit(jobs: QuerySet[Any], action: str, *, by: User, study: Study | None, count: int) -> None:
+    if count:
+        record(actor=by, study=study, action=action, object_type=jobs.model._meta.label_lower, detail={"count": count})

@@ -1,0 +1,29 @@
+"""What ends the work on a job early. Their messages are ours and safe to log; other exceptions' messages are not."""
+
+from __future__ import annotations
+
+
+class LostLease(Exception):
+    """Another worker holds the job now, or may take it; nothing more may be written."""
+
+    log_safe = True
+
+
+class JobCancelled(Exception):
+    """Someone asked for the job to stop."""
+
+    log_safe = True
+
+
+class PermanentFailure(Exception):
+    """Trying again would fail the same way. The message is stored and shown: words an admin can act on, never patient text."""
+
+    log_safe = True
+    retryable = False
+
+
+def reason_of(error: BaseException) -> str:
+    """What is stored as the reason of a failure: the class, and the message only where the class vouches for it (`log_safe`)."""
+    name = type(error).__name__
+    message = str(error)
+    return f"{name}: {message}" if message and getattr(type(error), "log_safe", False) else name

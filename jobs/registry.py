@@ -1,0 +1,46 @@
+"""Which kinds of jobs exist. Upper apps register theirs in `AppConfig.ready`, so that the sweeper can look after them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from jobs.models import ClaimableJob
+
+#: Puts one message per id on the broker.
+HintSender = Callable[[Sequence[int]], None]
+#: Narrows a queryset of jobs to those that may run now (a paused run's may not).
+Runnable = Callable[[QuerySet[Any]], QuerySet[Any]]
+
+
+@dataclass(frozen=True)
+class JobKind:
+    """A concrete job class and how its workers are told of work."""
+
+    job_class: type[ClaimableJob]
+    send: HintSender
+    runnable: Runnable
+
+
+_kinds: dict[type[ClaimableJob], JobKind] = {}
+
+
+def register(job_class: type[ClaimableJob], send: HintSender, *, runnable: Runnable = lambda jobs: jobs) -> None:
+    """Make a job class known; registering it again replaces what was registered."""
+    _kinds[job_class] = JobKind(job_class, send, runnable)
+
+
+def kind_of(job_class: type[ClaimableJob]) -> JobKind:
+    """What was registered for the class; raises LookupError with the fix."""
+    try:
+        return _kinds[job_class]
+    except KeyError:
+        raise LookupError(f"{job_class.__name__} is not registered. Call jobs.registry.register in its AppConfig.ready.") from None
+
+
+def kinds() -> Iterator[JobKind]:
+    """Every registered kind."""
+    yield from tuple(_kinds.values())

@@ -1,0 +1,57 @@
+"""Every state of a job and every way out of it. No Django: a notebook, the docs and the database actions read the same table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+#: state -> {what happens: the state it leads to}.
+TRANSITIONS: Mapping[str, Mapping[str, str]] = {
+    "blocked": {"release": "queued", "cancel": "cancelled"},
+    "queued": {"claim": "running", "cancel": "cancelled"},
+    "running": {
+        "reclaim": "running",  # the lease ran out and another worker takes over
+        "request_cancel": "running",  # the worker is asked; it stops at its next check
+        "finish": "succeeded",
+        "requeue": "queued",  # a failure that may pass; waits out a backoff
+        "fail": "failed",
+        "stop": "cancelled",  # the worker obeyed, or was lost after it was asked
+    },
+    "succeeded": {},
+    "failed": {"retry": "queued", "retry_later": "blocked"},
+    "cancelled": {"retry": "queued", "retry_later": "blocked"},
+}
+
+STATES = tuple(TRANSITIONS)
+FINAL = frozenset(("succeeded", "failed", "cancelled"))
+
+
+class InvalidTransition(Exception):
+    """This cannot happen to a job in that state. Holds two words of the table above, never patient text."""
+
+    log_safe = True
+
+    def __init__(self, state: str, happening: str) -> None:
+        super().__init__(f"a job that is {state} cannot {happening.replace('_', ' ')}")
+        self.state = state
+        self.happening = happening
+
+
+def next_state(state: str, happening: str) -> str:
+    """The state that `happening` leads to; raises InvalidTransition where the table has no such way."""
+    try:
+        return TRANSITIONS[state][happening]
+    except KeyError:
+        raise InvalidTransition(state, happening) from None
+
+
+def sources(happening: str) -> list[str]:
+    """The states in which `happening` may happen, in the table's order; raises KeyError for an unknown word."""
+    found = [state for state, ways in TRANSITIONS.items() if happening in ways]
+    if not found:
+        raise KeyError(happening)
+    return found
+
+
+def can(state: str, happening: str) -> bool:
+    """True where the table has that way (a page asks before it shows a button)."""
+    return happening in TRANSITIONS.get(state, {})

@@ -1,0 +1,23 @@
+"""The sweeper, started by beat every few seconds (settings, CELERY_BEAT_SCHEDULE)."""
+
+from __future__ import annotations
+
+import logging
+
+from celery import shared_task
+
+from jobs import registry
+from jobs.actions import settle_abandoned
+from jobs.hints import resend_hints
+
+logger = logging.getLogger(__name__)
+
+
+@shared_task(name="jobs.tasks.sweep")
+def sweep() -> None:
+    """End what nobody may reclaim, and tell the workers again of rows that wait: lost messages, past backoffs, expired leases."""
+    for kind in registry.kinds():
+        ended = settle_abandoned(jobs=kind.job_class._default_manager.all())
+        sent = resend_hints(kind)
+        if ended or sent:
+            logger.info("swept %s: %s ended, %s hints sent", kind.job_class.__name__, ended, sent)

@@ -1,0 +1,54 @@
+"""What every task does with the id that a message brought."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TypeVar
+
+from django.db import DatabaseError, InterfaceError, close_old_connections
+
+from jobs.actions import fail, finish, stop
+from jobs.claims import claim
+from jobs.errors import JobCancelled, LostLease, reason_of
+from jobs.holding import Hold, held
+from jobs.models import ClaimableJob, JobState
+
+logger = logging.getLogger(__name__)
+J = TypeVar("J", bound=ClaimableJob)
+
+
+def work(job_class: type[J], job_id: int, do: Callable[[J, Hold], None], *, lease: timedelta | None = None) -> JobState | None:
+    """Claim the job, run `do(job, hold)` under a heartbeat, and settle how it ended. None where there was nothing to claim.
+
+    `do` stores its results inside `write_guard(hold)`. Its exceptions become reasons (`reason_of`); one with `retryable = False`
+    fails the job at once. A job whose worker loses the lease or the database is left to the sweeper. Never raises for a failed job.
+    """
+    job = claim(job_class, job_id, lease=lease)
+    if job is None:
+        return None
+    with held(job, lease=lease) as hold:
+        try:
+            return _attempt(job, hold, do)
+        except LostLease:
+            logger.warning("lost the lease of %s %s in attempt %s", job_class.__name__, job_id, hold.attempt)
+        except (DatabaseError, InterfaceError):
+            logger.warning("could not store how %s %s ended", job_class.__name__, job_id, exc_info=True)
+    return None
+
+
+def _attempt(job: J, hold: Hold, do: Callable[[J, Hold], None]) -> JobState:
+    try:
+        do(job, hold)
+        finish(hold=hold)
+        return JobState.SUCCEEDED
+    except LostLease:
+        raise
+    except JobCancelled:
+        stop(hold=hold)
+        return JobState.CANCELLED
+    except Exception as error:  # whatever the work raised becomes the job's reason; nothing may end a job silently
+        logger.warning("%s %s failed in attempt %s", type(job).__name__, hold.job_id, hold.attempt, exc_info=True)
+        close_old_connections()
+        return fail(hold=hold, reasons=[reason_of(error)], retryable=getattr(error, "retryable", True))
