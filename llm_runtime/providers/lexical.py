@@ -7,6 +7,9 @@
     v  1 when a number of the query stands literally in the document, else 0;
        applies when the query states a number
 
+When query and heading both name an act and the acts differ ("start" against "end" or "stop"), the pair
+is about two different moments and ρ is multiplied by OTHER_ACT.
+
 It has its own threshold: a ρ of this score and a ρ of a cross-encoder mean different things.
 """
 
@@ -19,12 +22,14 @@ NAME = "lexical-cosine-overlap-value"
 W_COSINE = 0.55
 W_OVERLAP = 0.35
 W_VALUE = 0.10
+OTHER_ACT = 0.5
 #: Below this ρ a summary is dropped (this reranker only; Qwen3's P(yes) uses 0.05).
 LEXICAL_THRESHOLD = 0.45
 
 HEADING_CHARACTERS = 160
 _WORD = re.compile(r"[a-z][a-z0-9]*|\d+(?:\.\d+)?")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
+_BEGINS, _ENDS = frozenset({"start"}), frozenset({"end", "stop"})
 _STOP = frozenset(
     ["a", "an", "and", "at", "by", "for", "from", "in", "into", "of", "on", "or", "the", "to", "was", "were", "with", "event", "series"]
 )
@@ -54,7 +59,8 @@ class LexicalReranker:
                 terms.append((W_COSINE, min(1.0, max(0.0, float(cosines[i])))))
             if numbers:
                 terms.append((W_VALUE, 1.0 if numbers & _numbers(document) else 0.0))
-            scores.append(sum(w * x for w, x in terms) / sum(w for w, _ in terms))
+            score = sum(w * x for w, x in terms) / sum(w for w, _ in terms)
+            scores.append(score * OTHER_ACT if _other_act(words, _words(_heading(document))) else score)
         return scores
 
 
@@ -66,6 +72,10 @@ def _words(text: str) -> frozenset[str]:
     """Words without plural s, without stop words and numbers."""
     found = (w for w in _WORD.findall(text.lower()) if not w[0].isdigit() and w not in _STOP)
     return frozenset(w[:-1] if len(w) > 3 and w.endswith("s") and not w.endswith("ss") else w for w in found)
+
+
+def _other_act(a: frozenset[str], b: frozenset[str]) -> bool:
+    return bool((a & _BEGINS and b & _ENDS and not b & _BEGINS) or (a & _ENDS and b & _BEGINS and not b & _ENDS))
 
 
 def _numbers(text: str) -> frozenset[float]:

@@ -108,6 +108,8 @@ def _read(occurrence: Occurrence, text: str, analysis: Analysis) -> Reading:
         subjects = subjects[1:]
     elif occurrence.start is not None and not any(not h.implied and h.concept.kind is not Kind.DRUG_CLASS for h in subjects):
         carrier = _carrier(text, occurrence.start, sentence, analysis)
+    if section == "disposition" and not subjects:
+        subjects = (Hit(vocabulary().by_name["discharge"], 0, 0),)
     act = _act(own, text, occurrence, sentence, subjects)
     values = numbers_in(own)
     return Reading(occurrence, subjects, carrier, act, values, own, sentence, section)

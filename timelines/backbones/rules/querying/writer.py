@@ -39,8 +39,8 @@ def write_queries(reading: Reading) -> list[str]:
         queries += _of_concept(concept, reading)
     if concepts and _BEFORE_ARRIVAL.search(reading.text) and _is_fluid(concepts[0]):
         queries.insert(1, "med pre-admission/non-icu intake start")
-    queries = list(dict.fromkeys(queries))[:MAX_QUERIES]
-    return queries or [reading.occurrence.mention]
+    # The mention itself comes last: it may find what the vocabulary does not know.
+    return list(dict.fromkeys([*queries[:MAX_QUERIES], reading.occurrence.mention]))[:MAX_QUERIES]
 
 
 def _of_concept(concept: Concept, reading: Reading) -> list[str]:
