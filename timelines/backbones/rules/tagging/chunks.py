@@ -27,7 +27,7 @@ from timelines.backbones.rules.tagging.vocabulary import (
 )
 from timelines.backbones.rules.text import Analysis
 
-_PUNCTUATION = frozenset(",;:()[]!?|•·—–=.")
+_PUNCTUATION = frozenset(",;:()[]!?|•·—–=")
 _MEASURED = frozenset({Concept.LAB, Concept.VITAL})
 _STRONG = frozenset(set(Concept) - {Concept.PLACE})
 
@@ -42,6 +42,7 @@ class Clause:
     in_time: list[bool]
     parts: list[str]
     lemmas: list[str]
+    subjects: frozenset[int] = frozenset()
     term_at: dict[int, Term] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -69,8 +70,19 @@ def read_clause(analysis: Analysis, start: int, end: int) -> Clause:
     parsed = {t.idx: t for t in analysis.tokens(start, end)}
     parts = [parsed[t.start].pos_ if t.start in parsed else "" for t in tokens]
     lemmas = [parsed[t.start].lemma_.lower() if t.start in parsed else t.lower for t in tokens]
+    subjects = _subject_starts(analysis, start, end)
+    opening = frozenset(i for i, t in enumerate(tokens) if t.start in subjects)
     terms = [t for t in find_terms(tokens) if not all(in_time[t.first : t.last])]
-    return Clause(analysis.text, tokens, terms, in_time, parts, lemmas)
+    return Clause(analysis.text, tokens, terms, in_time, parts, lemmas, opening)
+
+
+def _subject_starts(analysis: Analysis, start: int, end: int) -> set[int]:
+    """Offsets where the subject of a finite verb begins: a new clause, even without a comma."""
+    found = set()
+    for token in analysis.tokens(start, end):
+        if token.dep_ in {"nsubj", "nsubjpass"} and token.head.pos_ in {"VERB", "AUX"} and token.head.i > token.i:
+            found.add(token.left_edge.idx)
+    return found
 
 
 def strength(clause: Clause, first: int, last: int) -> int:
@@ -135,7 +147,7 @@ def _separator_kind(clause: Clause, i: int, first: int) -> str:
     word = token.lower
     if token.kind == "arrow":
         return "arrow"
-    if token.text in _PUNCTUATION and not (token.text == "." and clause.term_at.get(i)):
+    if token.text in _PUNCTUATION:
         return "punct"
     if token.text in {"-", "*"} and (i == 0 or _gap(clause, i) > 0) and not (i + 1 < len(clause.tokens) and _gap(clause, i + 1) == 0):
         return "punct"
@@ -150,7 +162,7 @@ def _separator_kind(clause: Clause, i: int, first: int) -> str:
         return ""
     if word in COORDINATORS:
         return "and"
-    if word in COMPANIONS:
+    if word in COMPANIONS and not (word in {"requiring", "needing"} and i == first):
         return "with"
     if word in SUBORDINATORS:
         return "clause"
@@ -158,6 +170,8 @@ def _separator_kind(clause: Clause, i: int, first: int) -> str:
         return word
     if word in REPORTING and i > first:
         return "report"
+    if i in clause.subjects and i > first and _has_verb(clause, Chunk(first, i)):
+        return "subject"
     if term and term.concept in _MEASURED and i > first and _value_follows(clause, term.last):
         return "measure"
     return ""
@@ -200,10 +214,14 @@ def _belongs(clause: Clause, left: Chunk, right: Chunk) -> bool:
     here, there = strength(clause, right.first, right.last), strength(clause, left.first, left.last)
     if kind in {"punct", "arrow", "gap", "measure"}:
         if kind == "punct" and clause.text[clause.tokens[right.first - 1].start] == ",":
-            return _is_modifier(clause, left) and here > 0
+            return _waits_for_head(clause, left, right) and here > 0
         return kind == "measure" and there == 0
     if there == 0:
-        return True
+        return kind != "subject"
+    if kind == "subject":
+        return here < 2 and not has_value(clause, right.first, right.last)
+    if _continues_series(clause, left, right):
+        return False
     if kind == "and":
         if _is_modifier(clause, left) and here == 2 and right.last - right.first <= 4:
             return True
@@ -211,6 +229,8 @@ def _belongs(clause: Clause, left: Chunk, right: Chunk) -> bool:
     if kind == "with":
         return here < 2 and not has_value(clause, right.first, right.last)
     if kind == "clause":
+        if _names_without_value(clause, left) and has_value(clause, right.first, right.last) and right.last - right.first <= 6:
+            return True
         return here < 2 and not (here == 1 and _has_verb(clause, right))
     if kind == "report":
         return not concepts(clause, left.first, left.last) & {Concept.IMAGING, Concept.PROCEDURE, Concept.MICRO, Concept.LAB} or here < 2
@@ -219,14 +239,40 @@ def _belongs(clause: Clause, left: Chunk, right: Chunk) -> bool:
 
 def _preposition_cuts(clause: Clause, left: Chunk, right: Chunk) -> bool:
     found = concepts(clause, right.first, right.last)
-    named = bool(concepts(clause, left.first, left.last) & _STRONG)
+    named = strength(clause, left.first, left.last) == 2
     if right.separator == "for":
-        return bool(found & {Concept.FINDING, Concept.LAB, Concept.VITAL, Concept.PROCEDURE})
+        level = has_value(clause, right.first, right.last) and "level" in {t.lower for t in clause.tokens[right.first : right.last]}
+        return level or (strength(clause, right.first, right.last) == 2 and bool(found - {Concept.PLACE, Concept.DEVICE}))
     if right.separator in {"on", "to", "onto", "off"}:
         return named and bool(found & {Concept.DEVICE, Concept.DRUG})
     if right.separator in {"by", "from", "under", "into", "during"}:
         return named and bool(found & {Concept.FINDING, Concept.DRUG, Concept.IMAGING})
     return False
+
+
+def _continues_series(clause: Clause, left: Chunk, right: Chunk) -> bool:
+    """A value joined to a value: "32.8 on arrival and 29.9 overnight", "59, against 72 by lunchtime"."""
+    if right.separator not in {"and", "with", "to"} or not is_bare_value(clause, right) or not has_value(clause, left.first, left.last):
+        return False
+    return any(clause.tokens[i].is_number for i in range(right.first, min(right.first + 4, right.last)) if not clause.in_time[i])
+
+
+def _names_without_value(clause: Clause, chunk: Chunk) -> bool:
+    return bool(concepts(clause, chunk.first, chunk.last) & _MEASURED) and not has_value(clause, chunk.first, chunk.last)
+
+
+def _waits_for_head(clause: Clause, left: Chunk, right: Chunk) -> bool:
+    """Adjectives in a row: "watery, non-bloody diarrhea" is one thing."""
+    if _is_modifier(clause, left):
+        return True
+    last, following = left.last - 1, min(right.first, right.last - 1)
+    return (
+        clause.parts[last] == "ADJ"
+        and clause.parts[following] == "ADJ"
+        and last not in clause.term_at
+        and clause.tokens[last].lower not in ACTIONS
+        and not concepts(clause, left.first, left.last)
+    )
 
 
 def _is_modifier(clause: Clause, chunk: Chunk) -> bool:

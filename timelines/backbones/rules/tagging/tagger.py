@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from timelines.backbones.rules.tagging.chunks import Chunk, Clause, concepts, has_value, is_bare_value, read_clause, split, strength
+from timelines.backbones.rules.tagging.chunks import concepts, has_value, is_bare_value, read_clause, split, strength
+from timelines.backbones.rules.tagging.demographics import demographic_spans, heading_sex
 from timelines.backbones.rules.tagging.lexicon import Concept
 from timelines.backbones.rules.tagging.spans import trim
 from timelines.backbones.rules.tagging.vocabulary import TOPICS
@@ -16,11 +17,22 @@ class RuleTagger:
     def tag(self, note: str) -> list[TaggedSpan]:
         """Occurrences in order of start; offsets in code points of `note`. Deterministic."""
         analysis = analyse(note)
-        spans: list[TaggedSpan] = []
+        spans = [TaggedSpan(a, b, note[a:b]) for a, b in _demographics(analysis)]
         for sentence in analysis.sentences:
             section = analysis.section_at(sentence.start)
             spans.extend(_tag_sentence(analysis, section, sentence))
         return sorted(spans, key=lambda s: (s.start, -s.end))
+
+
+def _demographics(analysis: Analysis) -> list[tuple[int, int]]:
+    """Age and sex of the person, from the first sentence that states them, else the sex of the head."""
+    for sentence in analysis.sentences:
+        if analysis.section_at(sentence.start).kind in {"hpi", "hospital_course", "other", "chief_complaint"}:
+            found = demographic_spans(analysis.text, sentence.start, sentence.end)
+            if found:
+                return found
+    head = heading_sex(analysis.text, 0, min(len(analysis.text), 1000))
+    return [head] if head else []
 
 
 def _tag_sentence(analysis: Analysis, section: Section, sentence: Sentence) -> list[TaggedSpan]:

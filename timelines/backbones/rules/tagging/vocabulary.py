@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 #: Joins two occurrences of equal rank.
 COORDINATORS = frozenset({"and", "or", "but", "then", "nor", "&", "plus", "yet", "+", "versus", "vs"})
 #: Attaches a further occurrence to the one before it.
 COMPANIONS = frozenset(
     {"with", "w/", "w", "without", "w/o", "c/b", "p/w", "s/p", "d/t", "2/2", "f/b", "h/o", "r/o", "incl", "including", "requiring", "despite",
-     "needing", "showing", "revealing", "given", "plus", "except", "versus", "against", "via"}
+     "needing", "showing", "revealing", "except", "versus", "against", "via"}
 )  # fmt: skip
 #: Opens a clause of its own.
 SUBORDINATORS = frozenset(
@@ -23,49 +28,55 @@ REPORTING = frozenset(
 )  # fmt: skip
 
 #: Words that tell of an act or a change, and so make an occurrence by themselves.
-ACTIONS = frozenset(
-    """started begun began initiated given received added resumed restarted hung loaded bolused re-bolused rebolused ordered reordered written rewritten
-    changed switched swapped replaced substituted transitioned converted stopped discontinued dc'd d/c'd held weaned tapered removed pulled paused cancelled canceled
-    off out increased decreased doubled halved uptitrated titrated cut raised lowered reduced advanced adjusted resolved cleared improved recovered persisted
-    worsened recurred returned normalized stabilized rose fell dropped sagged softened climbed spiked peaked nadir nadired settled continued repleted repeated admitted transferred
-    arrived discharged taken brought moved came went left presented seen reached called underwent performed placed inserted drawn sent cultured grew treated
-    consulted evaluated monitored required needed tolerated failed passed refused declined agreed denied denies reports reported complained noticed noted
-    developed awoke woke vomited gagged coughed voided ambulated walked fell collapsed found referred scheduled follow-up f/u followup return avoid avoided
-    pending infused administered dosed hooked uneventful negative positive neg pos unobtainable unknown deferred lives quit married divorced widowed widower
-    retired works emigrated died deceased expired intact steady fluent reprogrammed extubated intubated transfused tailored shocked floated harvested
-    complete completed finish finished kept put switching awaiting ran rushed escalated desaturated calmed carried restart resume hold stop continue change changed
-    start taper wean check repeat trend see call uptrending downtrending stable improving worsening new elevated low high normal up down drank eaten ate""".split()
-)
+ACTIONS = _words("""
+    started begun began initiated given received added resumed restarted hung loaded bolused re-bolused rebolused ordered
+    reordered written rewritten changed switched swapped replaced substituted transitioned converted stopped discontinued dc'd
+    d/c'd held weaned tapered removed pulled paused cancelled canceled off out increased decreased doubled halved uptitrated
+    titrated cut raised lowered reduced advanced adjusted resolved cleared improved recovered persisted worsened recurred returned
+    normalized stabilized rose fell dropped sagged softened climbed spiked peaked nadir nadired settled continued repleted
+    repeated admitted transferred arrived discharged taken brought moved came went left presented seen reached called underwent
+    performed placed inserted drawn sent cultured grew treated consulted evaluated monitored required needed tolerated failed
+    passed refused declined agreed denied denies reports reported complained noticed noted developed awoke woke vomited gagged
+    coughed voided ambulated walked fell collapsed found referred scheduled follow-up f/u followup return avoid avoided pending
+    infused administered dosed hooked uneventful negative positive neg pos unobtainable unknown deferred lives quit married
+    divorced widowed widower retired works emigrated died deceased expired intact steady fluent reprogrammed extubated intubated
+    transfused tailored shocked floated harvested complete completed finish finished kept put switching awaiting ran rushed
+    escalated desaturated calmed carried restart resume hold stop continue change changed start taper wean check repeat trend see
+    call uptrending downtrending stable improving worsening new elevated low high normal up down drank eaten ate
+""")
 
 #: Verbs, nouns and adjectives that carry no occurrence of their own.
-EMPTY = frozenset(
-    """be have do get make say see think feel believe seem appear show note notice know mean begin come go take give find consider use allow remain become
-    patient pt he she they we it him her his its their our who which that this these those there here such same other others another
-    plan course time day days hour hours week weeks month months year years morning afternoon evening night thing event events way case note summary
-    status level value result results rate dose course part side end point total number set rest most much few several multiple small single likely
-    first second third last next previous following own able more less very well also still only just even however therefore otherwise overall
-    hospital team service history setting response half second both none above below etc per due secondary felt likely thought presumably possibly
-    synthetic unit doctor dr mr mrs ms name old year-old age""".split()
-)
+EMPTY = _words("""
+    be have do get make say see think feel believe seem appear show note notice know mean begin come go take give find consider
+    use allow remain become patient pt he she they we it him her his its their our who which that this these those there here such
+    same other others another plan course time day days hour hours week weeks month months year years morning afternoon evening
+    night thing event events way case note summary status level value result results rate dose course part side end point total
+    number set rest most much few several multiple small single likely first second third last next previous following own able
+    more less very well also still only just even however therefore otherwise overall hospital team service history setting
+    response half second both none above below etc per due secondary felt likely thought presumably possibly synthetic unit doctor
+    dr mr mrs ms name old year-old age
+""")
 
 #: Stripped from the left end of a span.
-LEADING = frozenset(
-    """a an the this that these those some any his her their its our my he she they we it him them there was were is are be been being had has have having
-    and or but then nor so yet also which who whom where when while as because although though if with w/ w in on at of to for from by into onto upon during
-    after before until since under via per incl including given despite just only still again further subsequently therefore however otherwise once
-    initially finally eventually later next did do does would could should may might will can felt thought noted found known likely what both either
-    having c/b p/w s/p d/t 2/2 f/b pt patient showed shows showing revealed revealing demonstrated demonstrating confirmed consistent notable significant remarkable
-    reported about around nearly almost already thereafter thus hence plus & + versus vs against requiring needing
-    mr ms mrs dr how whose whereupon until till""".split()
-)
+LEADING = _words("""
+    a an the this that these those some any his her their its our my he she they we it him them there was were is are be been
+    being had has have having and or but then nor so yet also which who whom where when while as because although though if with
+    w/ w in on at of to for from by into onto upon during after before until since under via per incl including given despite just
+    only still again further subsequently therefore however otherwise once initially finally eventually later next did do does
+    would could should may might will can felt thought noted found known likely what both either having c/b p/w s/p d/t 2/2 f/b pt
+    patient showed shows showing revealed revealing demonstrated demonstrating confirmed consistent notable significant remarkable
+    reported about around nearly almost already thereafter thus hence plus & + versus vs against requiring needing mr ms mrs dr
+    how whose whereupon until till
+""")
 
 #: Stripped from the right end of a span.
-TRAILING = frozenset(
-    """a an the this that these those some his her their its our my he she they we it there was were is are be been being had has have and or but then nor so yet also
-    which who whom where when while as because although though if with w/ w in at of to for from by into onto upon during after before until since under via
-    per incl including given despite just only still again further however otherwise once did do does would could should may might will can both either
-    c/b p/w s/p d/t 2/2 f/b about around nearly than showed shows revealed demonstrated already even not what""".split()
-)
+TRAILING = _words("""
+    a an the this that these those some his her their its our my he she they we it there was were is are be been being had has
+    have and or but then nor so yet also which who whom where when while as because although though if with w/ w in at of to for
+    from by into onto upon during after before until since under via per incl including given despite just only still again
+    further however otherwise once did do does would could should may might will can both either c/b p/w s/p d/t 2/2 f/b about
+    around nearly than showed shows revealed demonstrated already even not what
+""")
 
 #: Left in front of a span although they look like function words: they carry the meaning.
 NEGATIONS = frozenset(
@@ -73,13 +84,13 @@ NEGATIONS = frozenset(
 )
 
 #: Problem headings that name a topic and no condition.
-TOPICS = frozenset(
-    """access fen ppx prophylaxis code dispo disposition contact communication comm nutrition lines neuro cv resp gi gu renal heme id endo msk skin
-    transitional issues code-status goals care summary other chronic problems plan events""".split()
-)
-UNITS = frozenset(
-    """mg mcg g gm grams gram kg lb lbs ml cc l liter liters litre litres units unit u meq mmol mm cm mmhg bpm % mg/dl g/dl meq/l ml/hr cc/hr cc/h
-    ml/h mg/hr mcg/kg/min mg/h hr h min po iv im sc sq pr sl daily bid tid qid qd qod qhs qam qpm prn q6h q8h q4h q12h q24h q2h q3h weekly inh tab tabs
-    caps tablet tablets puffs puff patch x1 x2 x3 x4 twice once times time degrees f c percent amp amps bolus drip gtt doses dose packs bottle
-    bottles bags bag a day per minute minutes hour in range""".split()
-)
+TOPICS = _words("""
+    access fen ppx prophylaxis code dispo disposition contact communication comm nutrition lines neuro cv resp gi gu renal heme id
+    endo msk skin transitional issues code-status goals care summary other chronic problems plan events
+""")
+UNITS = _words("""
+    mg mcg g gm grams gram kg lb lbs ml cc l liter liters litre litres units unit u meq mmol mm cm mmhg bpm % mg/dl g/dl meq/l
+    ml/hr cc/hr cc/h ml/h mg/hr mcg/kg/min mg/h hr h min po iv im sc sq pr sl daily bid tid qid qd qod qhs qam qpm prn q6h q8h q4h
+    q12h q24h q2h q3h weekly inh tab tabs caps tablet tablets puffs puff patch x1 x2 x3 x4 twice once times time degrees f c
+    percent amp amps bolus drip gtt doses dose packs bottle bottles bags bag a day per minute minutes hour in range
+""")

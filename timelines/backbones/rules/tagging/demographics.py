@@ -1,0 +1,31 @@
+"""Age and sex, which stand outside the grammar that the other occurrences follow."""
+
+from __future__ import annotations
+
+import re
+
+_AGE = re.compile(
+    r"\b(?P<age>\d{1,3}[\s-]*(?:years?|yrs?|months?|weeks?|days?)[\s-]+old|\d{1,3}\s?(?:y\.?/?o\.?|yo|yr)(?![\w/]))"
+    r"(?P<between>(?:[\s,-]+(?!m\b|f\b)[\w-]+){0,4}?)[\s,-]+(?P<sex>female|male|woman|man|lady|gentleman|boy|girl|m|f)\b",
+    re.IGNORECASE,
+)
+_AGE_ONLY = re.compile(r"\b\d{1,3}[\s-]*(?:years?|yrs?|months?|weeks?)[\s-]+old\b|\b\d{1,3}\s?(?:y/o|yo)\b", re.IGNORECASE)
+_FUSED = re.compile(r"(?<![\w#.])\d{2,3}(?:yo)?[MF](?=\s|,|\.|$)")
+_HEAD_SEX = re.compile(r"\b(?:sex|gender)\s*:\s*(?P<sex>m(?:ale)?|f(?:emale)?)\b", re.IGNORECASE)
+
+
+def demographic_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """`[start, end)` of each age and each sex stated in `text[start:end]`; "60F" is one span."""
+    found: list[tuple[int, int]] = []
+    for match in _AGE.finditer(text, start, end):
+        found += [match.span("age"), match.span("sex")]
+    taken = {s for s, _ in found}
+    found += [m.span() for m in _AGE_ONLY.finditer(text, start, end) if m.start() not in taken]
+    found += [m.span() for m in _FUSED.finditer(text, start, end)]
+    return sorted(found)
+
+
+def heading_sex(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The sex given in the administrative head ("Sex: F"), as a span with its label."""
+    match = _HEAD_SEX.search(text, start, end)
+    return match.span() if match else None
