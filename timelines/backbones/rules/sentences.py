@@ -11,7 +11,25 @@ import re
 
 #: Never the end of a sentence. Dotted ones (p.o., b.i.d., a.m.) end one only before a capital.
 _ABBREVIATIONS = frozenset(
-    {"dr", "mr", "mrs", "ms", "prof", "st", "vs", "approx", "e.g", "i.e", "eg", "ie", "etc", "al", "fig", "jr", "sr"}
+    {
+        "dr",
+        "mr",
+        "mrs",
+        "ms",
+        "prof",
+        "st",
+        "vs",
+        "approx",
+        "e.g",
+        "i.e",
+        "eg",
+        "ie",
+        "etc",
+        "al",
+        "fig",
+        "jr",
+        "sr",
+    }
 )
 _DOTTED = re.compile(r"(?:[a-z]\.)+[a-z]")
 _TERMINAL = re.compile(r"[.!?]+[\"')\]]*(?=\s|,\s*(?:\d{1,2}\.|[A-Z]))")

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from timelines.backbones.rules.tagging.demographics import demographic_spans
 from timelines.backbones.rules.tagging.lexicon import Concept, Term, find_terms
 from timelines.backbones.rules.tagging.temporal import time_spans
 from timelines.backbones.rules.tagging.tokens import Token, tokenize
@@ -19,6 +20,7 @@ from timelines.backbones.rules.tagging.vocabulary import (
     COMPANIONS,
     COORDINATORS,
     EMPTY,
+    MOVES,
     NEGATIONS,
     PREPOSITIONS,
     REPORTING,
@@ -43,6 +45,7 @@ class Clause:
     parts: list[str]
     lemmas: list[str]
     subjects: frozenset[int] = frozenset()
+    demographic: frozenset[int] = frozenset()
     term_at: dict[int, Term] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -73,7 +76,9 @@ def read_clause(analysis: Analysis, start: int, end: int) -> Clause:
     subjects = _subject_starts(analysis, start, end)
     opening = frozenset(i for i, t in enumerate(tokens) if t.start in subjects)
     terms = [t for t in find_terms(tokens) if not all(in_time[t.first : t.last])]
-    return Clause(analysis.text, tokens, terms, in_time, parts, lemmas, opening)
+    people = demographic_spans(analysis.text, start, end)
+    demographic = frozenset(i for i, t in enumerate(tokens) if any(a <= t.start < b for a, b in people))
+    return Clause(analysis.text, tokens, terms, in_time, parts, lemmas, opening, demographic)
 
 
 def _subject_starts(analysis: Analysis, start: int, end: int) -> set[int]:
@@ -147,7 +152,7 @@ def _separator_kind(clause: Clause, i: int, first: int) -> str:
     word = token.lower
     if token.kind == "arrow":
         return "arrow"
-    if token.text in _PUNCTUATION:
+    if token.text in _PUNCTUATION or i in clause.demographic:
         return "punct"
     if token.text in {"-", "*"} and (i == 0 or _gap(clause, i) > 0) and not (i + 1 < len(clause.tokens) and _gap(clause, i + 1) == 0):
         return "punct"
@@ -216,17 +221,19 @@ def _belongs(clause: Clause, left: Chunk, right: Chunk) -> bool:
         if kind == "punct" and clause.text[clause.tokens[right.first - 1].start] == ",":
             return _waits_for_head(clause, left, right) and here > 0
         return kind == "measure" and there == 0
+    if _continues_series(clause, left, right):
+        return False
     if there == 0:
         return kind != "subject"
     if kind == "subject":
         return here < 2 and not has_value(clause, right.first, right.last)
-    if _continues_series(clause, left, right):
-        return False
     if kind == "and":
         if _is_modifier(clause, left) and here == 2 and right.last - right.first <= 4:
             return True
         return here == 0 or (here == 1 and not _has_verb(clause, right))
     if kind == "with":
+        if _is_bare_act(clause, left):
+            return True
         return here < 2 and not has_value(clause, right.first, right.last)
     if kind == "clause":
         if _names_without_value(clause, left) and has_value(clause, right.first, right.last) and right.last - right.first <= 6:
@@ -239,7 +246,7 @@ def _belongs(clause: Clause, left: Chunk, right: Chunk) -> bool:
 
 def _preposition_cuts(clause: Clause, left: Chunk, right: Chunk) -> bool:
     found = concepts(clause, right.first, right.last)
-    named = strength(clause, left.first, left.last) == 2
+    named = bool(concepts(clause, left.first, left.last))
     if right.separator == "for":
         level = has_value(clause, right.first, right.last) and "level" in {t.lower for t in clause.tokens[right.first : right.last]}
         return level or (strength(clause, right.first, right.last) == 2 and bool(found - {Concept.PLACE, Concept.DEVICE}))
@@ -252,9 +259,15 @@ def _preposition_cuts(clause: Clause, left: Chunk, right: Chunk) -> bool:
 
 def _continues_series(clause: Clause, left: Chunk, right: Chunk) -> bool:
     """A value joined to a value: "32.8 on arrival and 29.9 overnight", "59, against 72 by lunchtime"."""
-    if right.separator not in {"and", "with", "to"} or not is_bare_value(clause, right) or not has_value(clause, left.first, left.last):
+    if right.separator not in {"and", "with"} or not is_bare_value(clause, right) or not has_value(clause, 0, left.last):
         return False
     return any(clause.tokens[i].is_number for i in range(right.first, min(right.first + 4, right.last)) if not clause.in_time[i])
+
+
+def _is_bare_act(clause: Clause, chunk: Chunk) -> bool:
+    """An act that waits for what it is done with: "calmed", "loaded"; a move stands by itself."""
+    words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
+    return not concepts(clause, chunk.first, chunk.last) and bool(words & ACTIONS) and not words & MOVES
 
 
 def _names_without_value(clause: Clause, chunk: Chunk) -> bool:

@@ -116,7 +116,7 @@ def _plausible(tokens: Sequence[Token], i: int) -> bool:
     if len(token.text) == 1 or (token.text.islower() and token.lower not in _ORDINARY):
         following = tokens[i + 1 : i + 3]
         return token.text[0].isupper() or (bool(following) and any(t.is_number for t in following))
-    return token.text.isupper() or (token.lower not in _ORDINARY and token.text[0].isupper())
+    return token.text.isupper() or (token.lower not in _ORDINARY and not token.text.islower())
 
 
 def _by_ending(tokens: Sequence[Token], i: int) -> Term | None:

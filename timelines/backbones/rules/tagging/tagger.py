@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from timelines.backbones.rules.tagging.chunks import concepts, has_value, is_bare_value, read_clause, split, strength
+from timelines.backbones.rules.tagging.chunks import Chunk, Clause, concepts, has_value, is_bare_value, read_clause, split, strength
 from timelines.backbones.rules.tagging.demographics import demographic_spans, heading_sex
 from timelines.backbones.rules.tagging.lexicon import Concept
 from timelines.backbones.rules.tagging.spans import trim
 from timelines.backbones.rules.tagging.vocabulary import TOPICS
 from timelines.backbones.rules.text import Analysis, Section, Sentence, analyse
 from timelines.domain import TaggedSpan
+
+#: Sections of prose, where only a clinical term, an act or a value makes an occurrence.
+_NARRATIVE = frozenset({"hpi", "hospital_course", "other", "results"})
 
 
 class RuleTagger:
@@ -42,26 +45,37 @@ def _tag_sentence(analysis: Analysis, section: Section, sentence: Sentence) -> l
     if heading and not analysis.text[section.start : section.body_start].lstrip().startswith("#"):
         return []
     clause = read_clause(analysis, sentence.start, sentence.end)
-    out = []
-    series = False
-    for chunk in split(clause):
-        trimmed = trim(clause, chunk)
-        if trimmed is None:
-            continue
-        bare = is_bare_value(clause, trimmed)
-        if heading and clause.tokens[trimmed.first].lower in TOPICS:
-            continue
-        power = strength(clause, trimmed.first, trimmed.last)
-        keep = power == 2 or (bare and series) or (power == 1 and section.kind not in {"hpi", "hospital_course", "other", "results"})
-        if concepts(clause, trimmed.first, trimmed.last) & {
-            Concept.LAB,
-            Concept.VITAL,
-            Concept.DRUG,
-            Concept.DEVICE,
-            Concept.FLUID,
-        } and has_value(clause, trimmed.first, trimmed.last):
-            series = True
-        if keep:
-            start, end = clause.tokens[trimmed.first].start, clause.tokens[trimmed.last - 1].end
-            out.append(TaggedSpan(start, end, analysis.text[start:end]))
-    return out
+    chunks = [c for c in (trim(clause, chunk) for chunk in split(clause)) if c is not None]
+    spans = []
+    for i, chunk in enumerate(chunks):
+        following = chunks[i + 1] if i + 1 < len(chunks) else None
+        if _is_occurrence(clause, chunk, section, heading) and not _only_names_the_next(clause, chunk, following):
+            start, end = clause.tokens[chunk.first].start, clause.tokens[chunk.last - 1].end
+            spans.append(TaggedSpan(start, end, analysis.text[start:end]))
+    return spans
+
+
+def _is_occurrence(clause: Clause, chunk: Chunk, section: Section, heading: bool) -> bool:
+    words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
+    if heading and words <= TOPICS:
+        return False
+    power = strength(clause, chunk.first, chunk.last)
+    if power == 2 or is_bare_value(clause, chunk):
+        return True
+    return power == 1 and section.kind not in _NARRATIVE
+
+
+def _only_names_the_next(clause: Clause, chunk: Chunk, following: Chunk | None) -> bool:
+    """A name whose value or fate follows after a comma or colon: "Her temperature, 99.7 on arrival", "Metoprolol, which was ordered"."""
+    if following is None or has_value(clause, chunk.first, chunk.last):
+        return False
+    mark = clause.tokens[chunk.last].text if chunk.last < len(clause.tokens) else ""
+    if any(clause.parts[i] == "VERB" for i in range(chunk.first, chunk.last)):
+        return False
+    found = concepts(clause, chunk.first, chunk.last)
+    if mark == ":" and (not found or found <= {Concept.DRUG, Concept.LAB, Concept.MICRO, Concept.VITAL}):
+        return is_bare_value(clause, following) or not found or bool(concepts(clause, following.first, following.last) & {Concept.LAB})
+    relative = chunk.last + 1 < len(clause.tokens) and clause.tokens[chunk.last + 1].lower in {"which", "who"}
+    if mark == ",":
+        return relative or (bool(found & {Concept.LAB, Concept.VITAL}) and is_bare_value(clause, following))
+    return False

@@ -40,10 +40,17 @@ ACTIONS = _words("""
     coughed voided ambulated walked fell collapsed found referred scheduled follow-up f/u followup return avoid avoided pending
     infused administered dosed hooked uneventful negative positive neg pos unobtainable unknown deferred lives quit married
     divorced widowed widower retired works emigrated died deceased expired intact steady fluent reprogrammed extubated intubated
-    transfused tailored shocked floated harvested complete completed finish finished kept put switching awaiting ran rushed
+    transfused tailored shocked floated harvested complete completed finish finished kept put switching awaiting ran back rushed
     escalated desaturated calmed carried restart resume hold stop continue change changed start taper wean check repeat trend see
     call uptrending downtrending stable improving worsening new elevated low high normal up down drank eaten ate
 """)
+
+#: Acts that move a person: an occurrence even with nothing else.
+MOVES = _words(
+    """
+    admitted transferred arrived discharged came went presented returned moved readmitted left reached brought
+"""
+)
 
 #: Verbs, nouns and adjectives that carry no occurrence of their own.
 EMPTY = _words("""
@@ -53,7 +60,7 @@ EMPTY = _words("""
     night thing event events way case note summary status level value result results rate dose course part side end point total
     number set rest most much few several multiple small single likely first second third last next previous following own able
     more less very well also still only just even however therefore otherwise overall hospital team service history setting
-    response half second both none above below etc per due secondary felt likely thought presumably possibly synthetic unit doctor
+    response half second both none above below etc per due secondary felt likely thought presumably possibly synthetic said unit doctor
     dr mr mrs ms name old year-old age
 """)
 
