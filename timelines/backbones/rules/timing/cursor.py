@@ -23,6 +23,8 @@ class Cursor:
     day_only: bool = False
     uid: str = ""
     source: str = ""
+    #: Set in the sentence being read.
+    recent: bool = False
 
     def set(self, estimate: Estimate, day: int, day_only: bool = False, source: str = "") -> None:
         """Move to an estimate; N/A leaves the cursor where it is."""
@@ -31,10 +33,10 @@ class Cursor:
         self.time = estimate.time
         self.low = estimate.low if estimate.low is not None else estimate.time
         self.high = estimate.high
-        self.day, self.day_only = day, day_only
+        self.day, self.day_only, self.recent = day, day_only, True
         if source:
             self.source = source
 
     def copy(self) -> Cursor:
         """An independent cursor at the same place, for asides."""
-        return Cursor(self.time, self.low, self.high, self.day, self.day_only, self.uid, self.source)
+        return Cursor(self.time, self.low, self.high, self.day, self.day_only, self.uid, self.source, self.recent)

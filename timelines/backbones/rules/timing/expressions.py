@@ -130,9 +130,9 @@ _EVENT_DAY_PATTERN = re.compile(
 _SHIFTED_PART = re.compile(rf"\b(?:on\s+)?the\s+(?:(?P<mod>early|late)\s+)?(?P<base>{BASE})\s+(?P<rel>before|prior|after)\b(?!\s+(?:the|that|this|his|her|an?|\w+(?:ion|ed|ing))\b)", _I)
 _PART = re.compile(
     rf"(?<![\w-])(?:in\s+|on\s+|by\s+|until\s+|at\s+|from\s+|around\s+|about\s+|overnight\s+(?=into))?"
-    rf"(?P<mod>very\s+early|early|first\s+thing|late|mid|the\s+middle\s+of|middle\s+of|end\s+of|toward(?:s)?(?:\s+the\s+end\s+of)?|pre|(?:(?:just|shortly|soon|right|immediately|a\s+little|a\s+bit)\s+)?(?:before|after|past|prior\s+to))?(?:[\s-]+|(?<=mid)|(?<=pre)|(?<!\S))"
+    rf"(?P<mod>very\s+early|early|first\s+thing|late|mid(?!\s*-?\s*night)|the\s+middle\s+of|middle\s+of|end\s+of|toward(?:s)?(?:\s+the\s+end\s+of)?|pre|(?:(?:just|shortly|soon|right|immediately|a\s+little|a\s+bit)\s+)?(?:before|after|past|prior\s+to))?(?:[\s-]+|(?<=mid)|(?<=pre)|(?<!\S))"
     rf"(?:in\s+|on\s+|of\s+)?(?P<link>(?:the\s+|that\s+|this\s+)?(?:next|following|subsequent|very\s+next|first|same|previous|prior|preceding|second)|that\s+very|that|this|the|each|every)?\s*"
-    rf"(?P<mod2>early|late|mid|very\s+early)?[\s-]*(?:\b|(?<=mid)|(?<=pre))(?P<base>{BASE})(?!\w)",
+    rf"(?P<mod2>early|late|mid(?!\s*-?\s*night)|very\s+early)?[\s-]*(?:\b|(?<=mid)|(?<=pre))(?P<base>{BASE})(?!\w)",
     _I,
 )
 _MODIFIED_DAY = re.compile(r"\b(?P<mod>early|late|mid|just\s+into|first\s+thing|end\s+of)\s*-?\s*(?:on\s+|in\s+)?(?:the\s+)?$", _I)

@@ -86,10 +86,15 @@ class Narrator:
 
     def items(self, sentence: Sentence) -> None:
         """Clauses that do not lean on each other: dated ones count back, others stand at 0."""
+        before: list[Occurrence] = []
         for clause in self._clauses(sentence):
             cursor = Cursor(-2.0, -2.0, 0.0, 0)
             resolved = self._resolve(clause, cursor, past=True)
-            for occurrence in self.within(clause.start, clause.end):
+            inside = self.within(clause.start, clause.end)
+            if resolved and not inside and self.analysis.text[clause.start] in "([":
+                inside = [o for o in before if self.estimates[o.uid].rule == "static" and not _is_demographic(o)]
+            before = inside
+            for occurrence in inside:
                 if resolved and not _is_demographic(occurrence):
                     self._record(occurrence, self._placed(occurrence, self._nearest(occurrence, resolved)))
                 else:
@@ -105,7 +110,7 @@ class Narrator:
 
     def _sentence(self, sentence: Sentence, cursor: Cursor, past: bool) -> None:
         parts = self._clauses(sentence)
-        self.resolver.shared_base = None
+        self.resolver.shared_base, cursor.recent = None, False
         dated: list[_Dated] = []
         for i, clause in enumerate(parts):
             dated.append(self._date(clause, cursor, past, first=i == 0))
@@ -127,7 +132,7 @@ class Narrator:
         working = cursor.copy() if clause.aside and not alone else cursor
         self._station(text, clause, working, past)
         own = self._resolve(clause, working, past)
-        self._register(text, own[-1][1] if own else self._here(working))
+        self._register(text, own[-1][1] if own else self._here(working), past)
         if own:
             return _Dated(clause, own[-1][1], tuple(own), inherited=False)
         if not first:
@@ -163,6 +168,8 @@ class Narrator:
         back = (moment.estimate.time or 0.0) < cursor.time - 12
         if e.kind in (Kind.AGE, Kind.YEAR) or (not past and e.anchoring is Anchoring.ADMISSION):
             return True
+        if past and e.anchoring is not Anchoring.CURSOR:
+            return False
         if e.kind is Kind.POINT and e.day is None and back:
             return True
         if e.kind is Kind.POINT and e.day is not None:
@@ -192,8 +199,8 @@ class Narrator:
         estimate = Estimate(time, min(milestone.low or time, time), max(milestone.high or time, time), Strength.PLACE, "place", milestone.reason, known=True)
         cursor.set(estimate, self.resolver.arrival_day(time), source=place.value)
 
-    def _register(self, text: str, moment: Moment) -> None:
-        place = arrival_in(text)
+    def _register(self, text: str, moment: Moment, past: bool) -> None:
+        place = arrival_in(text) or (setting_in(text) if past and moment.estimate.strength is Strength.EXPLICIT else None)
         if place is not None and not moment.day_only:
             self.resolver.milestones.reach(place, replace(moment.estimate, rule="place"))
 

@@ -135,8 +135,8 @@ class Resolver:
         if refers_to_operation(named.reference):
             return self.calendar.day_of(self.operation().time or 0.0) + named.number
         place = place_in(named.reference)
-        if place is None and past and _PRESENTATION.search(named.reference):
-            place = Place.EMERGENCY
+        if past and _PRESENTATION.search(named.reference):
+            return self.calendar.day_of(0.0) + named.number
         if place is None:
             found = self.index.find(named.reference, e.start)
             if found is None or found[1].time is None:
@@ -171,7 +171,10 @@ class Resolver:
         day = (today if not crossed else cursor.day) - 1
         for _ in range(4):
             hour = part.point + (12 if e.ambiguous_clock and part.point < 12 else 0)
-            late_enough = midnight(day) + hour >= cursor.time - (3.0 if e.ambiguous_clock else _SLACK)
+            earliest = cursor.time - (3.0 if e.ambiguous_clock else _SLACK)
+            if not crossed_bounds(cursor):
+                earliest = min(earliest, cursor.low)
+            late_enough = midnight(day) + hour >= earliest
             if late_enough:
                 break
             day += 1
@@ -179,7 +182,7 @@ class Resolver:
 
     def _past_day(self, e: TimeExpression, part: Part, cursor: Cursor) -> int:
         """Before admission, a part of the day belongs to the day spoken of, or to the last such time before t = 0."""
-        if cursor.time < -DAY:
+        if cursor.time < -DAY and (e.linked or cursor.recent):
             return cursor.day + (1 if e.linked == "next" else 0)
         day = self.calendar.day_of(0.0) + (1 if e.linked == "next" else 0)
         while self.calendar.midnight(day) + part.point > 0.5:
@@ -310,6 +313,11 @@ class Resolver:
             return None
         estimate = Estimate(*triple, Strength.EXPLICIT, "year", f"“{e.text}”: the middle of the year", known=True)
         return Moment(estimate, self.calendar.day_of(triple[0]))
+
+
+def crossed_bounds(cursor: Cursor) -> bool:
+    """True where the bounds of the cursor are too wide, or unknown, to say which times it may mean."""
+    return cursor.high is None or cursor.high - cursor.low > 12.0
 
 
 def _hhmm(hour: float) -> str:

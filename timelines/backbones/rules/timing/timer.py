@@ -59,6 +59,7 @@ class _Reading:
         course = [s for s in self.analysis.sections if frame_of(s) is Frame.COURSE]
         self.course = (course[0].start, course[-1].end) if course else (0, len(note.text))
         self.by_problem = len(course) > 2
+        self.numbered = any(note.text[s.start : s.start + 1] == "#" for s in course)
         self._last: dict[int, tuple[TimeExpression, int, float]] = {}
 
     def read(self, before: dict[str, Estimate]) -> dict[str, Estimate]:
@@ -80,7 +81,7 @@ class _Reading:
         self._link(narrator, known)
         dated = [(e, day, hours) for e, day, hours in resolver.seen.values()]
         self.milestones.reached[Place.DISCHARGE] = discharge_estimate(
-            self.analysis, self.calendar, dated, self.by_problem, self.course, self._disposition(narrator), self._same_labs(narrator)
+            self.analysis, self.calendar, dated, self.by_problem and self.numbered, self.course, self._disposition(narrator), self._same_labs(narrator)
         )
         return narrator.estimates
 
