@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import transaction
 from django.db.models import F, Func, Q, QuerySet, TextField, Value
 
@@ -110,7 +111,12 @@ def settle_abandoned(*, jobs: QuerySet[Any]) -> int:
     lost = jobs.filter(expired())
     ended = {"finished_at": database_time(), "lease_expires_at": None}
     stopped = lost.filter(cancel_requested=True).update(state=next_state(JobState.RUNNING, "stop"), **ended)
-    words = Func(F("reasons"), Value("the worker stopped answering in the last attempt", TextField()), function="array_append")
+    words = Func(
+        F("reasons"),
+        Value("the worker stopped answering in the last attempt", TextField()),
+        function="array_append",
+        output_field=ArrayField(TextField()),
+    )
     failed = lost.filter(Q(attempt__gte=F("max_attempts"))).update(state=next_state(JobState.RUNNING, "fail"), reasons=words, **ended)
     return stopped + failed
 

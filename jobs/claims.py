@@ -8,6 +8,7 @@ import threading
 from datetime import timedelta
 from typing import TypeVar
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import transaction
 from django.db.models import Case, F, Func, Q, TextField, Value, When
 from django.db.models.functions import Concat
@@ -64,8 +65,9 @@ def claim(job_class: type[J], job_id: int, *, worker: str | None = None, lease: 
 
 def _reasons_with_lost_worker() -> Case:
     """The reasons as they are; a reclaim adds that the worker before stopped answering."""
+    reasons: ArrayField[list[str], list[str]] = ArrayField(TextField())
     words = Concat(Value("attempt "), F("attempt"), Value(": the worker stopped answering"), output_field=TextField())
     return Case(
-        When(state=JobState.RUNNING, then=Func(F("reasons"), words, function="array_append")),
+        When(state=JobState.RUNNING, then=Func(F("reasons"), words, function="array_append", output_field=reasons)),
         default=F("reasons"),
     )
