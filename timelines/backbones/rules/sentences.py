@@ -90,6 +90,9 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
     before = word.group().lower().strip("(\"'[,") if word else ""
     if match.group()[0] == "." and (before in _ABBREVIATIONS or re.fullmatch(r"[a-z]", word.group() if word else "")):
         return False
+    # A genus in short, "E. coli": a letter, then a small one.
+    if match.group() == "." and re.fullmatch(r"[a-z]", before) and text[match.end() : match.end() + 2].lstrip()[:1].islower():
+        return False
     if _DOTTED.fullmatch(before) and not text[match.end() : match.end() + 4].lstrip()[:1].isupper():
         return False
     if match.group() == "." and _LIST_NUMBER.search(text[max(0, match.start() - 4) : match.start()]):

@@ -59,6 +59,8 @@ class Chunk:
     first: int
     last: int
     separator: str = ""
+    #: Index after the act that this chunk shares with the names coordinated to it; 0 for none.
+    shared: int = 0
 
 
 def read_clause(analysis: Analysis, start: int, end: int) -> Clause:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from timelines.backbones.rules.tagging.chunks import Chunk, Clause
-from timelines.backbones.rules.tagging.vocabulary import LEADING, NEGATIONS, TRAILING
+from timelines.backbones.rules.tagging.chunks import Chunk, Clause, concepts, has_value, is_bare_value, strength
+from timelines.backbones.rules.tagging.lexicon import Concept
+from timelines.backbones.rules.tagging.vocabulary import ACTIONS, LEADING, NEGATIONS, TRAILING
 
 #: Characters: a trailing time up to this length always stays; a span up to this length may be widened, at most so many times.
 _SHORT_TIME = 24
@@ -71,3 +72,70 @@ def _widen_short(clause: Clause, floor: int, first: int, last: int) -> int:
         if not clause.in_time[i] or i == floor or not clause.in_time[i - 1]:
             best = i
     return best
+
+
+def absorb_parentheses(clause: Clause, chunks: list[Chunk]) -> list[Chunk]:
+    """A parenthesis that only dates, doses or places its left neighbour joins it: "CXR (HD2)", "dobutamine (2.5)"."""
+    out: list[Chunk] = []
+    for chunk in chunks:
+        closes = chunk.last < len(clause.tokens) and clause.tokens[chunk.last].text == ")"
+        opens = chunk.first > 0 and clause.tokens[chunk.first - 1].text == "("
+        if out and opens and closes and out[-1].last == chunk.first - 1 and _is_qualifier(clause, out[-1], chunk):
+            out[-1] = Chunk(out[-1].first, chunk.last + 1, out[-1].separator)
+        else:
+            out.append(chunk)
+    return out
+
+
+def _is_qualifier(clause: Clause, named: Chunk, chunk: Chunk) -> bool:
+    if all(clause.in_time[chunk.first : chunk.last]):
+        return True
+    if is_bare_value(clause, chunk):
+        return not has_value(clause, named.first, named.last)
+    return strength(clause, chunk.first, chunk.last) < 2 and chunk.last - chunk.first <= 3
+
+
+def share_predicates(clause: Clause, chunks: list[Chunk]) -> list[Chunk]:
+    """Coordinated names reach to the act they share: "vancomycin and cefepime stopped" gives two overlapping spans."""
+    out = list(chunks)
+    for i in range(len(chunks) - 2, -1, -1):
+        name, following = chunks[i], out[i + 1]
+        if (
+            following.separator not in {"and", "punct"}
+            or not _is_name(clause, name)
+            or not _between_is_coordination(clause, name, chunks[i + 1])
+        ):
+            continue
+        if following.separator == "punct" and out[i + 1].last == chunks[i + 1].last and not out[i + 1].shared:
+            continue
+        act = following.shared or _act_after_name(clause, chunks[i + 1], concepts(clause, name.first, name.last))
+        if act:
+            out[i] = Chunk(name.first, act, name.separator, shared=act)
+    return out
+
+
+def _is_name(clause: Clause, chunk: Chunk) -> bool:
+    """A short noun phrase with one term and neither verb nor value."""
+    if chunk.last - chunk.first > 4 or len(concepts(clause, chunk.first, chunk.last)) != 1:
+        return False
+    return not any(
+        clause.parts[i] in {"VERB", "AUX"} or clause.tokens[i].lower in ACTIONS | NEGATIONS for i in range(chunk.first, chunk.last)
+    )
+
+
+def _between_is_coordination(clause: Clause, left: Chunk, right: Chunk) -> bool:
+    between = {clause.tokens[i].lower for i in range(left.last, right.first)}
+    return bool(between) and between <= {",", "and", "or", "&", "+", "the", "a", "his", "her"}
+
+
+def _act_after_name(clause: Clause, chunk: Chunk, family: set[Concept]) -> int:
+    """Index after the verb that follows the term of `chunk`, when the term is of the same family; else 0."""
+    terms = [t for t in clause.terms if chunk.first <= t.first < chunk.last]
+    if not terms or terms[0].concept not in family or Concept.FINDING in family:
+        return 0
+    for i in range(terms[0].last, min(terms[0].last + 4, chunk.last)):
+        if clause.tokens[i].lower in ACTIONS or clause.parts[i] == "VERB":
+            return i + 1
+        if clause.parts[i] not in {"AUX", "ADV", "PRON", "DET"}:
+            return 0
+    return 0

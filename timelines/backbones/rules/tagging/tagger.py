@@ -5,7 +5,7 @@ from __future__ import annotations
 from timelines.backbones.rules.tagging.chunks import Chunk, Clause, concepts, has_value, is_bare_value, read_clause, split, strength
 from timelines.backbones.rules.tagging.demographics import demographic_spans, heading_sex
 from timelines.backbones.rules.tagging.lexicon import Concept
-from timelines.backbones.rules.tagging.spans import trim
+from timelines.backbones.rules.tagging.spans import absorb_parentheses, share_predicates, trim
 from timelines.backbones.rules.tagging.vocabulary import TOPICS
 from timelines.backbones.rules.text import Analysis, Section, Sentence, analyse
 from timelines.domain import TaggedSpan
@@ -46,6 +46,7 @@ def _tag_sentence(analysis: Analysis, section: Section, sentence: Sentence) -> l
         return []
     clause = read_clause(analysis, sentence.start, sentence.end)
     chunks = [c for c in (trim(clause, chunk) for chunk in split(clause)) if c is not None]
+    chunks = share_predicates(clause, absorb_parentheses(clause, chunks))
     spans = []
     for i, chunk in enumerate(chunks):
         following = chunks[i + 1] if i + 1 < len(chunks) else None
