@@ -6,17 +6,35 @@ background with a time of their own) do not move the narrative forward.
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 
-from timelines.backbones.rules.timing.expressions import Anchoring, Kind, TimeExpression
+from timelines.backbones.rules.timing.terms import Anchoring, Kind, TimeExpression
 
-_BREAK = re.compile(r"[;,:](?=\s|$)|\s(?:->|→|=>|–>|-->)\s*|[()\[\]]|\s[-–—]{1,2}\s|\.(?=\s)|\n|\s(?:but|then|f/b|followed by|after which|whereupon)\s|\s(?=p/w\s|presents?\s|presented\s|presenting\s|who\s|(?:as\s+)?compared\s+(?:with|to)\s|versus\s|up\s+from\s|down\s+from\s|against\s)", re.IGNORECASE)
+_BREAK = re.compile(
+    r"[;,:](?=\s|$)|\s(?:->|→|=>|–>|-->)\s*|[()\[\]]|\s[-–—]{1,2}\s|\.(?=\s)|\n|\s(?:but|then|"
+    r"f/b|followed by|after which|whereupon)\s|\s(?=p/w\s|presents?\s|presented\s|presenting\s|"
+    r"who\s|(?:as\s+)?compared\s+(?:with|to)\s|versus\s|up\s+from\s|down\s+from\s|against\s)",
+    re.IGNORECASE,
+)
 _SOFT = re.compile(r"[,\s](?:and|to|or|while|when|with|until|&|so|as|\+|from|w/)\s|/", re.IGNORECASE)
-_ASIDE = re.compile(r"\s*(?:(?:and|but)\s+)?(?:(?:for|by|of|in|at)\s+)?(?:which|who|whose|when|while|where|whom|as compared|compared|against|versus|vs|having|since|because|although|though|whereas)\b", re.IGNORECASE)
-_PLUPERFECT = re.compile(r"\bhad\s+(?:\w+ly\s+|also\s+|not\s+|never\s+|by\s+then\s+|meanwhile\s+)*(?:been|come|gone|grown|\w+ed|risen|fallen|begun|taken|given|put|\w+en)\b|\b(?:previously|earlier)\b", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"\s*(?:(?:and|but)\s+)?(?:(?:for|by|of|in|at)\s+)?(?:which|who|whose|when|while|where|"
+    r"whom|as compared|compared|against|versus|vs|having|since|because|although|though|whereas)\b",
+    re.IGNORECASE,
+)
+_PLUPERFECT = re.compile(
+    r"\bhad\s+(?:\w+ly\s+|also\s+|not\s+|never\s+|by\s+then\s+|meanwhile\s+)*(?:been|come|gone|"
+    r"grown|\w+ed|risen|fallen|begun|taken|given|put|\w+en)\b|\b(?:previously|earlier)\b",
+    re.IGNORECASE,
+)
 _FRONT = re.compile(r"[\s,;:()\-–#•*>→]*(?:(?:and|but|then|also|so|now|next|finally)\s+)*$", re.IGNORECASE)
-_VERB = re.compile(r"\b(?:was|were|is|are|be|been|had|has|have|did|does|came|went|fell|rose|grew|gave|got|took|began|became|felt|found|left|put|sent|ran|saw|held|kept|showed|remained|\w{3,}ed)\b", re.IGNORECASE)
+_VERB = re.compile(
+    r"\b(?:was|were|is|are|be|been|had|has|have|did|does|came|went|fell|rose|grew|gave|got|"
+    r"took|began|became|felt|found|left|put|sent|ran|saw|held|kept|showed|remained|\w{3,}ed)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +60,7 @@ def clauses(text: str, start: int, end: int, expressions: list[TimeExpression]) 
     edges = [start, *cuts, end]
     found: list[Clause] = []
     depth = 0
-    for left, right in zip(edges, edges[1:], strict=False):
+    for left, right in itertools.pairwise(edges):
         piece = text[left:right]
         bracketed = depth > 0 or piece.lstrip()[:1] in ("(", "[")
         depth = max(0, depth + len(re.findall(r"[(\[]", piece)) - len(re.findall(r"[)\]]", piece)))
@@ -76,7 +94,7 @@ def _cuts(text: str, start: int, end: int, inside: list[TimeExpression]) -> list
     ]
     cuts = sorted({c for c in cuts if start < c < end})
     extra: list[int] = []
-    for one, two in zip(inside, inside[1:], strict=False):
+    for one, two in itertools.pairwise(inside):
         if not any(one.end <= c <= two.start or one.start < c <= two.start for c in cuts):
             cut = _between(text, one, two)
             if cut is not None:

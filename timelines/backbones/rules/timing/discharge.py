@@ -7,14 +7,17 @@ import re
 from timelines.backbones.rules.text import Analysis
 from timelines.backbones.rules.timing.clock import Calendar
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.expressions import Basis, Kind, TimeExpression
+from timelines.backbones.rules.timing.terms import Basis, Kind, TimeExpression
 
 #: Usual clock hour of leaving, and the hours it ranges over.
 _HOUR, _EARLY, _LATE = 14.5, 10.0, 19.0
 _AWAY = r"(?:home|rehab\w*|snf|ltach?|hospice|(?:skilled\s+)?nursing\s+(?:facility|home)|extended\s+care|facility)"
 _LEAVING = re.compile(
-    rf"\b(?:discharged(?!\s+from\s+(?:the\s+)?\w*(?:unit|icu|ccu|pacu))|d/?c'?d?\s+(?:to\s+)?{_AWAY}|discharge(?:d)?\s+(?:to\s+)?{_AWAY}|day\s+of\s+d(?:ischarge|/c)|"
-    rf"(?:went|sent|go|goes|to)\s+{_AWAY}|left\s+the\s+hospital|expired|died|passed\s+away|pronounced|time\s+of\s+death|^\W*(?:dispo\w*\W+)?{_AWAY}\b(?!\s+(?:meds?|medications?|dose|o2|oxygen|regimen)))",
+    rf"\b(?:discharged(?!\s+from\s+(?:the\s+)?\w*(?:unit|icu|ccu|pacu))|d/?c'?d?\s+(?:to\s+)?{_AWAY}|"
+    rf"discharge(?:d)?\s+(?:to\s+)?{_AWAY}|day\s+of\s+d(?:ischarge|/c)|"
+    rf"(?:went|sent|go|goes|to)\s+{_AWAY}|left\s+the\s+hospital|expired|died|passed\s+away|pronounced|"
+    rf"time\s+of\s+death|^\W*(?:dispo\w*\W+)?{_AWAY}\b(?!\s+(?:meds?|medications?|dose|o2|oxygen|"
+    rf"regimen)))",
     re.IGNORECASE,
 )
 COUNTED = (Basis.HOSPITAL, Basis.POSTOP, Basis.DATE, Basis.UNIT)
@@ -23,8 +26,13 @@ _HEADER_DATE = re.compile(r"discharge\s+date\s*:\s*|date\s+of\s+discharge\s*:\s*
 
 
 def discharge_estimate(
-    analysis: Analysis, calendar: Calendar, dated: list[tuple[TimeExpression, int, float]], told_by_problem: bool, course: tuple[int, int],
-    disposition: Estimate | None = None, same_labs: frozenset[int] = frozenset(),
+    analysis: Analysis,
+    calendar: Calendar,
+    dated: list[tuple[TimeExpression, int, float]],
+    told_by_problem: bool,
+    course: tuple[int, int],
+    disposition: Estimate | None = None,
+    same_labs: frozenset[int] = frozenset(),
 ) -> Estimate:
     """Discharge in hours from admission.
 
@@ -44,7 +52,9 @@ def discharge_estimate(
         before = text[max(sentence.start, e.start - 60) : e.start]
         if day >= 0 and _LEAVING.search(before) and not re.search(r"[,;.].*[,;.]", before):
             if e.part is not None and (_DEATH.search(before) or hours >= 0):
-                return Estimate(hours, hours - 2, hours + 2, Strength.EXPLICIT, "discharge", f"“{e.text}” after a word of leaving", known=True)
+                return Estimate(
+                    hours, hours - 2, hours + 2, Strength.EXPLICIT, "discharge", f"“{e.text}” after a word of leaving", known=True
+                )
             return _on_day(calendar, day, f"“{e.text}” after a word of leaving", True)
     if disposition is not None:
         return disposition
@@ -70,4 +80,6 @@ def _on_day(calendar: Calendar, day: int, words: str, sure: bool) -> Estimate:
     start = calendar.midnight(day)
     spread = 0.0 if sure else 24.0
     time = max(start + _HOUR, 2.0)
-    return Estimate(time, max(start + _EARLY - spread, 0.0), start + _LATE + spread, Strength.RELATIVE, "discharge", f"discharge: {words}", known=sure)
+    return Estimate(
+        time, max(start + _EARLY - spread, 0.0), start + _LATE + spread, Strength.RELATIVE, "discharge", f"discharge: {words}", known=sure
+    )

@@ -56,12 +56,17 @@ _FRAMES: dict[str, Frame] = {
 
 #: What begins a presentation after the patient's background in the first sentence.
 _ONSET = re.compile(
-    r"\b(?:p/w|presents?\b|presented|presenting|transfer\w*|brought|came|arriv\w+|admitted|c/o|complain\w*|in\s+usoh|ran\s+out|collapsed|referred|"
-    r"(?:who|she|he|pt|patient)\s+(?:\w+\s+){0,6}?(?:develop\w+|notic\w+|noted|began|found|experienc\w+|report\w+|woke|awoke|fell|sustained|seen|sent))\b",
+    r"\b(?:p/w|presents?\b|presented|presenting|transfer\w*|brought|came|arriv\w+|admitted|"
+    r"c/o|complain\w*|in\s+usoh|ran\s+out|collapsed|referred|"
+    r"(?:who|she|he|pt|patient)\s+(?:\w+\s+){0,6}?(?:develop\w+|notic\w+|noted|began|found|"
+    r"experienc\w+|report\w+|woke|awoke|fell|sustained|seen|sent))\b",
     re.IGNORECASE,
 )
 _NEGATIVE = re.compile(
-    r"\W*(?:(?:he|she|pt|patient|the\s+patient|they)\s+)?(?:also\s+)?(?:no|denies|denied|denying|negative\s+for|without|(?:had|has|reports|reported|endorses)\s+no|there\s+(?:was|were)\s+no|never)\b", re.IGNORECASE
+    r"\W*(?:(?:he|she|pt|patient|the\s+patient|they)\s+)?(?:also\s+)?(?:no|denies|denied|denying|"
+    r"negative\s+for|without|(?:had|has|reports|reported|endorses)\s+no|there\s+(?:was|were)\s+no|"
+    r"never)\b",
+    re.IGNORECASE,
 )
 
 

@@ -8,8 +8,12 @@ from timelines.backbones.rules.timing.daypart import Part
 from timelines.domain import Lane, Occurrence
 
 _ANALYTE = re.compile(
-    r"\b(?:white (?:blood )?(?:cell )?count|white blood cells?|hemoglobin|hematocrit|platelets?(?: count)?|sodium|potassium|chloride|bicarb(?:onate)?|creat(?:inine)?|urea|glucose|calcium|magnesium|"
-    r"phosphate|bilirubin|lipase|fibrinogen|troponin|albumin|lactate|ferritin|trough|level|osmolality|uric acid|nt-?probnp|tbili|wbc|hgb|hct|plt|bun|inr|ptt|ast|alt|tsh|crp|esr|ldh|bnp|a1c|hco3)\b",
+    r"\b(?:white (?:blood )?(?:cell )?count|white blood cells?|hemoglobin|hematocrit|platelets?(?: "
+    r"count)?|sodium|potassium|chloride|bicarb(?:onate)?|creat(?:inine)?|urea|glucose|calcium|"
+    r"magnesium|"
+    r"phosphate|bilirubin|lipase|fibrinogen|troponin|albumin|lactate|ferritin|trough|level|"
+    r"osmolality|uric acid|nt-?probnp|tbili|wbc|hgb|hct|plt|bun|inr|ptt|ast|alt|tsh|crp|esr|"
+    r"ldh|bnp|a1c|hco3)\b",
     re.IGNORECASE,
 )
 _SHORT = re.compile(r"\b(?:Na|K|Cl|Cr|Ca|Mg|Phos|CK|PT|Hb|TnT|TropT|Alb|Bili)\b")
@@ -17,7 +21,9 @@ _DOSE = re.compile(r"\d\s*(?:mg|mcg|g|meq|units?|amps?|ml|cc|l)\b(?!/)", re.IGNO
 _WEIGHT = re.compile(r"\b(?:weight|wt)\b", re.IGNORECASE)
 _MOVE = re.compile(r"\b(?:transfer\w*|moved|discharged|called out|floor|call-?out|left the)\b", re.IGNORECASE)
 _PROCEDURE = re.compile(
-    r"\b(?:ct|mri|us|ultrasound|echo\w*|tte|tee|egd|ercp|endoscopy|colonoscopy|bronchoscopy|lumbar puncture|lp|picc|cath\w*|surgery|placed|placement|removed|extubat\w+|biopsy|drain\w*|tap|thoracentesis|paracentesis|eeg)\b",
+    r"\b(?:ct|mri|us|ultrasound|echo\w*|tte|tee|egd|ercp|endoscopy|colonoscopy|bronchoscopy|"
+    r"lumbar puncture|lp|picc|cath\w*|surgery|placed|placement|removed|extubat\w+|biopsy|drain\w*|"
+    r"tap|thoracentesis|paracentesis|eeg)\b",
     re.IGNORECASE,
 )
 

@@ -41,12 +41,18 @@ _PATTERNS: tuple[tuple[Place, re.Pattern[str]], ...] = (
     (Place.EMERGENCY, re.compile(r"\b(?:ed|er|ew|emergency\s+(?:department|room|ward))\b|\btriage\b", re.IGNORECASE)),
     (Place.UNIT, re.compile(rf"\b{_UNIT}\b", re.IGNORECASE)),
     (Place.FLOOR, re.compile(r"\b(?:floors?|wards?)\b", re.IGNORECASE)),
-    (Place.EMERGENCY, re.compile(r"^(?:(?:the|her|his|initial|this)\s+)*(?:presentation|presenting|arrival|coming|she\s+came|he\s+came)\b", re.IGNORECASE)),
+    (
+        Place.EMERGENCY,
+        re.compile(
+            r"^(?:(?:the|her|his|initial|this)\s+)*(?:presentation|presenting|arrival|coming|she\s+came|he\s+came)\b", re.IGNORECASE
+        ),
+    ),
     (Place.ADMISSION, re.compile(r"\b(?:admission|hospitalization)\b|\badmit", re.IGNORECASE)),
 )
 #: A movement into a station: a verb or noun of movement, shortly before its name, or "MICU arrival".
 _MOVEMENT = re.compile(
-    r"\b(?:arriv\w+|reach\w+|transfer\w*|xfer\w*|tx'?d?\b|admi\w+|taken|moved|brought|rushed|came|come|coming|went|sent|presented|presents|transported|returned|"
+    r"\b(?:arriv\w+|reach\w+|transfer\w*|xfer\w*|tx'?d?\b|admi\w+|taken|moved|brought|rushed|"
+    r"came|come|coming|went|sent|presented|presents|transported|returned|"
     r"call\w*\s+out|left|to|triaged)\b[^.;:]{0,40}?$",
     re.IGNORECASE,
 )
@@ -77,7 +83,9 @@ class Milestones:
         if place is Place.ADMISSION or estimate.time is None:
             return
         known = self.reached.get(place)
-        better = known is not None and known.strength < Strength.EXPLICIT <= estimate.strength and abs(estimate.time - (known.time or 0.0)) < 10
+        better = (
+            known is not None and known.strength < Strength.EXPLICIT <= estimate.strength and abs(estimate.time - (known.time or 0.0)) < 10
+        )
         if known is not None and not better:
             return
         if place is Place.EMERGENCY and not -72 <= estimate.time <= 1:
@@ -109,18 +117,25 @@ def arrival_in(clause: str) -> Place | None:
     found: tuple[int, Place] | None = None
     for place, pattern in _PATTERNS[1:5]:
         for match in pattern.finditer(clause):
-            if place is Place.EMERGENCY and re.search(r"(?:osh|outside|another|hospital)\W+(?:\w+\W+)?$", clause[: match.start()], re.IGNORECASE):
+            if place is Place.EMERGENCY and re.search(
+                r"(?:osh|outside|another|hospital)\W+(?:\w+\W+)?$", clause[: match.start()], re.IGNORECASE
+            ):
                 continue
             moved = _MOVEMENT.search(clause[: match.start()]) or _NOUN_AFTER.match(clause, match.end())
-            if moved and not re.search(r"\bfrom\s+(?:the\s+|an?\s+|our\s+)?$", clause[: match.start()], re.IGNORECASE):
-                if found is None or match.start() > found[0]:
-                    found = (match.start(), place)
+            left = re.search(r"\bfrom\s+(?:the\s+|an?\s+|our\s+)?$", clause[: match.start()], re.IGNORECASE)
+            if moved and not left and (found is None or match.start() > found[0]):
+                found = (match.start(), place)
     return found[1] if found else None
 
 
 def setting_in(clause: str) -> Place | None:
     """The station where a clause takes place ("in our ED", "At OSH K 6.1"), None when it does not say."""
-    match = re.search(r"\b(?:at|in|by|to)\s+(?:the\s+|our\s+|an?\s+)?(?:\w+\s+)?(osh|outside hospital|another hospital|ed|er|emergency\s+(?:department|room)|triage)\b|^\W*(ed|osh)\b", clause, re.IGNORECASE)
+    match = re.search(
+        r"\b(?:at|in|by|to)\s+(?:the\s+|our\s+|an?\s+)?(?:\w+\s+)?(osh|outside hospital|another "
+        r"hospital|ed|er|emergency\s+(?:department|room)|triage)\b|^\W*(ed|osh)\b",
+        clause,
+        re.IGNORECASE,
+    )
     if match:
         word = (match[1] or match[2]).lower()
         return Place.OUTSIDE if word in ("osh", "outside hospital", "another hospital") else Place.EMERGENCY

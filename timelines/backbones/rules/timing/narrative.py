@@ -11,11 +11,11 @@ from timelines.backbones.rules.text import Analysis, Sentence
 from timelines.backbones.rules.timing.clauses import Clause, clauses
 from timelines.backbones.rules.timing.cursor import Cursor
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.expressions import Anchoring, Basis, Kind, TimeExpression
 from timelines.backbones.rules.timing.frames import begins_presentation, is_negative
-from timelines.backbones.rules.timing.kinds import is_lab, usual_hour, usual_morning
+from timelines.backbones.rules.timing.kinds import is_lab, usual_hour
 from timelines.backbones.rules.timing.milestones import Place, arrival_in, place_in, setting_in
 from timelines.backbones.rules.timing.resolver import Moment, Resolver
+from timelines.backbones.rules.timing.terms import Anchoring, Basis, Kind, TimeExpression
 from timelines.domain import DAY, Occurrence
 
 #: Hours by which an undated clause or sentence follows what was told before it.
@@ -142,7 +142,11 @@ class Narrator:
 
     def _resolve(self, clause: Clause, cursor: Cursor, past: bool) -> list[tuple[TimeExpression, Moment]]:
         """Moments of the clause's expressions; the cursor moves along. A named day outranks a mere relation."""
-        events = [e for e in clause.expressions if e.kind is Kind.EVENT and not (past and place_in(e.reference) in (Place.EMERGENCY, Place.OUTSIDE))]
+        events = [
+            e
+            for e in clause.expressions
+            if e.kind is Kind.EVENT and not (past and place_in(e.reference) in (Place.EMERGENCY, Place.OUTSIDE))
+        ]
         timed = [e for e in clause.expressions if e.kind is not Kind.EVENT]
         resolved: list[tuple[TimeExpression, Moment]] = []
         if not any(e.day is not None for e in timed):
@@ -196,7 +200,9 @@ class Narrator:
         time = max(milestone.time, cursor.time + 0.1)
         if place is Place.OUTSIDE and cursor.time <= -DAY:
             time = milestone.time
-        estimate = Estimate(time, min(milestone.low or time, time), max(milestone.high or time, time), Strength.PLACE, "place", milestone.reason, known=True)
+        estimate = Estimate(
+            time, min(milestone.low or time, time), max(milestone.high or time, time), Strength.PLACE, "place", milestone.reason, known=True
+        )
         cursor.set(estimate, self.resolver.arrival_day(time), source=place.value)
 
     def _register(self, text: str, moment: Moment, past: bool) -> None:
@@ -208,9 +214,9 @@ class Narrator:
         """A time behind a list or in parentheses belongs to what stands before it."""
         for i in range(len(dated) - 2, -1, -1):
             item, after = dated[i], dated[i + 1]
-            if not item.inherited or any(not d.inherited for d in dated[:i]) and not self._bracket(after):
+            if not item.inherited or (any(not d.inherited for d in dated[:i]) and not self._bracket(after)):
                 continue
-            if after.inherited or after.clause.fronted and not self._bracket(after):
+            if after.inherited or (after.clause.fronted and not self._bracket(after)):
                 continue
             text = self.analysis.text[item.clause.start : item.clause.end]
             following = self.analysis.text[after.clause.start : after.clause.end].lstrip(" ,;")
@@ -227,7 +233,9 @@ class Narrator:
 
     # Placing one occurrence
 
-    def _nearest(self, occurrence: Occurrence, own: tuple[tuple[TimeExpression, Moment], ...] | list[tuple[TimeExpression, Moment]]) -> Moment:
+    def _nearest(
+        self, occurrence: Occurrence, own: tuple[tuple[TimeExpression, Moment], ...] | list[tuple[TimeExpression, Moment]]
+    ) -> Moment:
         start, end = occurrence.start or 0, occurrence.end or 0
 
         def distance(pair: tuple[TimeExpression, Moment]) -> int:
@@ -255,7 +263,13 @@ class Narrator:
     def _here(self, cursor: Cursor) -> Moment:
         source = f"told after “{cursor.source}”" if cursor.source else "told at the beginning of its part of the note"
         estimate = Estimate(
-            cursor.time, min(cursor.low, cursor.time), None if cursor.high is None else max(cursor.high, cursor.time), Strength.INHERITED, "narrative", source, context=(cursor.uid,) if cursor.uid else ()
+            cursor.time,
+            min(cursor.low, cursor.time),
+            None if cursor.high is None else max(cursor.high, cursor.time),
+            Strength.INHERITED,
+            "narrative",
+            source,
+            context=(cursor.uid,) if cursor.uid else (),
         )
         return Moment(estimate, cursor.day, cursor.day_only)
 
@@ -269,7 +283,12 @@ class Narrator:
         arrival = self.resolver.milestones.at(Place.EMERGENCY)
         for occurrence in self.within(sentence.start, sentence.end):
             time = arrival.time or 0.0
-            self._record(occurrence, Estimate(time, None, 0.0 if time <= 0 else time, Strength.INHERITED, "negative", "absent when the history was taken on arrival"))
+            self._record(
+                occurrence,
+                Estimate(
+                    time, None, 0.0 if time <= 0 else time, Strength.INHERITED, "negative", "absent when the history was taken on arrival"
+                ),
+            )
 
     def _background(self, sentence: Sentence, cursor: Cursor) -> bool:
         """The first sentences name the patient and chronic conditions; returns whether the background goes on."""
@@ -286,7 +305,9 @@ class Narrator:
             self.items(Sentence(clause.start, clause.end, sentence.line))
             if any(e.kind is Kind.SPAN for e in clause.expressions) and i == len(parts) - 1:
                 return False
-        return bool(parts) and sum(1 for _ in self.within(sentence.start, sentence.end)) > 0 and not self.found(sentence.start, sentence.end)
+        return (
+            bool(parts) and sum(1 for _ in self.within(sentence.start, sentence.end)) > 0 and not self.found(sentence.start, sentence.end)
+        )
 
     def _clauses(self, sentence: Sentence) -> list[Clause]:
         return clauses(self.analysis.text, sentence.start, sentence.end, self.found(sentence.start, sentence.end))
@@ -295,7 +316,10 @@ class Narrator:
         self.estimates[occurrence.uid] = estimate
 
 
-_DEMOGRAPHIC = re.compile(r"\b\d{1,3}[\s-]*(?:y/?o|yrs?|years?)(?:[\s-]*old)?\b(?!.*ago)|^(?:male|female)(?: sex)?\b|^(?:wo)?man$|\b(?:fe)?male sex\b|\bage \d", re.IGNORECASE)
+_DEMOGRAPHIC = re.compile(
+    r"\b\d{1,3}[\s-]*(?:y/?o|yrs?|years?)(?:[\s-]*old)?\b(?!.*ago)|^(?:male|female)(?: sex)?\b|^(?:wo)?man$|\b(?:fe)?male sex\b|\bage \d",
+    re.IGNORECASE,
+)
 
 
 def _is_demographic(occurrence: Occurrence) -> bool:

@@ -10,11 +10,18 @@ from timelines.backbones.rules.timing.references import ReferenceIndex
 from timelines.domain import Occurrence
 
 _OPERATION = re.compile(
-    r"\b(?:surgery|operation|operating room|taken to the or|to or|bypass graft\w*|cabg|craniotomy|craniectomy|laparotomy|laparoscop\w+|thoracotomy|sternotomy|vats|arthroplasty|orif|"
-    r"\w+ectomy|\w+plasty|fusion|resection|amputation|transplant\w*|valve replacement|avr|mvr|tavr|aneurysm repair|evar|hernia repair|open reduction|debridement|whipple|ex-?lap|c-?section|cesarean)\b",
+    r"\b(?:surgery|operation|operating room|taken to the or|to or|bypass graft\w*|cabg|craniotomy|"
+    r"craniectomy|laparotomy|laparoscop\w+|thoracotomy|sternotomy|vats|arthroplasty|orif|"
+    r"\w+ectomy|\w+plasty|fusion|resection|amputation|transplant\w*|valve replacement|avr|mvr|"
+    r"tavr|aneurysm repair|evar|hernia repair|open reduction|debridement|whipple|ex-?lap|c-?section|"
+    r"cesarean)\b",
     re.IGNORECASE,
 )
-_BESIDE = re.compile(r"\b(?:before|prior to|after|since|until|following|for|stopped|without|no|planned|s/p|history|years?|ago|outpatient|consult\w*|follow-?up|due to)\b", re.IGNORECASE)
+_BESIDE = re.compile(
+    r"\b(?:before|prior to|after|since|until|following|for|stopped|without|no|planned|s/p|history|"
+    r"years?|ago|outpatient|consult\w*|follow-?up|due to)\b",
+    re.IGNORECASE,
+)
 _REFERS = re.compile(r"\b(?:surgery|operation|operative|the or|operating room)\b", re.IGNORECASE)
 #: Clock hours of an operation whose hour is unknown, and their range.
 _HOUR, _EARLY, _LATE = 9.0, 6.5, 18.0

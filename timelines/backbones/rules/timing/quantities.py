@@ -95,12 +95,15 @@ _TENS = r"(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[- ](?:one
 _WORD = "|".join(sorted((w for w in _CARDINALS), key=len, reverse=True))
 _NUMBER = rf"(?:\d+(?:\.\d+)?|{_TENS}|{_WORD})"
 _COUNT = (
-    rf"(?:{_NUMBER}(?:\s*(?:-|–|to|or)\s*{_NUMBER})?|(?:three\s+quarters|an?\s+quarter)\s+of\s+an|(?:a\s+)?(?:few|couple(?:\s+of)?)|several|some|many|multiple"
+    rf"(?:{_NUMBER}(?:\s*(?:-|–|to|or)\s*{_NUMBER})?|(?:three\s+quarters|an?\s+quarter)\s+of\s+an|"
+    rf"(?:a\s+)?(?:few|couple(?:\s+of)?)|several|some|many|multiple"
     r"|half(?:\s+an?)?|an?\s+half|an?|the\s+better\s+part\s+of\s+an?)"
 )
 _HEDGE = (
     r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|over|more\s+than|at\s+least|less\s+than|under|"
-    r"just\s+(?:over|under)|only|up\s+to|perhaps|maybe|barely|another|some(?=\s+(?:\d|two|three|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty))|not\s+quite|the\s+(?:last|past)|~|≈|>|<|c\.)\s*"
+    r"just\s+(?:over|under)|only|up\s+to|perhaps|maybe|barely|another|some(?=\s+(?:\d|two|three|"
+    r"five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty))|not\s+quite|the\s+(?:last|"
+    r"past)|~|≈|>|<|c\.)\s*"
 )
 
 #: An amount of time; give its text to `parse_quantity`. Bare units must be spelled out ("hours", not "h").
@@ -175,15 +178,8 @@ def parse_quantity(text: str) -> Quantity | None:
         low, top = value, None
     elif re.search(r"less than|under|<|up to|not quite|nearly|almost", prefix):
         top = value * unit
-        value, low = (
-            (value * 0.9, low * 0.9)
-            if re.search(r"not quite|nearly|almost", prefix)
-            else (value * 0.75, 0.0)
-        )
-    elif (
-        re.search(r"about|around|approx|rough|perhaps|maybe|~|≈|c\.", prefix)
-        or "or so" in suffix
-    ):
+        value, low = (value * 0.9, low * 0.9) if re.search(r"not quite|nearly|almost", prefix) else (value * 0.75, 0.0)
+    elif re.search(r"about|around|approx|rough|perhaps|maybe|~|≈|c\.", prefix) or "or so" in suffix:
         low, top = min(low, value * 0.7), max(high, value * 1.4) * unit
     return Quantity(value * unit, low * unit, top)
 
@@ -202,9 +198,7 @@ def _count(text: str, unit: float) -> tuple[float, float, float] | None:
     if not text or text in ("just",):
         return _BARE[unit]
     text = re.sub(r"^the better part of ", "", text)
-    between = re.fullmatch(
-        rf"(?P<low>{_NUMBER})\s*(?:-|–|to|or)\s*(?P<high>{_NUMBER})", text
-    )
+    between = re.fullmatch(rf"(?P<low>{_NUMBER})\s*(?:-|–|to|or)\s*(?P<high>{_NUMBER})", text)
     if between:
         low, high = number(between["low"]), number(between["high"])
         if low is not None and high is not None and low < high:

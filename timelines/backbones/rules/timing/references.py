@@ -14,7 +14,9 @@ from timelines.domain import Lane, Occurrence, TaggedNote
 _HISTORY = -24.0 * 14
 
 
-_BESIDE = re.compile(r"\s(?:before|after|since|during|for|due to|following|prior to|with|until|despite|because of|on)\s.*$", re.IGNORECASE | re.DOTALL)
+_BESIDE = re.compile(
+    r"\s(?:before|after|since|during|for|due to|following|prior to|with|until|despite|because of|on)\s.*$", re.IGNORECASE | re.DOTALL
+)
 _PARENTHESIS = re.compile(r"\([^()]*\)")
 
 
@@ -29,7 +31,9 @@ class ReferenceIndex:
     note: TaggedNote
     estimates: Mapping[str, Estimate]
 
-    def find(self, phrase: str, at: int, near: float | None = None, recent: bool = True, whole: bool = False) -> tuple[Occurrence, Estimate] | None:
+    def find(
+        self, phrase: str, at: int, near: float | None = None, recent: bool = True, whole: bool = False
+    ) -> tuple[Occurrence, Estimate] | None:
         """The dated occurrence that `phrase`, written at offset `at`, most likely refers to.
 
         Half of the phrase's concepts must recur in it. Ties go to the one nearest in time to
@@ -61,7 +65,9 @@ class ReferenceIndex:
                 best = rank, occurrence, estimate
         return None if best is None else (best[1], best[2])
 
-    def same(self, occurrence: Occurrence, among: set[str], earliest: bool, likeness: float = 1.2, figures_needed: bool = False) -> tuple[Occurrence, Estimate] | None:
+    def same(
+        self, occurrence: Occurrence, among: set[str], earliest: bool, likeness: float = 1.2, figures_needed: bool = False
+    ) -> tuple[Occurrence, Estimate] | None:
         """A better dated mention of the same occurrence among `among`.
 
         `earliest`: the first in time of those that are alike enough, recent ones before old history;

@@ -9,10 +9,10 @@ from timelines.backbones.rules.timing.clock import Calendar
 from timelines.backbones.rules.timing.cursor import Cursor
 from timelines.backbones.rules.timing.daypart import Part
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.expressions import Anchoring, Basis, Day, Kind, TimeExpression
 from timelines.backbones.rules.timing.milestones import Milestones, Place, place_in
 from timelines.backbones.rules.timing.operations import assumed_operation, refers_to_operation
 from timelines.backbones.rules.timing.references import ReferenceIndex
+from timelines.backbones.rules.timing.terms import Anchoring, Basis, Day, Kind, TimeExpression
 from timelines.domain import DAY, YEAR
 
 #: How far before the cursor a part of the day may lie and still mean the same day.
@@ -166,7 +166,11 @@ class Resolver:
             return day + (1 if e.linked == "second" else 0)
         if cursor.day_only:
             return cursor.day
-        if part.point >= 26 and not re.match(r"\W*over", e.text, re.IGNORECASE) is None and 3.5 <= self.calendar.hour_of_day(cursor.time) < 11:
+        if (
+            part.point >= 26
+            and re.match(r"\W*over", e.text, re.IGNORECASE) is not None
+            and 3.5 <= self.calendar.hour_of_day(cursor.time) < 11
+        ):
             return self.calendar.day_of(cursor.time) - 1
         day = (today if not crossed else cursor.day) - 1
         for _ in range(4):
@@ -192,7 +196,13 @@ class Resolver:
     def _whole_day(self, day: int, e: TimeExpression, cursor: Cursor) -> Moment:
         start = self.calendar.midnight(day)
         low = max(start, 0.0) if day == 0 else start
-        if e.day is not None and e.day.basis is Basis.CURRENT and e.day.number == 0 and not cursor.day_only and low <= cursor.time < start + DAY:
+        if (
+            e.day is not None
+            and e.day.basis is Basis.CURRENT
+            and e.day.number == 0
+            and not cursor.day_only
+            and low <= cursor.time < start + DAY
+        ):
             point = cursor.time
         else:
             point = max(start + 12.0, low + min(4.0, (start + DAY - low) / 2))
@@ -243,14 +253,20 @@ class Resolver:
         self.shared_base = base
         if e.quantity is None or e.direction == 0:
             reason = f"“{e.text}”: {base.reason}"
-            estimate = replace(base, strength=max(Strength.RELATIVE, min(base.strength, Strength.EXPLICIT)), rule="event", reason=reason, known=known)
+            estimate = replace(
+                base, strength=max(Strength.RELATIVE, min(base.strength, Strength.EXPLICIT)), rule="event", reason=reason, known=known
+            )
             return Moment(estimate, self.arrival_day(base.time or 0.0))
         moment = self._moved(base, e, e.direction, "event", f"“{e.text}”: {base.reason}", Strength.RELATIVE, known=known)
         return moment and replace(moment, day=self.arrival_day(moment.estimate.time or 0.0))
 
     def reference(self, phrase: str, at: int, cursor: Cursor, past: bool) -> Estimate | None:
         """What a phrase refers to: a station of the stay, the operation, or a dated occurrence."""
-        bare = re.fullmatch(r"(?:(?:the|her|his|initial)\s+)*(?:arrival|arriving|presentation|admission|he\s+arrived|she\s+arrived)", phrase.strip(), re.IGNORECASE)
+        bare = re.fullmatch(
+            r"(?:(?:the|her|his|initial)\s+)*(?:arrival|arriving|presentation|admission|he\s+arrived|she\s+arrived)",
+            phrase.strip(),
+            re.IGNORECASE,
+        )
         place = place_in(phrase)
         if past and re.fullmatch(r"(?:the\s+|his\s+|her\s+)?transfer", phrase.strip(), re.IGNORECASE):
             return self.milestones.at(Place.EMERGENCY)
@@ -258,7 +274,9 @@ class Resolver:
             return None
         if bare and not past and re.search("arriv", phrase, re.IGNORECASE):
             place = Place.UNIT if Place.UNIT in self.milestones.reached or Place.FLOOR not in self.milestones.reached else Place.FLOOR
-        if place is not None and (bare or re.search(r"arriv|admi|transfer|reach|present|discharge|d/c|\btx\b|return", phrase, re.IGNORECASE)):
+        if place is not None and (
+            bare or re.search(r"arriv|admi|transfer|reach|present|discharge|d/c|\btx\b|return", phrase, re.IGNORECASE)
+        ):
             return self.milestones.at(place)
         if refers_to_operation(phrase):
             return self.operation()
@@ -287,7 +305,9 @@ class Resolver:
         day = self.calendar.day_of(time)
         return day - 1 if self.calendar.hour_of_day(time) < 5.0 else day
 
-    def _moved(self, base: Estimate, e: TimeExpression, direction: int, rule: str, reason: str, strength: Strength, known: bool) -> Moment | None:
+    def _moved(
+        self, base: Estimate, e: TimeExpression, direction: int, rule: str, reason: str, strength: Strength, known: bool
+    ) -> Moment | None:
         quantity = e.quantity
         if quantity is None or base.time is None:
             return None

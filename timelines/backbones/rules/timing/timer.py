@@ -17,7 +17,7 @@ from timelines.backbones.rules.timing.concepts import concepts, numbers
 from timelines.backbones.rules.timing.cursor import Cursor
 from timelines.backbones.rules.timing.discharge import COUNTED, discharge_estimate
 from timelines.backbones.rules.timing.estimate import Estimate, Strength, entry
-from timelines.backbones.rules.timing.expressions import Basis, TimeExpression, find_expressions
+from timelines.backbones.rules.timing.expressions import find_expressions
 from timelines.backbones.rules.timing.frames import Frame, frame_of
 from timelines.backbones.rules.timing.kinds import is_lab
 from timelines.backbones.rules.timing.milestones import Milestones, Place, place_in
@@ -25,6 +25,7 @@ from timelines.backbones.rules.timing.narrative import Narrator
 from timelines.backbones.rules.timing.operations import operation
 from timelines.backbones.rules.timing.references import ReferenceIndex
 from timelines.backbones.rules.timing.resolver import Moment, Resolver
+from timelines.backbones.rules.timing.terms import Basis, TimeExpression
 from timelines.domain import Anchor, Occurrence, TaggedNote, Timeline, TimelineKind
 
 _PASSES = 3
@@ -81,7 +82,13 @@ class _Reading:
         self._link(narrator, known)
         dated = [(e, day, hours) for e, day, hours in resolver.seen.values()]
         self.milestones.reached[Place.DISCHARGE] = discharge_estimate(
-            self.analysis, self.calendar, dated, self.by_problem and self.numbered, self.course, self._disposition(narrator), self._same_labs(narrator)
+            self.analysis,
+            self.calendar,
+            dated,
+            self.by_problem and self.numbered,
+            self.course,
+            self._disposition(narrator),
+            self._same_labs(narrator),
         )
         return narrator.estimates
 
@@ -120,7 +127,12 @@ class _Reading:
             self._course(section, narrator, resolver, cursor)
         elif frame is Frame.OPINIONS:
             leaving = self.milestones.at(Place.DISCHARGE).time or 72.0
-            self._fixed(section, narrator, Estimate(leaving * 0.5, 0.0, leaving, Strength.DEFAULT, "section", "undated advice during the stay"), resolver)
+            self._fixed(
+                section,
+                narrator,
+                Estimate(leaving * 0.5, 0.0, leaving, Strength.DEFAULT, "section", "undated advice during the stay"),
+                resolver,
+            )
         elif frame is Frame.LEAVING:
             self._leaving(section, narrator, resolver, cursor)
         else:
@@ -147,7 +159,9 @@ class _Reading:
         text = self.note.text
         unit = re.search(r"\b(?:[A-Z]{0,4}ICU|CCU|intensive care)\b", text)
         place = Place.FLOOR if Place.FLOOR in self.milestones.reached or not unit else Place.UNIT
-        return replace(self.milestones.at(place), rule="section", reason="the beginning of the hospital course", strength=Strength.DEFAULT, known=False)
+        return replace(
+            self.milestones.at(place), rule="section", reason="the beginning of the hospital course", strength=Strength.DEFAULT, known=False
+        )
 
     def _exam_time(self, section: Section, cursor: Cursor) -> Estimate:
         title = self.note.text[section.start : section.body_start]
@@ -163,7 +177,14 @@ class _Reading:
 
     def _recap_time(self, section: Section) -> Estimate:
         if section.kind in ("chief_complaint", "admission_diagnosis"):
-            return replace(self.milestones.at(Place.EMERGENCY), low=None, rule="section", reason="presenting problem", strength=Strength.DEFAULT, known=False)
+            return replace(
+                self.milestones.at(Place.EMERGENCY),
+                low=None,
+                rule="section",
+                reason="presenting problem",
+                strength=Strength.DEFAULT,
+                known=False,
+            )
         start = self._arrival()
         leaving = self.milestones.at(Place.DISCHARGE).time or 72.0
         return replace(start, high=max(leaving, start.high or 0.0), reason="named in a list, undated")
@@ -176,11 +197,15 @@ class _Reading:
     def _fixed_sentence(self, sentence: Sentence, narrator: Narrator, fixed: Moment, resolver: Resolver) -> None:
         estimate = fixed.estimate
         for clause in narrator._clauses(sentence):
-            cursor = Cursor(estimate.time or 0.0, estimate.low or estimate.time or 0.0, estimate.high, self.calendar.day_of(estimate.time or 0.0))
+            cursor = Cursor(
+                estimate.time or 0.0, estimate.low or estimate.time or 0.0, estimate.high, self.calendar.day_of(estimate.time or 0.0)
+            )
             named = [e for e in clause.expressions if e.day is not None and e.day.basis is not Basis.CURRENT]
             moments = [(e, m) for e in named if (m := resolver.resolve(e, cursor, past=False))]
             for occurrence in narrator.within(clause.start, clause.end):
-                placed = narrator._placed(occurrence, narrator._nearest(occurrence, moments)) if moments else narrator._placed(occurrence, fixed)
+                placed = (
+                    narrator._placed(occurrence, narrator._nearest(occurrence, moments)) if moments else narrator._placed(occurrence, fixed)
+                )
                 narrator.estimates[occurrence.uid] = placed
 
     # Results
@@ -204,7 +229,15 @@ class _Reading:
             leaving = self.milestones.at(Place.DISCHARGE)
             day = self.calendar.day_of(leaving.time or 72.0)
             time = max(self.calendar.midnight(day) + 6.0, 0.0)
-            return Estimate(time, max(time - 30, 0.0), max(leaving.time or time, time), Strength.PLACE, "section", "last results before discharge", known=leaving.known)
+            return Estimate(
+                time,
+                max(time - 30, 0.0),
+                max(leaving.time or time, time),
+                Strength.PLACE,
+                "section",
+                "last results before discharge",
+                known=leaving.known,
+            )
         if kind == "results_admission" or place_in(title) in (Place.ADMISSION, Place.EMERGENCY):
             time = (self.milestones.at(Place.EMERGENCY).time or 0.0) * 0.5
             return Estimate(time, -6.0, 2.0, Strength.PLACE, "section", "first results on arrival", known=True)
@@ -236,7 +269,14 @@ class _Reading:
         found = resolver.index.find(words, sentence.start, whole=True)
         if found is None or found[1].strength < Strength.INHERITED or (found[0].start or 0) in range(sentence.start, sentence.end):
             return None
-        return replace(found[1], strength=Strength.DEFAULT, rule="event", known=False, reason=f"result of “{found[0].mention}”", context=(found[0].uid,))
+        return replace(
+            found[1],
+            strength=Strength.DEFAULT,
+            rule="event",
+            known=False,
+            reason=f"result of “{found[0].mention}”",
+            context=(found[0].uid,),
+        )
 
     # Leaving
 
@@ -244,8 +284,12 @@ class _Reading:
         leaving = self.milestones.at(Place.DISCHARGE)
         if section.kind == "disposition" and not self.by_problem:
             leaving = self._told_leaving(section, narrator, resolver, cursor, leaving)
-        elif section.kind == "disposition" and any(e.day is not None and e.day.basis in COUNTED for e in narrator.found(section.body_start, section.end)):
-            told = Cursor(leaving.time or 72.0, leaving.low or 0.0, leaving.high, self.calendar.day_of(leaving.time or 72.0), source="discharge")
+        elif section.kind == "disposition" and any(
+            e.day is not None and e.day.basis in COUNTED for e in narrator.found(section.body_start, section.end)
+        ):
+            told = Cursor(
+                leaving.time or 72.0, leaving.low or 0.0, leaving.high, self.calendar.day_of(leaving.time or 72.0), source="discharge"
+            )
             narrator.course(section, told)
             return
         planned = replace(leaving, rule="section", reason=f"at discharge: {leaving.reason}", strength=Strength.PLACE)
@@ -273,7 +317,12 @@ class _Reading:
                 continue
             for occurrence in narrator.within(section.body_start, section.end):
                 estimate = narrator.estimates.get(occurrence.uid)
-                if estimate and estimate.time and estimate.strength is Strength.EXPLICIT and estimate.time > (found.time if found and found.time else 0.0):
+                if (
+                    estimate
+                    and estimate.time
+                    and estimate.strength is Strength.EXPLICIT
+                    and estimate.time > (found.time if found and found.time else 0.0)
+                ):
                     found = replace(estimate, rule="discharge")
         return found
 
@@ -300,9 +349,13 @@ class _Reading:
         body = [narrator.estimates[o.uid] for o in narrator.within(section.body_start, section.end) if o.uid in narrator.estimates]
         estimate = self._arrival()
         if frame_of(section) is Frame.COURSE and body:
-            estimate = replace(body[0], strength=Strength.DEFAULT, rule="heading", reason=f"the problem of this part: {body[0].reason}", known=False)
+            estimate = replace(
+                body[0], strength=Strength.DEFAULT, rule="heading", reason=f"the problem of this part: {body[0].reason}", known=False
+            )
         for occurrence in inside:
-            narrator.estimates[occurrence.uid] = estimate if frame_of(section) is Frame.COURSE else narrator.estimates.get(occurrence.uid, estimate)
+            narrator.estimates[occurrence.uid] = (
+                estimate if frame_of(section) is Frame.COURSE else narrator.estimates.get(occurrence.uid, estimate)
+            )
 
     def _link(self, narrator: Narrator, known: dict[str, Estimate]) -> None:
         """A weakly dated name of something takes the time of its better dated mention."""
@@ -314,7 +367,9 @@ class _Reading:
             section = self.analysis.section_at(occurrence.start or 0)
             heading = (occurrence.start or 0) < section.body_start
             frame = frame_of(section)
-            retold = frame is Frame.COURSE and self.by_problem and re.search(r"summary|carried|recap", section.title, re.IGNORECASE) is not None
+            retold = (
+                frame is Frame.COURSE and self.by_problem and re.search(r"summary|carried|recap", section.title, re.IGNORECASE) is not None
+            )
             if estimate.strength > (Strength.INHERITED if retold else Strength.DEFAULT):
                 continue
             if not (heading or retold or frame in (Frame.RECAP, Frame.RESULTS, Frame.PRESENTING)):
@@ -322,22 +377,38 @@ class _Reading:
             among = self._candidates(narrator, section, heading)
             background = frame is Frame.PRESENTING and not heading
             found = index.same(
-                occurrence, among - {occurrence.uid}, frame is not Frame.RESULTS, 1.6 if background else 1.2, figures_needed=frame is Frame.RESULTS
+                occurrence,
+                among - {occurrence.uid},
+                frame is not Frame.RESULTS,
+                1.6 if background else 1.2,
+                figures_needed=frame is Frame.RESULTS,
             )
             if found is not None:
                 other, better = found
                 narrator.estimates[occurrence.uid] = replace(
-                    better, strength=Strength.INHERITED, rule="repeat", known=False, reason=f"the same as “{other.mention}”", context=(other.uid,)
+                    better,
+                    strength=Strength.INHERITED,
+                    rule="repeat",
+                    known=False,
+                    reason=f"the same as “{other.mention}”",
+                    context=(other.uid,),
                 )
-
 
     def _candidates(self, narrator: Narrator, section: Section, heading: bool) -> set[str]:
         """Which estimates may date a repeat: well founded ones, before admission for what brought the patient in."""
         frame = frame_of(section)
         least = Strength.PLACE if frame is Frame.RESULTS else Strength.INHERITED
-        last = 6.0 if section.kind in ("chief_complaint", "admission_diagnosis") else 0.5 if frame is Frame.PRESENTING and not heading else None
+        last = (
+            6.0
+            if section.kind in ("chief_complaint", "admission_diagnosis")
+            else 0.5
+            if frame is Frame.PRESENTING and not heading
+            else None
+        )
         return {
-            u for u, e in narrator.estimates.items() if e.strength >= least and e.rule != "repeat" and (last is None or (e.time or 0.0) < last)
+            u
+            for u, e in narrator.estimates.items()
+            if e.strength >= least and e.rule != "repeat" and (last is None or (e.time or 0.0) < last)
         }
 
 

@@ -1,0 +1,145 @@
+"""Clock times and parts of the day: "at 0315", "shortly after three", "late that same afternoon"."""
+
+from __future__ import annotations
+
+import re
+
+from timelines.backbones.rules.timing.daypart import BASE, clock_part, part_of
+from timelines.backbones.rules.timing.quantities import QUANTITY, number, parse_quantity
+from timelines.backbones.rules.timing.terms import Kind, TimeExpression
+
+_I = re.IGNORECASE
+_PART = re.compile(
+    rf"(?<![\w-])(?:in\s+|on\s+|by\s+|until\s+|at\s+|from\s+|around\s+|about\s+|overnight\s+(?=into))?"
+    rf"(?P<mod>very\s+early|early|first\s+thing|late|mid(?!\s*-?\s*night)|the\s+middle\s+of|"
+    rf"middle\s+of|end\s+of|toward(?:s)?(?:\s+the\s+end\s+of)?|pre|(?:(?:just|shortly|soon|right|"
+    rf"immediately|a\s+little|a\s+bit)\s+)?(?:before|after|past|prior\s+to))?(?:[\s-]+|(?<=mid)|"
+    rf"(?<=pre)|(?<!\S))"
+    rf"(?:in\s+|on\s+|of\s+)?(?P<link>(?:the\s+|that\s+|this\s+)?(?:next|following|subsequent|"
+    rf"very\s+next|first|same|previous|prior|preceding|second)|that\s+very|that|this|the|each|"
+    rf"every)?\s*"
+    rf"(?P<mod2>early|late|mid(?!\s*-?\s*night)|very\s+early)?[\s-]*(?:\b|(?<=mid)|(?<=pre))(?P<base>{BASE})(?!\w)",
+    _I,
+)
+_HOUR_WORD = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_NEAR = (
+    r"(?P<near>just\s+before|shortly\s+before|a\s+little\s+before|before|just\s+after|shortly\s+after|"
+    r"soon\s+after|a\s+little\s+after|after|past|by|until|around|about|approximately|at|~|@|"
+    r"near|toward)?\s*(?:about\s+|around\s+|~\s*)?"
+)
+_MERIDIAN_CLOCK = re.compile(
+    rf"(?:{_NEAR})(?<![\d.:/-])\b(?P<h>1[0-2]|0?[1-9]|{_HOUR_WORD})(?:[:.](?P<min>[0-5]\d))?\s*(?:o'?clock\s+)?(?:(?P<mer>[ap]\.?\s?m\b\.?)|"
+    rf"(?:in\s+the|that|this|the\s+next|the\s+following)\s+(?P<day>(?:early\s+)?morning|afternoon|"
+    rf"evening)|at\s+(?P<night>night))",
+    _I,
+)
+_MILITARY = re.compile(
+    r"(?P<near>at|by|around|about|until|from|before|after|since|~|@|approximately)\s*(?:about\s+|"
+    r"around\s+|~\s*)?(?P<h>[01]\d|2[0-3]):?(?P<min>[0-5]\d)\b(?!\s*(?:ml|mg|cc|units?|kg|mcg|"
+    r"g\b|/|%|k\b|cal))(?:\s*(?:h\b|hrs?\b|hours\b))?",
+    _I,
+)
+_COLON_CLOCK = re.compile(r"(?P<near>)(?<![\d:/.])\b(?P<h>[01]?\d|2[0-3]):(?P<min>[0-5]\d)(?![\d:])", _I)
+_SPOKEN = re.compile(
+    rf"(?P<near>just\s+before|shortly\s+before|a\s+little\s+before|just\s+after|shortly\s+after|"
+    rf"soon\s+after|a\s+little\s+after|half\s+past|before|after|by|until|around|about|at)\s+(?:about\s+|"
+    rf"around\s+)?(?P<h>{_HOUR_WORD})"
+    rf"(?P<oclock>\s+o'?clock)?(?=\s*(?:[,.;]|$|\s(?:and|that|on|the|he|she|they|it|his|her|but|when|with)\b))",
+    _I,
+)
+_QUANTIFIED_CLOCK = re.compile(
+    rf"(?P<q>{QUANTITY})\s+(?P<rel>before|after|past|prior\s+to)\s+(?P<base>mid ?night|noon|mid ?day|dawn|sun ?rise)\b", _I
+)
+
+
+def find_quantified_clocks(text: str) -> list[TimeExpression]:
+    """ "Half an hour before midnight": a clock time by its distance from another."""
+    found: list[TimeExpression] = []
+    for m in _QUANTIFIED_CLOCK.finditer(text):
+        quantity, part = parse_quantity(m["q"]), part_of("", m["base"])
+        if quantity and part:
+            sign = 1 if m["rel"].lower() in ("after", "past") else -1
+            found.append(TimeExpression(m.start(), m.end(), Kind.POINT, part=part.shifted(sign * quantity.hours)))
+    return found
+
+
+def find_clocks(text: str) -> list[TimeExpression]:
+    """Stated clock times; a spoken hour without morning or evening is marked ambiguous."""
+    found: list[TimeExpression] = []
+    for pattern in (_MERIDIAN_CLOCK, _MILITARY, _COLON_CLOCK, _SPOKEN):
+        for m in pattern.finditer(text):
+            expression = _clock(m, pattern)
+            if expression is not None:
+                found.append(expression)
+    return found
+
+
+def _clock(m: re.Match[str], pattern: re.Pattern[str]) -> TimeExpression | None:
+    groups = m.groupdict()
+    hour = number(m["h"])
+    if hour is None:
+        return None
+    hour += int(groups.get("min") or 0) / 60
+    meridian = re.sub(r"[^apm]", "", (groups.get("mer") or "").lower())
+    day = (groups.get("day") or "").lower()
+    afternoon = meridian == "pm" or day in ("afternoon", "evening") or (groups.get("night") and hour >= 6)
+    ambiguous = pattern is _SPOKEN
+    if pattern is _MERIDIAN_CLOCK:
+        hour = hour % 12 + (12 if afternoon else 0)
+    near = re.sub(r"\s+", " ", (groups.get("near") or "").strip().lower())
+    shift, slack = _nearness(near)
+    if near == "half past":
+        hour, shift = hour + 0.5, 0.0
+    point = hour + shift
+    linked = (
+        "that" if re.search(r"\b(?:that|this)\b", m.group(), _I) else "next" if re.search(r"\b(?:next|following)\b", m.group(), _I) else ""
+    )
+    part = clock_part(point, point - slack, point + slack)
+    return TimeExpression(m.start(), m.end(), Kind.POINT, part=part, linked=linked, ambiguous_clock=ambiguous)
+
+
+def _nearness(near: str) -> tuple[float, float]:
+    """How far from the stated hour a wording points, and how exact it is (hours)."""
+    if near in ("just before", "shortly before", "a little before"):
+        return -0.2, 0.5
+    if near in ("just after", "shortly after", "soon after", "a little after"):
+        return 0.2, 0.5
+    if near == "before":
+        return -0.5, 1.5
+    if near in ("after", "past"):
+        return 0.4, 1.5
+    return 0.0, 0.5 if near in ("around", "about", "~", "approximately", "near", "toward") else 0.25
+
+
+def find_parts(text: str) -> list[TimeExpression]:
+    """Parts of the day with their modifiers and what links them to the day spoken of."""
+    found: list[TimeExpression] = []
+    for m in _PART.finditer(text):
+        base, raw = m["base"], m["base"].strip(".")
+        if (
+            raw.lower() in ("am", "pm", "eve")
+            and not raw.isupper()
+            and not re.search(r"(?:the|this|that|next|mid|early|late)[\s-]*$", text[: m.start("base")], _I)
+        ):
+            continue
+        modifier = re.sub(r"\s+", " ", (m["mod2"] or m["mod"] or "").replace("the middle", "middle").lower())
+        part = part_of(modifier, re.sub(r"\s+", " ", base))
+        if part is None:
+            continue
+        link = _link(m["link"] or "")
+        found.append(TimeExpression(_trimmed(text, m), m.end(), Kind.POINT, part=part, linked=link))
+    return found
+
+
+def _trimmed(text: str, m: re.Match[str]) -> int:
+    return m.start() + len(m.group()) - len(m.group().lstrip())
+
+
+def _link(words: str) -> str:
+    words = words.lower()
+    for key, link in (("next", "next"), ("following", "next"), ("subsequent", "next"), ("first", "first"), ("second", "second")):
+        if key in words:
+            return link
+    if re.search(r"previous|prior|preceding", words):
+        return "previous"
+    return "that" if re.search(r"that|this|same", words) else ""

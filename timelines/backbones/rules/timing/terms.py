@@ -1,0 +1,78 @@
+"""What time expressions are made of: their kinds, named days, and what an offset counts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from timelines.backbones.rules.timing.daypart import Part
+from timelines.backbones.rules.timing.quantities import Quantity
+
+
+class Kind(StrEnum):
+    """What an expression is."""
+
+    POINT = "point"  # a day, a part of a day, a clock time, or their combination
+    OFFSET = "offset"  # an amount of time before or after something
+    EVENT = "event"  # before, after, at or during something named, without an amount
+    SPAN = "span"  # how long something has lasted
+    AGE = "age"  # at an age of the patient
+    YEAR = "year"  # in a calendar year
+
+
+class Basis(StrEnum):
+    """What a named day counts from."""
+
+    HOSPITAL = "hospital"  # number: hospital day, 1 = calendar day of admission
+    POSTOP = "postop"  # number: days after the operation, 0 = its day
+    UNIT = "unit"  # number: day in the unit, 1 = day of arrival there
+    DATE = "date"  # month, day and perhaps year
+    WEEKDAY = "weekday"  # number: Monday = 0
+    CURRENT = "current"  # number: days after the day spoken of
+    EVENT = "event"  # reference: the day of something named, plus number
+
+
+class Anchoring(StrEnum):
+    """What an offset or relation refers to when nothing is named."""
+
+    ADMISSION = "admission"  # "ago", "PTA"
+    CURSOR = "cursor"  # "two hours later"
+    REFERENCE = "reference"  # "two hours after intubation"
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A named day, unresolved. `until` is the last number of a range ("HD5-6")."""
+
+    basis: Basis
+    number: int = 0
+    until: int | None = None
+    month: int | None = None
+    year: int | None = None
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeExpression:
+    """One time expression, `[start, end)` in the searched text.
+
+    `direction` is −1 before, 0 at, +1 after. `reference` is the phrase that an offset or event
+    expression refers to. `linked` marks anaphoric parts of the day: "that" (same day), "next",
+    "previous", "first" (the first one in hospital). `loose` marks "within": anywhere inside.
+    """
+
+    start: int
+    end: int
+    kind: Kind
+    text: str = ""
+    day: Day | None = None
+    part: Part | None = None
+    linked: str = ""
+    ambiguous_clock: bool = False
+    quantity: Quantity | None = None
+    direction: int = 0
+    anchoring: Anchoring = Anchoring.CURSOR
+    reference: str = ""
+    loose: bool = False
+    age: tuple[float, float] | None = None
+    year: int | None = None
