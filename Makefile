@@ -13,8 +13,11 @@ PYTEST_ARGS ?=
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# An environment given as VENV=… is used as it is.
+OWN_VENV := $(filter file,$(origin VENV))
+
 setup:  ## build the virtual environment (again only where the locks changed) and find a browser for the tests
-	@$(PYTHON) requirements/install.py
+	@$(if $(OWN_VENV),$(PYTHON) requirements/install.py)
 	@$(PY) -m tests.browser_setup
 
 demo: setup  ## import the demo cohort, reconstruct it and serve it on http://127.0.0.1:8000 (SERVE=0: all but serve)
@@ -46,7 +49,7 @@ test-fast: setup  ## the tests that need neither a browser nor minutes
 	@$(PY) -m pytest -m "not slow and not browser and not verification" $(PYTEST_ARGS)
 
 bench: setup  ## the benchmarks, each against a peer or a limit
-	@$(PYTHON) requirements/install.py --bench
+	@$(if $(OWN_VENV),$(PYTHON) requirements/install.py --bench)
 	@for script in benchmarks/*.py; do echo "== $$script"; $(PY) -m "benchmarks.$$(basename "$$script" .py)" || exit 1; done
 
 lock: setup  ## compile the locked requirements anew (UPGRADE=--upgrade for newer versions)

@@ -1,0 +1,98 @@
+"""`make run` from start to Ctrl-C: a signed-in page outlives the kill of the database and of the web process."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import psutil
+import pytest
+
+from config.env import BASE_DIR
+from config.services import embedded
+from config.services.processes import processes_in, wait_until
+
+pytestmark = pytest.mark.slow
+
+SIGN_IN = """
+from django.contrib.auth import get_user_model
+from django.test import Client
+client = Client()
+client.force_login(get_user_model().objects.create_user(username="walker", password="not used here"))
+print(client.cookies["sessionid"].value)
+"""
+
+
+@pytest.fixture
+def environment(private_services):
+    """The environment of an installation of its own."""
+    return {
+        **os.environ,
+        "OCCURRENT_VAR": str(private_services.var),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "WORKER_CONCURRENCY": "1",
+    }
+
+
+@pytest.fixture
+def port():
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def session(environment, private_services):
+    """The cookie of somebody who is signed in; the services are stopped again, so that the server starts and stops its own."""
+    manage(environment, "migrate", "--verbosity", "0")
+    key = manage(environment, "shell", "--no-imports", "--command", SIGN_IN).split()[-1]
+    embedded.stop(private_services)
+    return key
+
+
+@pytest.fixture
+def server(environment, port):
+    command = [sys.executable, "-m", "config.services.serve", "--port", str(port)]
+    process = subprocess.Popen(command, cwd=BASE_DIR, env=environment, stdout=subprocess.PIPE, text=True)
+    yield process
+    process.kill()
+    process.wait()
+
+
+def manage(environment, *arguments):
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(command, cwd=BASE_DIR, env=environment, check=True, capture_output=True, text=True).stdout
+
+
+def status_of(port, session):
+    """The status of a page that looks the session up in the database; None where nobody answers."""
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/api/schema/", headers={"Cookie": f"sessionid={session}"})
+    try:
+        with urllib.request.urlopen(request, timeout=15) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return None
+
+
+def test_a_page_outlives_kills_and_ctrl_c_leaves_nothing(private_services, session, server, port):
+    assert f"serving on http://127.0.0.1:{port}" in server.stdout.readline()
+    assert status_of(port, session) == 200
+
+    for process in processes_in(private_services.postgres_data):
+        process.kill()
+    assert wait_until(lambda: status_of(port, session) == 200, seconds=30)
+
+    [web] = [child for child in psutil.Process(server.pid).children() if "config.gunicorn" in " ".join(child.cmdline())]
+    web.kill()
+    assert wait_until(lambda: status_of(port, session) == 200, seconds=30)
+
+    children = psutil.Process(server.pid).children(recursive=True)
+    server.send_signal(signal.SIGINT)
+    assert server.wait(timeout=60) == 0
+    assert [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE] == []
+    assert status_of(port, session) is None
+    assert embedded.status(private_services) == {"postgres": False, "broker": False}
