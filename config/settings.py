@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from kombu import Queue
+from kombu import Exchange, Queue
 from psycopg.conninfo import conninfo_to_dict
 
 from config.env import BASE_DIR, Env, EnvError
@@ -236,7 +236,7 @@ LOGGING_CONFIG = "logging.config.dictConfig"
 JOB_LEASE_SECONDS = env.integer("JOB_LEASE_SECONDS", 60, minimum=1)
 QUEUES = ("ingest", "pipeline", "generate", "embed", "judge")
 CELERY_BROKER_URL = BROKER_URL
-CELERY_TASK_QUEUES = [Queue(name) for name in QUEUES]
+CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in QUEUES]
 CELERY_TASK_DEFAULT_QUEUE = "pipeline"
 CELERY_TASK_CREATE_MISSING_QUEUES = False
 CELERY_TASK_IGNORE_RESULT = True

@@ -73,6 +73,7 @@ def test_the_queue_keeps_nothing_and_runs_nothing_in_place():
     from config.celery import app
 
     assert [queue.name for queue in app.conf.task_queues] == ["ingest", "pipeline", "generate", "embed", "judge"]
+    assert len({(queue.exchange.name, queue.routing_key) for queue in app.conf.task_queues}) == 5
     assert app.conf.task_ignore_result
     assert not app.conf.task_acks_late
     assert not app.conf.task_always_eager
