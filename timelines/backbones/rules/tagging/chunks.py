@@ -100,8 +100,10 @@ def strength(clause: Clause, first: int, last: int) -> int:
             continue
         token = clause.tokens[i]
         term = clause.term_at.get(i)
-        if (term and term.concept in _STRONG) or token.lower in ACTIONS:
+        if (term and term.concept in _STRONG) or (token.lower in ACTIONS and not term):
             return 2
+        if term:
+            continue
         if token.is_word and token.lower not in EMPTY and clause.lemmas[i] not in EMPTY and token.lower not in UNITS:
             if clause.parts[i] in {"NOUN", "VERB", "ADJ", "PROPN", "X", ""} or token.kind == "short":
                 best = max(best, 0 if token.kind == "short" and token.lower in COMPANIONS else 1)
@@ -222,7 +224,7 @@ def _belongs(clause: Clause, left: Chunk, right: Chunk) -> bool:
     if kind in {"punct", "arrow", "gap", "measure"}:
         if kind == "punct" and clause.text[clause.tokens[right.first - 1].start] == ",":
             return _waits_for_head(clause, left, right) and here > 0
-        return kind == "measure" and there == 0
+        return kind == "measure" and (there == 0 or _is_plain_modifier(clause, left))
     if _continues_series(clause, left, right):
         return False
     if there == 0:
@@ -300,6 +302,13 @@ def _is_modifier(clause: Clause, chunk: Chunk) -> bool:
     if not body or len(body) > 3:
         return False
     return clause.parts[body[-1]] == "ADJ" and not any(i in clause.term_at or clause.tokens[i].lower in ACTIONS | NEGATIONS for i in body)
+
+
+def _is_plain_modifier(clause: Clause, chunk: Chunk) -> bool:
+    """Up to three words without term or value right before a measure: "repeat", "initial", "left radial"."""
+    if chunk.last - chunk.first > 3 or has_value(clause, chunk.first, chunk.last):
+        return False
+    return not any(i in clause.term_at or clause.in_time[i] or clause.parts[i] == "VERB" for i in range(chunk.first, chunk.last))
 
 
 def _has_verb(clause: Clause, chunk: Chunk) -> bool:

@@ -6,12 +6,9 @@ from timelines.backbones.rules.tagging.chunks import Chunk, Clause, concepts, ha
 from timelines.backbones.rules.tagging.demographics import demographic_spans, heading_sex
 from timelines.backbones.rules.tagging.lexicon import Concept
 from timelines.backbones.rules.tagging.spans import absorb_parentheses, share_predicates, trim
-from timelines.backbones.rules.tagging.vocabulary import TOPICS
+from timelines.backbones.rules.tagging.vocabulary import CONDITIONAL, TOPICS
 from timelines.backbones.rules.text import Analysis, Section, Sentence, analyse
 from timelines.domain import TaggedSpan
-
-#: Sections of prose, where only a clinical term, an act or a value makes an occurrence.
-_NARRATIVE = frozenset({"hpi", "hospital_course", "other", "results"})
 
 
 class RuleTagger:
@@ -45,6 +42,8 @@ def _tag_sentence(analysis: Analysis, section: Section, sentence: Sentence) -> l
     if heading and not analysis.text[section.start : section.body_start].lstrip().startswith("#"):
         return []
     clause = read_clause(analysis, sentence.start, sentence.end)
+    if section.kind in {"instructions", "followup"} and clause.tokens and clause.tokens[0].lower in CONDITIONAL:
+        return []
     chunks = [c for c in (trim(clause, chunk) for chunk in split(clause)) if c is not None]
     chunks = share_predicates(clause, absorb_parentheses(clause, chunks))
     spans = []
@@ -60,10 +59,9 @@ def _is_occurrence(clause: Clause, chunk: Chunk, section: Section, heading: bool
     words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
     if heading and words <= TOPICS:
         return False
-    power = strength(clause, chunk.first, chunk.last)
-    if power == 2 or is_bare_value(clause, chunk):
+    if section.kind == "disposition" and concepts(clause, chunk.first, chunk.last):
         return True
-    return power == 1 and section.kind not in _NARRATIVE
+    return strength(clause, chunk.first, chunk.last) > 0 or is_bare_value(clause, chunk)
 
 
 def _only_names_the_next(clause: Clause, chunk: Chunk, following: Chunk | None) -> bool:

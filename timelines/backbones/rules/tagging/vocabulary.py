@@ -90,6 +90,9 @@ NEGATIONS = frozenset(
     {"no", "not", "never", "without", "w/o", "denies", "denied", "denying", "negative", "nor", "none", "neither", "cannot", "absent"}
 )
 
+#: Sentences of advice that begin so tell what may happen, not what did.
+CONDITIONAL = frozenset({"return", "call", "seek", "if", "contact", "notify", "please"})
+
 #: Problem headings that name a topic and no condition.
 TOPICS = _words("""
     access fen ppx prophylaxis code dispo disposition contact communication comm nutrition lines neuro cv resp gi gu renal heme id
