@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from timelines.backbones.rules.text import Analysis
+from timelines.backbones.rules.sections import Section
 from timelines.backbones.rules.timing.clock import Calendar
+from timelines.backbones.rules.timing.concepts import concepts, numbers
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
+from timelines.backbones.rules.timing.frames import Frame, frame_of
+from timelines.backbones.rules.timing.kinds import is_lab
+from timelines.backbones.rules.timing.narrative import Narrator
 from timelines.backbones.rules.timing.terms import Basis, Kind, TimeExpression
 
 #: Usual clock hour of leaving, and the hours it ranges over.
@@ -20,27 +25,26 @@ _LEAVING = re.compile(
     rf"regimen)))",
     re.IGNORECASE,
 )
+_GONE = re.compile(
+    rf"\b(?:discharged\s+(?:to\s+)?(?:the\s+|a\s+)?{_AWAY}|was\s+discharged(?!\s+from)|went\s+home|"
+    rf"expired|died)\b",
+    re.IGNORECASE,
+)
+#: Days that are counted or dated, as opposed to "the next day".
 COUNTED = (Basis.HOSPITAL, Basis.POSTOP, Basis.DATE, Basis.UNIT)
 _DEATH = re.compile(r"\b(?:expired|died|passed\s+away|pronounced|time\s+of\s+death)\b", re.IGNORECASE)
 _HEADER_DATE = re.compile(r"discharge\s+date\s*:\s*|date\s+of\s+discharge\s*:\s*", re.IGNORECASE)
 
 
-def discharge_estimate(
-    analysis: Analysis,
-    calendar: Calendar,
-    dated: list[tuple[TimeExpression, int, float]],
-    told_by_problem: bool,
-    course: tuple[int, int],
-    disposition: Estimate | None = None,
-    same_labs: frozenset[int] = frozenset(),
-) -> Estimate:
-    """Discharge in hours from admission.
+def discharge_estimate(narrator: Narrator, told_by_problem: bool, course: tuple[int, int]) -> Estimate:
+    """Discharge in hours from admission, after `narrator` has read the note; `course` are its offsets.
 
-    `dated`: expressions that were resolved, with their calendar day and hours; `disposition`: the last
-    dated statement of the disposition; `same_labs`: days whose values are those of the discharge labs.
     An explicit day of leaving decides; a chronological story ends on its last day; notes told by
-    problem stop naming days before the end, so the day after the last one named.
+    problem stop naming days before the end, so it is the day after the last one named, unless the
+    discharge labs are those of that day.
     """
+    analysis, calendar = narrator.analysis, narrator.resolver.calendar
+    dated = list(narrator.resolver.seen.values())
     text = analysis.text
     header = _header_day(text, dated)
     if header is not None:
@@ -50,12 +54,14 @@ def discharge_estimate(
         if sentence is None or e.kind is not Kind.POINT or e.day is None or e.day.basis not in COUNTED:
             continue
         before = text[max(sentence.start, e.start - 60) : e.start]
-        if day >= 0 and _LEAVING.search(before) and not re.search(r"[,;.].*[,;.]", before):
+        after = re.split(r"[,;.(]", text[e.end : min(sentence.end, e.end + 50)])[0]
+        if day >= 0 and (_LEAVING.search(before) or _GONE.search(after)) and not re.search(r"[,;.].*[,;.]", before):
             if e.part is not None and (_DEATH.search(before) or hours >= 0):
                 return Estimate(
                     hours, hours - 2, hours + 2, Strength.EXPLICIT, "discharge", f"“{e.text}” after a word of leaving", known=True
                 )
             return _on_day(calendar, day, f"“{e.text}” after a word of leaving", True)
+    disposition = disposition_estimate(narrator)
     if disposition is not None:
         return disposition
     inside = [(e, day) for e, day, hours in dated if course[0] <= e.start < course[1] and 0 <= day < 400]
@@ -63,7 +69,7 @@ def discharge_estimate(
     last = max(named or [day for _, day in inside], default=None)
     if last is None:
         return Estimate(72.0, 12.0, None, Strength.DEFAULT, "discharge", "no day of the stay is named: a usual length of stay")
-    if told_by_problem and last not in same_labs:
+    if told_by_problem and last not in same_lab_days(narrator):
         return _on_day(calendar, last + 1, "the day after the last one that the note names", False)
     return _on_day(calendar, last, "the last day that the course tells of", False)
 
@@ -83,3 +89,39 @@ def _on_day(calendar: Calendar, day: int, words: str, sure: bool) -> Estimate:
     return Estimate(
         time, max(start + _EARLY - spread, 0.0), start + _LATE + spread, Strength.RELATIVE, "discharge", f"discharge: {words}", known=sure
     )
+
+
+def disposition_estimate(narrator: Narrator) -> Estimate | None:
+    """The latest dated statement of a disposition that is told by day: the leaving itself."""
+    found: Estimate | None = None
+    for section in narrator.analysis.sections:
+        if section.kind != "disposition" or not names_days(narrator, section):
+            continue
+        for occurrence in narrator.within(section.body_start, section.end):
+            estimate = narrator.estimates.get(occurrence.uid)
+            if estimate is None or estimate.time is None or estimate.strength is not Strength.EXPLICIT:
+                continue
+            if estimate.time > (found.time if found and found.time else 0.0):
+                found = replace(estimate, rule="discharge")
+    return found
+
+
+def names_days(narrator: Narrator, section: Section) -> bool:
+    """True when a section counts or dates days ("left TSICU HD5 evening")."""
+    return any(e.day is not None and e.day.basis in COUNTED for e in narrator.found(section.body_start, section.end))
+
+
+def same_lab_days(narrator: Narrator) -> frozenset[int]:
+    """Calendar days of the course on which a value was told that the discharge labs repeat."""
+    days: set[int] = set()
+    analysis, calendar = narrator.analysis, narrator.resolver.calendar
+    labs = [o for o in narrator.occurrences if is_lab(o)]
+    final = [o for o in labs if analysis.section_at(o.start or 0).kind == "results_discharge"]
+    told = [o for o in labs if frame_of(analysis.section_at(o.start or 0)) is Frame.COURSE]
+    for one in final:
+        for other in told:
+            estimate = narrator.estimates.get(other.uid)
+            alike = numbers(one.mention) & numbers(other.mention) and concepts(one.mention) & concepts(other.mention)
+            if alike and estimate and estimate.time is not None and estimate.strength is Strength.EXPLICIT:
+                days.add(calendar.day_of(estimate.time))
+    return frozenset(days)

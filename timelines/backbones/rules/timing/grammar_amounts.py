@@ -63,10 +63,27 @@ _AGE = re.compile(
     _I,
 )
 _AGES: dict[str, tuple[float, float]] = {
-    "childhood": (4.0, 14.0), "child": (4.0, 14.0), "kid": (4.0, 14.0), "infancy": (0.0, 2.0), "infant": (0.0, 2.0), "baby": (0.0, 2.0), "birth": (0.0, 0.1),
-    "teens": (13.0, 19.0), "teenager": (13.0, 19.0), "adolescence": (12.0, 18.0), "adolescent": (12.0, 18.0), "youth": (12.0, 25.0), "young adult": (18.0, 30.0),
-    "twenties": (20.0, 30.0), "thirties": (30.0, 40.0), "forties": (40.0, 50.0), "fifties": (50.0, 60.0), "sixties": (60.0, 70.0), "seventies": (70.0, 80.0), "eighties": (80.0, 90.0),
-}  # fmt: skip
+    "childhood": (4.0, 14.0),
+    "child": (4.0, 14.0),
+    "kid": (4.0, 14.0),
+    "infancy": (0.0, 2.0),
+    "infant": (0.0, 2.0),
+    "baby": (0.0, 2.0),
+    "birth": (0.0, 0.1),
+    "teens": (13.0, 19.0),
+    "teenager": (13.0, 19.0),
+    "adolescence": (12.0, 18.0),
+    "adolescent": (12.0, 18.0),
+    "youth": (12.0, 25.0),
+    "young adult": (18.0, 30.0),
+    "twenties": (20.0, 30.0),
+    "thirties": (30.0, 40.0),
+    "forties": (40.0, 50.0),
+    "fifties": (50.0, 60.0),
+    "sixties": (60.0, 70.0),
+    "seventies": (70.0, 80.0),
+    "eighties": (80.0, 90.0),
+}
 
 
 def find_offsets(text: str) -> list[TimeExpression]:

@@ -45,15 +45,33 @@ _AT_PLACE = re.compile(
     _I,
 )
 _ANAPHORA: tuple[tuple[re.Pattern[str], int, tuple[float, float, float]], ...] = (
-    (re.compile(r"\b(?:shortly|soon|right|immediately|directly)\s+(?:after\s*wards?|thereafter)\b|\b(?:shortly|"
-r"soon|right)\s+after(?=\s*(?:[,.;)]|$|and\b|was\b))|\bat\s+once\b|\balmost\s+at\s+once\b|"
-r"\bpromptly\b|\bimmediately\b", _I), 1, (0.2, 0.0, 1.5)),
-    (re.compile(r"\b(?:a\s+(?:little|short\s+while|bit|while)\s+(?:later|after)|some\s+time\s+later|after\s+a\s+while)\b", _I), 1, (0.75, 0.1, 3.0)),
+    (
+        re.compile(
+            r"\b(?:shortly|soon|right|immediately|directly)\s+(?:after\s*wards?|thereafter)\b|\b(?:shortly|"
+            r"soon|right)\s+after(?=\s*(?:[,.;)]|$|and\b|was\b))|\bat\s+once\b|\balmost\s+at\s+once\b|"
+            r"\bpromptly\b|\bimmediately\b",
+            _I,
+        ),
+        1,
+        (0.2, 0.0, 1.5),
+    ),
+    (
+        re.compile(r"\b(?:a\s+(?:little|short\s+while|bit|while)\s+(?:later|after)|some\s+time\s+later|after\s+a\s+while)\b", _I),
+        1,
+        (0.75, 0.1, 3.0),
+    ),
     (re.compile(r"\b(?:later\s+(?:on\s+)?(?:in\s+the\s+day|that\s+day|the\s+same\s+day)|later\s+on)\b", _I), 1, (5.0, 1.0, 12.0)),
-    (re.compile(r"\b(?:at\s+(?:the|that)\s+(?:same\s+)?(?:time|point)|at\s+which\s+(?:time|point)|simultaneously|"
-r"concurrently|same\s+time|on\s+the\s+same\s+(?:draw|sample))\b", _I), 0, (0.0, 0.0, 0.5)),
+    (
+        re.compile(
+            r"\b(?:at\s+(?:the|that)\s+(?:same\s+)?(?:time|point)|at\s+which\s+(?:time|point)|simultaneously|"
+            r"concurrently|same\s+time|on\s+the\s+same\s+(?:draw|sample))\b",
+            _I,
+        ),
+        0,
+        (0.0, 0.0, 0.5),
+    ),
     (re.compile(r"\bby\s+then\b|\bby\s+that\s+(?:time|point)\b", _I), 0, (0.0, -2.0, 0.5)),
-)  # fmt: skip
+)
 
 
 def find_events(text: str) -> list[TimeExpression]:

@@ -27,6 +27,8 @@ _PROCEDURE = re.compile(
     re.IGNORECASE,
 )
 
+#: Clock hour of bloods when the note says "AM".
+_LAB_MORNING = 6.0
 #: Usual clock hour when only the day is known.
 _LAB_HOUR, _WEIGHT_HOUR, _MOVE_HOUR, _PROCEDURE_HOUR, _MEDICATION_HOUR, _OTHER_HOUR = 5.5, 6.0, 15.5, 13.0, 12.0, 11.0
 
@@ -55,7 +57,5 @@ def usual_hour(occurrence: Occurrence) -> float:
 
 
 def usual_morning(occurrence: Occurrence, part: Part) -> float:
-    """Morning bloods are drawn before dawn rounds: a plain "AM" means about half past five for them."""
-    if part.label == "morning" and is_lab(occurrence):
-        return _LAB_HOUR - part.point
-    return 0.0
+    """Hours to add to a part of the day: morning bloods are drawn before rounds, so a plain "AM" means about six for them."""
+    return _LAB_MORNING - part.point if part.label == "morning" and is_lab(occurrence) else 0.0

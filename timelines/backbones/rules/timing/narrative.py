@@ -12,7 +12,7 @@ from timelines.backbones.rules.timing.clauses import Clause, clauses
 from timelines.backbones.rules.timing.cursor import Cursor
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
 from timelines.backbones.rules.timing.frames import begins_presentation, is_negative
-from timelines.backbones.rules.timing.kinds import is_lab, usual_hour
+from timelines.backbones.rules.timing.kinds import is_lab, usual_hour, usual_morning
 from timelines.backbones.rules.timing.milestones import Place, arrival_in, place_in, setting_in
 from timelines.backbones.rules.timing.resolver import Moment, Resolver
 from timelines.backbones.rules.timing.terms import Anchoring, Basis, Kind, TimeExpression
@@ -22,7 +22,6 @@ from timelines.domain import DAY, Occurrence
 _CLAUSE_STEP, _SENTENCE_STEP = 0.05, 0.15
 #: Hours between values joined by an arrow ("K 6.2 -> 4.1").
 _ARROW_STEP = 5.0
-_ARRIVED = re.compile(r"\b(?:arriv|reach)", re.IGNORECASE)
 
 
 @dataclass
@@ -71,7 +70,7 @@ class Narrator:
         for sentence in self.sentences(section):
             text = self.analysis.text[sentence.start : sentence.end]
             if is_negative(text) and not self.found(sentence.start, sentence.end):
-                self._negatives(sentence, cursor)
+                self._negatives(sentence)
                 continue
             if background:
                 background = self._background(sentence, cursor)
@@ -79,15 +78,15 @@ class Narrator:
             self._advance(cursor, _SENTENCE_STEP)
             self._sentence(sentence, cursor, past=True)
 
-    def history(self, section: Section, whole: bool = False) -> None:
-        """Past history: each item by its own time, else 0. `whole` includes the heading."""
+    def history(self, section: Section) -> None:
+        """Past history: each item by its own time, else 0."""
         for sentence in self.sentences(section):
             self.items(sentence)
 
     def items(self, sentence: Sentence) -> None:
         """Clauses that do not lean on each other: dated ones count back, others stand at 0."""
         before: list[Occurrence] = []
-        for clause in self._clauses(sentence):
+        for clause in self.clauses_of(sentence):
             cursor = Cursor(-2.0, -2.0, 0.0, 0)
             resolved = self._resolve(clause, cursor, past=True)
             inside = self.within(clause.start, clause.end)
@@ -96,20 +95,20 @@ class Narrator:
             before = inside
             for occurrence in inside:
                 if resolved and not _is_demographic(occurrence):
-                    self._record(occurrence, self._placed(occurrence, self._nearest(occurrence, resolved)))
+                    self._record(occurrence, self.placed(occurrence, self.nearest(occurrence, resolved)))
                 else:
                     self.static(occurrence)
 
-    def static(self, occurrence: Occurrence, low: float | None = None) -> None:
+    def static(self, occurrence: Occurrence) -> None:
         """A state without a date stands at 0 (protocol section 1)."""
         demographic = _is_demographic(occurrence)
         reason = "a fact about the patient: static, at 0" if demographic else "an undated or chronic state stands at 0"
-        self._record(occurrence, Estimate(0.0, 0.0 if demographic else low, 0.0, Strength.DEFAULT, "static", reason))
+        self._record(occurrence, Estimate(0.0, 0.0 if demographic else None, 0.0, Strength.DEFAULT, "static", reason))
 
     # One sentence
 
     def _sentence(self, sentence: Sentence, cursor: Cursor, past: bool) -> None:
-        parts = self._clauses(sentence)
+        parts = self.clauses_of(sentence)
         self.resolver.shared_base, cursor.recent = None, False
         dated: list[_Dated] = []
         for i, clause in enumerate(parts):
@@ -117,8 +116,8 @@ class Narrator:
         self._backwards(dated)
         for item in dated:
             for occurrence in self.within(item.clause.start, item.clause.end):
-                moment = self._nearest(occurrence, item.own) if item.own else item.moment
-                estimate = self._placed(occurrence, moment)
+                moment = self.nearest(occurrence, item.own) if item.own else item.moment
+                estimate = self.placed(occurrence, moment)
                 if item.inherited:
                     estimate = self._as_inherited(estimate)
                 self._record(occurrence, estimate)
@@ -233,9 +232,10 @@ class Narrator:
 
     # Placing one occurrence
 
-    def _nearest(
+    def nearest(
         self, occurrence: Occurrence, own: tuple[tuple[TimeExpression, Moment], ...] | list[tuple[TimeExpression, Moment]]
     ) -> Moment:
+        """The moment whose expression stands nearest to the occurrence in the text."""
         start, end = occurrence.start or 0, occurrence.end or 0
 
         def distance(pair: tuple[TimeExpression, Moment]) -> int:
@@ -244,7 +244,7 @@ class Narrator:
 
         return min(own, key=distance)[1]
 
-    def _placed(self, occurrence: Occurrence, moment: Moment) -> Estimate:
+    def placed(self, occurrence: Occurrence, moment: Moment) -> Estimate:
         """The moment, at the hour such things happen when the note names only the day."""
         estimate = moment.estimate
         if estimate.time is None:
@@ -253,8 +253,8 @@ class Narrator:
             start = self.resolver.calendar.midnight(moment.day)
             time = max(start + usual_hour(occurrence), estimate.low + min(1.0, DAY - estimate.low % DAY))
             return replace(estimate, time=min(time, start + DAY))
-        if estimate.rule == "clock" and is_lab(occurrence) and "about 08:00" in estimate.reason:
-            return replace(estimate, time=estimate.time - 2.0)
+        if moment.part is not None:
+            return replace(estimate, time=estimate.time + usual_morning(occurrence, moment.part))
         return estimate
 
     def _as_inherited(self, estimate: Estimate) -> Estimate:
@@ -278,7 +278,7 @@ class Narrator:
             cursor.time += step
             cursor.high = None if cursor.high is None else max(cursor.high, cursor.time)
 
-    def _negatives(self, sentence: Sentence, cursor: Cursor) -> None:
+    def _negatives(self, sentence: Sentence) -> None:
         """What was absent on presentation was asked on arrival."""
         arrival = self.resolver.milestones.at(Place.EMERGENCY)
         for occurrence in self.within(sentence.start, sentence.end):
@@ -292,7 +292,7 @@ class Narrator:
 
     def _background(self, sentence: Sentence, cursor: Cursor) -> bool:
         """The first sentences name the patient and chronic conditions; returns whether the background goes on."""
-        parts = self._clauses(sentence)
+        parts = self.clauses_of(sentence)
         for i, clause in enumerate(parts):
             text = self.analysis.text[clause.start : clause.end]
             if begins_presentation(text):
@@ -305,11 +305,10 @@ class Narrator:
             self.items(Sentence(clause.start, clause.end, sentence.line))
             if any(e.kind is Kind.SPAN for e in clause.expressions) and i == len(parts) - 1:
                 return False
-        return (
-            bool(parts) and sum(1 for _ in self.within(sentence.start, sentence.end)) > 0 and not self.found(sentence.start, sentence.end)
-        )
+        return bool(parts) and bool(self.within(sentence.start, sentence.end)) and not self.found(sentence.start, sentence.end)
 
-    def _clauses(self, sentence: Sentence) -> list[Clause]:
+    def clauses_of(self, sentence: Sentence) -> list[Clause]:
+        """The clauses of a sentence with their time expressions."""
         return clauses(self.analysis.text, sentence.start, sentence.end, self.found(sentence.start, sentence.end))
 
     def _record(self, occurrence: Occurrence, estimate: Estimate) -> None:

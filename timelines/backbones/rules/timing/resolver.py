@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from timelines.backbones.rules.timing.clock import Calendar
 from timelines.backbones.rules.timing.cursor import Cursor
@@ -29,6 +29,7 @@ class Moment:
     estimate: Estimate
     day: int
     day_only: bool = False
+    part: Part | None = None
 
 
 @dataclass
@@ -43,12 +44,21 @@ class Resolver:
     surgery: Estimate | None = None
     #: What the last offset of the sentence counted from: "a week before surgery … and two days before".
     shared_base: Estimate | None = None
+    #: Every resolved expression with its calendar day and hours, by offset: what is known of the end of the stay.
+    seen: dict[int, tuple[TimeExpression, int, float]] = field(default_factory=dict)
 
     def resolve(self, expression: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
         """Hours for an expression; None when it cannot be resolved and should be ignored.
 
         `past`: the passage tells of the time before admission, where "two weeks prior" counts back from t = 0.
         """
+        moment = self._moment(expression, cursor, past)
+        if moment is None or moment.estimate.time is None:
+            return None
+        self.seen[expression.start] = (expression, moment.day, moment.estimate.time)
+        return moment
+
+    def _moment(self, expression: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
         past = past and cursor.time < _ARRIVED
         if expression.kind is Kind.POINT:
             return self._point(expression, cursor, past)
@@ -73,8 +83,8 @@ class Resolver:
         if e.part is None:
             return None if day is None else self._whole_day(day, e, cursor)
         if day is None:
-            day = self._day_for_part(e, cursor, past)
-        part = self._early_part(e, day)
+            day = self._day_for_part(e, e.part, cursor, past)
+        part = self._early_part(e, e.part)
         time, low, high = self._clock(e, part, day, cursor)
         if e.linked == "that" and part.point >= 20.5 and time < cursor.time - 3.0:
             time, high = cursor.time, max(high, cursor.time)
@@ -86,7 +96,7 @@ class Resolver:
             day, time, low, high = day - 1, time - DAY, low - DAY, high - DAY
         reason = f"“{e.text}”: {self._day_words(e, day)}, about {_hhmm(self.calendar.hour_of_day(time))}"
         strength = Strength.EXPLICIT
-        return Moment(Estimate(time, low, high, strength, "clock", reason, known=True), day)
+        return Moment(Estimate(time, low, high, strength, "clock", reason, known=True), day, part=part)
 
     def _clock(self, e: TimeExpression, part: Part, day: int, cursor: Cursor) -> tuple[float, float, float]:
         time, low, high = self.calendar.at(day, part)
@@ -94,10 +104,8 @@ class Resolver:
             return time + 12, low + 12, high + 12
         return time, low, high
 
-    def _early_part(self, e: TimeExpression, day: int) -> Part:
+    def _early_part(self, e: TimeExpression, part: Part) -> Part:
         """ "Just after midnight HD5" begins that day, and "overnight into POD 2" is the night before it."""
-        part = e.part
-        assert part is not None
         if e.day is None or e.day.until is not None or e.day.basis is Basis.EVENT:
             return part
         if "after midnight" in part.label or (part.point >= 24 and re.search(r"\binto\b", e.text)):
@@ -145,10 +153,9 @@ class Resolver:
         time = self.milestones.at(place).time or 0.0
         return self.calendar.day_of(time) + named.number
 
-    def _day_for_part(self, e: TimeExpression, cursor: Cursor, past: bool) -> int:
+    def _day_for_part(self, e: TimeExpression, part: Part, cursor: Cursor, past: bool) -> int:
         """Which day "that evening", "the next morning" or a bare "by noon" belongs to."""
-        part, midnight = e.part, self.calendar.midnight
-        assert part is not None
+        midnight = self.calendar.midnight
         crossed = cursor.time >= midnight(cursor.day + 1) - 0.01
         today = cursor.day + 1 if crossed and part.point < 20.5 else cursor.day
         if past:

@@ -1,0 +1,159 @@
+"""Dates the occurrences of one section by its frame: a story, an examination, results, a list, or the leaving."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from timelines.backbones.rules.sections import Section
+from timelines.backbones.rules.text import Sentence
+from timelines.backbones.rules.timing.cursor import Cursor
+from timelines.backbones.rules.timing.discharge import names_days
+from timelines.backbones.rules.timing.estimate import Estimate, Strength
+from timelines.backbones.rules.timing.frames import Frame, frame_of
+from timelines.backbones.rules.timing.milestones import Place, place_in
+from timelines.backbones.rules.timing.narrative import Narrator
+from timelines.backbones.rules.timing.resolver import Moment, Resolver
+from timelines.backbones.rules.timing.results import place_results
+from timelines.backbones.rules.timing.terms import Basis
+
+_UNIT_NAMED = re.compile(r"\b(?:[A-Z]{0,4}ICU|CCU|intensive care)\b")
+#: An examination "on admission" belongs to the end of the story of arrival, within these hours.
+_EXAM_EARLIEST, _EXAM_LATEST = -2.0, 6.0
+
+
+@dataclass
+class Placement:
+    """Places the sections of one note in one reading. `by_problem`: the course has a part for each problem or system."""
+
+    narrator: Narrator
+    resolver: Resolver
+    by_problem: bool
+
+    def place(self, section: Section, cursor: Cursor) -> None:
+        """Date every occurrence of a section; the cursor carries the story from section to section."""
+        frame = frame_of(section)
+        if frame is Frame.PRESENTING:
+            self.narrator.presenting(section, cursor)
+        elif frame in (Frame.STATIC, Frame.HISTORY):
+            self.narrator.history(section)
+        elif frame is Frame.EXAM:
+            self._fixed(section, self._exam(section, cursor))
+        elif frame is Frame.RESULTS:
+            place_results(section, self.narrator, self.resolver, self.fixed_sentence)
+        elif frame is Frame.COURSE:
+            self._course(section, cursor)
+        elif frame is Frame.LEAVING:
+            self._leaving(section)
+        else:
+            self._fixed(section, self._opinion() if frame is Frame.OPINIONS else self._recap(section))
+        self._heading(section)
+
+    def fixed_sentence(self, sentence: Sentence, fixed: Moment) -> None:
+        """One sentence at one moment, except clauses that name a day of their own."""
+        time, low = fixed.estimate.time or 0.0, fixed.estimate.low
+        for clause in self.narrator.clauses_of(sentence):
+            cursor = Cursor(time, time if low is None else low, fixed.estimate.high, self.resolver.calendar.day_of(time))
+            named = [e for e in clause.expressions if e.day is not None and e.day.basis is not Basis.CURRENT]
+            moments = [(e, m) for e in named if (m := self.resolver.resolve(e, cursor, past=False))]
+            for occurrence in self.narrator.within(clause.start, clause.end):
+                moment = self.narrator.nearest(occurrence, moments) if moments else fixed
+                self.narrator.estimates[occurrence.uid] = self.narrator.placed(occurrence, moment)
+
+    def _fixed(self, section: Section, estimate: Estimate) -> None:
+        moment = Moment(estimate, self.resolver.calendar.day_of(estimate.time or 0.0))
+        for sentence in self.narrator.sentences(section):
+            self.fixed_sentence(sentence, moment)
+
+    # The stay
+
+    def _course(self, section: Section, cursor: Cursor) -> None:
+        if self.by_problem or cursor.time < -24:
+            start = self._arrival()
+            cursor.set(start, self.resolver.arrival_day(start.time or 0.0), source="arrival")
+            cursor.uid = ""
+        self._titled(section, cursor)
+        self.narrator.course(section, cursor)
+
+    def _titled(self, section: Section, cursor: Cursor) -> None:
+        """A heading may name the day that its text speaks of ("carried forward from HD#7 note")."""
+        for e in self.narrator.found(section.start, section.body_start):
+            moment = self.resolver.resolve(e, cursor, past=False) if e.day is not None else None
+            if moment:
+                cursor.set(moment.estimate, moment.day, moment.day_only, e.text)
+
+    def _arrival(self) -> Estimate:
+        """Where the course begins: the floor when the note tells of reaching it, else the unit it names."""
+        milestones = self.resolver.milestones
+        unit = _UNIT_NAMED.search(self.narrator.analysis.text)
+        place = Place.FLOOR if Place.FLOOR in milestones.reached or not unit else Place.UNIT
+        return replace(
+            milestones.at(place), rule="section", reason="the beginning of the hospital course", strength=Strength.DEFAULT, known=False
+        )
+
+    def _heading(self, section: Section) -> None:
+        """Occurrences inside a heading: the problem itself, with the first statement beneath it."""
+        body = [
+            self.narrator.estimates[o.uid]
+            for o in self.narrator.within(section.body_start, section.end)
+            if o.uid in self.narrator.estimates
+        ]
+        course = frame_of(section) is Frame.COURSE
+        estimate = self._arrival()
+        if course and body:
+            reason = f"the problem of this part: {body[0].reason}"
+            estimate = replace(body[0], strength=Strength.DEFAULT, rule="heading", reason=reason, known=False)
+        for occurrence in self.narrator.within(section.start, section.body_start):
+            if course or occurrence.uid not in self.narrator.estimates:
+                self.narrator.estimates[occurrence.uid] = estimate
+
+    # Examinations, lists, opinions
+
+    def _exam(self, section: Section, cursor: Cursor) -> Estimate:
+        analysis = self.narrator.analysis
+        place = place_in(analysis.text[section.start : section.body_start])
+        if place in (None, Place.ADMISSION) and section.kind == "exam":
+            earlier = [s for s in analysis.sections if s.end == section.start and frame_of(s) is Frame.EXAM]
+            place = place_in(analysis.text[earlier[0].start : earlier[0].body_start]) if earlier else None
+        if place is None or place in (Place.ADMISSION, Place.DISCHARGE):
+            time = max(min(cursor.time, _EXAM_LATEST), _EXAM_EARLIEST)
+            return Estimate(time, -3.0, _EXAM_LATEST, Strength.PLACE, "section", "examination on admission", known=True)
+        estimate = self.resolver.milestones.at(place)
+        return replace(estimate.shifted(0.1, -0.5, 1.5), rule="section", reason=f"examination: {estimate.reason}")
+
+    def _recap(self, section: Section) -> Estimate:
+        if section.kind in ("chief_complaint", "admission_diagnosis"):
+            arrival = self.resolver.milestones.at(Place.EMERGENCY)
+            return replace(arrival, low=None, rule="section", reason="presenting problem", strength=Strength.DEFAULT, known=False)
+        start = self._arrival()
+        leaving = self.resolver.milestones.at(Place.DISCHARGE).time or 72.0
+        return replace(start, high=max(leaving, start.high or 0.0), reason="named in a list, undated")
+
+    def _opinion(self) -> Estimate:
+        leaving = max(self.resolver.milestones.at(Place.DISCHARGE).time or 72.0, 0.0)
+        return Estimate(leaving * 0.5, 0.0, leaving, Strength.DEFAULT, "section", "undated advice during the stay")
+
+    # Leaving
+
+    def _leaving(self, section: Section) -> None:
+        leaving = self.resolver.milestones.at(Place.DISCHARGE)
+        if section.kind == "disposition" and not self.by_problem:
+            leaving = self._told_leaving(section, leaving)
+        elif section.kind == "disposition" and names_days(self.narrator, section):
+            time = leaving.time or 72.0
+            day = self.resolver.calendar.day_of(time)
+            self.narrator.course(section, Cursor(time, leaving.low or 0.0, leaving.high, day, source="discharge"))
+            return
+        self._fixed(section, replace(leaving, rule="section", reason=f"at discharge: {leaving.reason}", strength=Strength.PLACE))
+
+    def _told_leaving(self, section: Section, leaving: Estimate) -> Estimate:
+        """A story that ends with leaving tells its hour: "She went home late that afternoon"."""
+        sentences = self.narrator.sentences(section)
+        day = self.resolver.calendar.day_of(leaving.time or 0.0)
+        start = self.resolver.calendar.midnight(day)
+        for e in self.narrator.found(section.start, sentences[0].end) if sentences else []:
+            moment = self.resolver.resolve(e, Cursor(start, start, None, day, day_only=True), past=False) if e.part is not None else None
+            if moment:
+                self.resolver.milestones.reached[Place.DISCHARGE] = replace(moment.estimate, rule="discharge")
+                return moment.estimate
+        return leaving

@@ -1,0 +1,68 @@
+"""One occurrence told more than once: a bare name takes the time of its better dated mention."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from timelines.backbones.rules.sections import Section
+from timelines.backbones.rules.timing.estimate import Estimate, Strength
+from timelines.backbones.rules.timing.frames import Frame, frame_of
+from timelines.backbones.rules.timing.narrative import Narrator
+from timelines.backbones.rules.timing.references import ReferenceIndex
+from timelines.domain import Occurrence, TaggedNote
+
+_RETOLD = re.compile(r"summary|carried|recap", re.IGNORECASE)
+#: How alike two mentions must be (see `ReferenceIndex.same`); a chronic condition must match more closely.
+_ALIKE, _CLOSELY_ALIKE = 1.2, 1.6
+#: What brought the patient in has begun by then (hours).
+_PRESENTED = 6.0
+
+
+def link_repeats(note: TaggedNote, narrator: Narrator, by_problem: bool) -> None:
+    """Date weakly founded mentions of lists, headings, results and summaries by their better dated repeats."""
+    index = ReferenceIndex(note, dict(narrator.estimates))
+    for occurrence in narrator.occurrences:
+        found = _repeat(occurrence, narrator, index, by_problem)
+        if found is not None:
+            other, better = found
+            narrator.estimates[occurrence.uid] = replace(
+                better,
+                strength=Strength.INHERITED,
+                rule="repeat",
+                known=False,
+                reason=f"the same as “{other.mention}”",
+                context=(other.uid,),
+            )
+
+
+def _repeat(occurrence: Occurrence, narrator: Narrator, index: ReferenceIndex, by_problem: bool) -> tuple[Occurrence, Estimate] | None:
+    estimate = narrator.estimates.get(occurrence.uid)
+    section = narrator.analysis.section_at(occurrence.start or 0)
+    frame = frame_of(section)
+    heading = (occurrence.start or 0) < section.body_start
+    retold = frame is Frame.COURSE and by_problem and _RETOLD.search(section.title) is not None
+    if estimate is None or estimate.strength > (Strength.INHERITED if retold else Strength.DEFAULT):
+        return None
+    if not (heading or retold or frame in (Frame.RECAP, Frame.RESULTS, Frame.PRESENTING)):
+        return None
+    background = frame is Frame.PRESENTING and not heading
+    return index.same(
+        occurrence,
+        _candidates(narrator, section, background),
+        earliest=frame is not Frame.RESULTS,
+        likeness=_CLOSELY_ALIKE if background else _ALIKE,
+        figures_needed=frame is Frame.RESULTS,
+    )
+
+
+def _candidates(narrator: Narrator, section: Section, background: bool) -> set[str]:
+    """Which mentions may date a repeat: well founded ones, and early ones for what brought the patient in."""
+    least = Strength.PLACE if frame_of(section) is Frame.RESULTS else Strength.INHERITED
+    presenting = section.kind in ("chief_complaint", "admission_diagnosis")
+    last = _PRESENTED if presenting else 0.5 if background else None
+    return {
+        uid
+        for uid, estimate in narrator.estimates.items()
+        if estimate.strength >= least and estimate.rule != "repeat" and (last is None or (estimate.time or 0.0) < last)
+    }
