@@ -10,7 +10,7 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
 
-from accounts.models import AuditEvent, Study, User
+from accounts.models import AuditEvent, Membership, Study, User
 
 ACTION = re.compile(r"[a-z][a-z_]*(\.[a-z][a-z_]*)*")
 LONGEST_TEXT = 200
@@ -48,7 +48,8 @@ class AuditFilter:
 
 def events_of(study: Study, wanted: AuditFilter = AuditFilter()) -> QuerySet[AuditEvent]:
     """The study's events and the sign-ins of its members, newest first."""
-    events = AuditEvent.objects.filter(Q(study=study) | Q(study__isnull=True, actor__memberships__study=study)).distinct()
+    members = Membership.objects.filter(study=study).values("user")
+    events = AuditEvent.objects.filter(Q(study=study) | Q(study__isnull=True, actor__in=members))
     if wanted.person:
         events = events.filter(actor__public_id=wanted.person)
     if wanted.action:

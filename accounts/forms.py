@@ -41,6 +41,13 @@ class SignInForm(AuthenticationForm):
 class OwnPasswordForm(PasswordChangeForm):
     """Old password, new one twice."""
 
+    def clean_new_password1(self) -> str:
+        """Refuse the old one again. Raises ValidationError."""
+        password: str = self.cleaned_data["new_password1"]
+        if self.user.check_password(password):
+            raise ValidationError("The new password is the old one.")
+        return password
+
     def save(self, commit: bool = True) -> User:
         """Store it through the action, which also records it."""
         change_own_password(by=self.user, new_password=self.cleaned_data["new_password1"])

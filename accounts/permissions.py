@@ -11,6 +11,8 @@ from accounts.models import Membership, Role, Study, User
 class NotAllowed(PermissionDenied):
     """The rule that was broken, as a sentence for the person."""
 
+    log_safe = True
+
 
 CASE_READERS = frozenset({Role.CLINICIAN, Role.ADMIN})
 

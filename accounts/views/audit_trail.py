@@ -24,6 +24,6 @@ def audit_trail(request: StudyRequest) -> HttpResponse:
         "wanted": wanted,
         "page": Paginator(events_of(request.study, wanted), PAGE_SIZE).get_page(request.GET.get("page")),
         "people": User.objects.filter(pk__in=everything.values("actor")).order_by("username"),
-        "actions": sorted(set(everything.values_list("action", flat=True))),
+        "actions": everything.values_list("action", flat=True).distinct().order_by("action"),
     }
     return render(request, "accounts/audit_trail.html", context)

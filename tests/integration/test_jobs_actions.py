@@ -161,5 +161,5 @@ def test_a_kind_says_which_of_its_rows_may_run(sent):
 
 def test_an_unregistered_kind_is_named_with_the_fix(monkeypatch):
     monkeypatch.setattr(registry, "_kinds", {})
-    with pytest.raises(LookupError, match="jobs.registry.register"):
+    with pytest.raises(LookupError, match=r"jobs\.registry\.register"):
         registry.kind_of(StageRun)

@@ -79,7 +79,8 @@ def test_a_broken_connection_is_replaced_before_the_lease_ends():
         wait_for(lambda: StageRun.objects.get(pk=job.pk).heartbeat_at > job.heartbeat_at)
         with connection.cursor() as cursor:
             cursor.execute(
-                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                " WHERE pid <> pg_backend_pid() AND datname = current_database()"
             )
             assert cursor.fetchone()[0] >= 1
         broken_at = StageRun.objects.get(pk=job.pk).heartbeat_at

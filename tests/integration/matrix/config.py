@@ -1,0 +1,10 @@
+"""Who may do what at the root's own addresses."""
+
+from __future__ import annotations
+
+from tests.integration.matrix.world import Row, everyone_signed_in
+
+ROWS = [
+    Row("api-schema", everyone_signed_in(200, anonymous=403)),
+    Row("api-docs", everyone_signed_in(200, anonymous=403)),
+]

@@ -1,0 +1,71 @@
+"""The people of the role matrix: one of each kind, in a study of their own beside another study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from accounts.actions import add_role, create_study
+from accounts.models import Role, Study, User
+
+#: Who asks. `outsider` is the admin of another study; `nobody` is signed in without any study.
+PEOPLE = ("anonymous", "clinician", "reviewer", "admin", "outsider", "nobody", "superuser")
+SIGN_IN = "sign-in"
+#: What an answer may be: a status, or SIGN_IN for a redirect to the sign-in page.
+Answer = int | str
+
+
+@dataclass(frozen=True)
+class World:
+    """Two studies and everyone in them."""
+
+    study: Study
+    other_study: Study
+    people: Mapping[str, User]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One address with one method, and what everyone gets there.
+
+    `name` is the pattern's namespaced name. `path` gives its arguments from the world, `data` a request body; both may make what they
+    need. `answers` names every one of PEOPLE.
+    """
+
+    name: str
+    answers: Mapping[str, Answer]
+    method: str = "get"
+    path: Callable[[World], Mapping[str, str]] = field(default=lambda world: {})
+    data: Callable[[World], Mapping[str, str]] = field(default=lambda world: {})
+
+
+def answers(
+    *, anonymous: Answer, clinician: Answer, reviewer: Answer, admin: Answer, outsider: Answer, nobody: Answer, superuser: Answer
+) -> Mapping[str, Answer]:
+    """All seven, by name, so that none is forgotten."""
+    return {
+        "anonymous": anonymous,
+        "clinician": clinician,
+        "reviewer": reviewer,
+        "admin": admin,
+        "outsider": outsider,
+        "nobody": nobody,
+        "superuser": superuser,
+    }
+
+
+def everyone_signed_in(answer: Answer, *, anonymous: Answer = SIGN_IN) -> Mapping[str, Answer]:
+    """The same for all who are signed in, whatever their roles."""
+    return {person: anonymous if person == "anonymous" else answer for person in PEOPLE}
+
+
+def make_world() -> World:
+    """Make them all; nobody's password can be used, tests sign people in by force."""
+    study, other = create_study(name="Cohort", by=None), create_study(name="Other cohort", by=None)
+    people = {name: User.objects.create(username=f"{name}-person") for name in PEOPLE if name != "anonymous"}
+    for role in Role:
+        add_role(study=study, user=people[role.value], role=role, by=None)
+    add_role(study=other, user=people["outsider"], role=Role.ADMIN, by=None)
+    User.objects.filter(pk=people["superuser"].pk).update(is_superuser=True, is_staff=True)
+    people["superuser"].refresh_from_db()
+    return World(study, other, people)

@@ -1,0 +1,21 @@
+"""How long to wait, in words."""
+
+import pytest
+
+from accounts.throttle import words_for
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (1, "1 second"),
+        (59, "59 seconds"),
+        (60, "1 minute"),
+        (61, "2 minutes"),
+        (120, "2 minutes"),
+        (899, "15 minutes"),
+        (900, "15 minutes"),
+    ],
+)
+def test_words_for(seconds, words):
+    assert words_for(seconds) == words
