@@ -83,6 +83,8 @@ _MOMENT = re.compile(
     re.IGNORECASE,
 )
 _ISOLATED = re.compile(r"(?:(?<=[.;!?,])|(?<=  ))\s*(?P<title>[A-Z][A-Za-z/&' \-]{1,60}?)(?P<note>\s*\([^()\n]{1,60}\))?\s*(?P<end>:)")
+#: A row of results with a label of its own ends the row that belongs to admission or discharge ("MRI brain: …").
+_LABELLED_ROW = re.compile(r"\s*[A-Z][A-Za-z0-9/ ]{1,30}(?:\([^()\n]{1,40}\))?\s*:")
 _BY_MOMENT = {
     "exam",
     "exam_admission",
@@ -124,6 +126,8 @@ def find_sections(text: str) -> tuple[Section, ...]:
     current = ""
     for start, line in _lines(text):
         hits = _line_headings(line, current)
+        if not hits and current in {"results_admission", "results_discharge"} and _LABELLED_ROW.match(line):
+            hits = [(0, 0, "results", "")]
         for offset, body, kind, title in hits:
             found.append((start + offset, start + body, kind, title))
             current = kind

@@ -25,6 +25,7 @@ from timelines.backbones.rules.tagging.vocabulary import (
     PREPOSITIONS,
     REPORTING,
     SUBORDINATORS,
+    TREATMENT_ACTS,
     UNITS,
 )
 from timelines.backbones.rules.text import Analysis
@@ -104,9 +105,13 @@ def strength(clause: Clause, first: int, last: int) -> int:
             return 2
         if term:
             continue
-        if token.is_word and token.lower not in EMPTY and clause.lemmas[i] not in EMPTY and token.lower not in UNITS:
-            if clause.parts[i] in {"NOUN", "VERB", "ADJ", "PROPN", "X", ""} or token.kind == "short":
-                best = max(best, 0 if token.kind == "short" and token.lower in COMPANIONS else 1)
+        content = token.is_word and token.lower not in EMPTY and clause.lemmas[i] not in EMPTY and token.lower not in UNITS
+        if (
+            content
+            and (clause.parts[i] in {"NOUN", "VERB", "ADJ", "PROPN", "X", ""} or token.kind == "short")
+            and token.lower not in COMPANIONS
+        ):
+            best = 1
     return best
 
 
@@ -127,6 +132,15 @@ def is_bare_value(clause: Clause, chunk: Chunk) -> bool:
         and not concepts(clause, chunk.first, chunk.last) & _STRONG
         and strength(clause, chunk.first, chunk.last) <= 1
     )
+
+
+def names_something(clause: Clause, chunk: Chunk) -> bool:
+    """True when a noun of the chunk, term or not, says what it is about."""
+    span = range(chunk.first, chunk.last)
+    if any(i in clause.term_at for i in span):
+        return True
+    quiet = EMPTY | UNITS | TREATMENT_ACTS
+    return any(clause.parts[i] in {"NOUN", "PROPN"} and not clause.in_time[i] and clause.tokens[i].lower not in quiet for i in span)
 
 
 def split(clause: Clause) -> list[Chunk]:
@@ -222,6 +236,8 @@ def _belongs(clause: Clause, left: Chunk, right: Chunk) -> bool:
     kind = right.separator
     here, there = strength(clause, right.first, right.last), strength(clause, left.first, left.last)
     if kind in {"punct", "arrow", "gap", "measure"}:
+        if _is_label_of_act(clause, left, right):
+            return True
         if kind == "punct" and clause.text[clause.tokens[right.first - 1].start] == ",":
             return _waits_for_head(clause, left, right) and here > 0
         return kind == "measure" and (there == 0 or _is_plain_modifier(clause, left))
@@ -304,11 +320,20 @@ def _is_modifier(clause: Clause, chunk: Chunk) -> bool:
     return clause.parts[body[-1]] == "ADJ" and not any(i in clause.term_at or clause.tokens[i].lower in ACTIONS | NEGATIONS for i in body)
 
 
+def _is_label_of_act(clause: Clause, left: Chunk, right: Chunk) -> bool:
+    """ "STOPPED: warfarin": the act stands before the colon."""
+    colon = right.separator == "punct" and clause.tokens[right.first - 1].text == ":"
+    return colon and left.last - left.first == 1 and clause.tokens[left.first].lower in TREATMENT_ACTS
+
+
 def _is_plain_modifier(clause: Clause, chunk: Chunk) -> bool:
     """Up to three words without term or value right before a measure: "repeat", "initial", "left radial"."""
     if chunk.last - chunk.first > 3 or has_value(clause, chunk.first, chunk.last):
         return False
-    return not any(i in clause.term_at or clause.in_time[i] or clause.parts[i] == "VERB" for i in range(chunk.first, chunk.last))
+    span = range(chunk.first, chunk.last)
+    return not any(
+        i in clause.term_at or clause.in_time[i] or (clause.parts[i] == "VERB" and clause.tokens[i].lower != "repeat") for i in span
+    )
 
 
 def _has_verb(clause: Clause, chunk: Chunk) -> bool:

@@ -33,9 +33,17 @@ class Concept(StrEnum):
 
 #: Where two lists hold one term, the earlier list wins.
 _ORDER = (
-    Concept.LAB, Concept.VITAL, Concept.MICRO, Concept.DRUG, Concept.FLUID, Concept.DEVICE,
-    Concept.IMAGING, Concept.PROCEDURE, Concept.PLACE, Concept.FINDING,
-)  # fmt: skip
+    Concept.LAB,
+    Concept.VITAL,
+    Concept.MICRO,
+    Concept.DRUG,
+    Concept.FLUID,
+    Concept.DEVICE,
+    Concept.IMAGING,
+    Concept.PROCEDURE,
+    Concept.PLACE,
+    Concept.FINDING,
+)
 _FOLDER = Path(__file__).with_name("lexicon")
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9/]{1,3}")
 #: One- and two-letter terms that are ordinary words when written small.

@@ -17,7 +17,7 @@ _FILLERS = frozenset(
 
 def trim(clause: Clause, chunk: Chunk) -> Chunk | None:
     """The chunk without leading and trailing words that say nothing; None when nothing is left."""
-    first, last = chunk.first, chunk.last
+    first, last = _skip_ordinal(clause, chunk), chunk.last
     while first < last and _droppable(clause, first, LEADING):
         first += 1
     while last > first and _droppable(clause, last - 1, TRAILING, at_end=True):
@@ -30,8 +30,16 @@ def trim(clause: Clause, chunk: Chunk) -> Chunk | None:
     return Chunk(first, last, chunk.separator) if first < last else None
 
 
+def _skip_ordinal(clause: Clause, chunk: Chunk) -> int:
+    """Past the number of a list item: "3. Colchicine"."""
+    head = clause.tokens[chunk.first : chunk.first + 2]
+    return chunk.first + 2 if len(head) == 2 and head[0].is_number and head[1].text in {".", ")"} and chunk.first == 0 else chunk.first
+
+
 def _droppable(clause: Clause, i: int, words: frozenset[str], at_end: bool = False) -> bool:
     token = clause.tokens[i]
+    if token.lower == "at" and clause.tokens[min(i + 1, len(clause.tokens) - 1)].lower in {"least", "most"}:
+        return False
     if token.lower in NEGATIONS or i in clause.term_at or (clause.in_time[i] and at_end):
         return False
     return token.lower in words or token.kind in {"other", "blank", "arrow"}
@@ -74,13 +82,16 @@ def _widen_short(clause: Clause, floor: int, first: int, last: int) -> int:
     return best
 
 
-def absorb_parentheses(clause: Clause, chunks: list[Chunk]) -> list[Chunk]:
-    """A parenthesis that only dates, doses or places its left neighbour joins it: "CXR (HD2)", "dobutamine (2.5)"."""
+def absorb_parentheses(clause: Clause, chunks: list[Chunk], always: bool = False) -> list[Chunk]:
+    """A parenthesis that only dates, doses or places its left neighbour joins it: "CXR (HD2)", "dobutamine (2.5)".
+
+    With `always` every parenthesis does, as for the reaction of an allergy.
+    """
     out: list[Chunk] = []
     for chunk in chunks:
         closes = chunk.last < len(clause.tokens) and clause.tokens[chunk.last].text == ")"
         opens = chunk.first > 0 and clause.tokens[chunk.first - 1].text == "("
-        if out and opens and closes and out[-1].last == chunk.first - 1 and _is_qualifier(clause, out[-1], chunk):
+        if out and opens and closes and out[-1].last == chunk.first - 1 and (always or _is_qualifier(clause, out[-1], chunk)):
             out[-1] = Chunk(out[-1].first, chunk.last + 1, out[-1].separator)
         else:
             out.append(chunk)
@@ -139,3 +150,34 @@ def _act_after_name(clause: Clause, chunk: Chunk, family: set[Concept]) -> int:
         if clause.parts[i] not in {"AUX", "ADV", "PRON", "DET"}:
             return 0
     return 0
+
+
+def leading_time(clause: Clause, chunk: Chunk) -> str:
+    """The time that opens the clause of the chunk ("On POD 4 she was walking"), without its function words; else empty."""
+    i = chunk.first
+    while i > 0 and clause.tokens[i - 1].lower in _FILLERS:
+        i -= 1
+    comma = i > 0 and clause.tokens[i - 1].text == ","
+    end = i - 1 if comma else i
+    first = end
+    while first > 0 and clause.in_time[first - 1]:
+        first -= 1
+    opens = first == 0 or (not comma and clause.tokens[first - 1].lower in {",", ";", ":", "and", "but"})
+    return _plain_time(clause, first, end) if opens else ""
+
+
+def opens_line(clause: Clause, chunks: list[Chunk]) -> str:
+    """The time or place that heads a row of values ("HD4 AM    Hgb-9.0 INR-2.2"), else empty."""
+    if len(chunks) < 2 or chunks[1].separator != "gap" or strength(clause, chunks[0].first, chunks[0].last):
+        return ""
+    return _text(clause, chunks[0].first, chunks[0].last)
+
+
+def _plain_time(clause: Clause, first: int, last: int) -> str:
+    while first < last and clause.tokens[first].lower in {"on", "in", "at", "by", "the", "and", "which"}:
+        first += 1
+    return _text(clause, first, last) if first < last else ""
+
+
+def _text(clause: Clause, first: int, last: int) -> str:
+    return " ".join(clause.text[clause.tokens[first].start : clause.tokens[last - 1].end].split())

@@ -2,79 +2,82 @@
 
 from __future__ import annotations
 
-from timelines.backbones.rules.tagging.chunks import Chunk, Clause, concepts, has_value, is_bare_value, read_clause, split, strength
+from timelines.backbones.rules.tagging.chunks import Chunk, Clause, read_clause, split
 from timelines.backbones.rules.tagging.demographics import demographic_spans, heading_sex
-from timelines.backbones.rules.tagging.lexicon import Concept
-from timelines.backbones.rules.tagging.spans import absorb_parentheses, share_predicates, trim
-from timelines.backbones.rules.tagging.vocabulary import CONDITIONAL, TOPICS
+from timelines.backbones.rules.tagging.lanes import lane_of
+from timelines.backbones.rules.tagging.mentions import Thread, mention_of, remember
+from timelines.backbones.rules.tagging.polarity import continues_negation, polarity_of, reaching_negation
+from timelines.backbones.rules.tagging.selection import is_advice_on_what_may_happen, is_occurrence, only_names_the_next
+from timelines.backbones.rules.tagging.spans import absorb_parentheses, leading_time, opens_line, share_predicates, trim
 from timelines.backbones.rules.text import Analysis, Section, Sentence, analyse
-from timelines.domain import TaggedSpan
+from timelines.domain import Lane, Polarity, TaggedSpan
+
+#: Sections whose first age and sex are the patient's.
+_INTRODUCTIONS = frozenset({"hpi", "hospital_course", "other", "chief_complaint"})
 
 
 class RuleTagger:
     """Tags every event occurrence by clinical vocabulary and the structure of clauses and lists."""
 
     def tag(self, note: str) -> list[TaggedSpan]:
-        """Occurrences in order of start; offsets in code points of `note`. Deterministic."""
+        """Occurrences in order of start; offsets in code points of `note`. Deterministic; any string is accepted."""
         analysis = analyse(note)
-        spans = [TaggedSpan(a, b, note[a:b]) for a, b in _demographics(analysis)]
+        spans = _demographics(analysis)
+        thread, section = Thread(), None
         for sentence in analysis.sentences:
-            section = analysis.section_at(sentence.start)
-            spans.extend(_tag_sentence(analysis, section, sentence))
+            if (current := analysis.section_at(sentence.start)) is not section:
+                section, thread = current, Thread()
+            spans.extend(_tag_sentence(analysis, current, sentence, thread))
         return sorted(spans, key=lambda s: (s.start, -s.end))
 
 
-def _demographics(analysis: Analysis) -> list[tuple[int, int]]:
+def _demographics(analysis: Analysis) -> list[TaggedSpan]:
     """Age and sex of the person, from the first sentence that states them, else the sex of the head."""
+    text = analysis.text
+    found: list[tuple[int, int]] = []
     for sentence in analysis.sentences:
-        if analysis.section_at(sentence.start).kind in {"hpi", "hospital_course", "other", "chief_complaint"}:
-            found = demographic_spans(analysis.text, sentence.start, sentence.end)
-            if found:
-                return found
-    head = heading_sex(analysis.text, 0, min(len(analysis.text), 1000))
-    return [head] if head else []
+        if not found and analysis.section_at(sentence.start).kind in _INTRODUCTIONS:
+            found = demographic_spans(text, sentence.start, sentence.end)
+    head = heading_sex(text, 0, min(len(text), 1000))
+    if not found and head:
+        found = [head]
+    return [TaggedSpan(a, b, _demographic_mention(text[a:b]), lane=Lane.HISTORY) for a, b in found]
 
 
-def _tag_sentence(analysis: Analysis, section: Section, sentence: Sentence) -> list[TaggedSpan]:
-    if section.kind == "header":
-        return []
+def _demographic_mention(text: str) -> str:
+    word = text.split(":")[-1].strip().lower()
+    if word in {"m", "male", "man", "gentleman", "boy"}:
+        return "male sex"
+    return "female sex" if word in {"f", "female", "woman", "lady", "girl"} else text
+
+
+def _tag_sentence(analysis: Analysis, section: Section, sentence: Sentence, thread: Thread) -> list[TaggedSpan]:
     heading = sentence.start < section.body_start
-    if heading and not analysis.text[section.start : section.body_start].lstrip().startswith("#"):
+    problem = heading and analysis.text[section.start : section.body_start].lstrip().startswith("#")
+    if section.kind == "header" or (heading and not problem):
         return []
     clause = read_clause(analysis, sentence.start, sentence.end)
-    if section.kind in {"instructions", "followup"} and clause.tokens and clause.tokens[0].lower in CONDITIONAL:
+    if is_advice_on_what_may_happen(clause, section):
         return []
     chunks = [c for c in (trim(clause, chunk) for chunk in split(clause)) if c is not None]
-    chunks = share_predicates(clause, absorb_parentheses(clause, chunks))
-    spans = []
-    for i, chunk in enumerate(chunks):
-        following = chunks[i + 1] if i + 1 < len(chunks) else None
-        if _is_occurrence(clause, chunk, section, heading) and not _only_names_the_next(clause, chunk, following):
+    return _tag_chunks(
+        clause, share_predicates(clause, absorb_parentheses(clause, chunks, section.kind == "allergies")), section.kind, problem, thread
+    )
+
+
+def _tag_chunks(clause: Clause, chunks: list[Chunk], kind: str, problem: bool, thread: Thread) -> list[TaggedSpan]:
+    spans: list[TaggedSpan] = []
+    line_lead = opens_line(clause, chunks)
+    negated_list: Chunk | None = None
+    for chunk, following in zip(chunks, [*chunks[1:], None], strict=True):
+        negated = negated_list is not None and continues_negation(clause, negated_list, chunk)
+        negated_list = chunk if negated or reaching_negation(clause, chunk) else None
+        lane = lane_of(clause, chunk, kind, thread.lane)
+        if is_occurrence(clause, chunk, kind, problem) and not only_names_the_next(clause, chunk, following):
+            lead = line_lead or leading_time(clause, chunk)
             start, end = clause.tokens[chunk.first].start, clause.tokens[chunk.last - 1].end
-            spans.append(TaggedSpan(start, end, analysis.text[start:end]))
+            mention = mention_of(clause, chunk, kind, thread, negated=negated, lead=lead, heading=problem)
+            polarity = Polarity.ABSENT if negated else polarity_of(clause.text[start:end])
+            spans.append(TaggedSpan(start, end, mention, polarity, lane))
+        remember(clause, chunk, lane, thread)
     return spans
-
-
-def _is_occurrence(clause: Clause, chunk: Chunk, section: Section, heading: bool) -> bool:
-    words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
-    if heading and words <= TOPICS:
-        return False
-    if section.kind == "disposition" and concepts(clause, chunk.first, chunk.last):
-        return True
-    return strength(clause, chunk.first, chunk.last) > 0 or is_bare_value(clause, chunk)
-
-
-def _only_names_the_next(clause: Clause, chunk: Chunk, following: Chunk | None) -> bool:
-    """A name whose value or fate follows after a comma or colon: "Her temperature, 99.7 on arrival", "Metoprolol, which was ordered"."""
-    if following is None or has_value(clause, chunk.first, chunk.last):
-        return False
-    mark = clause.tokens[chunk.last].text if chunk.last < len(clause.tokens) else ""
-    if any(clause.parts[i] == "VERB" for i in range(chunk.first, chunk.last)):
-        return False
-    found = concepts(clause, chunk.first, chunk.last)
-    if mark == ":" and (not found or found <= {Concept.DRUG, Concept.LAB, Concept.MICRO, Concept.VITAL}):
-        return is_bare_value(clause, following) or not found or bool(concepts(clause, following.first, following.last) & {Concept.LAB})
-    relative = chunk.last + 1 < len(clause.tokens) and clause.tokens[chunk.last + 1].lower in {"which", "who"}
-    if mark == ",":
-        return relative or (bool(found & {Concept.LAB, Concept.VITAL}) and is_bare_value(clause, following))
-    return False

@@ -8,34 +8,57 @@ from __future__ import annotations
 import re
 
 _NUMBER = (
-    r"(?:~?\d+(?:\.\d+)?(?:\s?(?:-|–|to|or)\s?\d+)?|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fourteen|twenty|thirty|"
-    r"several|few|a few|half an?|a couple(?: of)?|many|some|a half|another)"
+    r"(?:~?\d+(?:\.\d+)?(?:\s?(?:-|–|to|or)\s?\d+)?|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
+    r"fourteen|twenty|thirty|several|few|a few|half an?|a couple(?: of)?|many|some|a half|another)"
 )
 _UNIT = r"(?:minutes?|mins?|hours?|hrs?|h|days?|nights?|weeks?|wks?|months?|mos?|mths?|years?|yrs?|y)"
 _PART = (
-    r"(?:mornings?|afternoons?|evenings?|nights?|noon|midnight|midday|mid-?day|dawn|dusk|sunrise|daybreak|nightfall|overnight|lunch-?time|lunch|breakfast(?: time)?|"
-    r"dinner(?: ?time)?|bedtime|forenoon|predawn|am|pm|a\.m\.|p\.m\.|mid-?morning|mid-?afternoon|mid-?am|mid-?pm|small hours|early hours|early hrs|hours|day|days|week|weekend|rounds)"
+    r"(?:mornings?|afternoons?|evenings?|nights?|noon|midnight|midday|mid-?day|dawn|dusk|sunrise|daybreak|nightfall|overnight|"
+    r"lunch-?time|lunch|breakfast(?: time)?|dinner(?: ?time)?|bedtime|forenoon|predawn|am|pm|a\.m\.|p\.m\.|mid-?morning|"
+    r"mid-?afternoon|mid-?am|mid-?pm|small hours|early hours|early hrs|hours|day|days|week|weekend|rounds)"
 )
 _LEAD = (
-    r"(?:(?:about|around|approximately|roughly|nearly|almost|some|just|shortly|soon|within|w/in|in|over|for|after|by|until|till|thru|through|from|since|on|at|during|before|"
-    r"toward|towards|into|of|the|that|this|those|same|next|following|previous|preceding|prior|late|later|early|earlier|first|second|third|last|past|each|every|"
-    r"middle|rest|remainder|mid|very|whole|entire|another|as|evening|night|morning|ensuing)\s+)*"
+    r"(?:(?:about|around|approximately|roughly|nearly|almost|some|just|shortly|soon|within|w/in|in|over|for|after|by|until|till|thru|"
+    r"through|from|since|on|at|during|before|toward|towards|into|of|the|that|this|those|same|next|following|previous|preceding|prior|"
+    r"late|later|early|earlier|first|second|third|last|past|each|every|middle|rest|remainder|mid|very|whole|entire|another|as|evening|"
+    r"night|morning|ensuing)\s+)*"
 )
-_HOSPITAL_DAY = r"(?:hd|pod|hospital day|hosp day|post-?operative day|post-?op day|post-?procedure day|icu day|day)\s?\(?(?:pod|hd)?\)?\s?#?\s?\d+(?:\s?[-–]\s?\d+)?"
-_EVENT = r"(?:admission|arrival|presentation|discharge|d/c|transfer|the operation|surgery|this admission|the procedure|triage|extubation|intubation|that)"
+_HOSPITAL_DAY = (
+    r"(?:hd|pod|hospital day|hosp day|post-?operative day|post-?op day|post-?procedure day|icu day|day)"
+    r"\s?\(?(?:pod|hd)?\)?\s?#?\s?\d+(?:\s?[-–]\s?\d+)?"
+)
+_EVENT = (
+    r"(?:admission|arrival|presentation|discharge|d/c|transfer|the operation|surgery|this admission|the procedure|triage|extubation|"
+    r"intubation|that)"
+)
+_MONTH = r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
+_CLOCK_WORD = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _PATTERNS = [
-    rf"{_LEAD}{_NUMBER}\s?-?{_UNIT}\s+(?:ago|before|earlier|later|prior|after|previously|pta|post|back|hence|beforehand|thereafter|since)(?:\s+(?:to\s+)?{_EVENT})?\b",
-    rf"(?:for|over|within|w/in|in|x|after|during|every)\s+(?:the\s+)?(?:about |around |at least |nearly |up to |last |past |next |first |another |some )*{_NUMBER}\s?-?{_UNIT}\b",
+    # "three days before presentation", "an hour later"
+    rf"{_LEAD}{_NUMBER}\s?-?{_UNIT}\s+(?:ago|before|earlier|later|prior|after|previously|pta|post|back|hence|beforehand|thereafter|since)"
+    rf"(?:\s+(?:to\s+)?{_EVENT})?\b",
+    # "for the last two weeks"
+    rf"(?:for|over|within|w/in|in|x|after|during|every)\s+(?:the\s+)?"
+    rf"(?:about |around |at least |nearly |up to |last |past |next |first |another |some )*{_NUMBER}\s?-?{_UNIT}\b",
+    # "late on HD#3", "POD 2 evening"
     rf"{_LEAD}{_HOSPITAL_DAY}(?:\s+(?:late |early |mid-?)?{_PART})?\b",
+    # "the following morning", "on the evening of POD 1"
     rf"{_LEAD}{_PART}\b(?:\s+(?:of|on)\s+(?:{_LEAD})(?:{_HOSPITAL_DAY}|{_EVENT}|{_PART}))*",
-    r"(?:on|at|by|upon|since|before|after|prior to|until|from|soon after|shortly after|shortly before)\s+(?:the\s+)?(?:\w+\s+)?(?:admission|arrival|presentation|discharge|d/c|triage)(?:\s+(?:to|in)\s+(?:the\s+)?\w+)?\b",
-    r"(?:at|by|around|about|~|until|from|before|after)\s+(?:about\s+)?(?:\d{1,2}(?::\d{2})?\s?(?:am|pm|a\.m\.|p\.m\.)|\d{1,2}:\d{2}|~?\d{4}(?=\D|$)|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?:\s+o'clock|\s+(?:in|that|this|the|am|pm|on)\b)?)\b",
+    # "on admission to the ICU"
+    r"(?:on|at|by|upon|since|before|after|prior to|until|from|soon after|shortly after|shortly before)\s+(?:the\s+)?(?:\w+\s+)?"
+    r"(?:admission|arrival|presentation|discharge|d/c|triage)(?:\s+(?:to|in)\s+(?:the\s+)?\w+)?\b",
+    # "at 6 am", "by 1000", "about two in the morning"
+    r"(?:at|by|around|about|~|until|from|before|after)\s+(?:about\s+)?(?:\d{1,2}(?::\d{2})?\s?(?:am|pm|a\.m\.|p\.m\.)|\d{1,2}:\d{2}|"
+    rf"~?\d{{4}}(?=\D|$)|{_CLOCK_WORD}(?:\s+o'clock|\s+(?:in|that|this|the|am|pm|on)\b)?)\b",
     r"\b\d{1,2}(?::\d{2})?\s?(?:am|pm)\b|\b\d{1,2}:\d{2}\b|~\d{4}\b",
-    r"\b(?:on\s+)?\d{1,2}/\d{1,2}/\d{2,4}\b|\b\d{4}-\d{2}-\d{2}\b|(?:on\s+)?(?:january|february|march|april|may|june|july|august|september|october|november|december)\s+\d{1,2}\b",
-    r"\b(?:overnight|today|yesterday|yest|tomorrow|thereafter|afterwards?|subsequently|initially|eventually|meanwhile|currently|recently|previously|at once|"
-    r"at that time|at this time|by then|at which (?:point|time)|in retrospect|in the meantime|momentarily|briefly|transiently|immediately|right after|"
-    r"a (?:few|little) (?:minutes|hours|hrs|while|later) ?(?:later)?|(?:shortly|soon) (?:thereafter|afterwards|after)|minutes (?:later|earlier)|hours (?:later|earlier)|"
-    r"a little later|soon|the same time|at the same time)\b",
+    # dates
+    rf"\b(?:on\s+)?\d{{1,2}}/\d{{1,2}}/\d{{2,4}}\b|\b\d{{4}}-\d{{2}}-\d{{2}}\b|(?:on\s+)?{_MONTH}\s+\d{{1,2}}\b",
+    # adverbs
+    r"\b(?:overnight|today|yesterday|yest|tomorrow|thereafter|afterwards?|subsequently|initially|eventually|meanwhile|currently|recently|"
+    r"previously|at once|at that time|at this time|by then|at which (?:point|time)|in retrospect|in the meantime|momentarily|briefly|"
+    r"transiently|immediately|right after|a (?:few|little) (?:minutes|hours|hrs|while|later) ?(?:later)?|"
+    r"(?:shortly|soon) (?:thereafter|afterwards|after)|minutes (?:later|earlier)|hours (?:later|earlier)|a little later|soon|"
+    r"(?:at )?the same time)\b",
 ]
 _TIME = re.compile("|".join(f"(?:{p})" for p in _PATTERNS), re.IGNORECASE)
 

@@ -11,21 +11,91 @@ def _words(text: str) -> frozenset[str]:
 COORDINATORS = frozenset({"and", "or", "but", "then", "nor", "&", "plus", "yet", "+", "versus", "vs"})
 #: Attaches a further occurrence to the one before it.
 COMPANIONS = frozenset(
-    {"with", "w/", "w", "without", "w/o", "c/b", "p/w", "s/p", "d/t", "2/2", "f/b", "h/o", "r/o", "incl", "including", "requiring", "despite",
-     "needing", "showing", "revealing", "except", "versus", "against", "via"}
-)  # fmt: skip
+    {
+        "with",
+        "w/",
+        "w",
+        "without",
+        "w/o",
+        "c/b",
+        "p/w",
+        "s/p",
+        "d/t",
+        "2/2",
+        "f/b",
+        "h/o",
+        "r/o",
+        "incl",
+        "including",
+        "requiring",
+        "despite",
+        "needing",
+        "showing",
+        "revealing",
+        "except",
+        "versus",
+        "against",
+        "via",
+    }
+)
 #: Opens a clause of its own.
 SUBORDINATORS = frozenset(
-    {"which", "who", "whom", "where", "whose", "when", "while", "because", "although", "though", "so", "if", "whereas", "once", "that", "as",
-     "unless", "whereupon", "until", "after", "before", "since", "till"}
-)  # fmt: skip
+    {
+        "which",
+        "who",
+        "whom",
+        "where",
+        "whose",
+        "when",
+        "while",
+        "because",
+        "although",
+        "though",
+        "so",
+        "if",
+        "whereas",
+        "once",
+        "that",
+        "as",
+        "unless",
+        "whereupon",
+        "until",
+        "after",
+        "before",
+        "since",
+        "till",
+    }
+)
 #: May attach a further occurrence; cuts only before a clinical term.
 PREPOSITIONS = frozenset({"for", "on", "to", "by", "from", "under", "into", "onto", "during", "in", "off", "at"})
 #: A study on their left, its finding on their right.
 REPORTING = frozenset(
-    {"showed", "shows", "show", "showing", "revealed", "reveals", "demonstrated", "demonstrates", "confirmed", "found", "suggested",
-     "suggesting", "grew", "returned", "disclosed", "identified", "concerning", "suggestive", "consistent", "notable", "significant", "remarkable", "positive"}
-)  # fmt: skip
+    {
+        "showed",
+        "shows",
+        "show",
+        "showing",
+        "revealed",
+        "reveals",
+        "demonstrated",
+        "demonstrates",
+        "confirmed",
+        "found",
+        "suggested",
+        "suggesting",
+        "grew",
+        "returned",
+        "disclosed",
+        "identified",
+        "concerning",
+        "suggestive",
+        "consistent",
+        "notable",
+        "significant",
+        "remarkable",
+        "positive",
+    }
+)
 
 #: Words that tell of an act or a change, and so make an occurrence by themselves.
 ACTIONS = _words("""
@@ -92,6 +162,20 @@ NEGATIONS = frozenset(
 
 #: Sentences of advice that begin so tell what may happen, not what did.
 CONDITIONAL = frozenset({"return", "call", "seek", "if", "contact", "notify", "please"})
+
+#: Acts that say what became of a treatment, and those that say what became of a finding.
+TREATMENT_ACTS = _words(
+    """
+    started begun began initiated given added resumed restarted hung ordered reordered changed switched stopped discontinued dc'd d/c'd held weaned
+    tapered removed pulled out paused cancelled canceled off increased decreased doubled halved uptitrated titrated cut raised lowered reduced
+    continued repeated infused placed replaced on back discontinue hold stop restart resume finished completed
+"""
+)
+COURSE_ACTS = _words(
+    """
+    resolved cleared improved recurred persisted worsened recovered settled returned stable improving normalized worsening resolving stabilized
+"""
+)
 
 #: Problem headings that name a topic and no condition.
 TOPICS = _words("""

@@ -1,0 +1,155 @@
+"""Mentions that stand alone: what a span means to a reader who sees nothing else.
+
+The span's own words, abbreviations spelled out, with what the span leaves unsaid put back: the
+analyte of a bare value, the drug of "restarted", the negation of a list, the heading it stands under,
+the time or place that opens its line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from timelines.backbones.rules.tagging.chunks import Chunk, Clause, concepts, is_bare_value, names_something
+from timelines.backbones.rules.tagging.lexicon import Concept
+from timelines.backbones.rules.tagging.tokens import Token, tokenize
+from timelines.backbones.rules.tagging.vocabulary import ACTIONS, COURSE_ACTS, TREATMENT_ACTS
+from timelines.domain import Lane
+
+_CONTEXT = {
+    "results_admission": "{} (admission labs)",
+    "results_discharge": "{} (discharge labs)",
+    "exam_admission": "{} (admission exam)",
+    "exam_discharge": "{} (discharge exam)",
+    "exam": "{} (exam)",
+    "medications_admission": "home medication {}",
+    "medications_discharge": "discharge medication {}",
+    "allergies": "allergy: {}",
+    "chief_complaint": "{} (chief complaint)",
+    "procedures": "{} (procedure list)",
+    "pmh": "history of {}",
+    "family": "family history: {}",
+    "discharge_diagnosis": "{} (discharge diagnosis)",
+    "admission_diagnosis": "{} (admission diagnosis)",
+    "discharge_condition": "{} at discharge",
+    "followup": "planned: {}",
+    "instructions": "instruction: {}",
+    "transitional": "planned: {}",
+}
+#: The hyphen of a lab string: "WBC-14.2", but not the sign of "RASS -2".
+_LABEL = re.compile(r"^([A-Za-z%/. ]*(?:[A-Za-z]|HCO3|CO2|B12|T4))(?:-|\s+-\s+)(?=\d)")
+_DENIED = re.compile(r"(?:no|none|not|never|denies|denied|without|nkda)\b", re.IGNORECASE)
+#: Words in front that point at what a lone mention cannot show.
+_POINTERS = re.compile(r"^(?:(?:she|he|they|it|his|her|their|its|the|a|an|this|that)\s+)+(?=\S)", re.IGNORECASE)
+_SIDES = {"L": "left", "R": "right"}
+#: Names of a way to give something, not of what is given.
+_GENERIC = frozenset({"gtt", "gtts", "drip", "drips", "infusion", "infusions", "bolus", "boluses"})
+_TREATMENTS = frozenset({Concept.DRUG, Concept.FLUID, Concept.DEVICE, Concept.PROCEDURE})
+
+
+@dataclass
+class Thread:
+    """What elliptical words further on in the same problem may refer to."""
+
+    measure: str = ""
+    treatment: str = ""
+    finding: str = ""
+    lane: Lane | None = None
+
+
+def mention_of(clause: Clause, chunk: Chunk, section_kind: str, thread: Thread, *, negated: bool, lead: str, heading: bool) -> str:
+    """A non-empty standalone mention of the chunk; `lead` is the time or place that opens its line."""
+    text = _expand(clause.text[clause.tokens[chunk.first].start : clause.tokens[chunk.last - 1].end])
+    if chunk.shared:
+        name_end = next((t.last for t in clause.terms if chunk.first <= t.first), chunk.first + 1)
+        name = clause.text[clause.tokens[chunk.first].start : clause.tokens[name_end - 1].end]
+        text = _expand(f"{name} {clause.tokens[chunk.shared - 1].text}")
+    text = _small_initial(_with_name(clause, chunk, _POINTERS.sub("", text) or text, thread))
+    if negated and not _DENIED.match(text):
+        text = f"no {text}"
+    if heading:
+        return f"{text} (problem)"
+    if lead and not any(clause.in_time[chunk.first : chunk.last]):
+        text = f"{text}, {_small_initial(lead)}"
+    if section_kind.startswith("results_") and not concepts(clause, chunk.first, chunk.last) <= {Concept.LAB, Concept.DRUG}:
+        section_kind = "results"
+    template = _CONTEXT.get(section_kind, "{}")
+    if section_kind in {"allergies", "pmh"} and (_DENIED.match(text) or _tells_an_act(clause, chunk)):
+        template = "{}"
+    return template.format(text)
+
+
+def remember(clause: Clause, chunk: Chunk, lane: Lane, thread: Thread) -> None:
+    """Keep the chunk's names for the elliptical words that follow."""
+    for term in clause.terms:
+        if not chunk.first <= term.first < chunk.last:
+            continue
+        if clause.tokens[term.first].lower in _GENERIC:
+            continue
+        name = _expand(clause.text[clause.tokens[term.first].start : clause.tokens[term.last - 1].end])
+        if term.concept in {Concept.LAB, Concept.VITAL}:
+            thread.measure, thread.lane = name, lane
+        elif term.concept in _TREATMENTS:
+            thread.treatment, thread.lane = name, lane
+        elif term.concept is Concept.FINDING:
+            thread.finding, thread.lane = name, lane
+
+
+def _tells_an_act(clause: Clause, chunk: Chunk) -> bool:
+    return any(clause.parts[i] == "VERB" or clause.tokens[i].lower in ACTIONS for i in range(chunk.first, chunk.last))
+
+
+def _with_name(clause: Clause, chunk: Chunk, text: str, thread: Thread) -> str:
+    """Put the name back that an elliptical chunk leaves out."""
+    terms = [t for t in clause.terms if chunk.first <= t.first < chunk.last]
+    if terms and all(clause.tokens[t.first].lower in _GENERIC for t in terms):
+        return f"{thread.treatment} {text}" if thread.treatment else text
+    if terms or names_something(clause, chunk):
+        return text
+    if is_bare_value(clause, chunk):
+        given = thread.lane in {Lane.MEDICATION, Lane.PROCEDURE}
+        name = thread.treatment if given else thread.measure or thread.finding or thread.treatment
+        return f"{name} {text}" if name else text
+    words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
+    name = thread.finding if words & COURSE_ACTS else thread.treatment if words & TREATMENT_ACTS else ""
+    return f"{name} {text}" if name else text
+
+
+def _small_initial(text: str) -> str:
+    """A capital that only opens a sentence is dropped; abbreviations keep theirs."""
+    word = text.split(" ", 1)[0]
+    return text[0].lower() + text[1:] if len(word) > 1 and word[1:].islower() else text
+
+
+def _expand(text: str) -> str:
+    """Abbreviations spelled out, white space collapsed, lab marks removed: "WBC-14.2*" → "white blood cell count 14.2"."""
+    table = _abbreviations()
+    plain = re.sub(r"\bPlt Ct\b", "Plt", re.sub(r"\s+", " ", text)).replace("*", "")
+    plain = _LABEL.sub(lambda m: f"{m[1]} ", plain)
+    out, last = [], 0
+    tokens = tokenize(plain)
+    for i, token in enumerate(tokens):
+        full = table.get(token.text) or (table.get(token.lower) if len(token.text) > 3 else None) or _side(tokens, i)
+        if full and "/" not in plain[max(0, token.start - 1) : token.start] + plain[token.end : token.end + 1]:
+            glued = plain[token.end : token.end + 1] not in {"", " ", ",", "-", ")"}
+            out.append(plain[last : token.start] + full + (" " if glued else ""))
+            last = token.end
+    return ("".join(out) + plain[last:]).strip(" .,;:-#") or plain.strip() or text
+
+
+def _side(tokens: list[Token], i: int) -> str | None:
+    """ "L arm" is the left arm, "2 L" is two litres."""
+    if tokens[i].text not in _SIDES or i + 1 >= len(tokens) or not tokens[i + 1].is_word or (i and tokens[i - 1].is_number):
+        return None
+    return _SIDES[tokens[i].text]
+
+
+@lru_cache(maxsize=1)
+def _abbreviations() -> dict[str, str]:
+    lines = (Path(__file__).with_name("lexicon") / "abbreviations.txt").read_text(encoding="utf-8").splitlines()
+    pairs = [line.split(" = ") for line in lines if line and not line.startswith("#")]
+    table = {short.strip(): full.strip() for short, full in pairs}
+    table.update({short.lower(): full for short, full in table.items() if len(short) > 3})
+    return table

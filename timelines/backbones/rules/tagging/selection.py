@@ -1,0 +1,39 @@
+"""Which chunks are occurrences, and which only name, date or place another one."""
+
+from __future__ import annotations
+
+from timelines.backbones.rules.tagging.chunks import Chunk, Clause, concepts, has_value, is_bare_value, strength
+from timelines.backbones.rules.tagging.lexicon import Concept
+from timelines.backbones.rules.tagging.vocabulary import CONDITIONAL, TOPICS
+from timelines.backbones.rules.text import Section
+
+
+def is_advice_on_what_may_happen(clause: Clause, section: Section) -> bool:
+    """ "Return for fever": a sentence of the instructions that tells of no event."""
+    return section.kind in {"instructions", "followup"} and bool(clause.tokens) and clause.tokens[0].lower in CONDITIONAL
+
+
+def is_occurrence(clause: Clause, chunk: Chunk, section_kind: str, heading: bool) -> bool:
+    """True when the chunk has content of its own; headings that name only a topic have none."""
+    words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
+    if heading and words <= TOPICS:
+        return False
+    if section_kind == "disposition" and concepts(clause, chunk.first, chunk.last):
+        return True
+    return strength(clause, chunk.first, chunk.last) > 0 or is_bare_value(clause, chunk)
+
+
+def only_names_the_next(clause: Clause, chunk: Chunk, following: Chunk | None) -> bool:
+    """A name whose value or fate follows after a comma or colon: "Her temperature, 99.7 on arrival", "Metoprolol, which was ordered"."""
+    if following is None or has_value(clause, chunk.first, chunk.last):
+        return False
+    mark = clause.tokens[chunk.last].text if chunk.last < len(clause.tokens) else ""
+    if any(clause.parts[i] == "VERB" for i in range(chunk.first, chunk.last)):
+        return False
+    found = concepts(clause, chunk.first, chunk.last)
+    if mark == ":" and (not found or found <= {Concept.DRUG, Concept.LAB, Concept.MICRO, Concept.VITAL}):
+        return is_bare_value(clause, following) or not found or bool(concepts(clause, following.first, following.last) & {Concept.LAB})
+    relative = chunk.last + 1 < len(clause.tokens) and clause.tokens[chunk.last + 1].lower in {"which", "who"}
+    if mark == ",":
+        return relative or (bool(found & {Concept.LAB, Concept.VITAL}) and is_bare_value(clause, following))
+    return False
