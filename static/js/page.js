@@ -1,0 +1,39 @@
+// What every page does: the theme button, selects that submit their form, and the dialog opener.
+(() => {
+  "use strict";
+  const THEMES = ["auto", "light", "dark"];
+  const WORDS = { auto: "as the system", light: "light", dark: "dark" };
+  const SIGNS = { auto: "◐", light: "○", dark: "●" };
+  const root = document.documentElement;
+  const toggle = document.querySelector("[data-theme-toggle]");
+
+  function show() {
+    if (!toggle) return;
+    toggle.textContent = SIGNS[root.dataset.theme];
+    toggle.setAttribute("aria-label", `Colour theme: ${WORDS[root.dataset.theme]}`);
+    toggle.title = toggle.getAttribute("aria-label");
+  }
+
+  toggle?.addEventListener("click", () => {
+    root.dataset.theme = THEMES[(THEMES.indexOf(root.dataset.theme) + 1) % THEMES.length];
+    try {
+      localStorage.setItem("theme", root.dataset.theme);
+    } catch {
+      // Not remembered where storage is forbidden.
+    }
+    show();
+    document.dispatchEvent(new CustomEvent("themechange"));
+  });
+  show();
+
+  for (const select of document.querySelectorAll("[data-submit-on-change]")) {
+    select.form.querySelector("[data-replaced-by-change]")?.setAttribute("hidden", "");
+    select.addEventListener("change", () => select.form.requestSubmit());
+  }
+  document.addEventListener("click", (event) => {
+    const opener = event.target.closest("[data-opens]");
+    if (opener) document.getElementById(opener.dataset.opens)?.showModal();
+    const closer = event.target.closest("[data-closes]");
+    if (closer) closer.closest("dialog")?.close();
+  });
+})();
