@@ -25,6 +25,8 @@ class Cursor:
     source: str = ""
     #: Set in the sentence being read.
     recent: bool = False
+    #: How far undated clauses have moved `time` on since it was last set.
+    drift: float = 0.0
 
     def set(self, estimate: Estimate, day: int, day_only: bool = False, source: str = "") -> None:
         """Move to an estimate; N/A leaves the cursor where it is."""
@@ -33,10 +35,16 @@ class Cursor:
         self.time = estimate.time
         self.low = estimate.low if estimate.low is not None else estimate.time
         self.high = estimate.high
-        self.day, self.day_only, self.recent = day, day_only, True
+        self.day, self.day_only, self.recent, self.drift = day, day_only, True, 0.0
         if source:
             self.source = source
 
+    def advance(self, step: float) -> None:
+        """Move on by a little for something undated that is told next."""
+        self.time += step
+        self.drift += step
+        self.high = None if self.high is None else max(self.high, self.time)
+
     def copy(self) -> Cursor:
         """An independent cursor at the same place, for asides."""
-        return Cursor(self.time, self.low, self.high, self.day, self.day_only, self.uid, self.source, self.recent)
+        return Cursor(self.time, self.low, self.high, self.day, self.day_only, self.uid, self.source, self.recent, self.drift)

@@ -75,6 +75,17 @@ def frame_of(section: Section) -> Frame:
     return _FRAMES.get(section.kind, Frame.COURSE)
 
 
+_PATIENT = re.compile(
+    r"\b(?:years?[\s-]*old|yr|y/?o|y\.o|\d{1,3}\s?[mf]|male|female|(?:wo)?man|gentleman|lady|boy|girl|history|h/o|pmhx?|hx|known|mrs?|ms)\b",
+    re.IGNORECASE,
+)
+
+
+def describes_patient(sentence: str) -> bool:
+    """True for a sentence that introduces the patient and the background ("58M w/ HTN")."""
+    return _PATIENT.search(sentence) is not None
+
+
 def begins_presentation(clause: str) -> bool:
     """True when a clause leaves the background ("58M w/ HTN") and begins the story ("p/w dyspnea")."""
     return _ONSET.search(clause) is not None

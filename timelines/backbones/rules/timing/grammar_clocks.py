@@ -87,6 +87,8 @@ def _clock(m: re.Match[str], pattern: re.Pattern[str]) -> TimeExpression | None:
     if pattern is _MERIDIAN_CLOCK:
         hour = hour % 12 + (12 if afternoon else 0)
     near = re.sub(r"\s+", " ", (groups.get("near") or "").strip().lower())
+    if not near and re.match(r"\s*(?:about|around|~)", m.group(), _I):
+        near = "around"
     shift, slack = _nearness(near)
     if near == "half past":
         hour, shift = hour + 0.5, 0.0

@@ -120,7 +120,9 @@ def find_dates(text: str) -> list[TimeExpression]:
     found: list[TimeExpression] = []
     for pattern in (_FULL_DATE, _NAMED_DATE, _SLASH_DATE):
         for m in pattern.finditer(text):
-            if pattern is _SLASH_DATE and not (m["y"] or _SLASH_CUE.search(text, max(0, m.start() - 12), m.start())):
+            if pattern is _SLASH_DATE and not (
+                m["y"] or m.group().startswith("[") or _SLASH_CUE.search(text, max(0, m.start() - 12), m.start())
+            ):
                 continue
             month = _MONTHS.index(m["m"].lower()[:3]) + 1 if m["m"].isalpha() else int(m["m"])
             year = None if not m["y"] else int(m["y"])

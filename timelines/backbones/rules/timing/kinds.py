@@ -22,7 +22,8 @@ _WEIGHT = re.compile(r"\b(?:weight|wt)\b", re.IGNORECASE)
 _MOVE = re.compile(r"\b(?:transfer\w*|moved|discharged|called out|floor|call-?out|left the)\b", re.IGNORECASE)
 _PROCEDURE = re.compile(
     r"\b(?:ct|mri|us|ultrasound|echo\w*|tte|tee|egd|ercp|endoscopy|colonoscopy|bronchoscopy|"
-    r"lumbar puncture|lp|picc|cath\w*|surgery|placed|placement|removed|extubat\w+|biopsy|drain\w*|"
+    r"lumbar puncture|lp|picc|cath\w*|surgery|placed|placement|removed|extubat\w+|biopsy|\w{3,}otomy|"
+    r"\w{3,}ectomy|\w{3,}plasty|\w{3,}oscopy|drain\w*|"
     r"tap|thoracentesis|paracentesis|eeg)\b",
     re.IGNORECASE,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
@@ -11,9 +12,10 @@ from timelines.backbones.rules.text import Analysis, Sentence
 from timelines.backbones.rules.timing.clauses import Clause, clauses
 from timelines.backbones.rules.timing.cursor import Cursor
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.frames import begins_presentation, is_negative
+from timelines.backbones.rules.timing.frames import begins_presentation, describes_patient, is_negative
 from timelines.backbones.rules.timing.kinds import is_lab, usual_hour, usual_morning
 from timelines.backbones.rules.timing.milestones import Place, arrival_in, place_in, setting_in
+from timelines.backbones.rules.timing.operations import tells_operation
 from timelines.backbones.rules.timing.resolver import Moment, Resolver
 from timelines.backbones.rules.timing.terms import Anchoring, Basis, Kind, TimeExpression
 from timelines.domain import DAY, Occurrence
@@ -72,6 +74,7 @@ class Narrator:
             if is_negative(text) and not self.found(sentence.start, sentence.end):
                 self._negatives(sentence)
                 continue
+            background = background and describes_patient(text)
             if background:
                 background = self._background(sentence, cursor)
                 continue
@@ -113,6 +116,7 @@ class Narrator:
         dated: list[_Dated] = []
         for i, clause in enumerate(parts):
             dated.append(self._date(clause, cursor, past, first=i == 0))
+        self._forwards(dated)
         self._backwards(dated)
         for item in dated:
             for occurrence in self.within(item.clause.start, item.clause.end):
@@ -132,6 +136,9 @@ class Narrator:
         self._station(text, clause, working, past)
         own = self._resolve(clause, working, past)
         self._register(text, own[-1][1] if own else self._here(working), past)
+        here = own[-1][1] if own else self._here(working)
+        if self.resolver.told_surgery_day is None and (here.estimate.time or 0.0) > -DAY and tells_operation(text):
+            self.resolver.told_surgery_day = here.day
         if own:
             return _Dated(clause, own[-1][1], tuple(own), inherited=False)
         if not first:
@@ -209,6 +216,13 @@ class Narrator:
         if place is not None and not moment.day_only:
             self.resolver.milestones.reach(place, replace(moment.estimate, rule="place"))
 
+    def _forwards(self, dated: list[_Dated]) -> None:
+        """A time that stands alone before a clause is that clause's own: "On the third hospital day, he was extubated"."""
+        for before, item in itertools.pairwise(dated):
+            alone = bool(before.own) and not before.clause.aside and not self.within(before.clause.start, before.clause.end)
+            if item.inherited and alone and not item.clause.aside and not item.clause.arrow:
+                item.moment, item.inherited = before.moment, False
+
     def _backwards(self, dated: list[_Dated]) -> None:
         """A time behind a list or in parentheses belongs to what stands before it."""
         for i in range(len(dated) - 2, -1, -1):
@@ -217,11 +231,10 @@ class Narrator:
                 continue
             if after.inherited or (after.clause.fronted and not self._bracket(after)):
                 continue
-            text = self.analysis.text[item.clause.start : item.clause.end]
             following = self.analysis.text[after.clause.start : after.clause.end].lstrip(" ,;")
-            values = re.search(r"\d", text) is None or following[:1].isalpha()
+            named = following[:1].isalpha()
             relative = bool(after.own) and after.own[0][0].kind is Kind.OFFSET and after.own[0][0].anchoring is Anchoring.CURSOR
-            listed = not item.clause.verbal and values and not relative and not after.clause.aside and not after.clause.arrow
+            listed = not item.clause.verbal and named and not relative and not after.clause.aside and not after.clause.arrow
             if listed or self._bracket(after):
                 item.moment, item.own, item.inherited = after.moment, (), False
 
@@ -275,8 +288,7 @@ class Narrator:
 
     def _advance(self, cursor: Cursor, step: float) -> None:
         if not cursor.day_only and abs(cursor.time) < 10 * DAY:
-            cursor.time += step
-            cursor.high = None if cursor.high is None else max(cursor.high, cursor.time)
+            cursor.advance(step)
 
     def _negatives(self, sentence: Sentence) -> None:
         """What was absent on presentation was asked on arrival."""
@@ -295,7 +307,8 @@ class Narrator:
         parts = self.clauses_of(sentence)
         for i, clause in enumerate(parts):
             text = self.analysis.text[clause.start : clause.end]
-            if begins_presentation(text):
+            anaphoric = any(e.kind is Kind.OFFSET and e.anchoring is Anchoring.CURSOR for e in clause.expressions)
+            if begins_presentation(text) or anaphoric:
                 rest = Sentence(clause.start, sentence.end, sentence.line)
                 self._sentence(rest, cursor, past=True)
                 for occurrence in self.within(clause.start, sentence.end):

@@ -27,6 +27,11 @@ _REFERS = re.compile(r"\b(?:surgery|operation|operative|the or|operating room)\b
 _HOUR, _EARLY, _LATE = 9.0, 6.5, 18.0
 
 
+def tells_operation(clause: str) -> bool:
+    """True for a clause that tells of an operation being done ("laparotomy on HD2"), not of one beside it."""
+    return _OPERATION.search(clause) is not None and _BESIDE.search(clause) is None
+
+
 def refers_to_operation(phrase: str) -> bool:
     """True for "surgery", "the operation": words that mean the operation of this stay."""
     return _REFERS.search(phrase) is not None

@@ -15,6 +15,8 @@ from timelines.backbones.rules.timing.references import ReferenceIndex
 from timelines.backbones.rules.timing.terms import Anchoring, Basis, Day, Kind, TimeExpression
 from timelines.domain import DAY, YEAR
 
+#: Offsets count from the last told time while undated clauses have moved the cursor by less than this (hours).
+_SMALL_DRIFT = 0.5
 #: How far before the cursor a part of the day may lie and still mean the same day.
 _SLACK = 2.5
 #: From this cursor on (hours), the story of a presentation has come into the hospital.
@@ -42,6 +44,8 @@ class Resolver:
     age: float | None = None
     surgery_day: int | None = None
     surgery: Estimate | None = None
+    #: The calendar day on which the story first tells of an operation.
+    told_surgery_day: int | None = None
     #: What the last offset of the sentence counted from: "a week before surgery … and two days before".
     shared_base: Estimate | None = None
     #: Every resolved expression with its calendar day and hours, by offset: what is known of the end of the stay.
@@ -131,7 +135,10 @@ class Resolver:
         return self._event_day(named, e, past)
 
     def _guessed_surgery(self, cursor: Cursor, number: int) -> int:
-        """The first postoperative day that a note names follows the day last spoken of."""
+        """The first postoperative day that a note names counts from the told operation, else it follows the day last spoken of."""
+        if self.told_surgery_day is not None:
+            self.surgery_day = self.told_surgery_day
+            return self.surgery_day
         self.surgery_day = max(0, cursor.day - max(0, number - 1)) if number > 0 else max(0, cursor.day)
         return self.surgery_day
 
@@ -240,7 +247,8 @@ class Resolver:
     def _from_cursor(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
         if e.quantity is None:
             return None
-        base = Estimate(cursor.time, cursor.low, cursor.high, Strength.RELATIVE, "", "", context=(cursor.uid,) if cursor.uid else ())
+        told = cursor.time - cursor.drift if cursor.drift < _SMALL_DRIFT else cursor.time
+        base = Estimate(told, min(cursor.low, told), cursor.high, Strength.RELATIVE, "", "", context=(cursor.uid,) if cursor.uid else ())
         if self.shared_base is not None and e.direction < 0 and re.search(r"\bbefore$", e.text):
             return self._moved(self.shared_base, e, -1, "event", f"“{e.text}”: {self.shared_base.reason}", Strength.RELATIVE, known=False)
         if past and e.direction < 0 and cursor.time > -DAY and e.quantity.hours >= DAY:

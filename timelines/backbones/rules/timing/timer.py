@@ -87,8 +87,17 @@ class _Reading:
         """The estimate of an occurrence, N/A where the note gives no hold, with its neighbours as context."""
         estimate = estimates.get(occurrence.uid)
         if estimate is None:
-            return Estimate(None, None, None, Strength.DEFAULT, "none", "the occurrence has no place in the note")
+            return self._beside(occurrence, estimates)
         return estimate.with_context(self._neighbours(occurrence))
+
+    def _beside(self, occurrence: Occurrence, estimates: dict[str, Estimate]) -> Estimate:
+        """A span outside every sentence takes the time of the nearest dated one; without any it is N/A."""
+        dated = [o for o in self.occurrences if o.uid in estimates] if occurrence.start is not None else []
+        if not dated:
+            return Estimate(None, None, None, Strength.DEFAULT, "none", "the note gives this occurrence no time")
+        near = min(dated, key=lambda o: abs((o.start or 0) - (occurrence.start or 0)))
+        reason = f"told beside “{near.mention}”"
+        return replace(estimates[near.uid], strength=Strength.INHERITED, rule="narrative", known=False, reason=reason, context=(near.uid,))
 
     def _resolver(self, index: ReferenceIndex) -> Resolver:
         resolver = Resolver(self.calendar, self.milestones, index, self.age)

@@ -1,0 +1,256 @@
+"""The text timer on short notes of its own: order, stations, references, repeats, discharge, and arbitrary text."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from timelines.backbones.rules.timing.timer import RuleTimer
+from timelines.domain import Anchor, Entry, Inventory, Lane, Occurrence, TaggedNote, TimelineKind
+
+#: Midnight that begins hospital day 2 is +2 h, hospital day 3 +26 h.
+ANCHOR = Anchor(datetime(2150, 3, 4, 22, 0))
+
+
+def note(text: str, *mentions: str) -> TaggedNote:
+    """A note with one span for each mention, found in order."""
+    occurrences, at = [], 0
+    for i, mention in enumerate(mentions):
+        at = text.index(mention, at)
+        occurrences.append(Occurrence(f"{i:04x}", i, mention, at, at + len(mention)))
+        at += len(mention)
+    return TaggedNote(text, Inventory(tuple(occurrences)))
+
+
+def timed(text: str, *mentions: str, anchor: Anchor = ANCHOR) -> dict[str, Entry]:
+    tagged = note(text, *mentions)
+    timeline = RuleTimer().infer(tagged, anchor)
+    assert timeline.kind is TimelineKind.TEXT_ONLY
+    return {o.mention: timeline.by_uid[o.uid] for o in tagged.inventory}
+
+
+def test_the_course_advances_and_shares_times() -> None:
+    found = timed(
+        "HOSPITAL COURSE:\nOn HD2 before dawn she was hypotensive and cultures were sent. By noon she was febrile. "
+        "That evening the line was placed.\n",
+        "hypotensive",
+        "cultures",
+        "febrile",
+        "line",
+    )
+    assert found["hypotensive"].time == found["cultures"].time == pytest.approx(2 + 5)
+    assert found["febrile"].time == pytest.approx(2 + 12)
+    assert found["line"].time == pytest.approx(2 + 19.5)
+
+
+def test_an_undated_clause_follows_the_one_before_and_leans_on_its_neighbours() -> None:
+    found = timed("HOSPITAL COURSE:\nIntubated at 0400 on HD2. Sedation was begun.\n", "Intubated", "Sedation")
+    assert found["Sedation"].time == pytest.approx(6.15)
+    assert not found["Sedation"].known
+    assert found["Sedation"].context == ("0000",)
+    assert "Intubated" in found["Sedation"].reason
+
+
+def test_a_reference_reaches_an_occurrence_told_later() -> None:
+    found = timed(
+        "HOSPITAL COURSE:\n# Access: Arterial line placed two hours before the ERCP.\n# Biliary: ERCP at 1400 on HD3.\n# Renal: fine.\n",
+        "Arterial line",
+        "ERCP at",
+    )
+    assert found["Arterial line"].time == pytest.approx(26 + 12)
+    assert found["Arterial line"].context[0] == "0001"
+    assert not found["Arterial line"].known
+
+
+def test_arrival_in_the_unit_is_taken_from_the_story() -> None:
+    found = timed(
+        "HISTORY OF PRESENT ILLNESS:\n60F with asthma presented with dyspnea. She reached the MICU just after midnight.\n"
+        "HOSPITAL COURSE:\n# Asthma: Nebulizers on arrival to the MICU.\n# Renal: fine.\n# Psych: fine.\n",
+        "dyspnea",
+        "MICU",
+        "Nebulizers",
+    )
+    assert found["dyspnea"].time == pytest.approx(-2)
+    assert found["MICU"].time == pytest.approx(2.4)
+    assert found["Nebulizers"].time == pytest.approx(2.4)
+
+
+def test_a_glance_back_does_not_move_the_story() -> None:
+    found = timed(
+        "HOSPITAL COURSE:\nAt noon on HD3 the weight was 77 kg as compared with 71 kg on admission. Lasix was given.\n",
+        "77 kg",
+        "71 kg",
+        "Lasix",
+    )
+    assert found["77 kg"].time == pytest.approx(38)
+    assert found["71 kg"].time == pytest.approx(0)
+    assert found["Lasix"].time == pytest.approx(38.2, abs=0.1)
+
+
+def test_a_parenthesis_dates_what_stands_before_it() -> None:
+    found = timed("HOSPITAL COURSE:\nAST peak 1500 (HD3), then the next morning a scan.\n", "AST peak 1500", "scan")
+    assert 26 <= (found["AST peak 1500"].time or 0) <= 50
+    assert found["scan"].time == pytest.approx(50 + 8)
+
+
+def test_a_list_takes_the_time_behind_it() -> None:
+    found = timed("HOSPITAL COURSE:\nVanc, cefepime and ampicillin stopped late on HD 4.\n", "Vanc", "cefepime", "ampicillin")
+    assert {e.time for e in found.values()} == {50 + 21}
+
+
+def test_arrows_between_values_pass_time() -> None:
+    found = timed(
+        "HOSPITAL COURSE:\nPotassium 6.2 at 0400 on HD2 -> potassium 5.0 -> potassium 4.1.\n",
+        "Potassium 6.2",
+        "potassium 5.0",
+        "potassium 4.1",
+    )
+    times = [found[m].time or 0.0 for m in ("Potassium 6.2", "potassium 5.0", "potassium 4.1")]
+    assert times == pytest.approx([6, 11, 16])
+
+
+def test_history_stands_at_zero_unless_dated() -> None:
+    found = timed(
+        "PAST MEDICAL HISTORY:\nHTN, stroke 8 yrs ago, gout.\nSOCIAL HISTORY: lives alone\n", "HTN", "stroke", "gout", "lives alone"
+    )
+    assert [e.time for e in found.values()] == [0, -70080, 0, 0]
+    assert found["stroke"].known
+    assert not found["gout"].known
+
+
+def test_complaint_and_procedure_lists_repeat_what_the_story_dates() -> None:
+    found = timed(
+        "CHIEF COMPLAINT: arm swelling\nPROCEDURES: bronchoscopy\nHISTORY OF PRESENT ILLNESS:\n60F "
+        "presents with 3 days of arm swelling today.\n"
+        "HOSPITAL COURSE:\nBronchoscopy at noon on HD2.\n",
+        "arm swelling",
+        "bronchoscopy",
+        "arm swelling today",
+        "Bronchoscopy",
+    )
+    assert found["arm swelling"].time == pytest.approx(-72)
+    assert found["bronchoscopy"].time == pytest.approx(14)
+    assert found["bronchoscopy"].context[0] == "0003"
+
+
+def test_discharge_from_an_explicit_day_reaches_medications() -> None:
+    found = timed(
+        "HOSPITAL COURSE:\nExtubated on HD2. He was discharged home on HD 4.\nDISCHARGE MEDICATIONS: "
+        "aspirin 81\nFOLLOW UP: clinic in 2 weeks\n",
+        "aspirin 81",
+        "clinic",
+    )
+    assert found["aspirin 81"].time == pytest.approx(50 + 14.5)
+    assert found["clinic"].time == pytest.approx(50 + 14.5)
+
+
+def test_a_story_ends_with_the_hour_of_leaving() -> None:
+    found = timed(
+        "HOSPITAL COURSE:\nOn HD3 he walked.\nDISPOSITION:\nHe went home late that afternoon on aspirin.\n", "walked", "home", "aspirin"
+    )
+    assert found["home"].time == found["aspirin"].time == pytest.approx(26 + 17)
+
+
+def test_labelled_result_lines() -> None:
+    found = timed(
+        "LABS:\nADM: WBC-24.0\nHD4 AM     Hgb-9.0\nHOSPITAL COURSE:\nDischarged home on HD 5.\nDISCHARGE LABS: Na 135\n",
+        "WBC-24.0",
+        "Hgb-9.0",
+        "Na 135",
+    )
+    assert found["WBC-24.0"].time == pytest.approx(-1)
+    assert 50 <= (found["Hgb-9.0"].time or 0) <= 62
+    assert found["Na 135"].time == pytest.approx(74 + 6)
+
+
+def test_presentation_as_anchor_has_no_earlier_emergency_stay() -> None:
+    found = timed(
+        "HISTORY OF PRESENT ILLNESS:\n60F with asthma presented with dyspnea.\n", "dyspnea", anchor=Anchor(ANCHOR.at, "presentation")
+    )
+    assert found["dyspnea"].time == pytest.approx(0, abs=0.01)
+
+
+def test_an_occurrence_without_a_span_is_not_available() -> None:
+    tagged = TaggedNote("HOSPITAL COURSE:\nFine.\n", Inventory((Occurrence("00aa", 0, "fever", None, None),)))
+    (entry,) = RuleTimer().infer(tagged, ANCHOR).entries
+    assert entry.time is None
+    assert not entry.known
+    assert entry.reason
+
+
+def test_the_same_note_gives_the_same_timeline() -> None:
+    tagged = note("HOSPITAL COURSE:\nIntubated at 0400 on HD2, extubated two days later.\n", "Intubated", "extubated")
+    assert RuleTimer().infer(tagged, ANCHOR) == RuleTimer().infer(tagged, ANCHOR)
+
+
+_PIECES = st.sampled_from(
+    [
+        "HOSPITAL COURSE:\n",
+        "# Sepsis: ",
+        "HPI: ",
+        "PMH:\n- ",
+        "LABS:\nHD4 AM   ",
+        "DISPOSITION: ",
+        "Exam (MICU arrival): ",
+        "\n",
+        ". ",
+        "; ",
+        ", ",
+        " (",
+        ") ",
+        " -> ",
+        "58M w/ HTN p/w ",
+        "HD#3 AM",
+        "POD 2",
+        "the next morning",
+        "overnight",
+        "two hours after intubation",
+        "intubated",
+        "3 days PTA",
+        "since 0000",
+        "in his 90s",
+        "on 2/30",
+        "9999-12-31",
+        "before the operation",
+        "laparotomy",
+        "K 4.1",
+        "within the hour",
+        "<b>&amp;</b>",
+        "é́",
+        "😀",
+        "\r\n",
+        "\t",
+        "مريض",
+        "a few years ago",
+    ]
+)
+
+
+@st.composite
+def notes(draw: st.DrawFn) -> TaggedNote:
+    text = draw(st.one_of(st.lists(_PIECES, max_size=25).map("".join), st.text(max_size=120)))
+    spans: list[Occurrence] = []
+    for i in range(draw(st.integers(0, 8)) if text else 0):
+        start = draw(st.integers(0, len(text) - 1))
+        end = draw(st.integers(start + 1, len(text)))
+        mention = text[start:end].strip() or "x"
+        spans.append(Occurrence(f"{i:04x}", i, mention, start, end, lane=draw(st.sampled_from(list(Lane)))))
+    return TaggedNote(text, Inventory(tuple(spans)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(notes(), st.datetimes(datetime(1900, 1, 2), datetime(2250, 1, 1)), st.sampled_from(["admission", "presentation"]))
+def test_any_note_gives_a_complete_timeline_with_ordered_bounds(tagged: TaggedNote, at: datetime, kind: str) -> None:
+    timeline = RuleTimer().infer(tagged, Anchor(at, "admission" if kind == "admission" else "presentation"))
+    assert [e.uid for e in timeline] == list(tagged.inventory.uids)
+    for entry in timeline:
+        if entry.time is not None:
+            assert entry.lower is None or entry.lower <= entry.time
+            assert entry.upper is None or entry.time <= entry.upper
+        assert entry.uid not in entry.context
+        assert len(entry.context) <= 5
+        assert entry.decided_by
+        assert entry.reason
