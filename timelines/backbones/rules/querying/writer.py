@@ -16,6 +16,7 @@ from timelines.domain import TaggedNote
 MAX_QUERIES = 3
 _WORD = re.compile(r"[a-z]+")
 #: Fluid given before the unit is charted as one intake row on arrival.
+_IN_SURGERY = re.compile(r"\b(?:operating room|in the OR|intra-?operative(?:ly)?|during (?:the )?(?:surgery|operation))\b", re.I)
 _BEFORE_ARRIVAL = re.compile(
     r"\b(?:outside hospital|OSH|ED|emergency|ambulance|EMS|en route|in the field|before arrival|prior to arrival|pre-?hospital)\b", re.I
 )
@@ -39,6 +40,8 @@ def write_queries(reading: Reading) -> list[str]:
         queries += _of_concept(concept, reading)
     if concepts and _BEFORE_ARRIVAL.search(reading.text) and _is_fluid(concepts[0]):
         queries.insert(1, "med pre-admission/non-icu intake start")
+    elif concepts and _IN_SURGERY.search(reading.text) and _is_fluid(concepts[0]):
+        queries.insert(0, "med or crystalloid intake start")
     # The mention itself comes last: it may find what the vocabulary does not know.
     return list(dict.fromkeys([*queries[:MAX_QUERIES], reading.occurrence.mention]))[:MAX_QUERIES]
 

@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from timelines.backbones.rules.revision.judge import Verdict
 
 #: What keeping the text time costs: a row is adopted only when it is cheaper.
-KEEP_COST = 1.0
+KEEP_COST = 0.85
 _SWEEPS = 8
 _APART_HOURS = 1.0
+#: What a link costs: a distance that differs by 12 h or more, a reversed order, one row for two moments.
+_STRETCHED, _REVERSED, _SHARED = 0.15, 0.2, 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +116,9 @@ def strain(a: Node, choice_a: Choice, b: Node, choice_b: Choice) -> float:
     if a.text_time is None or b.text_time is None:
         return 0.0
     told, recorded = b.text_time - a.text_time, time_b - time_a
-    cost = 0.5 * min(1.0, abs(recorded - told) / 12.0)
+    cost = _STRETCHED * min(1.0, abs(recorded - told) / 12.0)
     if told * recorded < 0 and abs(told) > 0.5 and abs(recorded) > 0.25:
-        cost += 0.5
+        cost += _REVERSED
     if a.topic == b.topic and choice_a.row.row_index == choice_b.row.row_index and abs(told) > _APART_HOURS:
-        cost += 1.0
+        cost += _SHARED
     return cost

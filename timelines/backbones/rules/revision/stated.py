@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 
 _STATED = re.compile(
-    r"(?P<sign>[<>≥≤]\s*)?(?<![\w.])(?P<number>\d{1,3}(?:,\d{3})+|\d+)(?P<fraction>\.\d+)?(?P<decade>'?s\b)?(?![\d.,]*\d)(?!(?:st|nd|rd|th)\b)"
+    r"(?P<sign>[<>≥≤]\s*)?(?<![\w.])(?P<number>\d{1,3}(?:,\d{3})+|"
+    r"\d+)(?P<fraction>\.\d+)?(?P<decade>'?s\b)?(?![\d.,]*\d)(?!(?:st|nd|rd|th)\b)"
 )
-_WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
+_WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 #: Number words count as values only before a unit; "two hours" and "one of" do not.
 _NUMBER_WORDS = re.compile(
     rf"\b({'|'.join(_WORDS)})(?=[\s-](?:more )?(?:liters?|litres?|L|mg|mcg|grams?|mL|units? per|liter))", re.IGNORECASE

@@ -1,0 +1,92 @@
+"""Medications: an order is no administration, an end no begin, a changed rate no stop."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from timelines.backbones.rules.querying.reading import Act, Reading
+from timelines.backbones.rules.querying.vocabulary import Concept, EventName, Kind, event_name
+from timelines.backbones.rules.revision.match import REACH_ACT, REACH_VALUE, Match
+from timelines.backbones.rules.revision.stated import stated_values, tells
+from timelines.domain import Polarity, SourceRow
+
+#: Given over hours: where such a row ends says little about when it began.
+_SLOW = frozenset(
+    {
+        "sodium chloride 0.9%", "lactated ringer's", "plasma-lyte", "fluid bolus", "blood product",
+        "packed red blood cells", "fresh frozen plasma",
+        "platelet transfusion", "dextrose 5%", "total parenteral nutrition", "tube feeds", "nutrition", "pressor", "sedative",
+    }
+)  # fmt: skip
+
+_ACT_WORDS = {
+    "med start": "administration",
+    "med end": "end of administration",
+    "order start": "order",
+    "order stop": "end of order",
+}
+_ORAL = re.compile(
+    r"\b(?:oral|orally|PO|by mouth|tablets?|subcutaneous\w*|SQ|SC|subq|patch|daily|BID|TID|QID|nightly|qhs|taper|regimen|home|standing)\b",
+    re.IGNORECASE,
+)
+_BY_MOUTH = re.compile(r"\b(?:oral|orally|PO|by mouth|tablets?)\b", re.IGNORECASE)
+_INFUSION = re.compile(r"\b(?:gtt|drip|infusion|infusing|weaned|titrated|pressors?|off)\b", re.IGNORECASE)
+
+
+class Medications:
+    """Matches medication rows of one case; `rows` are all rows of its evidence by event name, because an order
+    counts differently where doses are charted too."""
+
+    def __init__(self, rows: Mapping[str, Sequence[SourceRow]]) -> None:
+        self._rows = rows
+
+    def given(self, concept: Concept, reading: Reading, row: SourceRow, name: EventName) -> Match | None:
+        """A row of the same drug and the right act; the dose, where both state one, strengthens it."""
+        if reading.occurrence.polarity is Polarity.ABSENT and reading.act is not Act.END:
+            return None
+        infusion = bool(_INFUSION.search(reading.text))
+        charted = any(e.startswith("med:") and concept.matches(event_name(e)) for e in self._rows)
+        wanted = _acts(reading, charted=charted, infusion=infusion)
+        kind = f"{name.category} {name.act}"
+        if kind not in wanted or ("prophylaxis" in name.words and infusion):
+            return None
+        cost = wanted[kind]
+        if kind == "med end":
+            if reading.act is Act.END:
+                cost += 0.5 if self._continues(row) else 0.0
+            elif infusion or concept.name in _SLOW:
+                return None
+        drug = concept.name if concept.kind is Kind.DRUG else " ".join(name.words[:-1])
+        return _with_dose(cost, f"{_ACT_WORDS.get(kind, kind)} of {drug}", reading, row)
+
+    def _continues(self, row: SourceRow) -> bool:
+        """An infusion row ends where the next begins: a changed rate or bag, no stop."""
+        starts = self._rows.get(row.event.removesuffix("end") + "start", ())
+        return any(r.time is not None and row.time is not None and abs(r.time - row.time) < 0.05 for r in starts)
+
+
+def _with_dose(cost: float, reason: str, reading: Reading, row: SourceRow) -> Match | None:
+    values = stated_values(reading.text)
+    if not values or row.numeric_value is None:
+        return Match(cost, REACH_ACT, f"{reason}: same drug, right act")
+    if tells(values, row.numeric_value, row.unit, row.event) is not None:
+        return Match(max(0.0, cost - 0.3), REACH_VALUE, f"{reason}: same drug and dose")
+    # A new rate is told by its number; another number is another change.
+    return None if reading.act is Act.CHANGE else Match(cost + 0.25, REACH_ACT, f"{reason}: same drug, right act")
+
+
+def _acts(reading: Reading, *, charted: bool, infusion: bool) -> Mapping[str, float]:
+    """Which rows may date this act, and at what cost. Doses that are charted count before orders."""
+    if reading.act is Act.ORDER:
+        return {"order start": 0.1}
+    if reading.act is Act.END:
+        if infusion:
+            return {"med end": 0.25, "order stop": 0.9 if charted else 0.3}
+        return {"order stop": 0.25, "med end": 0.55}
+    if _ORAL.search(reading.text) and not infusion:
+        return {"order start": 0.2, "med start": 0.7 if _BY_MOUTH.search(reading.text) else 0.4}
+    acts = {"med start": 0.1, "med end": 0.45, "order start": 1.1 if charted else 0.35}
+    if reading.act is Act.CHANGE:
+        acts["med end"] = 0.8
+    return acts

@@ -1,0 +1,54 @@
+"""Procedures, devices and moves: done or not done, placed or removed, into the very place."""
+
+from __future__ import annotations
+
+import re
+
+from timelines.backbones.rules.querying.reading import Act, Reading
+from timelines.backbones.rules.querying.vocabulary import Concept, EventName
+from timelines.backbones.rules.revision.match import REACH_ACT, Match
+from timelines.domain import Polarity
+
+_STUDIES = re.compile(
+    r"x-ray|^ct$|mri|ultrasound|echo|tee|ecg|eeg|angio|culture|puncture|screen|doppler|endoscopy|colonoscopy|bronchoscopy|swallow"
+)
+
+_BACK_FROM = re.compile(r"\b(?:return\w*|back|arriv\w*|came|out) (?:from|of|to)|\bfrom the (?:OR|operating)", re.IGNORECASE)
+
+#: Devices and supports with a begin and an end; for other procedures both rows are one moment.
+_LASTING = frozenset(
+    {
+        "invasive ventilation", "extubation", "noninvasive ventilation", "tracheostomy", "arterial line", "central line", "introducer",
+        "pa catheter", "picc", "dialysis catheter", "peripheral iv", "iabp", "pacing wires", "crrt", "hemodialysis", "chest tube", "foley",
+        "evd", "feeding tube", "wound vac",
+    }
+)  # fmt: skip
+
+
+def performed(concept: Concept, reading: Reading, name: EventName) -> Match | None:
+    ends = name.act in ("end", "stop") or bool({"removed", "discontinued", "extubation"} & set(name.words))
+    removal = concept.name == "extubation" or reading.act is Act.END
+    lasting = concept.name in _LASTING
+    if lasting and removal != ends:
+        return None
+    if reading.act is Act.ORDER or (concept is not reading.carrier and _not_done(concept, reading)):
+        return None
+    if concept.name == "surgery":
+        wanted = "received" if _BACK_FROM.search(reading.text) else "sent"
+        return Match(0.3, REACH_ACT, "the operating room row of the same operation") if wanted in name.words else None
+    if lasting:
+        return Match(
+            0.1 if concept.name != "extubation" or "extubation" in name.words else 0.2,
+            REACH_ACT,
+            f"{'removal' if removal else 'placement'} of the same device, as performed",
+        )
+    return Match(0.3 if ends else 0.1, REACH_ACT, "the same procedure, as performed")
+
+
+def _not_done(concept: Concept, reading: Reading) -> bool:
+    """A negated procedure has no row; a study whose finding is negative ("chest film without infiltrate") has."""
+    if reading.occurrence.polarity is not Polarity.ABSENT:
+        return False
+    mention = reading.occurrence.mention
+    negated_itself = re.match(r"\s*(?:no|not|never|without)\b", mention, re.IGNORECASE) is not None
+    return negated_itself or not _STUDIES.search(concept.name)
