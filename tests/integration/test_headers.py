@@ -24,7 +24,7 @@ def test_the_content_security_policy(answer):
     ("header", "value"),
     [
         ("X-Content-Type-Options", "nosniff"),
-        ("Referrer-Policy", "no-referrer"),
+        ("Referrer-Policy", "same-origin"),
         ("X-Frame-Options", "DENY"),
         ("Cross-Origin-Opener-Policy", "same-origin"),
     ],

@@ -58,7 +58,7 @@ def test_cookies_and_headers():
     assert settings.SESSION_COOKIE_HTTPONLY
     assert settings.CSRF_COOKIE_HTTPONLY
     assert settings.SECURE_CONTENT_TYPE_NOSNIFF
-    assert settings.SECURE_REFERRER_POLICY == "no-referrer"
+    assert settings.SECURE_REFERRER_POLICY == "same-origin"
     assert settings.X_FRAME_OPTIONS == "DENY"
 
 
