@@ -105,7 +105,7 @@ def _cuts(text: str, start: int, end: int, inside: list[TimeExpression]) -> list
 
 def _last_conjunct(text: str, start: int, e: TimeExpression, cuts: list[int]) -> int | None:
     """ "Two amps and a third an hour later": a time behind a pair belongs to its last member."""
-    if e.kind not in (Kind.OFFSET, Kind.SPAN) or e.anchoring is Anchoring.REFERENCE:
+    if e.kind is not Kind.OFFSET or e.anchoring is Anchoring.REFERENCE:
         return None
     left = max([start, *(c for c in cuts if c <= e.start)])
     pairs = list(re.finditer(r"\s(?=and\s)", text[left : e.start]))

@@ -49,6 +49,7 @@ _PATTERNS: tuple[tuple[Place, re.Pattern[str]], ...] = (
     ),
     (Place.ADMISSION, re.compile(r"\b(?:admission|hospitalization)\b|\badmit", re.IGNORECASE)),
 )
+_UNIT_NAME = re.compile(r"\b(?:[A-Z]{1,6}ICU|CCU)\b", re.IGNORECASE)
 #: A movement into a station: a verb or noun of movement, shortly before its name, or "MICU arrival".
 _MOVEMENT = re.compile(
     r"\b(?:arriv\w+|reach\w+|transfer\w*|xfer\w*|tx'?d?\b|admi\w+|taken|moved|brought|rushed|"
@@ -105,6 +106,12 @@ _WORDS = {
     Place.UNIT: "reaching the unit",
     Place.DISCHARGE: "discharge",
 }
+
+
+def unit_in(phrase: str) -> str:
+    """The name of the unit that a phrase names, in capitals ("MICU"); empty for none or "the unit"."""
+    match = _UNIT_NAME.search(phrase)
+    return match.group().upper() if match else ""
 
 
 def place_in(phrase: str) -> Place | None:

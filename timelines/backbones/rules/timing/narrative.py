@@ -20,6 +20,8 @@ from timelines.backbones.rules.timing.resolver import Moment, Resolver
 from timelines.backbones.rules.timing.terms import Anchoring, Basis, Kind, TimeExpression
 from timelines.domain import DAY, Occurrence
 
+#: What the cursor stands for at the head of each part of a course: nothing told yet.
+OPENING = "arrival"
 #: Hours by which an undated clause or sentence follows what was told before it.
 _CLAUSE_STEP, _SENTENCE_STEP = 0.05, 0.15
 #: Hours between values joined by an arrow ("K 6.2 -> 4.1").
@@ -279,7 +281,7 @@ class Narrator:
             cursor.time,
             min(cursor.low, cursor.time),
             None if cursor.high is None else max(cursor.high, cursor.time),
-            Strength.INHERITED,
+            Strength.DEFAULT if cursor.source == OPENING else Strength.INHERITED,
             "narrative",
             source,
             context=(cursor.uid,) if cursor.uid else (),

@@ -12,7 +12,7 @@ from timelines.backbones.rules.timing.discharge import names_days
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
 from timelines.backbones.rules.timing.frames import Frame, frame_of
 from timelines.backbones.rules.timing.milestones import Place, place_in
-from timelines.backbones.rules.timing.narrative import Narrator
+from timelines.backbones.rules.timing.narrative import OPENING, Narrator
 from timelines.backbones.rules.timing.resolver import Moment, Resolver
 from timelines.backbones.rules.timing.results import place_results
 from timelines.backbones.rules.timing.terms import Basis
@@ -70,7 +70,7 @@ class Placement:
     def _course(self, section: Section, cursor: Cursor) -> None:
         if self.by_problem or cursor.time < -24:
             start = self._arrival()
-            cursor.set(start, self.resolver.arrival_day(start.time or 0.0), source="arrival")
+            cursor.set(start, self.resolver.arrival_day(start.time or 0.0), source=OPENING)
             cursor.uid = ""
         self._titled(section, cursor)
         self.narrator.course(section, cursor)

@@ -14,7 +14,7 @@ from timelines.domain import Occurrence, TaggedNote
 
 _RETOLD = re.compile(r"summary|carried|recap", re.IGNORECASE)
 #: How alike two mentions must be (see `ReferenceIndex.same`); a chronic condition must match more closely.
-_ALIKE, _CLOSELY_ALIKE = 1.2, 1.6
+_ALIKE, _RATHER_ALIKE, _CLOSELY_ALIKE = 1.2, 1.4, 1.6
 #: What brought the patient in has begun by then (hours).
 _PRESENTED = 6.0
 
@@ -44,23 +44,24 @@ def _repeat(occurrence: Occurrence, narrator: Narrator, index: ReferenceIndex, b
     retold = frame is Frame.COURSE and by_problem and _RETOLD.search(section.title) is not None
     if estimate is None or estimate.strength > (Strength.INHERITED if retold else Strength.DEFAULT):
         return None
-    if not (heading or retold or frame in (Frame.RECAP, Frame.RESULTS, Frame.PRESENTING)):
+    opening = frame is Frame.COURSE and by_problem and not heading and not retold
+    if not (heading or retold or opening or frame in (Frame.RECAP, Frame.RESULTS, Frame.PRESENTING)):
         return None
     background = frame is Frame.PRESENTING and not heading
     return index.same(
         occurrence,
-        _candidates(narrator, section, background),
+        _candidates(narrator, section, background, opening),
         earliest=frame is not Frame.RESULTS,
-        likeness=_CLOSELY_ALIKE if background else _ALIKE,
+        likeness=_CLOSELY_ALIKE if background else _RATHER_ALIKE if opening else _ALIKE,
         figures_needed=frame is Frame.RESULTS,
     )
 
 
-def _candidates(narrator: Narrator, section: Section, background: bool) -> set[str]:
+def _candidates(narrator: Narrator, section: Section, background: bool, opening: bool) -> set[str]:
     """Which mentions may date a repeat: well founded ones, and early ones for what brought the patient in."""
     least = Strength.PLACE if frame_of(section) is Frame.RESULTS else Strength.INHERITED
     presenting = section.kind in ("chief_complaint", "admission_diagnosis")
-    last = _PRESENTED if presenting else 0.5 if background else None
+    last = _PRESENTED if presenting or opening else 0.5 if background else None
     return {
         uid
         for uid, estimate in narrator.estimates.items()

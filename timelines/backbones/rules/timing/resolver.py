@@ -9,7 +9,7 @@ from timelines.backbones.rules.timing.clock import Calendar
 from timelines.backbones.rules.timing.cursor import Cursor
 from timelines.backbones.rules.timing.daypart import Part
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.milestones import Milestones, Place, place_in
+from timelines.backbones.rules.timing.milestones import Milestones, Place, place_in, unit_in
 from timelines.backbones.rules.timing.operations import assumed_operation, refers_to_operation
 from timelines.backbones.rules.timing.references import ReferenceIndex
 from timelines.backbones.rules.timing.terms import Anchoring, Basis, Day, Kind, TimeExpression
@@ -43,6 +43,8 @@ class Resolver:
     index: ReferenceIndex
     age: float | None = None
     surgery_day: int | None = None
+    #: The unit that the note names first; the stations tell of that one.
+    unit_name: str = ""
     surgery: Estimate | None = None
     #: The calendar day on which the story first tells of an operation.
     told_surgery_day: int | None = None
@@ -285,6 +287,8 @@ class Resolver:
         place = place_in(phrase)
         if past and re.fullmatch(r"(?:the\s+|his\s+|her\s+)?transfer", phrase.strip(), re.IGNORECASE):
             return self.milestones.at(Place.EMERGENCY)
+        if place is Place.UNIT and unit_in(phrase) not in ("", self.unit_name):
+            return None
         if place in (Place.UNIT, Place.FLOOR) and place not in self.milestones.reached and cursor.time > 12:
             return None
         if bare and not past and re.search("arriv", phrase, re.IGNORECASE):

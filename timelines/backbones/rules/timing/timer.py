@@ -17,7 +17,7 @@ from timelines.backbones.rules.timing.discharge import discharge_estimate
 from timelines.backbones.rules.timing.estimate import Estimate, Strength, entry
 from timelines.backbones.rules.timing.expressions import find_expressions
 from timelines.backbones.rules.timing.frames import Frame, frame_of
-from timelines.backbones.rules.timing.milestones import Milestones, Place
+from timelines.backbones.rules.timing.milestones import Milestones, Place, unit_in
 from timelines.backbones.rules.timing.narrative import Narrator
 from timelines.backbones.rules.timing.operations import operation
 from timelines.backbones.rules.timing.placement import Placement
@@ -100,7 +100,7 @@ class _Reading:
         return replace(estimates[near.uid], strength=Strength.INHERITED, rule="narrative", known=False, reason=reason, context=(near.uid,))
 
     def _resolver(self, index: ReferenceIndex) -> Resolver:
-        resolver = Resolver(self.calendar, self.milestones, index, self.age)
+        resolver = Resolver(self.calendar, self.milestones, index, self.age, unit_name=unit_in(self.note.text))
         told = operation(index, 0, self.course[1])
         if told is not None:
             resolver.surgery = replace(told[1], reason=f"“{told[0].mention}”", context=(told[0].uid,))
