@@ -58,11 +58,18 @@ class CaseRow:
     title: str
     dataset: str
     admitted_at: datetime
-    stay_hours: float | None
+    stay: str
     rows: int
     state: CaseState
     occurrences: int | None
     kinds: tuple[str, ...] = field(default=())
+
+    @property
+    def kinds_words(self) -> str:
+        return ", ".join(_KIND_WORDS[k] for k in self.kinds) or "–"
+
+
+_KIND_WORDS = {TimelineKind.TEXT_ONLY.value: "text-only", TimelineKind.REVISED.value: "revised", TimelineKind.REFERENCE.value: "reference"}
 
 
 def cases_of(study: Study, wanted: CaseFilter) -> QuerySet[Encounter]:
@@ -119,7 +126,7 @@ def case_rows(encounters: Sequence[Encounter]) -> list[CaseRow]:
                 title=e.title,
                 dataset=e.dataset.name,
                 admitted_at=e.admitted_at,
-                stay_hours=(e.discharged_at - e.admitted_at).total_seconds() / 3600 if e.discharged_at else None,
+                stay=_stay_words(e),
                 rows=e.row_count,
                 state=case_state(states[run.pk]) if run else CaseState.NONE,
                 occurrences=getattr(run, "size", None) if run and run.inventory_id else None,
@@ -127,6 +134,12 @@ def case_rows(encounters: Sequence[Encounter]) -> list[CaseRow]:
             )
         )
     return rows
+
+
+def _stay_words(encounter: Encounter) -> str:
+    if encounter.discharged_at is None:
+        return "–"
+    return f"{(encounter.discharged_at - encounter.admitted_at).total_seconds() / 86400:.1f} d"
 
 
 def latest_case_runs(encounter_ids: Sequence[int]) -> dict[int, CaseRun]:

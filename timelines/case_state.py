@@ -18,6 +18,11 @@ class CaseState(StrEnum):
     def label(self) -> str:
         return _LABELS[self]
 
+    @property
+    def badge(self) -> str:
+        """Which badge of the stylesheet says it: the same ones that jobs wear."""
+        return {"done": "succeeded", "waiting": "plain", "none": "plain"}.get(self.value, self.value)
+
 
 _LABELS = {
     CaseState.NONE: "Not reconstructed",

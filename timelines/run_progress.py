@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import Count
 from django.utils import timezone
 
 from jobs.models import JobState
@@ -79,8 +80,9 @@ class RunTotals:
 
 def totals(run: Run) -> RunTotals:
     """Counts over all cases of the run, in one query."""
-    states = Counter(StageRun.objects.filter(case_run__run=run).values_list("state", flat=True))
-    return RunTotals(dict(states), sum(states.values()), run.cases.count())
+    counted = StageRun.objects.filter(case_run__run=run).order_by().values_list("state").annotate(n=Count("id"))
+    states = dict(counted)
+    return RunTotals(states, sum(states.values()), run.cases.count())
 
 
 def state_of_run(run: Run, counts: RunTotals) -> CaseState:

@@ -1,0 +1,13 @@
+"""Addresses of the structured record. They carry public ids and numbers, never text of a record."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from ehr import views
+
+app_name = "ehr"
+urlpatterns = [
+    path("cases/<str:public_id>/record/", views.record, name="record"),
+    path("cases/<str:public_id>/record/series/<int:series_id>/", views.series_rows, name="series_rows"),
+]
