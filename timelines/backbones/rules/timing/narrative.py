@@ -24,6 +24,8 @@ from timelines.domain import DAY, Occurrence
 OPENING = "arrival"
 #: Hours by which an undated clause or sentence follows what was told before it.
 _CLAUSE_STEP, _SENTENCE_STEP = 0.05, 0.15
+#: How much earlier or later than its neighbour an undated clause may have happened, at least (hours).
+_EARLIER, _LATER = 2.0, 6.0
 #: Hours between values joined by an arrow ("K 6.2 -> 4.1").
 _ARROW_STEP = 5.0
 
@@ -273,7 +275,11 @@ class Narrator:
         return estimate
 
     def _as_inherited(self, estimate: Estimate) -> Estimate:
-        return replace(estimate, strength=min(estimate.strength, Strength.INHERITED), known=False)
+        """A time taken over from a neighbour: what is told next may well have happened some hours after."""
+        time = abs(estimate.time or 0.0)
+        low = None if estimate.low is None else estimate.low - max(_EARLIER, 0.05 * time)
+        high = None if estimate.high is None else estimate.high + max(_LATER, 0.1 * time)
+        return replace(estimate, low=low, high=high, strength=min(estimate.strength, Strength.INHERITED), known=False)
 
     def _here(self, cursor: Cursor) -> Moment:
         source = f"told after “{cursor.source}”" if cursor.source else "told at the beginning of its part of the note"

@@ -48,6 +48,8 @@ def _repeat(occurrence: Occurrence, narrator: Narrator, index: ReferenceIndex, b
     if not (heading or retold or opening or frame in (Frame.RECAP, Frame.RESULTS, Frame.PRESENTING)):
         return None
     background = frame is Frame.PRESENTING and not heading
+    if heading and (chronic := _chronic(occurrence, narrator, index)) is not None:
+        return chronic
     return index.same(
         occurrence,
         _candidates(narrator, section, background, opening),
@@ -55,6 +57,18 @@ def _repeat(occurrence: Occurrence, narrator: Narrator, index: ReferenceIndex, b
         likeness=_CLOSELY_ALIKE if background else _RATHER_ALIKE if opening else _ALIKE,
         figures_needed=frame is Frame.RESULTS,
     )
+
+
+def _chronic(occurrence: Occurrence, narrator: Narrator, index: ReferenceIndex) -> tuple[Occurrence, Estimate] | None:
+    """A problem that the past history names without a date is chronic and stands at 0."""
+    past = {
+        o.uid
+        for o in narrator.occurrences
+        if frame_of(narrator.analysis.section_at(o.start or 0)) is Frame.HISTORY
+        and o.uid in narrator.estimates
+        and narrator.estimates[o.uid].rule == "static"
+    }
+    return index.same(occurrence, past, earliest=True, likeness=_CLOSELY_ALIKE)
 
 
 def _candidates(narrator: Narrator, section: Section, background: bool, opening: bool) -> set[str]:
