@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 
 
-class NaiveDateTimeField(models.Field):  # type: ignore[type-arg]
+class NaiveDateTimeField(models.Field):
     """Postgres `timestamp`; de-identified and local times must never be shifted by a zone."""
 
     description = "Local date and time without a zone"
@@ -31,5 +31,5 @@ class NaiveDateTimeField(models.Field):  # type: ignore[type-arg]
             raise ValidationError("not an ISO date and time") from error
 
     def value_to_string(self, obj: models.Model) -> str:
-        value = self.value_from_object(obj)
+        value: Any = self.value_from_object(obj)
         return "" if value is None else value.isoformat()

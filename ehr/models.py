@@ -113,8 +113,8 @@ class Note(models.Model):
 class SourceRow(models.Model):
     """One row of the structured record, in a table partitioned by dataset and, below it, by hash of the encounter.
 
-    The table, its partitions and its foreign keys are made in SQL (first migration); Django only reads it and
-    COPY writes it. `time` is naive local; None where the record has none.
+    The table and its foreign key are made in SQL (migration 0002), its partitions by `ehr.partitions`; Django only
+    reads it and COPY writes it. `time` is naive local; None where the record has none.
     """
 
     pk = models.CompositePrimaryKey("dataset_id", "encounter_id", "row_index")
@@ -136,7 +136,6 @@ class SourceRow(models.Model):
     time_kind = models.TextField()
 
     class Meta:
-        managed = False
         db_table = "ehr_sourcerow"
         ordering = ["row_index"]
 

@@ -1,0 +1,100 @@
+"""The data contract of the structured record: what a row is, in memory and in columns. Read this first.
+
+Every importer (`ehr.formats`) turns its files into these columns, `ehr.ingest` stores them, `ehr.summarise` reads
+them. No Django here: a notebook can use this module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+import pyarrow as pa
+
+
+class TimeKind(StrEnum):
+    """Which act a clock time of the record stands for. An order is not an administration (protocol stage 6)."""
+
+    COLLECTION = "collection"  # a specimen was taken
+    RESULT = "result"  # its result became known
+    ORDER = "order"  # something was ordered, or an order ended
+    ADMINISTRATION = "administration"  # a dose was given
+    PERFORMED = "performed"  # a procedure was done
+    CHARTED = "charted"  # an observation was written down
+    ADMINISTRATIVE = "administrative"  # admission, transfer, billing day
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the structured record.
+
+    `row_index` is its 0-based position in the case's record and with the case its identity. `time` is a naive local
+    clock time, None where the record has none (billing codes). `event` is `category:subcategory:detail` in lower case;
+    rows with exactly the same event form one series. `value` is the text of the source; `numeric_value` the number it
+    states, None for words.
+    """
+
+    row_index: int
+    time: datetime | None
+    event: str
+    value: str = ""
+    unit: str = ""
+    source: str = ""
+    time_kind: TimeKind = TimeKind.UNKNOWN
+    numeric_value: float | None = None
+
+
+CLOCK = pa.timestamp("us")
+
+#: The columns of a block of rows. Text columns have no nulls (nothing is ""), so that "no value" has one spelling.
+ROWS = pa.schema(
+    [
+        pa.field("row_index", pa.int32(), nullable=False),
+        pa.field("time", CLOCK),  # naive local; null where the record has none
+        pa.field("result_time", CLOCK),  # when the value became known (storetime), where the source keeps it
+        pa.field("event", pa.string(), nullable=False),
+        pa.field("value", pa.string(), nullable=False),
+        pa.field("numeric_value", pa.float64()),  # null where the value is not a finite number
+        pa.field("unit", pa.string(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),  # table of the source the row came from
+        pa.field("time_kind", pa.string(), nullable=False),  # one of TimeKind
+    ]
+)
+
+#: The event `category:…` → place in clinical priority, 0 first (protocol section 4, "Input").
+PRIORITY_OF_CATEGORY = {
+    "admission": 0,
+    "transfer": 1,
+    "service": 1,
+    "icu": 1,
+    "diagnosis": 2,
+    "procedure": 3,
+    "med": 4,
+    "order": 4,
+    "lab": 5,
+    "micro": 6,
+    "chart": 7,
+    "vital": 7,
+    "output": 7,
+    "omr": 7,
+}
+PRIORITY_NAMES = (
+    "admission, discharge",
+    "transfers and services",
+    "diagnoses",
+    "procedures",
+    "medications",
+    "labs",
+    "microbiology",
+    "vitals and charting",
+    "other",
+)
+OTHER_PRIORITY = len(PRIORITY_NAMES) - 1
+
+
+def priority_of(event: str) -> int:
+    """The clinical priority of a series by its event's category; an unknown category is "other"."""
+    category = event.partition(":")[0].strip().lower()
+    return PRIORITY_OF_CATEGORY.get(category, OTHER_PRIORITY)
