@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 
 from timelines.backbones.rules.sections import Section
 from timelines.backbones.rules.text import Analysis, Sentence
+from timelines.backbones.rules.timing.attachment import Dated, attach
 from timelines.backbones.rules.timing.clauses import Clause, clauses
 from timelines.backbones.rules.timing.cursor import Cursor
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
@@ -16,7 +16,8 @@ from timelines.backbones.rules.timing.frames import begins_presentation, describ
 from timelines.backbones.rules.timing.kinds import is_lab, usual_hour, usual_morning
 from timelines.backbones.rules.timing.milestones import Place, arrival_in, place_in, setting_in
 from timelines.backbones.rules.timing.operations import tells_operation
-from timelines.backbones.rules.timing.resolver import Moment, Resolver
+from timelines.backbones.rules.timing.points import Moment
+from timelines.backbones.rules.timing.resolver import Resolver
 from timelines.backbones.rules.timing.terms import Anchoring, Basis, Kind, TimeExpression
 from timelines.domain import DAY, Occurrence
 
@@ -28,16 +29,6 @@ _CLAUSE_STEP, _SENTENCE_STEP = 0.05, 0.15
 _EARLIER, _LATER = 2.0, 6.0
 #: Hours between values joined by an arrow ("K 6.2 -> 4.1").
 _ARROW_STEP = 5.0
-
-
-@dataclass
-class _Dated:
-    """A clause with the moment that its occurrences share and whether that moment is its own."""
-
-    clause: Clause
-    moment: Moment
-    own: tuple[tuple[TimeExpression, Moment], ...] = ()
-    inherited: bool = True
 
 
 @dataclass
@@ -117,11 +108,10 @@ class Narrator:
     def _sentence(self, sentence: Sentence, cursor: Cursor, past: bool) -> None:
         parts = self.clauses_of(sentence)
         self.resolver.shared_base, cursor.recent = None, False
-        dated: list[_Dated] = []
+        dated: list[Dated] = []
         for i, clause in enumerate(parts):
             dated.append(self._date(clause, cursor, past, first=i == 0))
-        self._forwards(dated)
-        self._backwards(dated)
+        attach(dated, self.analysis.text, lambda clause: not self.within(clause.start, clause.end))
         for item in dated:
             for occurrence in self.within(item.clause.start, item.clause.end):
                 moment = self.nearest(occurrence, item.own) if item.own else item.moment
@@ -133,7 +123,7 @@ class Narrator:
         if spoken:
             cursor.uid, cursor.source = spoken[-1].uid, spoken[-1].mention
 
-    def _date(self, clause: Clause, cursor: Cursor, past: bool, first: bool) -> _Dated:
+    def _date(self, clause: Clause, cursor: Cursor, past: bool, first: bool) -> Dated:
         text = self.analysis.text[clause.start : clause.end]
         alone = clause.expressions and not self.within(clause.start, clause.end) and text.lstrip().startswith("(")
         working = cursor.copy() if clause.aside and not alone else cursor
@@ -144,11 +134,11 @@ class Narrator:
         if self.resolver.told_surgery_day is None and (here.estimate.time or 0.0) > -DAY and tells_operation(text):
             self.resolver.told_surgery_day = here.day
         if own:
-            return _Dated(clause, own[-1][1], tuple(own), inherited=False)
+            return Dated(clause, own[-1][1], tuple(own), inherited=False)
         if not first:
             step = _ARROW_STEP if clause.arrow and any(is_lab(o) for o in self.within(clause.start, clause.end)) else _CLAUSE_STEP
             self._advance(working, step)
-        return _Dated(clause, self._here(working))
+        return Dated(clause, self._here(working))
 
     def _resolve(self, clause: Clause, cursor: Cursor, past: bool) -> list[tuple[TimeExpression, Moment]]:
         """Moments of the clause's expressions; the cursor moves along. A named day outranks a mere relation."""
@@ -219,33 +209,6 @@ class Narrator:
         place = arrival_in(text) or (setting_in(text) if past and moment.estimate.strength is Strength.EXPLICIT else None)
         if place is not None and not moment.day_only:
             self.resolver.milestones.reach(place, replace(moment.estimate, rule="place"))
-
-    def _forwards(self, dated: list[_Dated]) -> None:
-        """A time that stands alone before a clause is that clause's own: "On the third hospital day, he was extubated"."""
-        for before, item in itertools.pairwise(dated):
-            alone = bool(before.own) and not before.clause.aside and not self.within(before.clause.start, before.clause.end)
-            if item.inherited and alone and not item.clause.aside and not item.clause.arrow:
-                item.moment, item.inherited = before.moment, False
-
-    def _backwards(self, dated: list[_Dated]) -> None:
-        """A time behind a list or in parentheses belongs to what stands before it."""
-        for i in range(len(dated) - 2, -1, -1):
-            item, after = dated[i], dated[i + 1]
-            if not item.inherited or (any(not d.inherited for d in dated[:i]) and not self._bracket(after)):
-                continue
-            if after.inherited or (after.clause.fronted and not self._bracket(after)):
-                continue
-            following = self.analysis.text[after.clause.start : after.clause.end].lstrip(" ,;")
-            named = following[:1].isalpha()
-            relative = bool(after.own) and after.own[0][0].kind is Kind.OFFSET and after.own[0][0].anchoring is Anchoring.CURSOR
-            listed = not item.clause.verbal and named and not relative and not after.clause.aside and not after.clause.arrow
-            if listed or self._bracket(after):
-                item.moment, item.own, item.inherited = after.moment, (), False
-
-    def _bracket(self, item: _Dated) -> bool:
-        """A parenthesis that holds a time and nothing else: "AST peak 1500 (HD#2)"."""
-        text = self.analysis.text[item.clause.start : item.clause.end]
-        return text.lstrip().startswith("(") and bool(item.own) and not self.within(item.clause.start, item.clause.end)
 
     # Placing one occurrence
 

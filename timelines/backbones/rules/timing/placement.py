@@ -13,7 +13,8 @@ from timelines.backbones.rules.timing.estimate import Estimate, Strength
 from timelines.backbones.rules.timing.frames import Frame, frame_of
 from timelines.backbones.rules.timing.milestones import Place, place_in
 from timelines.backbones.rules.timing.narrative import OPENING, Narrator
-from timelines.backbones.rules.timing.resolver import Moment, Resolver
+from timelines.backbones.rules.timing.points import Moment
+from timelines.backbones.rules.timing.resolver import Resolver
 from timelines.backbones.rules.timing.results import place_results
 from timelines.backbones.rules.timing.terms import Basis
 

@@ -3,55 +3,25 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from timelines.backbones.rules.timing.clock import Calendar
 from timelines.backbones.rules.timing.cursor import Cursor
-from timelines.backbones.rules.timing.daypart import Part
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.milestones import Milestones, Place, place_in, unit_in
-from timelines.backbones.rules.timing.operations import assumed_operation, refers_to_operation
-from timelines.backbones.rules.timing.references import ReferenceIndex
-from timelines.backbones.rules.timing.terms import Anchoring, Basis, Day, Kind, TimeExpression
+from timelines.backbones.rules.timing.milestones import Place, place_in, unit_in
+from timelines.backbones.rules.timing.operations import refers_to_operation
+from timelines.backbones.rules.timing.points import Moment, PointResolver
+from timelines.backbones.rules.timing.terms import Anchoring, Kind, TimeExpression
 from timelines.domain import DAY, YEAR
 
 #: Offsets count from the last told time while undated clauses have moved the cursor by less than this (hours).
 _SMALL_DRIFT = 0.5
-#: How far before the cursor a part of the day may lie and still mean the same day.
-_SLACK = 2.5
 #: From this cursor on (hours), the story of a presentation has come into the hospital.
 _ARRIVED = -0.6
-_PRESENTATION = re.compile(r"presentation|presenting|arrival|admission|transfer", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A resolved expression: its estimate, the calendar day it names, and whether only the day was named."""
-
-    estimate: Estimate
-    day: int
-    day_only: bool = False
-    part: Part | None = None
 
 
 @dataclass
-class Resolver:
-    """Resolves expressions of one note. `age` is the patient's age in years, where the note gives it."""
-
-    calendar: Calendar
-    milestones: Milestones
-    index: ReferenceIndex
-    age: float | None = None
-    surgery_day: int | None = None
-    #: The unit that the note names first; the stations tell of that one.
-    unit_name: str = ""
-    surgery: Estimate | None = None
-    #: The calendar day on which the story first tells of an operation.
-    told_surgery_day: int | None = None
-    #: What the last offset of the sentence counted from: "a week before surgery … and two days before".
-    shared_base: Estimate | None = None
-    #: Every resolved expression with its calendar day and hours, by offset: what is known of the end of the stay.
-    seen: dict[int, tuple[TimeExpression, int, float]] = field(default_factory=dict)
+class Resolver(PointResolver):
+    """Resolves expressions of one note: points, amounts of time, relations, ages and years."""
 
     def resolve(self, expression: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
         """Hours for an expression; None when it cannot be resolved and should be ignored.
@@ -67,7 +37,7 @@ class Resolver:
     def _moment(self, expression: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
         past = past and cursor.time < _ARRIVED
         if expression.kind is Kind.POINT:
-            return self._point(expression, cursor, past)
+            return self.point(expression, cursor, past)
         if expression.kind is Kind.AGE:
             return self._age(expression)
         if expression.kind is Kind.YEAR:
@@ -79,157 +49,6 @@ class Resolver:
         if expression.anchoring is Anchoring.REFERENCE:
             return self._referred(expression, cursor, past)
         return self._from_cursor(expression, cursor, past)
-
-    # Named days and clock times
-
-    def _point(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
-        day = self._day(e.day, e, cursor, past) if e.day else None
-        if e.day and day is None:
-            return None
-        if e.part is None:
-            return None if day is None else self._whole_day(day, e, cursor)
-        if day is None:
-            day = self._day_for_part(e, e.part, cursor, past)
-        part = self._early_part(e, e.part)
-        time, low, high = self._clock(e, part, day, cursor)
-        if e.linked == "that" and part.point >= 20.5 and time < cursor.time - 3.0:
-            time, high = cursor.time, max(high, cursor.time)
-        if e.linked == "first":
-            reached = self.milestones.at(Place.UNIT).time or 0.0
-            time = min(max(time, reached + 0.5), high)
-        arriving = e.day is not None and e.day.basis is Basis.EVENT and e.day.number <= 0 and _PRESENTATION.search(e.day.reference)
-        if past and time > 1.0 and arriving:
-            day, time, low, high = day - 1, time - DAY, low - DAY, high - DAY
-        reason = f"“{e.text}”: {self._day_words(e, day)}, about {_hhmm(self.calendar.hour_of_day(time))}"
-        strength = Strength.EXPLICIT
-        return Moment(Estimate(time, low, high, strength, "clock", reason, known=True), day, part=part)
-
-    def _clock(self, e: TimeExpression, part: Part, day: int, cursor: Cursor) -> tuple[float, float, float]:
-        time, low, high = self.calendar.at(day, part)
-        if e.ambiguous_clock and part.point < 12 and not e.day and time < cursor.time - 3.0:
-            return time + 12, low + 12, high + 12
-        return time, low, high
-
-    def _early_part(self, e: TimeExpression, part: Part) -> Part:
-        """ "Just after midnight HD5" begins that day, and "overnight into POD 2" is the night before it."""
-        if e.day is None or e.day.until is not None or e.day.basis is Basis.EVENT:
-            return part
-        if "after midnight" in part.label or (part.point >= 24 and re.search(r"\binto\b", e.text)):
-            return part.shifted(-DAY)
-        return part
-
-    def _day(self, named: Day, e: TimeExpression, cursor: Cursor, past: bool) -> int | None:
-        if named.basis is Basis.HOSPITAL:
-            return named.number - 1
-        if named.basis is Basis.POSTOP:
-            return (self.surgery_day if self.surgery_day is not None else self._guessed_surgery(cursor, named.number)) + named.number
-        if named.basis is Basis.UNIT:
-            unit = self.milestones.at(Place.UNIT)
-            return self.calendar.day_of(unit.time or 0.0) + named.number - 1
-        if named.basis is Basis.DATE:
-            return self.calendar.date_day(named)
-        if named.basis is Basis.WEEKDAY:
-            return self.calendar.weekday_day(named.number, 0 if past else cursor.day, forward=not past)
-        if named.basis is Basis.CURRENT:
-            if past and named.number < 0:
-                return self.calendar.day_of(self.milestones.at(Place.EMERGENCY).time or 0.0) + named.number
-            return cursor.day + named.number
-        return self._event_day(named, e, past)
-
-    def _guessed_surgery(self, cursor: Cursor, number: int) -> int:
-        """The first postoperative day that a note names counts from the told operation, else it follows the day last spoken of."""
-        if self.told_surgery_day is not None:
-            self.surgery_day = self.told_surgery_day
-            return self.surgery_day
-        self.surgery_day = max(0, cursor.day - max(0, number - 1)) if number > 0 else max(0, cursor.day)
-        return self.surgery_day
-
-    def operation(self) -> Estimate:
-        """The operation of this stay, as told or assumed."""
-        return self.surgery or assumed_operation(self.calendar, self.surgery_day)
-
-    def _event_day(self, named: Day, e: TimeExpression, past: bool) -> int | None:
-        if refers_to_operation(named.reference):
-            return self.calendar.day_of(self.operation().time or 0.0) + named.number
-        place = place_in(named.reference)
-        if past and _PRESENTATION.search(named.reference):
-            return self.calendar.day_of(0.0) + named.number
-        if place is None:
-            found = self.index.find(named.reference, e.start)
-            if found is None or found[1].time is None:
-                return 0 + named.number if past else None
-            return self.calendar.day_of(found[1].time) + named.number
-        time = self.milestones.at(place).time or 0.0
-        return self.calendar.day_of(time) + named.number
-
-    def _day_for_part(self, e: TimeExpression, part: Part, cursor: Cursor, past: bool) -> int:
-        """Which day "that evening", "the next morning" or a bare "by noon" belongs to."""
-        midnight = self.calendar.midnight
-        crossed = cursor.time >= midnight(cursor.day + 1) - 0.01
-        today = cursor.day + 1 if crossed and part.point < 20.5 else cursor.day
-        if past:
-            return self._past_day(e, part, cursor)
-        if e.linked == "that":
-            return today
-        if e.linked == "next":
-            return cursor.day + 1
-        if e.linked == "previous":
-            return cursor.day - 1
-        if e.linked in ("first", "second"):
-            day = 0
-            while midnight(day) + part.high < 0.5:
-                day += 1
-            return day + (1 if e.linked == "second" else 0)
-        if cursor.day_only:
-            return cursor.day
-        if (
-            part.point >= 26
-            and re.match(r"\W*over", e.text, re.IGNORECASE) is not None
-            and 3.5 <= self.calendar.hour_of_day(cursor.time) < 11
-        ):
-            return self.calendar.day_of(cursor.time) - 1
-        day = (today if not crossed else cursor.day) - 1
-        for _ in range(4):
-            hour = part.point + (12 if e.ambiguous_clock and part.point < 12 else 0)
-            earliest = cursor.time - (3.0 if e.ambiguous_clock else _SLACK)
-            if not crossed_bounds(cursor):
-                earliest = min(earliest, cursor.low)
-            late_enough = midnight(day) + hour >= earliest
-            if late_enough:
-                break
-            day += 1
-        return day
-
-    def _past_day(self, e: TimeExpression, part: Part, cursor: Cursor) -> int:
-        """Before admission, a part of the day belongs to the day spoken of, or to the last such time before t = 0."""
-        if cursor.time < -DAY and (e.linked or cursor.recent):
-            return cursor.day + (1 if e.linked == "next" else 0)
-        day = self.calendar.day_of(0.0) + (1 if e.linked == "next" else 0)
-        while self.calendar.midnight(day) + part.point > 0.5:
-            day -= 1
-        return day
-
-    def _whole_day(self, day: int, e: TimeExpression, cursor: Cursor) -> Moment:
-        start = self.calendar.midnight(day)
-        low = max(start, 0.0) if day == 0 else start
-        if (
-            e.day is not None
-            and e.day.basis is Basis.CURRENT
-            and e.day.number == 0
-            and not cursor.day_only
-            and low <= cursor.time < start + DAY
-        ):
-            point = cursor.time
-        else:
-            point = max(start + 12.0, low + min(4.0, (start + DAY - low) / 2))
-        words = f"“{e.text}”: {self._day_words(e, day)}"
-        estimate = Estimate(point, low, start + DAY, Strength.EXPLICIT, "day", words, known=True)
-        return Moment(estimate, day, day_only=True)
-
-    def _day_words(self, e: TimeExpression, day: int) -> str:
-        if day >= 0:
-            return f"hospital day {day + 1}"
-        return "the day before admission" if day == -1 else f"{-day} days before admission"
 
     # Amounts of time
 
@@ -314,16 +133,6 @@ class Resolver:
             context=(occurrence.uid,),
         )
 
-    def spoken_day(self, time: float, day: int) -> int:
-        """The day that people speak of at a time: the small hours still belong to the day before when it was spoken of."""
-        late = 0.0 <= time - self.calendar.midnight(day + 1) < 5.0
-        return day if late else self.calendar.day_of(time)
-
-    def arrival_day(self, time: float) -> int:
-        """The day spoken of when the story reaches a station in the small hours is the day before."""
-        day = self.calendar.day_of(time)
-        return day - 1 if self.calendar.hour_of_day(time) < 5.0 else day
-
     def _moved(
         self, base: Estimate, e: TimeExpression, direction: int, rule: str, reason: str, strength: Strength, known: bool
     ) -> Moment | None:
@@ -352,16 +161,6 @@ class Resolver:
             return None
         estimate = Estimate(*triple, Strength.EXPLICIT, "year", f"“{e.text}”: the middle of the year", known=True)
         return Moment(estimate, self.calendar.day_of(triple[0]))
-
-
-def crossed_bounds(cursor: Cursor) -> bool:
-    """True where the bounds of the cursor are too wide, or unknown, to say which times it may mean."""
-    return cursor.high is None or cursor.high - cursor.low > 12.0
-
-
-def _hhmm(hour: float) -> str:
-    minutes = round(hour * 60) % 1440
-    return f"{minutes // 60:02d}:{minutes % 60:02d}"
 
 
 def _hours(time: float | None) -> str:

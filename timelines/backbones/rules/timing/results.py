@@ -12,7 +12,8 @@ from timelines.backbones.rules.timing.cursor import Cursor
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
 from timelines.backbones.rules.timing.milestones import Place, place_in
 from timelines.backbones.rules.timing.narrative import Narrator
-from timelines.backbones.rules.timing.resolver import Moment, Resolver
+from timelines.backbones.rules.timing.points import Moment
+from timelines.backbones.rules.timing.resolver import Resolver
 
 _LABEL = re.compile(r"\s*([^\s:][^:\n]{0,40}?)(?::|\s{3,})")
 _OTHER_LABEL = re.compile(r"[^\s:][^:\n]{0,30}:\s")

@@ -1,0 +1,59 @@
+"""Which clause a time belongs to when it does not stand in the clause itself."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from timelines.backbones.rules.timing.clauses import Clause
+from timelines.backbones.rules.timing.points import Moment
+from timelines.backbones.rules.timing.terms import Anchoring, Kind, TimeExpression
+
+
+@dataclass
+class Dated:
+    """A clause with the moment that its occurrences share and whether that moment is its own."""
+
+    clause: Clause
+    moment: Moment
+    own: tuple[tuple[TimeExpression, Moment], ...] = ()
+    inherited: bool = True
+
+
+def attach(dated: list[Dated], text: str, empty: Callable[[Clause], bool]) -> None:
+    """Let clauses of one sentence without a time of their own take that of a neighbour that is theirs.
+
+    `text` is the note; `empty` tells whether a clause holds no occurrence.
+    """
+    _forwards(dated, empty)
+    _backwards(dated, text, empty)
+
+
+def _forwards(dated: list[Dated], empty: Callable[[Clause], bool]) -> None:
+    """A time that stands alone before a clause is that clause's own: "On the third hospital day, he was extubated"."""
+    for before, item in itertools.pairwise(dated):
+        alone = bool(before.own) and not before.clause.aside and empty(before.clause)
+        if item.inherited and alone and not item.clause.aside and not item.clause.arrow:
+            item.moment, item.inherited = before.moment, False
+
+
+def _backwards(dated: list[Dated], text: str, empty: Callable[[Clause], bool]) -> None:
+    """A time behind a list or in parentheses belongs to what stands before it."""
+    for i in range(len(dated) - 2, -1, -1):
+        item, after = dated[i], dated[i + 1]
+        bracket = _is_bracket(after, text, empty)
+        if not item.inherited or (any(not d.inherited for d in dated[:i]) and not bracket):
+            continue
+        if after.inherited or (after.clause.fronted and not bracket):
+            continue
+        named = text[after.clause.start : after.clause.end].lstrip(" ,;")[:1].isalpha()
+        relative = bool(after.own) and after.own[0][0].kind is Kind.OFFSET and after.own[0][0].anchoring is Anchoring.CURSOR
+        listed = not item.clause.verbal and named and not relative and not after.clause.aside and not after.clause.arrow
+        if listed or bracket:
+            item.moment, item.own, item.inherited = after.moment, (), False
+
+
+def _is_bracket(item: Dated, text: str, empty: Callable[[Clause], bool]) -> bool:
+    """A parenthesis that holds a time and nothing else: "AST peak 1500 (HD#2)"."""
+    return text[item.clause.start : item.clause.end].lstrip().startswith("(") and bool(item.own) and empty(item.clause)
