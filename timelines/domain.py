@@ -228,9 +228,7 @@ class Timeline:
     alternative: int = 1
 
     @classmethod
-    def complete(
-        cls, inventory: Inventory, entries: Sequence[Entry], kind: TimelineKind, alternative: int = 1
-    ) -> Timeline:
+    def complete(cls, inventory: Inventory, entries: Sequence[Entry], kind: TimelineKind, alternative: int = 1) -> Timeline:
         """Order `entries` by inventory and check completeness.
 
         Raises InvariantError naming missing, repeated or unknown UIDs (in entries or contexts).

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from django.db.models import Count
+from django.db.models import Count, Max, Min
 from django.utils import timezone
 
 from jobs.models import JobState
@@ -16,6 +16,8 @@ from timelines.models import STAGE_ORDER, CaseRun, Run, Stage, StageRun
 
 #: Cases shown on one page of a run; a cohort of thousands is paged, its totals are counted in SQL.
 PAGE_SIZE = 50
+#: Stages that wait longer than this without a worker's sign of life are worth a word.
+QUIET_AFTER = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,10 @@ class RunTotals:
         return self.stages.get(JobState.FAILED, 0)
 
     @property
+    def retryable(self) -> int:
+        return self.failed + self.stages.get(JobState.CANCELLED, 0)
+
+    @property
     def active(self) -> bool:
         """True while anything may still change without a person: then the page keeps asking."""
         return bool(self.stages.get(JobState.RUNNING, 0) or self.stages.get(JobState.QUEUED, 0))
@@ -90,6 +96,22 @@ def state_of_run(run: Run, counts: RunTotals) -> CaseState:
     if run.cancelled_at is not None:
         return CaseState.CANCELLED
     return case_state(counts.stages)
+
+
+def waiting_warning(run: Run) -> str:
+    """A sentence when stages have waited long without any sign of a worker; empty otherwise."""
+    stages = StageRun.objects.filter(case_run__run=run)
+    waiting = stages.filter(state=JobState.QUEUED).aggregate(since=Min("queued_at"))["since"]
+    if waiting is None or run.paused_at is not None or stages.filter(state=JobState.RUNNING).exists():
+        return ""
+    latest = stages.aggregate(sign=Max("finished_at"))["sign"]
+    quiet = timezone.now() - max(t for t in (waiting, latest) if t is not None)
+    if quiet < QUIET_AFTER:
+        return ""
+    return (
+        f"No worker has taken a stage of this run for {int(quiet.total_seconds())} seconds. "
+        "Start one with `make run`, or look at the queues of the machine that runs the workers."
+    )
 
 
 def case_lines(case_runs: Sequence[CaseRun]) -> list[CaseLine]:
