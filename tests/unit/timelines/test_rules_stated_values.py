@@ -25,7 +25,7 @@ from timelines.backbones.rules.revision.stated import stated_values, tells
     ],
 )
 def test_stated_ranges(text: str, ranges: list[tuple[float, float]]) -> None:
-    assert [(pytest.approx(s.low), pytest.approx(s.high)) for s in stated_values(text)] == ranges
+    assert [pytest.approx((s.low, s.high)) for s in stated_values(text)] == ranges
 
 
 @pytest.mark.parametrize(

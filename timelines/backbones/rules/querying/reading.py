@@ -173,8 +173,8 @@ PLACES = frozenset({"emergency arrival", "admission", "icu arrival", "ward trans
 
 #: Verbs and nouns of moving: what stands after them is the place of a transfer, not an aside.
 _MOVES = re.compile(
-    r"\b(?:transfer\w*|arriv\w*|mov(?:ed|e)|left|return\w*|admi(?:tted|ssion) (?:to|from)|call\w* out|discharged?|came|"
-    r"brought|went)\b[^.;,]{0,30}$",
+    r"\b(?:transfer\w*|arriv\w*|mov(?:ed|e)|left|return\w*|admitted|admission (?:to|from)|present(?:ed|s|ation)|call\w* out|discharged?|"
+    r"came|brought|went)\b[^.;,]{0,30}$",
     re.I,
 )
 
@@ -185,7 +185,7 @@ def _is_aside_place(hit: Hit, text: str) -> bool:
 
 
 def _weight(hit: Hit, text: str) -> float:
-    weight = _WEIGHTS[hit.concept.kind]
+    weight = _WEIGHTS[hit.concept.kind] if hit.concept.name != "organism" else 2.0
     if hit.concept.name in PLACES:
         weight = 3.2 if _MOVES.search(text[: hit.end]) else 1.0
     if hit.implied:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from timelines.backbones.rules.revision.judge import Verdict
 
 #: What keeping the text time costs: a row is adopted only when it is cheaper.
-KEEP_COST = 0.85
+KEEP_COST = 0.8
 _SWEEPS = 8
 _APART_HOURS = 1.0
 #: What a link costs: a distance that differs by 12 h or more, a reversed order, one row for two moments.
@@ -119,6 +119,6 @@ def strain(a: Node, choice_a: Choice, b: Node, choice_b: Choice) -> float:
     cost = _STRETCHED * min(1.0, abs(recorded - told) / 12.0)
     if told * recorded < 0 and abs(told) > 0.5 and abs(recorded) > 0.25:
         cost += _REVERSED
-    if a.topic == b.topic and choice_a.row.row_index == choice_b.row.row_index and abs(told) > _APART_HOURS:
+    if choice_a.repeats and a.topic == b.topic and choice_a.row.row_index == choice_b.row.row_index and abs(told) > _APART_HOURS:
         cost += _SHARED
     return cost

@@ -24,18 +24,22 @@ from timelines.pipeline.expansion import distance_to_bounds
 
 #: Cost of an hour beyond the bounds, as a share of the reach; and of hours from the point time inside them.
 _DISTANCE_COST = 0.8
-_INSIDE_COST, _INSIDE_HOURS = 0.25, 8.0
+_INSIDE_COST, _INSIDE_HOURS = 0.35, 8.0
 #: Rows that document the watching, not the patient.
 _NOT_EVENTS = frozenset({"alarm", "dressing", "goal"})
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`cost` in the currency of the assignment: 0 fits perfectly, `KEEP_COST` is as good as no row at all."""
+    """`cost` in the currency of the assignment: 0 fits perfectly, `KEEP_COST` is as good as no row at all.
+
+    `repeats`: an act that recurs, so that one row is one occurrence.
+    """
 
     row: SourceRow
     cost: float
     reason: str
+    repeats: bool = False
 
 
 class Judge:
@@ -101,9 +105,9 @@ def _placed(match: Match, within: float, row: SourceRow, entry: Entry) -> Verdic
     """Add what the distance to the text's bounds costs; beyond the reach of the match there is no verdict."""
     time = row.time if row.time is not None else 0.0
     if entry.time is None and entry.lower is None and entry.upper is None:
-        return Verdict(row, match.cost + 0.2, match.reason)
+        return Verdict(row, match.cost + 0.2, match.reason, match.repeats)
     distance = distance_to_bounds(time, entry)
     if distance > within:
         return None
     inside = 0.0 if entry.time is None else _INSIDE_COST * min(1.0, abs(time - entry.time) / _INSIDE_HOURS)
-    return Verdict(row, match.cost + _DISTANCE_COST * distance / within + inside, match.reason)
+    return Verdict(row, match.cost + _DISTANCE_COST * distance / within + inside, match.reason, match.repeats)

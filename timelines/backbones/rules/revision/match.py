@@ -17,9 +17,16 @@ REACH_UNIQUE = 72.0
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """`cost` 0 fits perfectly; `reach` in hours; `reason` in a clinician's words; `exact`: the very value that the text states."""
+    """`cost` 0 fits perfectly; `reach` in hours; `reason` in a clinician's words.
+
+    `exact`: the very value that the text states.
+
+    `repeats`: such acts recur, so two occurrences told at different times should not share the row; a value, a
+    specimen or a move may well be told twice.
+    """
 
     cost: float
     reach: float
     reason: str
     exact: bool = False
+    repeats: bool = False

@@ -11,6 +11,8 @@ from timelines.backbones.rules.revision.stated import stated_values, tells
 from timelines.domain import SourceRow
 
 _PRESSURES = re.compile(r"(?<![\d/.])(?P<systolic>\d{2,3})/(?P<diastolic>\d{2,3})(?![\d/])")
+#: Outputs that are events in themselves, not a running total.
+_PASSED = re.compile(r"void|emesis|vomit|stool|bowel movement|\bBM\b", re.IGNORECASE)
 _OF_PRESSURE = re.compile(r"systolic|diastolic|mean|\bbp[sd]\b")
 
 
@@ -29,10 +31,12 @@ def measured(reading: Reading, row: SourceRow, *, implied: bool) -> Match | None
         exact = stated.exact is not None
         return Match(0.0 if exact else 0.25, REACH_VALUE, f"same measurement, same value {row.value} {row.unit}".rstrip(), exact)
     fits = fits_condition(reading.text, row.event, row.numeric_value)
+    if fits is None and _PASSED.search(reading.text) and _PASSED.search(row.event):
+        return Match(0.45, REACH_WEAK, f"charted output of {row.value}", repeats=True)
     if fits is None:
         drawn = row.event.startswith("lab:") and not implied
         return Match(0.6, REACH_WEAK, f"same test ({row.value}); the text states no value") if drawn else None
-    return Match(0.55, REACH_WEAK, f"reading {row.value} fits the condition named") if fits else None
+    return Match(0.62, REACH_WEAK, f"reading {row.value} fits the condition named", repeats=True) if fits else None
 
 
 def _part_of_pair(pair: re.Match[str], row: SourceRow) -> Match | None:

@@ -20,6 +20,16 @@ _SLOW = frozenset(
     }
 )  # fmt: skip
 
+#: Given by infusion in intensive care: "off" is the end of the infusion.
+_CONTINUOUS = frozenset(
+    {
+        "pressor", "inotrope", "sedative", "paralytic", "norepinephrine", "vasopressin", "phenylephrine", "epinephrine", "dopamine",
+        "angiotensin ii", "dobutamine", "milrinone", "isoproterenol", "propofol", "fentanyl", "midazolam", "dexmedetomidine", "ketamine",
+        "cisatracurium", "rocuronium", "insulin", "amiodarone", "diltiazem", "esmolol", "nicardipine", "clevidipine", "nitroglycerin",
+        "nitroprusside", "octreotide", "sodium bicarbonate", "argatroban", "bivalirudin", "lidocaine", "procainamide",
+    }
+)  # fmt: skip
+
 _ACT_WORDS = {
     "med start": "administration",
     "med end": "end of administration",
@@ -31,7 +41,7 @@ _ORAL = re.compile(
     re.IGNORECASE,
 )
 _BY_MOUTH = re.compile(r"\b(?:oral|orally|PO|by mouth|tablets?)\b", re.IGNORECASE)
-_INFUSION = re.compile(r"\b(?:gtt|drip|infusion|infusing|weaned|titrated|pressors?|off)\b", re.IGNORECASE)
+_INFUSION = re.compile(r"\b(?:gtt|drip|infusion|infusing|weaned|titrated|pressors?)\b", re.IGNORECASE)
 
 
 class Medications:
@@ -45,7 +55,7 @@ class Medications:
         """A row of the same drug and the right act; the dose, where both state one, strengthens it."""
         if reading.occurrence.polarity is Polarity.ABSENT and reading.act is not Act.END:
             return None
-        infusion = bool(_INFUSION.search(reading.text))
+        infusion = bool(_INFUSION.search(reading.text)) or (reading.act is Act.END and concept.name in _CONTINUOUS)
         charted = any(e.startswith("med:") and concept.matches(event_name(e)) for e in self._rows)
         wanted = _acts(reading, charted=charted, infusion=infusion)
         kind = f"{name.category} {name.act}"
@@ -57,8 +67,15 @@ class Medications:
                 cost += 0.5 if self._continues(row) else 0.0
             elif infusion or concept.name in _SLOW:
                 return None
+            elif not self._at_once(row):
+                cost += 0.3
         drug = concept.name if concept.kind is Kind.DRUG else " ".join(name.words[:-1])
         return _with_dose(cost, f"{_ACT_WORDS.get(kind, kind)} of {drug}", reading, row)
+
+    def _at_once(self, row: SourceRow) -> bool:
+        """A push: begin and end within minutes, so that the end, which holds the amount, dates the dose too."""
+        starts = self._rows.get(row.event.removesuffix("end") + "start", ())
+        return any(r.time is not None and row.time is not None and 0 <= row.time - r.time < 0.1 for r in starts)
 
     def _continues(self, row: SourceRow) -> bool:
         """An infusion row ends where the next begins: a changed rate or bag, no stop."""
@@ -69,11 +86,11 @@ class Medications:
 def _with_dose(cost: float, reason: str, reading: Reading, row: SourceRow) -> Match | None:
     values = stated_values(reading.text)
     if not values or row.numeric_value is None:
-        return Match(cost, REACH_ACT, f"{reason}: same drug, right act")
+        return Match(cost, REACH_ACT, f"{reason}: same drug, right act", repeats=True)
     if tells(values, row.numeric_value, row.unit, row.event) is not None:
-        return Match(max(0.0, cost - 0.3), REACH_VALUE, f"{reason}: same drug and dose")
+        return Match(max(0.0, cost - 0.3), REACH_VALUE, f"{reason}: same drug and dose", repeats=True)
     # A new rate is told by its number; another number is another change.
-    return None if reading.act is Act.CHANGE else Match(cost + 0.25, REACH_ACT, f"{reason}: same drug, right act")
+    return None if reading.act is Act.CHANGE else Match(cost + 0.25, REACH_ACT, f"{reason}: same drug, right act", repeats=True)
 
 
 def _acts(reading: Reading, *, charted: bool, infusion: bool) -> Mapping[str, float]:
@@ -82,7 +99,7 @@ def _acts(reading: Reading, *, charted: bool, infusion: bool) -> Mapping[str, fl
         return {"order start": 0.1}
     if reading.act is Act.END:
         if infusion:
-            return {"med end": 0.25, "order stop": 0.9 if charted else 0.3}
+            return {"med end": 0.25, "order stop": 0.6 if charted else 0.3}
         return {"order stop": 0.25, "med end": 0.55}
     if _ORAL.search(reading.text) and not infusion:
         return {"order start": 0.2, "med start": 0.7 if _BY_MOUTH.search(reading.text) else 0.4}

@@ -6,7 +6,7 @@ import re
 
 from timelines.backbones.rules.querying.reading import Reading
 from timelines.backbones.rules.querying.vocabulary import Concept, EventName
-from timelines.backbones.rules.revision.match import REACH_ACT, Match
+from timelines.backbones.rules.revision.match import REACH_ACT, REACH_UNIQUE, Match
 from timelines.domain import Polarity, SourceRow
 
 _UNITS = (
@@ -40,13 +40,13 @@ def moved(concept: Concept, reading: Reading, row: SourceRow, name: EventName) -
     """The row of a move that the occurrence itself tells; a place named in passing moves nobody."""
     if reading.occurrence.polarity is Polarity.ABSENT or name.category not in ("transfer", "admission", "icu", "chart", "procedure"):
         return None
-    if not _MOVE.search(reading.occurrence.mention) or concept.name == "service change":
+    if not _MOVE.search(reading.occurrence.mention):
         return None
     place, text = f"{row.event} {row.value}".lower(), reading.text.lower()
     leaves = bool(_LEAVES.search(reading.occurrence.mention))
     if concept.name == "icu arrival" and not leaves:
         return _into_unit(text, place)
-    if concept.name == "ward transfer" or leaves:
+    if concept.name in ("ward transfer", "service change") or leaves:
         if re.search(r"called[- ]out|call[- ]out", text):
             return Match(0.1, REACH_ACT, "the call-out") if "called out" in place else None
         ward = name.category == "transfer" and "ed" not in name.words and name.words[:1] != ("discharge",)
@@ -57,5 +57,5 @@ def moved(concept: Concept, reading: Reading, row: SourceRow, name: EventName) -
 def _into_unit(text: str, place: str) -> Match | None:
     for said, recorded in _UNITS:
         if re.search(said, text):
-            return Match(0.1, REACH_ACT, "the transfer to that unit") if re.search(recorded, place) else None
+            return Match(0.1, REACH_UNIQUE, "the transfer to that unit") if re.search(recorded, place) else None
     return Match(0.4, REACH_ACT, "a transfer to intensive care") if _ICU_VALUE.search(place) else None

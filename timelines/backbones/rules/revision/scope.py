@@ -12,6 +12,8 @@ from timelines.domain import Entry
 #: "discharge creatinine": the last one drawn, which may be a day or two old.
 _LAST_BEFORE_DISCHARGE = re.compile(r"\b(?:discharge|dc|d/c|final|last)\b", re.IGNORECASE)
 _IN_ED = re.compile(r"\b(?:in|at|from) (?:the |our )?(?:ED|ER|emergency|triage)\b|\bED\b|\btriage\b")
+#: A list of procedures at the head of a note says nothing about when in the stay they were done.
+_ANY_TIME = 2000.0
 #: Hours: what happened in the emergency department is over when the unit begins to chart.
 _ED_REACH = 4.0
 #: Hours: what the text puts wholly before this lies before any row of the admission.
@@ -52,6 +54,8 @@ def may_have_rows(reading: Reading, entry: Entry) -> bool:
 
 def reach(match: Match, reading: Reading, *, unique: bool) -> float:
     """Hours beyond the text's bounds; `unique`: no other row of the record has the stated value."""
+    if reading.section == "procedures":
+        return _ANY_TIME
     if _IN_ED.search(reading.occurrence.mention):
         return min(match.reach, _ED_REACH)
     if match.exact and unique:
