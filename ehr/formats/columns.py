@@ -1,0 +1,54 @@
+"""What every format does to columns: numbers out of texts, naive clock times out of texts, text without nulls."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ehr.schema import CLOCK
+
+#: A plain decimal number; "<0.5", "1,200" and "NaN" are words.
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
+#: ISO 8601 or "date time", to the minute or finer; no zone.
+CLOCK_TIME = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?$"
+
+
+def numbers_in(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The finite number each text states, null for any other text."""
+    plain = pc.if_else(pc.match_substring_regex(texts, NUMBER), texts, pa.scalar(None, pa.string()))
+    numbers = plain.cast(pa.float64())
+    return pc.if_else(pc.is_finite(numbers), numbers, pa.scalar(None, pa.float64()))
+
+
+def clock_times(texts: pa.Array | pa.ChunkedArray) -> tuple[pa.Array | pa.ChunkedArray, pa.Array | pa.ChunkedArray]:
+    """(times, wrong): naive clock times, null for empty and for unusable texts; `wrong` is true for the latter.
+
+    A text that looks like a time but names no day or hour of the calendar (30 February, 25:00) is wrong too.
+    """
+    empty = pc.equal(pc.binary_length(texts), 0)
+    shaped = pc.match_substring_regex(texts, CLOCK_TIME)
+    plain = pc.if_else(shaped, texts, pa.scalar(None, pa.string()))
+    times = _cast_or_null(plain)
+    return times, pc.and_(pc.invert(empty), pc.is_null(times))
+
+
+def text_of(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """As text, stripped, "" for null."""
+    return pc.utf8_trim_whitespace(pc.fill_null(column.cast(pa.string()), ""))
+
+
+def _cast_or_null(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    try:
+        return texts.cast(CLOCK)
+    except pa.ArrowInvalid:
+        # One impossible date fails the whole column; such columns are rare, so they are taken one by one.
+        return pa.array([_one(text) for text in texts.to_pylist()], CLOCK)
+
+
+def _one(text: str | None) -> object:
+    if text is None:
+        return None
+    try:
+        return pa.scalar(text).cast(CLOCK).as_py()
+    except (pa.ArrowInvalid, ValueError, OverflowError):
+        return None

@@ -1,0 +1,150 @@
+"""A series in words: one renderer for retrieval, one for the judge, and the map from summaries back to rows.
+
+Source: protocol, "Structured record" and section 4, "Input". No Django here. Clock times are naive local, to the
+minute where seconds are zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from ehr.summarise import Observation, Series
+
+#: The judge reads at most this many series, by clinical priority.
+JUDGE_SERIES = 900
+NO_TIME = "NA"
+
+
+def retrieval_text(series: Series) -> str:
+    """What is embedded, reranked and stored as the series' summary; the first line names it, the rest describes it."""
+    unit = series.units[0] if len(series.units) == 1 else ""
+    name = _line(series.event)
+    lines = [f"{name} ({unit})" if unit else name, _extent(series)]
+    if series.numbers is not None:
+        lines.append(_statistics(series))
+        lines.append(f"first {_at(series.first)}; last {_at(series.last)}; {_extremes(series)}")
+    elif series.top_values:
+        lines.append(f"most frequent values: {_top_values(series)}")
+    if series.observations is not None:
+        lines.append("all observations: " + "; ".join(_at(o, with_unit=not unit) for o in series.observations))
+    return "\n".join(lines)
+
+
+def judge_text(series: Series) -> str:
+    """One entry of the judge's list: a line, and one more with the observations where there are few."""
+    fields = [f"count={series.count}", f"time=[{_clock_of(series.first)}, {_clock_of(series.last)}]"]
+    if series.numbers is not None:
+        lowest, highest = series.numbers.lowest, series.numbers.highest
+        fields.append(f"numeric_values=[{_shown(lowest)}, {_shown(highest)}]; mean={_number(series.numbers.mean)}")
+        if series.numbers.sd is not None:
+            fields.append(f"sd={_number(series.numbers.sd)}")
+        fields.append(f"extrema=min {_mark(lowest)}, max {_mark(highest)}")
+        if series.first is not None and series.last is not None:
+            fields.append(f"first={_mark(series.first)}; last={_mark(series.last)}")
+    elif series.top_values:
+        fields.append(f"top_categories={_top_values(series)}")
+    if len(series.units) == 1:
+        fields.append(f"unit={series.units[0]}")
+    text = f"- {_line(series.event)}: {'; '.join(fields)}"
+    if series.observations is not None:
+        text += "\n  observations: " + ", ".join(_mark(o, with_unit=len(series.units) > 1) for o in series.observations)
+    return text
+
+
+def judge_order(series: Iterable[Series]) -> list[Series]:
+    """Clinical priority, then count (most first), then name (protocol section 4, "Input")."""
+    return sorted(series, key=lambda s: (s.priority, -s.count, s.event))
+
+
+def judge_record(series: Iterable[Series], limit: int = JUDGE_SERIES) -> str:
+    """The whole structured record as the judge reads it, between its markers; a last line counts what was left out.
+
+    `series` are those of one encounter with the rows that have no time (`summarise(rows, untimed=True)`). Admission rows
+    come first in priority and are kept even where they alone exceed `limit`.
+    """
+    ordered = judge_order(series)
+    always = sum(1 for s in ordered if s.priority == 0)
+    shown = ordered[: max(limit, always)]
+    rows = sum(s.count for s in ordered)
+    lines = ["[TABULAR_EHR_SUMMARY_START]", f"rows={rows}; event types={len(ordered)}", *(judge_text(s) for s in shown)]
+    if len(ordered) > len(shown):
+        lines.append(f"... and {len(ordered) - len(shown)} more event types omitted.")
+    return "\n".join([*lines, "[TABULAR_EHR_SUMMARY_END]"])
+
+
+def summary_mapping(series: Iterable[Series]) -> list[dict[str, Any]]:
+    """The row map, as `summary_mapping.json` holds it: event, summary (retrieval text) and row indices of each series."""
+    return [{"event": s.event, "summary": retrieval_text(s), "row_indices": list(s.row_indices)} for s in series]
+
+
+def clock(time: datetime) -> str:
+    """ISO 8601 without a zone; seconds and fractions only where there are any."""
+    if time.microsecond:
+        return time.isoformat()
+    return time.isoformat(timespec="seconds" if time.second else "minutes")
+
+
+def _extent(series: Series) -> str:
+    if series.first is None or series.last is None:
+        return f"count {series.count}, no time recorded"
+    if series.first.time == series.last.time:
+        return f"count {series.count}, at {_clock_of(series.first)}"
+    return f"count {series.count}, from {_clock_of(series.first)} to {_clock_of(series.last)}"
+
+
+def _statistics(series: Series) -> str:
+    numbers = series.numbers
+    assert numbers is not None
+    parts = [f"mean {_number(numbers.mean)}"]
+    if numbers.sd is not None:
+        parts.append(f"SD {_number(numbers.sd)}")
+    parts += [f"min {_shown(numbers.lowest)}", f"max {_shown(numbers.highest)}"]
+    if numbers.count != series.count:
+        parts.append(f"{series.count - numbers.count} without a number")
+    return ", ".join(parts)
+
+
+def _extremes(series: Series) -> str:
+    assert series.numbers is not None
+    return f"min {_at(series.numbers.lowest)}; max {_at(series.numbers.highest)}"
+
+
+def _top_values(series: Series) -> str:
+    text = ", ".join(f"{_line(value)} ({frequency})" for value, frequency in series.top_values)
+    return f"{text}, and {series.other_values} other values" if series.other_values else text
+
+
+def _at(observation: Observation | None, with_unit: bool = False) -> str:
+    if observation is None:
+        return "without a time"
+    value = _shown(observation, with_unit)
+    when = "without a time" if observation.time is None else f"at {clock(observation.time)}"
+    return f"{value} {when}" if value else when
+
+
+def _mark(observation: Observation, with_unit: bool = False) -> str:
+    return f"{_shown(observation, with_unit)}@{_clock_of(observation)}"
+
+
+def _shown(observation: Observation, with_unit: bool = False) -> str:
+    value = _line(observation.value)
+    return f"{value} {observation.unit}" if value and with_unit and observation.unit else value
+
+
+def _clock_of(observation: Observation | None) -> str:
+    return NO_TIME if observation is None or observation.time is None else clock(observation.time)
+
+
+def _line(text: str) -> str:
+    """The text on one line: a value with line breaks must not look like another entry of the list."""
+    return text if text.isprintable() else " ".join(text.split())
+
+
+def _number(number: float) -> str:
+    """Three decimals at most, more where the number is small; no exponent for everyday magnitudes."""
+    if number != 0 and (abs(number) < 0.01 or abs(number) >= 1e9):
+        return f"{number:.3g}"
+    text = f"{number:.3f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
