@@ -1,0 +1,79 @@
+// The provenance panel: what is known already is written at once, the chain behind it is fetched.
+(() => {
+  "use strict";
+  const Case = window.CasePage;
+  const pane = Case.find("[data-chain-pane]");
+  const holder = Case.find("[data-chain]");
+  const title = Case.find("[data-chain-title]");
+  const position = Case.find("[data-position]");
+  const announce = Case.find("[data-announce]");
+  const empty = [...holder.childNodes];
+  const emptyTitle = [...title.childNodes];
+  let asked = null;
+
+  function head(item) {
+    const line = Case.element("p", "chain-when");
+    line.append(Case.element("span", `status status-${item.s}`, Case.momentWords(item)));
+    const notes = [item.s === "unplaced" ? "" : Case.statusWords[item.s], item.sw && item.tw !== item.w ? `${item.sw} · text ${item.tw}` : "", item.rw && `reference ${item.rw}`];
+    line.append(Case.element("span", "muted", notes.filter(Boolean).map((note) => ` · ${note}`).join("")));
+    title.replaceChildren(Case.element("h2", "", item.m), line);
+    position.textContent = `${Case.state.selected + 1} of ${Case.items.length}`;
+    announce.textContent = `${item.m}, ${Case.momentWords(item)}, ${Case.statusWords[item.s]}`;
+  }
+
+  async function load(item) {
+    asked?.abort();
+    if (item.u.startsWith("row-")) {
+      holder.replaceChildren(Case.element("p", "chain-empty", "This source names events without an inventory, so no chain is stored for them."));
+      return;
+    }
+    asked = new AbortController();
+    holder.setAttribute("aria-busy", "true");
+    try {
+      const address = `${Case.root.dataset.case}o/${item.u}/chain/?t=${Case.root.dataset.timeline}`;
+      const answer = await fetch(address, { headers: { "HX-Request": "true" }, signal: asked.signal });
+      if (answer.redirected || answer.status === 403) throw new Error("signed out");
+      if (!answer.ok) throw new Error(String(answer.status));
+      // The partial is the server's own template, every value in it escaped; the content policy runs no script of it.
+      holder.innerHTML = await answer.text();
+      holder.scrollTop = 0;
+      holder.dataset.shown = item.u;
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      const words = error.message === "signed out" ? "Your session has ended. Reload the page to sign in again." : "The server did not answer with the chain. Select the occurrence again to retry.";
+      holder.replaceChildren(Case.element("p", "message message-error", words));
+    }
+    holder.removeAttribute("aria-busy");
+  }
+
+  Case.on("select", (item) => {
+    pane.classList.toggle("is-open", Boolean(item));
+    for (const link of Case.root.querySelectorAll("[data-timeline-link]")) {
+      const address = new URL(link.href);
+      const uid = link.hasAttribute("data-reference") ? item?.ru : item?.u;
+      if (uid) address.searchParams.set("o", uid);
+      else address.searchParams.delete("o");
+      link.href = address;
+    }
+    if (item) {
+      head(item);
+      load(item);
+      return;
+    }
+    asked?.abort();
+    holder.replaceChildren(...empty);
+    title.replaceChildren(...emptyTitle);
+    position.textContent = "";
+  });
+
+  holder.addEventListener("click", (event) => {
+    const context = event.target.closest("[data-select]");
+    if (context) Case.selectUid(context.dataset.select, "chain");
+    const link = event.target.closest('a[href^="#"]');
+    const target = link && document.getElementById(link.getAttribute("href").slice(1));
+    if (!target) return;
+    event.preventDefault();
+    target.scrollIntoView({ block: "start" });
+    target.focus({ preventScroll: true });
+  });
+})();

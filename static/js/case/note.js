@@ -1,0 +1,113 @@
+// The note: segments light up with the selection, hours stand in the margin, clicks on stacked spans go outwards.
+(() => {
+  "use strict";
+  const Case = window.CasePage;
+  const scroller = Case.find("[data-note]");
+  const body = Case.find("[data-note-body]");
+  for (const name of ["explicit", "inferred", "moved", "unplaced"]) {
+    Case.find(`[data-count="${name}"]`).textContent = Case.items.filter((item) => item.s === name).length;
+  }
+  if (!body) return;
+
+  const segmentsOf = new Map();
+  for (const segment of body.querySelectorAll(".seg")) {
+    for (const uid of segment.dataset.o.split(" ")) {
+      if (!segmentsOf.has(uid)) segmentsOf.set(uid, []);
+      segmentsOf.get(uid).push(segment);
+    }
+  }
+  const segments = (item) => (item && segmentsOf.get(item.u)) || [];
+  const chosenLabel = body.appendChild(Case.element("div", "margin margin-selected"));
+  const hoverLabel = body.appendChild(Case.element("div", "margin margin-hover"));
+  chosenLabel.hidden = hoverLabel.hidden = true;
+  let lit = [];
+  let focusable = null;
+
+  function label(box, item) {
+    const first = segments(item)[0];
+    box.hidden = !first;
+    if (!first) return;
+    box.replaceChildren(Case.element("b", `status status-${item.s}`, item.w));
+    if (item.c) box.append(Case.element("span", "", item.c));
+    box.style.top = `${first.getBoundingClientRect().top - body.getBoundingClientRect().top}px`;
+  }
+
+  function makeFocusable(segment) {
+    focusable?.setAttribute("tabindex", "-1");
+    focusable = segment;
+    focusable?.setAttribute("tabindex", "0");
+  }
+
+  // Repeated clicks on one stretch go from the innermost occurrence outwards and around again.
+  function pick(segment) {
+    const uids = segment.dataset.o.split(" ");
+    const at = uids.indexOf(Case.selectedItem()?.u);
+    Case.selectUid(uids[(at + 1) % uids.length], "note");
+  }
+
+  function bringIntoView(segment) {
+    const box = segment.getBoundingClientRect();
+    const frame = scroller.getBoundingClientRect();
+    if (box.top < frame.top + 48 || box.bottom > frame.bottom - 48) {
+      scroller.scrollTop += box.top - frame.top - frame.height * 0.35;
+    }
+  }
+
+  body.addEventListener("click", (event) => {
+    const segment = event.target.closest(".seg");
+    if (segment && getSelection().isCollapsed) pick(segment);
+  });
+  body.addEventListener("keydown", (event) => {
+    const segment = event.target.closest(".seg");
+    if (segment && (event.key === "Enter" || event.key === " ")) {
+      event.preventDefault();
+      pick(segment);
+    }
+  });
+  const hovered = (event) => {
+    const segment = event.target.closest(".seg");
+    Case.tell("hover", segment ? Case.items[Case.byUid.get(segment.dataset.o.split(" ")[0])] : null);
+  };
+  body.addEventListener("pointerover", hovered);
+  body.addEventListener("focusin", hovered);
+  body.addEventListener("pointerleave", () => Case.tell("hover", null));
+
+  Case.on("hover", (item) => {
+    const same = item && item === Case.selectedItem();
+    if (same) hoverLabel.hidden = true;
+    else label(hoverLabel, item);
+  });
+
+  Case.on("select", (item, from) => {
+    for (const segment of lit) {
+      segment.classList.remove("is-selected");
+      segment.removeAttribute("aria-current");
+    }
+    lit = segments(item);
+    for (const segment of lit) {
+      segment.classList.add("is-selected");
+      segment.setAttribute("aria-current", "true");
+    }
+    label(chosenLabel, item);
+    hoverLabel.hidden = true;
+    if (!lit.length) return;
+    makeFocusable(lit[0]);
+    bringIntoView(lit[0]);
+    if (from === "note" || from === "keys") lit[0].focus({ preventScroll: true });
+  });
+
+  function dim() {
+    const plain = Case.whole() && !Case.state.hits;
+    body.classList.toggle("is-filtered", !plain);
+    for (const segment of body.querySelectorAll(".seg")) {
+      const indices = segment.dataset.o.split(" ").map((uid) => Case.byUid.get(uid));
+      const shown = plain || indices.some((i) => Case.inWindow(Case.items[i]) && (!Case.state.hits || Case.state.hits.has(i)));
+      segment.classList.toggle("is-dim", !shown);
+      segment.classList.toggle("is-hit", Boolean(Case.state.hits) && shown);
+    }
+  }
+  Case.on("window", dim);
+  Case.on("search", dim);
+  new ResizeObserver(() => label(chosenLabel, Case.selectedItem())).observe(body);
+  makeFocusable(body.querySelector(".seg"));
+})();

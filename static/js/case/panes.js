@@ -1,0 +1,50 @@
+// The dividers between the panes: dragged or moved with the arrow keys, and remembered.
+(() => {
+  "use strict";
+  const Case = window.CasePage;
+  const panes = Case.find("[data-panes]");
+  const KINDS = {
+    note: { property: "--note-share", otherwise: 46, least: 25, most: 70, across: true },
+    plot: { property: "--plot-share", otherwise: 48, least: 18, most: 80, across: false },
+  };
+
+  for (const splitter of panes.querySelectorAll("[data-splitter]")) {
+    const kind = KINDS[splitter.dataset.splitter];
+    const key = `share.${splitter.dataset.splitter}`;
+    let share = Case.remembered.get(key, kind.otherwise);
+
+    const set = (value) => {
+      share = Math.min(kind.most, Math.max(kind.least, value));
+      panes.style.setProperty(kind.property, `${share}%`);
+      splitter.setAttribute("aria-valuenow", String(Math.round(share)));
+      Case.remembered.set(key, share);
+    };
+    splitter.setAttribute("aria-valuemin", String(kind.least));
+    splitter.setAttribute("aria-valuemax", String(kind.most));
+    set(share);
+
+    splitter.addEventListener("keydown", (event) => {
+      const move = { ArrowLeft: -2, ArrowUp: -2, ArrowRight: 2, ArrowDown: 2 }[event.key];
+      if (move) set(share + move);
+      else if (event.key === "Home") set(kind.least);
+      else if (event.key === "End") set(kind.most);
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+    splitter.addEventListener("dblclick", () => set(kind.otherwise));
+    splitter.addEventListener("pointerdown", (event) => {
+      splitter.setPointerCapture(event.pointerId);
+      const move = (moved) => {
+        const box = panes.getBoundingClientRect();
+        set(kind.across ? (100 * (moved.clientX - box.left)) / box.width : (100 * (moved.clientY - box.top)) / box.height);
+      };
+      const stop = () => {
+        splitter.removeEventListener("pointermove", move);
+        splitter.removeEventListener("pointerup", stop);
+      };
+      splitter.addEventListener("pointermove", move);
+      splitter.addEventListener("pointerup", stop);
+    });
+  }
+})();

@@ -1,0 +1,248 @@
+// The plot: lanes by kind, one mark an occurrence, its bounds, its shift and its evidence. Positions come ready from the server.
+(() => {
+  "use strict";
+  const Case = window.CasePage;
+  const { items, data, state } = Case;
+  const canvas = Case.find("[data-plot]");
+  const body = Case.find("[data-plot-body]");
+  const scroller = Case.find("[data-plot-scroll]");
+  const axis = Case.find("[data-axis]");
+  const laneColumn = Case.find("[data-lanes]");
+  const tip = Case.find("[data-tip]");
+  const STATUSES = ["explicit", "inferred", "moved"];
+  const ROW = { least: 11, most: 17 };
+  const TICK_SPACE = 58;
+  const kept = data.kind === "reference" ? "diamond" : data.kind === "revised" ? "circle" : "circle-open";
+  const collapsed = new Set(Case.remembered.get("collapsed", []));
+  const guide = body.appendChild(Case.element("div", "plot-guide"));
+  const ring = body.appendChild(Case.element("div", "plot-ring"));
+  guide.hidden = ring.hidden = true;
+  let layout = null;
+  let shownTicks = [];
+
+  // Rows from the top: a lane has its packed rows and below them one for evidence ticks; a collapsed lane has a single row.
+  function place() {
+    let top = 0;
+    const lanes = data.lanes.map((lane, index) => {
+      const folded = collapsed.has(lane.label);
+      const evidence = items.some((item) => item.l === index && item.e);
+      const rows = folded ? 1 : Math.max(lane.rows, 1);
+      const height = rows + (evidence ? 0.8 : 0) + 0.9;
+      const made = { ...lane, folded, top, rows, height, ticks: top + 0.45 + rows + 0.25 };
+      top += height;
+      return made;
+    });
+    const free = scroller.clientHeight || 1;
+    const row = Math.min(ROW.most, Math.max(ROW.least, free / top));
+    return { lanes, total: top, row: collapsed.size ? Math.min(row, 14) : row };
+  }
+
+  const rowOf = (item) => {
+    const lane = layout.lanes[item.l];
+    return lane.top + 0.95 + (lane.folded ? 0 : item.r);
+  };
+  const inkOf = (name) => {
+    tip.className = `tip ink-${name}`;
+    const found = getComputedStyle(tip).color;
+    tip.className = "tip";
+    return found;
+  };
+
+  function lines(of, ends, style) {
+    const x = [];
+    const y = [];
+    for (const item of of) {
+      const [from, to] = ends(item);
+      x.push(from, to, null);
+      y.push(rowOf(item), rowOf(item), null);
+    }
+    return { type: "scatter", mode: "lines", x, y, line: style, hoverinfo: "skip" };
+  }
+
+  function dots(of, x, marker) {
+    return {
+      type: "scatter", mode: "markers", x: of.map(x), y: of.map(rowOf), customdata: of.map((item) => Case.byUid.get(item.u)),
+      marker, hoverinfo: "none", cliponaxis: false,
+    };
+  }
+
+  function traces() {
+    const placed = items.filter((item) => item.x !== undefined);
+    const ink = Object.fromEntries([...STATUSES, "unplaced", "soft", "line"].map((name) => [name, inkOf(name)]));
+    const shifted = placed.filter((item) => item.tx !== undefined && Math.abs(item.tx - item.x) > 0.0005);
+    const found = [
+      lines(placed.filter((item) => item.b), (item) => [item.lo, item.hi], { color: ink.line, width: 3 }),
+      lines(shifted, (item) => [item.tx, item.x], { color: ink.moved, width: 1.25 }),
+    ];
+    for (const used of [0, 1]) {
+      const x = [];
+      const y = [];
+      for (const item of items) {
+        for (const [at, adopted] of item.e || []) {
+          if (adopted !== used) continue;
+          x.push(at);
+          y.push(layout.lanes[item.l].ticks);
+        }
+      }
+      const line = { color: used ? ink.moved : ink.line, width: used ? 1.75 : 1 };
+      found.push({ type: "scatter", mode: "markers", x, y, hoverinfo: "skip", marker: { symbol: "line-ns", size: 7, line } });
+    }
+    const reference = placed.filter((item) => item.rx !== undefined);
+    found.push(dots(reference, (item) => item.rx, { symbol: "diamond-open", size: 7, color: ink.soft, opacity: 0.6, line: { width: 1 } }));
+    const colours = shifted.map((item) => ink[item.s]);
+    found.push(dots(shifted, (item) => item.tx, { symbol: "circle-open", size: 7, color: colours, line: { width: 1.25, color: colours } }));
+    for (const name of STATUSES) {
+      const of = placed.filter((item) => item.s === name);
+      found.push(dots(of, (item) => item.x, { symbol: kept, size: 8, color: ink[name], line: { width: kept.endsWith("open") ? 1.5 : 0 } }));
+    }
+    return found;
+  }
+
+  function plotLayout() {
+    const ink = { line: inkOf("grid"), zero: inkOf("soft") };
+    const vertical = (at, dash) => ({
+      type: "line", x0: at, x1: at, y0: 0, y1: layout.total, layer: "below", line: { color: ink.zero, width: 1, dash },
+    });
+    const borders = layout.lanes.slice(1).map((lane) => ({
+      type: "line", xref: "paper", x0: 0, x1: 1, y0: lane.top, y1: lane.top, layer: "below", line: { color: ink.line, width: 1 },
+    }));
+    return {
+      margin: { l: 0, r: 0, t: 0, b: 0 }, showlegend: false, hovermode: "closest", hoverdistance: 10, dragmode: "zoom",
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", width: canvas.clientWidth, height: Math.round(layout.total * layout.row),
+      xaxis: {
+        range: [...state.window], showticklabels: false, ticks: "", zeroline: false, gridcolor: ink.line, tickvals: shownTicks.map((t) => t[0]),
+        showline: false,
+      },
+      yaxis: { range: [layout.total, 0], visible: false, fixedrange: true },
+      shapes: [...borders, vertical(data.zero, "solid"), ...(data.discharge === null ? [] : [vertical(data.discharge, "dot")])],
+    };
+  }
+
+  const share = (x) => (x - state.window[0]) / (state.window[1] - state.window[0]);
+
+  // The most important ticks first; a label is left out where it would touch one that is already there.
+  function chooseTicks() {
+    const width = canvas.clientWidth || 1;
+    const taken = [];
+    for (const tick of [...data.ticks].sort((a, b) => a[2] - b[2] || Math.abs(a[0] - data.zero) - Math.abs(b[0] - data.zero))) {
+      const at = share(tick[0]) * width;
+      if (at < -1 || at > width + 1) continue;
+      if (taken.every((other) => Math.abs(share(other[0]) * width - at) >= TICK_SPACE)) taken.push(tick);
+    }
+    shownTicks = taken.sort((a, b) => a[0] - b[0]);
+  }
+
+  function drawAxis() {
+    axis.replaceChildren();
+    const put = (at, words, className) => {
+      const made = Case.element("span", className, words);
+      made.style.left = `${share(at) * 100}%`;
+      axis.append(made);
+    };
+    for (const [at, words] of shownTicks) put(at, words, at === data.zero ? "tick tick-zero" : "tick");
+    const discharge = data.discharge;
+    if (discharge !== null && share(discharge) >= 0 && share(discharge) <= 1) put(discharge, `discharge ${data.dischargeWords}`, "tick-discharge");
+  }
+
+  function drawLanes() {
+    laneColumn.replaceChildren();
+    layout.lanes.forEach((lane) => {
+      const made = Case.element("button", "lane");
+      made.type = "button";
+      made.setAttribute("aria-expanded", String(!lane.folded));
+      made.append(Case.element("span", "lane-name", lane.label), Case.element("span", "lane-count", String(lane.count)));
+      if (lane.unplaced) made.append(Case.element("span", "lane-unplaced", `${lane.unplaced} not placed`));
+      made.style.top = `${lane.top * layout.row}px`;
+      made.style.height = `${lane.height * layout.row}px`;
+      made.addEventListener("click", () => {
+        if (!collapsed.delete(lane.label)) collapsed.add(lane.label);
+        Case.remembered.set("collapsed", [...collapsed]);
+        const again = [...laneColumn.children].indexOf(made);
+        draw();
+        laneColumn.children[again].focus();
+      });
+      laneColumn.append(made);
+    });
+  }
+
+  function mark() {
+    const item = Case.selectedItem();
+    const visible = item && item.x !== undefined && Case.inWindow(item);
+    guide.hidden = ring.hidden = !visible;
+    if (!visible) return;
+    const left = canvas.offsetLeft + share(item.x) * canvas.clientWidth;
+    guide.style.left = `${left}px`;
+    ring.style.left = `${left}px`;
+    ring.style.top = `${rowOf(item) * layout.row}px`;
+  }
+
+  function draw() {
+    if (!canvas.clientWidth) return;
+    layout = place();
+    chooseTicks();
+    const height = `${Math.round(layout.total * layout.row)}px`;
+    body.style.height = height;
+    Plotly.react(canvas, traces(), plotLayout(), { displayModeBar: false, scrollZoom: false, doubleClick: false, responsive: false, showTips: false });
+    drawAxis();
+    drawLanes();
+    mark();
+    if (!canvas.dataset.wired) wire();
+  }
+
+  function move(range) {
+    chooseTicks();
+    Plotly.relayout(canvas, { "xaxis.range": [...range], "xaxis.tickvals": shownTicks.map((t) => t[0]) });
+    drawAxis();
+    mark();
+  }
+
+  function wire() {
+    canvas.dataset.wired = "true";
+    canvas.on("plotly_click", (event) => {
+      const index = event.points[0]?.customdata;
+      if (index !== undefined) Case.select(index, "plot");
+    });
+    canvas.on("plotly_hover", (event) => Case.tell("hover", items[event.points[0]?.customdata] || null, event.event));
+    canvas.on("plotly_unhover", () => Case.tell("hover", null));
+    canvas.on("plotly_doubleclick", () => Case.setWindow(0, 1));
+    canvas.on("plotly_relayout", (change) => {
+      if (change["xaxis.range[0]"] !== undefined) Case.setWindow(change["xaxis.range[0]"], change["xaxis.range[1]"]);
+    });
+  }
+
+  Case.on("hover", (item, event) => {
+    tip.hidden = !(item && event);
+    if (tip.hidden) return;
+    tip.replaceChildren(Case.element("b", "", item.m), Case.element("span", `status status-${item.s}`, Case.momentWords(item)));
+    const notes = [item.sw && `${item.sw} than the text (${item.tw})`, item.b, item.rw && `reference ${item.rw}`].filter(Boolean);
+    if (notes.length) tip.append(Case.element("span", "muted", notes.join(" · ")));
+    tip.style.left = `${Math.min(event.clientX + 14, innerWidth - 320)}px`;
+    tip.style.top = `${Math.min(event.clientY + 14, innerHeight - 90)}px`;
+  });
+  Case.on("window", move);
+  Case.on("select", (item) => {
+    mark();
+    if (!item || item.x === undefined || !layout) return;
+    const y = rowOf(item) * layout.row;
+    if (y < scroller.scrollTop + 16 || y > scroller.scrollTop + scroller.clientHeight - 16) scroller.scrollTop = y - scroller.clientHeight / 2;
+  });
+
+  scroller.addEventListener("wheel", (event) => {
+    if (event.ctrlKey || event.metaKey) {
+      event.preventDefault();
+      Case.zoom(event.deltaY > 0 ? 1.2 : 1 / 1.2);
+    } else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      event.preventDefault();
+      const width = state.window[1] - state.window[0];
+      Case.setWindow(state.window[0] + (event.deltaX / canvas.clientWidth) * width, state.window[1] + (event.deltaX / canvas.clientWidth) * width);
+    }
+  }, { passive: false });
+
+  let waiting = 0;
+  new ResizeObserver(() => {
+    cancelAnimationFrame(waiting);
+    waiting = requestAnimationFrame(draw);
+  }).observe(scroller);
+  document.addEventListener("themechange", draw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+})();

@@ -1,0 +1,103 @@
+// The one state of the case page: which occurrence is selected and which time window is shown. Note, plot, table and panel listen.
+window.CasePage = (() => {
+  "use strict";
+  const root = document.getElementById("case");
+  const data = JSON.parse(document.getElementById("case-data").textContent);
+  const items = data.items;
+  const byUid = new Map(items.map((item, index) => [item.u, index]));
+  const listeners = { select: [], window: [], hover: [], search: [] };
+  const state = { selected: -1, window: [0, 1], hits: null };
+
+  const on = (name, listener) => listeners[name].push(listener);
+  const tell = (name, ...values) => listeners[name].forEach((listener) => listener(...values));
+  const selectedItem = () => (state.selected < 0 ? null : items[state.selected]);
+  const whole = () => state.window[0] <= 0 && state.window[1] >= 1;
+
+  function inWindow(item) {
+    return whole() || (item.x !== undefined && item.x >= state.window[0] && item.x <= state.window[1]);
+  }
+
+  // Only ids travel in the address: the timeline (unless it is the default one) and the occurrence.
+  function address(uid) {
+    const parameters = new URLSearchParams();
+    if (root.dataset.timeline !== root.dataset.default) parameters.set("t", root.dataset.timeline);
+    if (uid) parameters.set("o", uid);
+    const query = parameters.toString();
+    return root.dataset.case + (query ? `?${query}` : "");
+  }
+
+  function select(index, from) {
+    if (index === state.selected || index >= items.length) return;
+    state.selected = index;
+    const item = selectedItem();
+    history.replaceState(null, "", address(item?.u));
+    tell("select", item, from);
+  }
+
+  function selectUid(uid, from) {
+    if (byUid.has(uid)) select(byUid.get(uid), from);
+  }
+
+  function setWindow(start, end) {
+    const width = Math.min(1, Math.max(0.01, end - start));
+    const from = Math.min(Math.max(0, start), 1 - width);
+    const next = [from, from + width];
+    if (Math.abs(next[0] - state.window[0]) < 1e-4 && Math.abs(next[1] - state.window[1]) < 1e-4) return;
+    state.window = next;
+    tell("window", next);
+  }
+
+  function zoom(factor) {
+    const [start, end] = state.window;
+    const item = selectedItem();
+    const centre = item && inWindow(item) && item.x !== undefined ? item.x : (start + end) / 2;
+    const share = (centre - start) / (end - start);
+    const width = (end - start) * factor;
+    setWindow(centre - share * width, centre + (1 - share) * width);
+  }
+
+  // Goes through `order` (indices of items) from the selected one; what is filtered away is passed over.
+  function step(order, direction, from) {
+    const shown = order.filter((index) => inWindow(items[index]));
+    if (!shown.length) return;
+    const at = shown.indexOf(state.selected);
+    const next = at < 0 ? (direction > 0 ? 0 : shown.length - 1) : (at + direction + shown.length) % shown.length;
+    select(shown[next], from);
+  }
+
+  const inNote = items.map((_, index) => index);
+  const inTime = inNote.filter((i) => items[i].x !== undefined).sort((a, b) => items[a].t - items[b].t || a - b);
+  const byShift = inNote.filter((i) => items[i].d).sort((a, b) => Math.abs(items[b].d) - Math.abs(items[a].d) || a - b);
+
+  const remembered = {
+    get(key, otherwise) {
+      try {
+        return JSON.parse(localStorage.getItem(`case.${key}`)) ?? otherwise;
+      } catch {
+        return otherwise;
+      }
+    },
+    set(key, value) {
+      try {
+        localStorage.setItem(`case.${key}`, JSON.stringify(value));
+      } catch {
+        // Not remembered where storage is forbidden.
+      }
+    },
+  };
+
+  const element = (name, className = "", text = "") => {
+    const made = document.createElement(name);
+    if (className) made.className = className;
+    if (text) made.textContent = text;
+    return made;
+  };
+  const statusWords = { explicit: "stated in the note", inferred: "inferred from the note", moved: "moved by evidence", unplaced: "not placed" };
+  const momentWords = (item) => (item.c ? `${item.w} (${item.c})` : item.w);
+
+  return {
+    root, data, items, state, byUid, on, tell, select, selectUid, selectedItem, setWindow, zoom, step, inWindow, whole, address,
+    inNote, inTime, byShift, remembered, element, statusWords, momentWords,
+    find: (selector) => root.querySelector(selector),
+  };
+})();

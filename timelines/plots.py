@@ -1,0 +1,140 @@
+"""The timeline plot as data: a symmetric-log axis of hours, human ticks, lanes by kind, and rows inside a lane.
+
+No Django and no plotting library here. Positions run from 0 to 1 across the plot; time zero (admission) always stands at `ZERO`, so that
+cases and zooms can be compared at a glance. On each side the distance from zero is logarithmic beyond `LINEAR_HOURS` and close to linear
+below it, scaled so that the case's own extent fills the side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from timelines.domain import DAY, WEEK, YEAR, Lane
+
+ZERO = 0.36
+LINEAR_HOURS = 3.0
+#: A case's past and future are shown to the first of these that holds them (hours).
+_PAST_LADDER = (DAY, WEEK, 30 * DAY, YEAR, 10 * YEAR, 30 * YEAR, 100 * YEAR)
+_FUTURE_LADDER = (DAY, 3 * DAY, WEEK, 14 * DAY, 30 * DAY, 90 * DAY, YEAR, 10 * YEAR)
+#: Marks of one row keep this distance (share of the plot's width).
+ROW_GAP = 0.014
+LANE_ORDER: tuple[Lane, ...] = tuple(Lane)
+
+#: hours, words, rank: labels of a lower rank win where there is no room for all.
+_TICKS: tuple[tuple[float, str, int], ...] = (
+    *((-n * YEAR, f"−{n} y", rank) for n, rank in ((100, 2), (50, 3), (30, 2), (20, 3), (10, 1), (5, 3), (2, 3), (1, 1))),
+    *((-n * DAY, f"−{n} d", rank) for n, rank in ((180, 3), (90, 2), (60, 4), (30, 1), (14, 2), (7, 1), (5, 4), (3, 2), (2, 3))),
+    *((-float(n), f"−{n} h", rank) for n, rank in ((24, 1), (18, 4), (12, 3), (6, 2), (3, 4), (2, 5), (1, 4))),
+    (0.0, "0", 0),
+    *((float(n), f"+{n} h", rank) for n, rank in ((1, 3), (2, 4), (3, 3), (4, 5), (6, 1), (8, 5), (12, 2), (18, 4), (24, 1), (36, 3))),
+    *((n * DAY, f"+{n} d", rank) for n, rank in ((2, 2), (3, 1), (4, 3), (5, 2), (6, 4), (7, 1), (10, 3), (14, 1), (21, 3), (30, 1))),
+    *((n * DAY, f"+{n} d", rank) for n, rank in ((60, 3), (90, 2), (180, 3))),
+    *((n * YEAR, f"+{n} y", rank) for n, rank in ((1, 1), (2, 3), (5, 2), (10, 1))),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A labelled hour of the axis; `rank` 0 is the most important."""
+
+    position: float
+    words: str
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """`past` and `future` are the hours shown on either side of admission, both positive."""
+
+    past: float
+    future: float
+
+    def position(self, hours: float) -> float:
+        """Hours → 0…1, increasing; times beyond the shown extent stand at the edge."""
+        if hours < 0:
+            return ZERO * (1 - min(_bend(-hours) / _bend(self.past), 1.0))
+        return ZERO + (1 - ZERO) * min(_bend(hours) / _bend(self.future), 1.0)
+
+    def ticks(self) -> list[Tick]:
+        """The ladder's hours that lie within the extent, in order."""
+        return [Tick(self.position(h), words, rank) for h, words, rank in _TICKS if -self.past <= h <= self.future]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One occurrence on the plot. Times in hours; `time` None is not drawn and takes no row."""
+
+    key: str
+    lane: Lane
+    time: float | None
+    text_time: float | None = None
+    reference_time: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LaneRows:
+    """One lane: how many occurrences, how many of them not placed, how many rows, and the row of each placed key."""
+
+    lane: Lane
+    count: int
+    unplaced: int
+    rows: int
+    row_of: dict[str, int]
+
+
+def axis_for(times: Iterable[float], discharge: float | None) -> Axis:
+    """The extent that holds all times and the discharge; past and future each to the next step of their ladder."""
+    known = [*times, *([discharge] if discharge is not None else [])]
+    return Axis(
+        past=_step(max((-h for h in known if h < 0), default=0.0), _PAST_LADDER),
+        future=_step(max((h for h in known if h > 0), default=0.0), _FUTURE_LADDER),
+    )
+
+
+def lanes(marks: Sequence[Mark], axis: Axis) -> list[LaneRows]:
+    """The lanes that have occurrences, in fixed order; inside each, marks with their shifts are packed into as few rows as keep them apart."""
+    found = []
+    for lane in LANE_ORDER:
+        members = [m for m in marks if m.lane is lane]
+        if members:
+            placed = {m.key: _extent(m, axis) for m in members if m.time is not None}
+            row_of = _packed(placed)
+            found.append(LaneRows(lane, len(members), len(members) - len(placed), max(row_of.values(), default=-1) + 1, row_of))
+    return found
+
+
+def density(positions: Iterable[float], bins: int) -> list[int]:
+    """How many positions fall into each of `bins` equal parts of 0…1, for the overview strip."""
+    counts = [0] * bins
+    for position in positions:
+        counts[min(int(position * bins), bins - 1)] += 1
+    return counts
+
+
+def _bend(hours: float) -> float:
+    return math.log1p(hours / LINEAR_HOURS)
+
+
+def _step(needed: float, ladder: Sequence[float]) -> float:
+    return next((step for step in ladder if step >= needed), ladder[-1])
+
+
+def _extent(mark: Mark, axis: Axis) -> tuple[float, float]:
+    positions = [axis.position(h) for h in (mark.time, mark.text_time) if h is not None]
+    return min(positions), max(positions)
+
+
+def _packed(extents: dict[str, tuple[float, float]]) -> dict[str, int]:
+    """First row whose last mark ends far enough to the left; keys in order of their left end."""
+    ends: list[float] = []
+    row_of: dict[str, int] = {}
+    for key, (left, right) in sorted(extents.items(), key=lambda item: item[1]):
+        row = next((r for r, end in enumerate(ends) if end + ROW_GAP <= left), len(ends))
+        if row == len(ends):
+            ends.append(right)
+        else:
+            ends[row] = right
+        row_of[key] = row
+    return row_of

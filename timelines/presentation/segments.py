@@ -1,0 +1,80 @@
+"""Cutting a note into pieces that carry exactly the occurrences covering them. Overlapping and nested spans all survive.
+
+No Django here. Offsets are code points of the note exactly as stored, end-exclusive; the pieces concatenate to the note.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One highlighted occurrence; `key` is its UID."""
+
+    key: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of the note covered by the same occurrences throughout, shortest span first; none for plain text."""
+
+    start: int
+    end: int
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A stretch of the note under one heading; `title` is empty before the first."""
+
+    title: str
+    start: int
+    end: int
+
+
+#: A heading stands alone on its line, in capitals or ending with a colon.
+_HEADING = re.compile(r"^[ \t]*(?=[^\n]*[A-Za-z]{2})([A-Z][A-Z /&,'()-]{2,59}|[A-Z][A-Za-z /&,'()-]{2,58}(?=:)):?[ \t]*\r?$", re.MULTILINE)
+_LONGEST_TITLE = 60
+
+
+def sections_of(note: str) -> list[Section]:
+    """The note partitioned at its heading lines, in order, without gaps."""
+    starts = [(match.start(), match.group(1).strip()) for match in _HEADING.finditer(note)]
+    if not starts or starts[0][0] > 0:
+        starts.insert(0, (0, ""))
+    ends = [start for start, _ in starts[1:]] + [len(note)]
+    return [Section(title[:_LONGEST_TITLE], start, end) for (start, title), end in zip(starts, ends, strict=True)]
+
+
+def segments_of(length: int, spans: Sequence[Span], cuts: Sequence[int] = ()) -> list[Segment]:
+    """Partition [0, length) at every span's ends and at `cuts`. Raises ValueError for a span outside the note."""
+    for span in spans:
+        if not 0 <= span.start < span.end <= length:
+            raise ValueError(f"span of {span.key} lies outside the note")
+    opening: dict[int, list[Span]] = {}
+    for span in spans:
+        opening.setdefault(span.start, []).append(span)
+    points = sorted({0, length, *cuts, *(s.start for s in spans), *(s.end for s in spans)})
+    found: list[Segment] = []
+    active: list[Span] = []
+    for start, end in zip(points, points[1:], strict=False):
+        active = [s for s in active if s.end > start] + opening.get(start, [])
+        inner_first = sorted(active, key=lambda s: (s.end - s.start, s.start, s.key))
+        found.append(Segment(start, end, tuple(s.key for s in inner_first)))
+    return found
+
+
+def levels_of(spans: Sequence[Span]) -> dict[str, int]:
+    """Which underline each span takes, 0 nearest the text: no two overlapping spans share one, shorter spans lie nearer."""
+    taken: dict[str, int] = {}
+    placed: list[Span] = []
+    for span in sorted(spans, key=lambda s: (s.end - s.start, s.start, s.key)):
+        used = {taken[other.key] for other in placed if other.start < span.end and span.start < other.end}
+        taken[span.key] = next(level for level in range(len(used) + 1) if level not in used)
+        placed.append(span)
+    return taken

@@ -1,0 +1,52 @@
+"""How the time of an occurrence was obtained: the one property that the page gives a colour and a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+#: Two times are the same below max(hours, share of the larger distance from admission) (protocol section 4, "Stages").
+TOLERANCE_HOURS = 3.0
+TOLERANCE_SHARE = 0.1
+
+
+class Status(StrEnum):
+    EXPLICIT = "explicit"
+    INFERRED = "inferred"
+    MOVED = "moved"
+    UNPLACED = "unplaced"
+
+    @property
+    def label(self) -> str:
+        return _LABELS[self]
+
+
+_LABELS = {
+    Status.EXPLICIT: "stated in the note",
+    Status.INFERRED: "inferred from the note",
+    Status.MOVED: "moved by evidence",
+    Status.UNPLACED: "not placed",
+}
+
+
+def differs(first: float | None, second: float | None) -> bool:
+    """Whether two times (hours) differ beyond tolerance; a time and no time always do."""
+    if first is None or second is None:
+        return first is not second
+    return abs(first - second) >= max(TOLERANCE_HOURS, TOLERANCE_SHARE * max(abs(first), abs(second)))
+
+
+def status_of(
+    time: float | None,
+    *,
+    known: bool,
+    adopted_rows: Sequence[int] = (),
+    text_time: float | None = None,
+    revised: bool = False,
+) -> Status:
+    """The status of one entry. `revised`: the entry is of a revised timeline and `text_time` is what the text alone gave."""
+    if time is None:
+        return Status.UNPLACED
+    if adopted_rows or (revised and differs(text_time, time)):
+        return Status.MOVED
+    return Status.EXPLICIT if known else Status.INFERRED

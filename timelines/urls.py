@@ -1,0 +1,29 @@
+"""Addresses of cases and runs. They carry random public ids and UIDs, never text of a note or a record."""
+
+from __future__ import annotations
+
+from django.urls import path, register_converter
+
+from timelines.views import case, case_chain
+
+
+class Uid4Converter:
+    """Four lower-case hex digits."""
+
+    regex = "[0-9a-f]{4}"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+register_converter(Uid4Converter, "uid4")
+
+app_name = "timelines"
+urlpatterns = [
+    path("cases/<str:public_id>/", case.case, name="case"),
+    path("cases/<str:public_id>/o/<uid4:uid4>/", case.case, name="occurrence"),
+    path("cases/<str:public_id>/o/<uid4:uid4>/chain/", case_chain.chain, name="chain"),
+]

@@ -1,0 +1,94 @@
+"""Which timelines a case has, in groups a reader switches between: one group a run or other source, the references apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ehr.models import Encounter
+from timelines.domain import TimelineKind
+from timelines.models import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One timeline that may be shown. `settled` timelines can no longer change, so what is drawn from them may be kept."""
+
+    pk: int
+    public_id: str
+    kind: TimelineKind
+    alternative: int
+    source: str
+    inventory_id: int | None
+    case_run_id: int | None
+    settled: bool
+
+
+@dataclass(frozen=True)
+class Group:
+    """The timelines of one run, or of one source without a run."""
+
+    label: str
+    text_only: Choice | None = None
+    revised: tuple[Choice, ...] = ()
+
+    @property
+    def best(self) -> Choice:
+        """What opens first: the primary revised timeline, else the text-only one."""
+        found = self.revised[0] if self.revised else self.text_only
+        assert found is not None
+        return found
+
+
+@dataclass(frozen=True)
+class Choices:
+    """All timelines of a case; the latest run's group first."""
+
+    groups: tuple[Group, ...] = ()
+    references: tuple[Choice, ...] = field(default=())
+
+    def __bool__(self) -> bool:
+        return bool(self.groups or self.references)
+
+    @property
+    def default(self) -> Choice:
+        return self.groups[0].best if self.groups else self.references[0]
+
+    def find(self, public_id: str) -> Choice | None:
+        """The timeline of that public id, if this case has it."""
+        known = (c for g in self.groups for c in (g.text_only, *g.revised) if c)
+        return next((c for c in (*known, *self.references) if c.public_id == public_id), None)
+
+    def group_of(self, choice: Choice) -> Group | None:
+        """The group a timeline belongs to; None for a reference."""
+        return next((g for g in self.groups if choice is g.text_only or choice in g.revised), None)
+
+
+def choices_of(encounter: Encounter) -> Choices:
+    """One query."""
+    rows = (
+        Timeline.objects.filter(encounter=encounter)
+        .order_by("-case_run_id", "source", "kind", "alternative", "-pk")
+        .values_list(
+            "pk", "public_id", "kind", "alternative", "source", "inventory_id", "case_run_id", "inventory__sealed_at", "case_run__run__label"
+        )
+    )
+    grouped: dict[tuple[int, str], list[Choice]] = {}
+    labels: dict[tuple[int, str], str] = {}
+    references = []
+    for pk, public_id, kind, alternative, source, inventory_id, case_run_id, sealed_at, label in rows:
+        settled = sealed_at is not None or inventory_id is None
+        choice = Choice(pk, public_id, TimelineKind(kind), alternative, source, inventory_id, case_run_id, settled)
+        if choice.kind is TimelineKind.REFERENCE:
+            references.append(choice)
+        else:
+            key = (case_run_id or 0, "" if case_run_id else source)
+            grouped.setdefault(key, []).append(choice)
+            labels[key] = label or source
+    ordered = sorted(grouped, key=lambda key: (-key[0], key[1]))
+    return Choices(tuple(_group(labels[key], grouped[key]) for key in ordered), tuple(references))
+
+
+def _group(label: str, members: Sequence[Choice]) -> Group:
+    text = next((c for c in members if c.kind is TimelineKind.TEXT_ONLY), None)
+    return Group(label, text, tuple(c for c in members if c.kind is TimelineKind.REVISED))
