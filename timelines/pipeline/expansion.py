@@ -21,9 +21,9 @@ class Caps:
     """How many rows reach revision; None: no cap.
 
     A case keeps its best rows by ρ, ties by inventory order, query ordinal, dense rank, place within the
-    summary. An occurrence with a cap of its own keeps rows that state the mention's value first, then the
-    best row of each summary before the second best of any, then by ρ: three rows of one summary would
-    hide the others (an administration behind its order).
+    summary. An occurrence with a cap of its own counts a row's place within its summary, one more where it does
+    not state the mention's value, and keeps the lowest, then by ρ: three rows of one summary would hide the
+    others (an administration behind its order).
     """
 
     per_occurrence: int | None = None
@@ -44,7 +44,7 @@ class _Choice:
 
     evidence: Evidence
     order: tuple[float, int, int, int, int]
-    within: tuple[bool, int]
+    rank: int
 
 
 def expand(
@@ -85,11 +85,11 @@ def expand(
                 candidate.rerank_score,
             )
             chosen[candidate.uid].append(
-                _Choice(evidence, _order(evidence, occurrence.ordinal, place), (not states_value(occurrence.mention, row.value), place))
+                _Choice(evidence, _order(evidence, occurrence.ordinal, place), place + (not states_value(occurrence.mention, row.value)))
             )
     kept: list[_Choice] = []
     for uid in inventory.uids:
-        kept += sorted(_once_per_row(chosen[uid]), key=lambda c: (c.within, c.order))[: caps.per_occurrence]
+        kept += sorted(_once_per_row(chosen[uid]), key=lambda c: (c.rank, c.order))[: caps.per_occurrence]
     kept = sorted(kept, key=lambda c: c.order)[: caps.per_case]
     kept.sort(key=lambda c: (c.order[1], c.order))
     with_evidence = {c.evidence.uid for c in kept}
