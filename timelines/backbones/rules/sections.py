@@ -9,80 +9,44 @@ they do not overlap and leave no gap. Titles that nobody knows open no section.
 from __future__ import annotations
 
 import re
+import tomllib
 from bisect import bisect_right
 from dataclasses import dataclass
+from pathlib import Path
 
-#: kind → what the heading says, in lower case, parentheses and trailing punctuation removed.
-_TITLES: dict[str, str] = {
-    "allergies": r"(?:drug )?allerg(?:y|ies)(?: ?/ ?adverse reactions?)?|allergies to medications",
-    "chief_complaint": r"(?:chief|presenting) complaints?|c\.?c|reason for (?:admission|visit|consultation|hospitalization)|presentation",
-    "admission_diagnosis": r"(?:admission|admitting|preoperative|provisional|working) diagnos[ie]s|diagnos[ie]s (?:on|at) admission",
-    "discharge_diagnosis": r"(?:(?:principal|primary|secondary|final|discharge|postoperative|other|additional|active)[ /&]*(?:and )?)*"
-    r"(?:discharge )?diagnos[ie]s(?: (?:on|at) discharge)?|diagnos[ie]s list",
-    "procedures": r"(?:major )?(?:surgical|invasive)?(?: or |/| and )?(?:surgical |invasive |operative )?procedures?(?: performed| done)?"
-    r"(?: (?:during|this) (?:the )?(?:hospital stay|hospitalization|admission))?|operations?(?: performed)?|operations? and procedures?|surger(?:y|ies) performed",
-    "hpi": r"(?:brief |the )?history of (?:the )?(?:present|presenting|current) (?:illness|complaint|problem)|h\.?p\.?i|present illness|history|"
-    r"(?:brief |clinical |admission |interval )history|history and reason for (?:admission|hospitalization)|indications? for admission|"
-    r"hospitalization history|reason for hospitalization|history of presentation|summary of (?:present|presenting) illness|identification|identifying data",
-    "ros": r"(?:pertinent )?review of systems|r\.?o\.?s",
-    "pmh": r"(?:past |pertinent |relevant |significant |other )*medical (?:and surgical |/surgical |problems|& surgical )?(?:history)?(?: and surgical history)?|p\.?m\.?h\.?x?|"
-    r"past (?:medical ?/ ?surgical )?history|pmh ?/ ?psh|background(?: history)?|comorbidities|past psychiatric history|psychiatric history|pshx?|"
-    r"(?:past )?surgical history|medical problems|chronic (?:problems|conditions)|obstetric(?:al)? history|gynecologic(?:al)? history",
-    "social": r"social(?: history| hx)?|soc(?:ial)? ?(?:hx|history)|sh|shx|habits|personal and social history|social history and habits",
-    "social_family": r"(?:social|family)(?: history)? ?(?:/|and|&) ?(?:social|family)(?: history)?|sh ?/ ?fh|fh ?/ ?sh",
-    "family": r"family (?:medical )?(?:history|hx)|f\.?hx?|family",
-    "medications_admission": r"(?:current |home |outpatient |preadmission |prior |admission |pre-?hospital |pre-?admission )+(?:med(?:ication)?s?|medicines|drugs)(?: list)?|"
-    r"med(?:ication)?s (?:on|at|prior to|before|upon) (?:admission|arrival|presentation|transfer)|meds at home|medications taken at home|"
-    r"the preadmission medication list",
-    "medications_discharge": r"(?:discharge|transfer) (?:med(?:ication)?s?|medicines|prescriptions|drugs)(?: list)?|d/?c meds?|med(?:ication)?s (?:on|at|upon) (?:discharge|transfer)|"
-    r"med(?:ication)?s to (?:continue|take)|discharge meds and instructions",
-    "medications": r"med(?:ication)?s|current treatment|medicines",
-    "exam_admission": r"(?:admission|admit|initial|presenting) (?:physical )?(?:exam(?:ination)?|p\.?e|vitals|vital signs)|(?:physical )?exam(?:ination)? (?:on|at|upon) (?:admission|arrival|presentation)",
-    "exam_discharge": r"(?:discharge|d/?c|final) (?:physical )?(?:exam(?:ination)?|p\.?e|vitals|vital signs)|(?:physical )?exam(?:ination)? (?:on|at|upon|prior to) discharge",
-    "exam": r"(?:pertinent )?(?:physical )?(?:exam(?:ination)?s?)|p\.?e|physical|(?:ed |triage |admission )?(?:vs|vitals?|vital signs)|physical findings|objective|mental status(?: exam(?:ination)?)?",
-    "results_admission": r"(?:admission|admit|initial|presenting|ed|baseline) (?:labs?|laborator(?:y|ies)|results|studies|data|laboratory (?:data|values|results))|labs? (?:on|at|upon) (?:admission|arrival|presentation)",
-    "results_discharge": r"(?:discharge|d/?c|final|last) (?:labs?|laborator(?:y|ies)|results|laboratory (?:data|values|results))|labs? (?:on|at|upon|prior to) discharge",
-    "results": r"(?:pertinent |relevant |significant |key |important |other )*(?:results?|labs?|laborator(?:y|ies)|data|studies|investigations|findings|laboratory (?:data|values|results|studies|findings|examination)|"
-    r"(?:diagnostic|laboratory|imaging|radiolog(?:y|ic)|radiographic|ancillary)(?: (?:and|&|/) (?:diagnostic|imaging|radiology|x-?ray))? (?:data|studies|results|findings|tests|evaluation))|"
-    r"(?:significant |pertinent )?lab(?:s|oratory)?(?: data)? (?:and|&) (?:x-?ray|imaging|radiology|studies)(?: data| studies)?|"
-    r"imaging(?: studies)?|radiology|x-?rays?|micro(?:biology)?|cultures?|pathology(?: report)?|ekg|ecg|echo(?:cardiogram)?|diagnostics|labs/studies|labs and studies",
-    "hospital_course": r"(?:brief |summary of |concise |detailed )*(?:hospital|icu|micu|sicu|ccu|inpatient|clinical|postoperative|post-?op|floor|treatment|psychiatric|emergency department|ed|icu/hospital) (?:and treatment )?course"
-    r"(?: and treatment| by (?:problem|system)s?| (?:and|&) (?:treatment|progress))?|course(?: (?:in|of|during|while in) (?:the )?(?:hospital|treatment|stay|icu|hospitalization))?(?: by (?:system|problem)s?)?|"
-    r"(?:hospital )?course by (?:system|problem|issue)s?|summary of (?:hospital|icu|ccu|micu)? ?(?:course|stay|hospitalization)|(?:hospital )?(?:progress|summary)|narrative(?: summary)?|"
-    r"summary of (?:the )?(?:\w+ )?stay|hospitalization|treatment(?: rendered| given| course)?|assessment (?:and|&) plan|a/p|assessment|impression(?: and plan)?|events|overnight events|24 hour events",
-    "consults": r"consult(?:ation)?s?(?: obtained| called)?|consultants",
-    "complications": r"complications?",
-    "disposition": r"(?:discharge )?dispo(?:sition)?|discharged? to|place of discharge|facility",
-    "discharge_condition": r"(?:discharge )?condition(?: (?:on|at|upon|of) (?:discharge|the patient(?: (?:on|at) discharge)?))?|(?:discharge )?status(?: (?:on|at) discharge)?|code status|prognosis",
-    "followup": r"follow[- ]?ups?(?: (?:instructions|plans?|care|appointments?|arrangements))?|f/u|f/?u plan|appointments?|(?:recommended )?follow[- ]?up",
-    "transitional": r"transitional issues?|issues for follow[- ]?up|pending(?: results| at discharge| labs)?|to ?do",
-    "instructions": r"(?:discharge |patient |post-?discharge )*instructions?(?: to (?:the )?patient)?|(?:discharge )?plan(?:s| of care)?|recommendations?|activit(?:y|ies)|diet|discharge recommendations|wound care|advice",
+_KIND_OF_TITLE = {
+    kind: re.compile("|".join(f"(?:{title})" for title in titles), re.IGNORECASE)
+    for kind, titles in tomllib.loads(Path(__file__).with_name("headings.toml").read_text(encoding="utf-8")).items()
 }
-_KIND_OF_TITLE = {kind: re.compile(rf"(?:{pattern})", re.IGNORECASE) for kind, pattern in _TITLES.items()}
 
 #: Field names of the administrative head of a note.
 _HEAD_FIELD = re.compile(
-    r"(?:name|unit no|mrn|admission date|discharge date|date of (?:birth|admission|discharge)|admitted|discharged|dob|sex|gender|service|attending|"
-    r"age|dictated by|primary care physician|pcp|referring physician|date)\s*:",
+    r"(?:name|unit no|mrn|admission date|discharge date|date of (?:birth|admission|discharge)|admitted|discharged|dob|sex|gender|service|"
+    r"attending|age|dictated by|primary care physician|pcp|referring physician|date)\s*:",
     re.IGNORECASE,
 )
-_PARENTHESIS = re.compile(r"\s*\([^()\n]{0,60}\)")
+_PARENTHESIS = re.compile(r"\s{0,3}\([^()\n]{0,60}\)")
 _HEADING = re.compile(
-    r"(?P<mark>[#*=>•\-–\s]*)(?P<title>[A-Za-z][A-Za-z0-9 /&'.,\-]{0,70}?)(?P<note>\s*\([^()\n]{1,60}\))?\s*(?P<end>:|[=*]*$|\s[-–]\s)",
+    r"(?P<mark>[#*=>•\-–\s]*)(?P<title>[A-Za-z][A-Za-z0-9 /&'.,\-]{0,70}?)(?P<note>\s{0,3}\([^()\n]{1,60}\))?"
+    r"\s*(?P<end>:|[=*]*$|\s[-–]\s)",
 )
 _PROBLEM = re.compile(r"\s*#+\s*\d*[.)]?\s*(?:(?P<title>[^:\n]{2,80}?)\s*:|(?P<open>[^:\n.]{2,120}?)\s*(?:\.(?=\s|$)|$))")
 _SYSTEM = re.compile(
-    r"\s*(?P<title>neuro(?:logic(?:al)?)?(?:/psych)?|cv|cvs|cardiac|cardiovascular|cor|pulm(?:onary)?|resp(?:iratory)?|gi|gi/nutrition|fen(?:/gi)?|nutrition|renal|gu|renal/gu|heme|"
-    r"heme/onc|hematology|id|infectious disease|endo(?:crine)?|msk|skin|derm|psych|lines?|access|ppx|prophylaxis|dispo|code|comm(?:unication)?|onc|rheum|vascular|ortho|wounds?|tox|events?)"
+    r"\s*(?P<title>neuro(?:logic(?:al)?)?(?:/psych)?|cv|cvs|cardiac|cardiovascular|cor|pulm(?:onary)?|resp(?:iratory)?|"
+    r"gi|gi/nutrition|fen(?:/gi)?|nutrition|renal|gu|renal/gu|heme|heme/onc|hematology|id|infectious disease|endo(?:crine)?|msk|skin|"
+    r"derm|psych|lines?|access|ppx|prophylaxis|dispo|code|comm(?:unication)?|onc|rheum|vascular|ortho|wounds?|tox|events?)"
     r"\s*(?P<end>:)",
     re.IGNORECASE,
 )
 _MOMENT = re.compile(
-    r"\s*(?P<title>(?P<adm>adm(?:ission|it)?|ed|arrival|presentation|on admission|at admission|initial)|(?P<dis>d/?c|disch(?:arge)?|on discharge|at discharge|final))"
-    r"(?P<note>\s*\([^()\n]{1,60}\))?\s*(?:labs?|exam|vitals|vs)?\s*(?P<end>:)",
+    r"\s*(?P<title>(?P<adm>adm(?:ission|it)?|ed|arrival|presentation|on admission|at admission|initial)|"
+    r"(?P<dis>d/?c|disch(?:arge)?|on discharge|at discharge|final))"
+    r"(?P<note>\s{0,3}\([^()\n]{1,60}\))?\s*(?:labs?|exam|vitals|vs)?\s*(?P<end>:)",
     re.IGNORECASE,
 )
-_ISOLATED = re.compile(r"(?:(?<=[.;!?,])|(?<=  ))\s*(?P<title>[A-Z][A-Za-z/&' \-]{1,60}?)(?P<note>\s*\([^()\n]{1,60}\))?\s*(?P<end>:)")
+_ISOLATED = re.compile(
+    r"(?:(?<=[.;!?,])|(?<=  ))\s{0,3}(?P<title>[A-Z][A-Za-z/&' \-]{1,60}?)(?P<note>\s{0,3}\([^()\n]{1,60}\))?\s*(?P<end>:)"
+)
 #: A row of results with a label of its own ends the row that belongs to admission or discharge ("MRI brain: …").
 _LABELLED_ROW = re.compile(r"\s*[A-Z][A-Za-z0-9/ ]{1,30}(?:\([^()\n]{1,40}\))?\s*:")
 _BY_MOMENT = {

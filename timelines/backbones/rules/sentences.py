@@ -32,6 +32,8 @@ _ABBREVIATIONS = frozenset(
     }
 )
 _DOTTED = re.compile(r"(?:[a-z]\.)+[a-z]")
+#: Characters. No sentence of a note is longer; a longer piece is a run of text without punctuation.
+_MAX_SENTENCE = 1200
 _TERMINAL = re.compile(r"[.!?]+[\"')\]]*(?=\s|,\s*(?:\d{1,2}\.|[A-Z]))")
 _BULLET = re.compile(r"[ \t]*(?:[-*•·>+–]+\s|\d{1,2}[.)]\s|\(?[a-z][.)]\s|#)")
 _ITEM_AFTER_COMMA = re.compile(r"(?<=[.,:;)\w]),\s*(?=\d{1,2}\.\s*[A-Z])")
@@ -47,7 +49,7 @@ def sentence_spans(text: str, section_starts: list[int], body_starts: list[int])
     cuts.update(_line_cuts(text))
     cuts.update(m.end() for m in _TERMINAL.finditer(text) if _ends_sentence(text, m))
     cuts.update(m.end() for m in _ITEM_AFTER_COMMA.finditer(text))
-    ordered = sorted(cuts)
+    ordered = sorted(cuts | set(_cuts_of_long_pieces(text, sorted(cuts))))
     spans = []
     for start, end in itertools.pairwise(ordered):
         piece = text[start:end]
@@ -56,6 +58,17 @@ def sentence_spans(text: str, section_starts: list[int], body_starts: list[int])
             first = start + len(piece) - len(piece.lstrip())
             spans.append((first, first + len(body)))
     return spans
+
+
+def _cuts_of_long_pieces(text: str, cuts: list[int]) -> list[int]:
+    """Offsets that bound every piece to `_MAX_SENTENCE`, at white space where there is some: text without any mark stays affordable."""
+    extra = []
+    for start, end in itertools.pairwise(cuts):
+        while end - start > _MAX_SENTENCE:
+            space = max(text.rfind(" ", start + 1, start + _MAX_SENTENCE), text.rfind("\t", start + 1, start + _MAX_SENTENCE))
+            start = space if space > start else start + _MAX_SENTENCE
+            extra.append(start)
+    return extra
 
 
 def _line_cuts(text: str) -> list[int]:

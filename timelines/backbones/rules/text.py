@@ -109,27 +109,27 @@ def _parse(text: str, sentence_starts: list[int]) -> Doc:
     if not text:
         return Doc(nlp.vocab)
     pieces = []
-    for start, end in _chunks(len(text), sentence_starts):
-        doc = nlp.make_doc(text[start:end])
+    for start, end in _chunks(text, sentence_starts):
+        plain = nlp.make_doc(text[start:end])
         inside = {a - start for a in sentence_starts if start <= a < end}
-        for token in doc:
-            token.is_sent_start = token.i == 0 or token.idx in inside
-        pieces.append(doc)
+        starts: list[bool | int | None] = [t.i == 0 or t.idx in inside for t in plain]
+        pieces.append(Doc(nlp.vocab, [t.text for t in plain], [bool(t.whitespace_) for t in plain], sent_starts=starts))
     parsed = list(nlp.pipe(pieces))
     return parsed[0] if len(parsed) == 1 else Doc.from_docs(parsed, ensure_whitespace=False)
 
 
-def _chunks(length: int, sentence_starts: list[int]) -> list[tuple[int, int]]:
-    """Split `[0, length)` before sentences, about every `_PARSE_CHUNK` characters; a longer sentence is split too."""
+def _chunks(text: str, sentence_starts: list[int]) -> list[tuple[int, int]]:
+    """Split the text before sentences, about every `_PARSE_CHUNK` characters.
+
+    A sentence that begins inside a word (a run without white space was cut) always begins a chunk:
+    the tokeniser's time grows with the square of such a run.
+    """
     edges = [0]
-    for start in [*sentence_starts, length]:
-        while start - edges[-1] > 2 * _PARSE_CHUNK:
-            edges.append(edges[-1] + _PARSE_CHUNK)
-        if start - edges[-1] >= _PARSE_CHUNK:
+    for start in sentence_starts:
+        inside_word = start > 0 and not text[start - 1].isspace()
+        if start > edges[-1] and (inside_word or start - edges[-1] >= _PARSE_CHUNK):
             edges.append(start)
-    if edges[-1] < length:
-        edges.append(length)
-    return list(itertools.pairwise(edges))
+    return list(itertools.pairwise([*edges, len(text)]))
 
 
 @lru_cache(maxsize=1)

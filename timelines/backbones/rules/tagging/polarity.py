@@ -9,13 +9,13 @@ from timelines.backbones.rules.tagging.lexicon import Concept
 from timelines.domain import Polarity
 
 _ABSENT = re.compile(
-    r"\b(?:no|not|never|without|denie[sd]|denying|negative|neg|none|nor|neither|cannot|absent|absence of|free of|ruled out|unable to|declined|refused|"
-    r"afebrile|nkda|nka|nontender|anicteric|non-bloody|nonbloody|unremarkable|no longer|fails? to|failed to)\b|w/o\b|\br/o'?d\b",
+    r"\b(?:no|not|never|without|denie[sd]|denying|negative|neg|none|nor|neither|cannot|absent|absence of|free of|ruled out|unable to|"
+    r"declined|refused|afebrile|nkda|nka|nontender|anicteric|non-bloody|nonbloody|unremarkable|fails? to|failed to)\b|w/o\b|\br/o'?d\b",
     re.IGNORECASE,
 )
 #: Phrases in which a negative word does not deny the finding.
 _NOT_ABSENT = re.compile(
-    r"\b(?:not (?:only|improving|improved|resolved|controlled)|no (?:change|longer)|gram[- ]negative|rh negative)\b", re.IGNORECASE
+    r"\b(?:not (?:only|improving|improved|resolved|controlled)|no change|gram[- ]negative|rh negative)\b", re.IGNORECASE
 )
 _REACHING = frozenset({"no", "denies", "denied", "denying", "without", "w/o", "nor", "neither"})
 _NEGATED_NOUNS = {Concept.FINDING}

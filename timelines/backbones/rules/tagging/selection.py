@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from timelines.backbones.rules.tagging.chunks import Chunk, Clause, concepts, has_value, is_bare_value, strength
 from timelines.backbones.rules.tagging.lexicon import Concept
-from timelines.backbones.rules.tagging.vocabulary import CONDITIONAL, TOPICS
+from timelines.backbones.rules.tagging.vocabulary import CONDITIONAL, LEADING, TOPICS
 from timelines.backbones.rules.text import Section
 
 
 def is_advice_on_what_may_happen(clause: Clause, section: Section) -> bool:
     """ "Return for fever": a sentence of the instructions that tells of no event."""
-    return section.kind in {"instructions", "followup"} and bool(clause.tokens) and clause.tokens[0].lower in CONDITIONAL
+    if section.kind not in {"instructions", "followup"}:
+        return False
+    opening = (t.lower for t in clause.tokens if t.is_word and t.lower not in LEADING and t.lower not in {"you", "will", "should", "must"})
+    return next(opening, "") in CONDITIONAL
 
 
 def is_occurrence(clause: Clause, chunk: Chunk, section_kind: str, heading: bool) -> bool:

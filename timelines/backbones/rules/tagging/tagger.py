@@ -69,7 +69,8 @@ def _tag_chunks(clause: Clause, chunks: list[Chunk], kind: str, problem: bool, t
     spans: list[TaggedSpan] = []
     line_lead = opens_line(clause, chunks)
     negated_list: Chunk | None = None
-    for chunk, following in zip(chunks, [*chunks[1:], None], strict=True):
+    for i, chunk in enumerate(chunks):
+        following = chunks[i + 1] if i + 1 < len(chunks) else None
         negated = negated_list is not None and continues_negation(clause, negated_list, chunk)
         negated_list = chunk if negated or reaching_negation(clause, chunk) else None
         lane = lane_of(clause, chunk, kind, thread.lane)

@@ -166,14 +166,15 @@ CONDITIONAL = frozenset({"return", "call", "seek", "if", "contact", "notify", "p
 #: Acts that say what became of a treatment, and those that say what became of a finding.
 TREATMENT_ACTS = _words(
     """
-    started begun began initiated given added resumed restarted hung ordered reordered changed switched stopped discontinued dc'd d/c'd held weaned
-    tapered removed pulled out paused cancelled canceled off increased decreased doubled halved uptitrated titrated cut raised lowered reduced
-    continued repeated infused placed replaced on back discontinue hold stop restart resume finished completed
+    started begun began initiated given added resumed restarted hung ordered reordered changed switched stopped discontinued dc'd d/c'd held
+    weaned tapered removed pulled paused cancelled canceled off increased decreased doubled halved uptitrated titrated cut raised lowered
+    reduced continued repeated infused placed replaced back discontinue hold stop restart resume finished completed
 """
 )
 COURSE_ACTS = _words(
     """
-    resolved cleared improved recurred persisted worsened recovered settled returned stable improving normalized worsening resolving stabilized
+    resolved cleared improved recurred persisted worsened recovered settled returned stable improving normalized worsening resolving
+    stabilized
 """
 )
 
