@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -33,10 +33,12 @@ def release(*, jobs: QuerySet[Any]) -> int:
     return _move(jobs, "release", queued_at=database_time(), hinted_at=None)
 
 
-def finish(*, hold: Hold) -> None:
-    """The work is done and stored. Raises LostLease."""
+def finish(*, hold: Hold, then: Callable[[], None] | None = None) -> None:
+    """The work is done and stored; `then` (releasing what waited for it) happens in the same transaction. Raises LostLease."""
     with write_guard(hold):
         hold.row.update(state=next_state(JobState.RUNNING, "finish"), finished_at=database_time(), lease_expires_at=None)
+        if then is not None:
+            then()
 
 
 def fail(*, hold: Hold, reasons: Sequence[str], retryable: bool = True) -> JobState:

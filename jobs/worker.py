@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import TypeVar
 
 from django.db import DatabaseError, InterfaceError, close_old_connections
@@ -19,18 +20,26 @@ logger = logging.getLogger(__name__)
 J = TypeVar("J", bound=ClaimableJob)
 
 
-def work(job_class: type[J], job_id: int, do: Callable[[J, Hold], None], *, lease: timedelta | None = None) -> JobState | None:
+def work(
+    job_class: type[J],
+    job_id: int,
+    do: Callable[[J, Hold], None],
+    *,
+    then: Callable[[J], None] | None = None,
+    lease: timedelta | None = None,
+) -> JobState | None:
     """Claim the job, run `do(job, hold)` under a heartbeat, and settle how it ended. None where there was nothing to claim.
 
     `do` stores its results inside `write_guard(hold)`. Its exceptions become reasons (`reason_of`); one with `retryable = False`
-    fails the job at once. A job whose worker loses the lease or the database is left to the sweeper. Never raises for a failed job.
+    fails the job at once. `then(job)` runs in the transaction that finishes the job, so that what follows is released with it or not
+    at all. A job whose worker loses the lease or the database is left to the sweeper. Never raises for a failed job.
     """
     job = claim(job_class, job_id, lease=lease)
     if job is None:
         return None
     with held(job, lease=lease) as hold:
         try:
-            return _attempt(job, hold, do)
+            return _attempt(job, hold, do, then)
         except LostLease:
             logger.warning("lost the lease of %s %s in attempt %s", job_class.__name__, job_id, hold.attempt)
         except (DatabaseError, InterfaceError):
@@ -38,10 +47,10 @@ def work(job_class: type[J], job_id: int, do: Callable[[J, Hold], None], *, leas
     return None
 
 
-def _attempt(job: J, hold: Hold, do: Callable[[J, Hold], None]) -> JobState:
+def _attempt(job: J, hold: Hold, do: Callable[[J, Hold], None], then: Callable[[J], None] | None) -> JobState:
     try:
         do(job, hold)
-        finish(hold=hold)
+        finish(hold=hold, then=None if then is None else partial(then, job))
         return JobState.SUCCEEDED
     except LostLease:
         raise

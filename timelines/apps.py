@@ -3,3 +3,19 @@ from django.apps import AppConfig
 
 class TimelinesConfig(AppConfig):
     name = "timelines"
+
+    def ready(self) -> None:
+        """Let the sweeper look after stages; put cases and runs into the navigation and on the home page."""
+        from accounts.permissions import CASE_READERS
+        from accounts.registry import NavItem, register_home_card, register_nav_item
+        from jobs.registry import register
+        from timelines import home_cards
+        from timelines.models import StageRun
+        from timelines.tasks import runnable_stages, send_stage_hints
+
+        register(StageRun, send_stage_hints, runnable=runnable_stages)
+        register_nav_item(NavItem("Cases", "timelines:cases", CASE_READERS), order=100)
+        register_nav_item(NavItem("Runs", "timelines:runs", CASE_READERS), order=200)
+        register_home_card(home_cards.attention_card, order=10)
+        register_home_card(home_cards.cases_card, order=20)
+        register_home_card(home_cards.runs_card, order=30)

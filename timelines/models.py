@@ -18,9 +18,7 @@ from timelines.domain import MAX_CONTEXT, Lane, Polarity, TimelineKind
 class Run(models.Model):
     """A cohort run: one frozen configuration over the cases of one dataset."""
 
-    public_id = models.CharField(
-        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
-    )
+    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="runs")
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="runs")
     label = models.CharField(max_length=200, blank=True)
@@ -32,9 +30,9 @@ class Run(models.Model):
     code_revision = models.CharField(max_length=64)
     prompt_hashes = models.JSONField(default=dict)
     package_versions = models.JSONField(default=dict)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    #: What did the work: {"backbone": "rules 1", "embedder": "…", "reranker": "…"}.
+    tools = models.JSONField(default=dict)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     paused_at = models.DateTimeField(null=True, blank=True)
     cancelled_at = models.DateTimeField(null=True, blank=True)
@@ -46,27 +44,19 @@ class Run(models.Model):
 class CaseRun(models.Model):
     """One case of a run. Its state follows from its stage rows (`timelines.actions`)."""
 
-    public_id = models.CharField(
-        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
-    )
+    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="cases")
-    encounter = models.ForeignKey(
-        Encounter, on_delete=models.CASCADE, related_name="case_runs"
-    )
+    encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="case_runs")
     inventory = models.ForeignKey(
         "Inventory",
         null=True,
         blank=True,
-        on_delete=models.PROTECT,
+        on_delete=models.RESTRICT,
         related_name="case_runs",
     )
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["run", "encounter"], name="case_once_per_run"
-            )
-        ]
+        constraints = [models.UniqueConstraint(fields=["run", "encounter"], name="case_once_per_run")]
 
 
 class Stage(models.TextChoices):
@@ -85,37 +75,27 @@ STAGE_ORDER: tuple[str, ...] = tuple(Stage.values)
 class StageRun(ClaimableJob):
     """One stage of one case: the unit of parallel work."""
 
-    case_run = models.ForeignKey(
-        CaseRun, on_delete=models.CASCADE, related_name="stages"
-    )
+    case_run = models.ForeignKey(CaseRun, on_delete=models.CASCADE, related_name="stages")
     stage = models.CharField(max_length=20, choices=Stage.choices)
 
     class Meta(ClaimableJob.Meta):
         abstract = False
         constraints = [
             *ClaimableJob.Meta.constraints,
-            models.UniqueConstraint(
-                fields=["case_run", "stage"], name="stage_once_per_case_run"
-            ),
+            models.UniqueConstraint(fields=["case_run", "stage"], name="stage_once_per_case_run"),
         ]
 
 
 class StageBatch(models.Model):
     """The stored result of one finished batch (or of the whole stage), committed by itself so that a resume skips it."""
 
-    stage_run = models.ForeignKey(
-        StageRun, on_delete=models.CASCADE, related_name="batches"
-    )
+    stage_run = models.ForeignKey(StageRun, on_delete=models.CASCADE, related_name="batches")
     ordinal = models.PositiveIntegerField()
     payload = models.JSONField()
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["stage_run", "ordinal"], name="batch_once_per_stage_run"
-            )
-        ]
+        constraints = [models.UniqueConstraint(fields=["stage_run", "ordinal"], name="batch_once_per_stage_run")]
 
 
 class Inventory(models.Model):
@@ -126,14 +106,10 @@ class Inventory(models.Model):
         REFERENCE = "reference", "Authored by a clinician"
         IMPORT = "import", "Imported"
 
-    encounter = models.ForeignKey(
-        Encounter, on_delete=models.CASCADE, related_name="inventories"
-    )
+    encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="inventories")
     note = models.ForeignKey(Note, on_delete=models.CASCADE, related_name="inventories")
     origin = models.CharField(max_length=20, choices=Origin.choices)
-    run = models.ForeignKey(
-        Run, null=True, blank=True, on_delete=models.CASCADE, related_name="inventories"
-    )
+    run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.CASCADE, related_name="inventories")
     created_at = models.DateTimeField(auto_now_add=True)
     sealed_at = models.DateTimeField(null=True, blank=True)
 
@@ -141,8 +117,7 @@ class Inventory(models.Model):
         verbose_name_plural = "inventories"
         constraints = [
             models.CheckConstraint(
-                condition=Q(origin="run", run__isnull=False)
-                | (~Q(origin="run") & Q(run__isnull=True)),
+                condition=Q(origin="run", run__isnull=False) | (~Q(origin="run") & Q(run__isnull=True)),
                 name="inventory_run_iff_origin_run",
             )
         ]
@@ -151,9 +126,7 @@ class Inventory(models.Model):
 class Occurrence(models.Model):
     """One occurrence and its persistent identifier. Span offsets are code points of the note, end-exclusive."""
 
-    inventory = models.ForeignKey(
-        Inventory, on_delete=models.CASCADE, related_name="occurrences"
-    )
+    inventory = models.ForeignKey(Inventory, on_delete=models.CASCADE, related_name="occurrences")
     ordinal = models.PositiveIntegerField()
     uid4 = models.CharField(max_length=4)
     mention = models.TextField()
@@ -173,32 +146,22 @@ class Occurrence(models.Model):
     class Meta:
         ordering = ["ordinal"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["inventory", "uid4"], name="uid_once_per_inventory"
-            ),
-            models.UniqueConstraint(
-                fields=["inventory", "ordinal"], name="ordinal_once_per_inventory"
-            ),
+            models.UniqueConstraint(fields=["inventory", "uid4"], name="uid_once_per_inventory"),
+            models.UniqueConstraint(fields=["inventory", "ordinal"], name="ordinal_once_per_inventory"),
+            models.CheckConstraint(condition=Q(uid4__regex=r"^[0-9a-f]{4}$"), name="uid_is_four_hex_digits"),
             models.CheckConstraint(
-                condition=Q(uid4__regex=r"^[0-9a-f]{4}$"), name="uid_is_four_hex_digits"
-            ),
-            models.CheckConstraint(
-                condition=Q(start__isnull=True, end__isnull=True)
-                | Q(start__lt=F("end")),
+                condition=Q(start__isnull=True, end__isnull=True) | Q(start__lt=F("end")),
                 name="span_is_ordered",
             ),
+            models.CheckConstraint(condition=~Q(mention=""), name="mention_is_not_empty"),
         ]
 
 
 class Timeline(models.Model):
     """One complete timeline of a case from one source."""
 
-    public_id = models.CharField(
-        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
-    )
-    encounter = models.ForeignKey(
-        Encounter, on_delete=models.CASCADE, related_name="timelines"
-    )
+    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="timelines")
     inventory = models.ForeignKey(
         Inventory,
         null=True,
@@ -214,9 +177,7 @@ class Timeline(models.Model):
         related_name="timelines",
     )
     source = models.CharField(max_length=100)
-    kind = models.CharField(
-        max_length=20, choices=[(k.value, k.value) for k in TimelineKind]
-    )
+    kind = models.CharField(max_length=20, choices=[(k.value, k.value) for k in TimelineKind])
     alternative = models.PositiveSmallIntegerField(default=1)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -232,9 +193,7 @@ class Timeline(models.Model):
                 condition=Q(case_run__isnull=True),
                 name="timeline_once_per_source",
             ),
-            models.CheckConstraint(
-                condition=Q(alternative__gte=1), name="alternative_counts_from_one"
-            ),
+            models.CheckConstraint(condition=Q(alternative__gte=1), name="alternative_counts_from_one"),
         ]
 
 
@@ -244,12 +203,8 @@ class Entry(models.Model):
     `occurrence` is null only for sources without an inventory, whose `event` stands for itself.
     """
 
-    timeline = models.ForeignKey(
-        Timeline, on_delete=models.CASCADE, related_name="entries"
-    )
-    occurrence = models.ForeignKey(
-        Occurrence, null=True, on_delete=models.CASCADE, related_name="entries"
-    )
+    timeline = models.ForeignKey(Timeline, on_delete=models.CASCADE, related_name="entries")
+    occurrence = models.ForeignKey(Occurrence, null=True, on_delete=models.CASCADE, related_name="entries")
     event = models.TextField(blank=True)
     time = models.FloatField(null=True)
     lower = models.FloatField(null=True)
@@ -264,25 +219,17 @@ class Entry(models.Model):
     class Meta:
         verbose_name_plural = "entries"
         constraints = [
-            models.UniqueConstraint(
-                fields=["timeline", "occurrence"], name="one_entry_per_occurrence"
-            ),
+            models.UniqueConstraint(fields=["timeline", "occurrence"], name="one_entry_per_occurrence"),
             models.CheckConstraint(
-                condition=Q(time__isnull=True)
-                | Q(lower__isnull=True)
-                | Q(lower__lte=F("time")),
+                condition=Q(time__isnull=True) | Q(lower__isnull=True) | Q(lower__lte=F("time")),
                 name="lower_not_after_time",
             ),
             models.CheckConstraint(
-                condition=Q(time__isnull=True)
-                | Q(upper__isnull=True)
-                | Q(upper__gte=F("time")),
+                condition=Q(time__isnull=True) | Q(upper__isnull=True) | Q(upper__gte=F("time")),
                 name="upper_not_before_time",
             ),
             models.CheckConstraint(
-                condition=Q(lower__isnull=True)
-                | Q(upper__isnull=True)
-                | Q(lower__lte=F("upper")),
+                condition=Q(lower__isnull=True) | Q(upper__isnull=True) | Q(lower__lte=F("upper")),
                 name="bounds_are_ordered",
             ),
             models.CheckConstraint(
@@ -299,12 +246,8 @@ class Entry(models.Model):
 class Query(models.Model):
     """A retrieval query that one case run wrote for one occurrence."""
 
-    case_run = models.ForeignKey(
-        CaseRun, on_delete=models.CASCADE, related_name="queries"
-    )
-    occurrence = models.ForeignKey(
-        Occurrence, on_delete=models.CASCADE, related_name="queries"
-    )
+    case_run = models.ForeignKey(CaseRun, on_delete=models.CASCADE, related_name="queries")
+    occurrence = models.ForeignKey(Occurrence, on_delete=models.CASCADE, related_name="queries")
     ordinal = models.PositiveSmallIntegerField()
     text = models.TextField()
 
@@ -315,18 +258,14 @@ class Query(models.Model):
                 fields=["case_run", "occurrence", "ordinal"],
                 name="query_once_per_ordinal",
             ),
-            models.CheckConstraint(
-                condition=Q(ordinal__lte=2), name="at_most_three_queries"
-            ),
+            models.CheckConstraint(condition=Q(ordinal__lte=2), name="at_most_three_queries"),
         ]
 
 
 class Candidate(models.Model):
     """A series that a query brought back, kept or not; `dense_rank` counts from 1."""
 
-    query = models.ForeignKey(
-        Query, on_delete=models.CASCADE, related_name="candidates"
-    )
+    query = models.ForeignKey(Query, on_delete=models.CASCADE, related_name="candidates")
     series = models.ForeignKey(EventSeries, on_delete=models.CASCADE, related_name="+")
     dense_rank = models.PositiveSmallIntegerField()
     dense_score = models.FloatField()
@@ -336,12 +275,8 @@ class Candidate(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["query", "series"], name="series_once_per_query"
-            ),
-            models.UniqueConstraint(
-                fields=["query", "dense_rank"], name="rank_once_per_query"
-            ),
+            models.UniqueConstraint(fields=["query", "series"], name="series_once_per_query"),
+            models.UniqueConstraint(fields=["query", "dense_rank"], name="rank_once_per_query"),
         ]
 
 
@@ -351,33 +286,20 @@ class Evidence(models.Model):
     `hours` is the row's time from admission.
     """
 
-    candidate = models.ForeignKey(
-        Candidate, on_delete=models.CASCADE, related_name="evidence"
-    )
-    dataset = models.ForeignKey(
-        Dataset, on_delete=models.CASCADE, related_name="+", db_index=False
-    )
-    encounter = models.ForeignKey(
-        Encounter, on_delete=models.CASCADE, related_name="+", db_index=False
-    )
+    candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="evidence")
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="+", db_index=False)
+    encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="+", db_index=False)
     row_index = models.IntegerField()
     time = NaiveDateTimeField()
     hours = models.FloatField()
     event = models.TextField()
     value = models.TextField(blank=True)
+    numeric_value = models.FloatField(null=True)
     unit = models.TextField(blank=True)
     source = models.TextField(blank=True)
     time_kind = models.CharField(max_length=20)
 
     class Meta:
         verbose_name_plural = "evidence"
-        constraints = [
-            models.UniqueConstraint(
-                fields=["candidate", "row_index"], name="row_once_per_candidate"
-            )
-        ]
-        indexes = [
-            models.Index(
-                fields=["dataset", "encounter", "row_index"], name="evidence_by_row"
-            )
-        ]
+        constraints = [models.UniqueConstraint(fields=["candidate", "row_index"], name="row_once_per_candidate")]
+        indexes = [models.Index(fields=["dataset", "encounter", "row_index"], name="evidence_by_row")]

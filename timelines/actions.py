@@ -1,0 +1,164 @@
+"""Every change of a run's state. A run is its configuration, frozen, and one row a stage of each case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+
+from accounts.audit import record
+from accounts.models import User
+from ehr.models import Dataset, Encounter, Note
+from jobs.actions import cancel_all, retry_all
+from jobs.hints import send_hints
+from jobs.models import JobState
+from timelines import tools
+from timelines.models import CaseRun, Run, Stage, StageRun
+from timelines.pipeline.config import PipelineConfig, Variant
+from timelines.versions import code_revision, package_versions, prompt_hashes
+
+STAGES_OF: dict[Variant, tuple[Stage, ...]] = {
+    Variant.FULL: tuple(Stage),
+    Variant.UNIMODAL: (Stage.TAG, Stage.UIDS, Stage.INFER, Stage.PROVENANCE),
+}
+
+
+class RunRefused(ValueError):
+    """A run that cannot be started; the message says what to change and never holds patient text."""
+
+
+@transaction.atomic
+def start_run(
+    *,
+    dataset: Dataset,
+    backbone: str,
+    config: PipelineConfig | None = None,
+    cases: Sequence[str] | None = None,
+    label: str = "",
+    by: User | None,
+) -> Run:
+    """Freeze the configuration and queue the first stage of every case; `cases` are case ids, None means all that have a note.
+
+    Raises RunRefused for a variant or case that cannot be run, UnknownBackbone for a backbone that is not there.
+    """
+    config = config or PipelineConfig()
+    if config.variant not in STAGES_OF:
+        known = ", ".join(STAGES_OF)
+        raise RunRefused(f"the variant {config.variant} is not supported by the backbone {backbone} yet; supported: {known}")
+    used = tools.tools_of(backbone, config)
+    run = Run.objects.create(
+        study=dataset.study,
+        dataset=dataset,
+        label=label,
+        source=backbone if config.variant is Variant.FULL else f"{backbone}/{config.variant}",
+        backbone=backbone,
+        variant=config.variant.value,
+        config=config.to_dict(),
+        code_revision=code_revision(),
+        prompt_hashes=prompt_hashes(),
+        package_versions=package_versions(),
+        tools={
+            "backbone": f"{used.backbone.name} {used.backbone.version}",
+            "embedder": used.embedder.name,
+            "reranker": used.reranker.name if used.reranker else "none",
+        },
+        created_by=by,
+    )
+    case_runs = CaseRun.objects.bulk_create(CaseRun(run=run, encounter=e) for e in _encounters(dataset, cases))
+    stages = StageRun.objects.bulk_create(
+        StageRun(case_run=c, stage=stage, state=JobState.BLOCKED if n else JobState.QUEUED, max_attempts=config.max_attempts)
+        for c in case_runs
+        for n, stage in enumerate(STAGES_OF[config.variant])
+    )
+    send_hints(StageRun, [s.pk for s in stages if s.state == JobState.QUEUED])
+    _audit(run, "run.start", by, cases=len(case_runs))
+    return run
+
+
+def _encounters(dataset: Dataset, cases: Sequence[str] | None) -> list[Encounter]:
+    noted = Encounter.objects.filter(Exists(Note.objects.filter(encounter=OuterRef("pk"))), dataset=dataset).order_by("case_id")
+    if cases is None:
+        found = list(noted)
+        if not found:
+            raise RunRefused("no case of this dataset has a note to reconstruct")
+        return found
+    found = list(noted.filter(case_id__in=set(cases)))
+    missing = sorted(set(cases) - {e.case_id for e in found})
+    if missing or not found:
+        raise RunRefused(f"not in this dataset, or without a note: {', '.join(missing[:10]) or 'every case'}")
+    return found
+
+
+@transaction.atomic
+def cancel_run(*, run: Run, by: User) -> int:
+    """Cancel what waits and ask what runs to stop; returns how many stages that touched. What is stored stays."""
+    Run.objects.filter(pk=run.pk, cancelled_at=None).update(cancelled_at=timezone.now())
+    return cancel_all(jobs=_stages(run), by=by, study=run.study)
+
+
+@transaction.atomic
+def pause_run(*, run: Run, by: User) -> None:
+    """Let running stages end and start no other until the run is resumed."""
+    if Run.objects.filter(pk=run.pk, paused_at=None).update(paused_at=timezone.now()):
+        _audit(run, "run.pause", by)
+
+
+@transaction.atomic
+def resume_run(*, run: Run, by: User) -> None:
+    """Go on where the run was paused."""
+    if Run.objects.filter(pk=run.pk, paused_at__isnull=False).update(paused_at=None):
+        send_hints(StageRun, _waiting(run))
+        _audit(run, "run.resume", by)
+
+
+def retry_failed(*, run: Run, by: User) -> int:
+    """Give every failed or cancelled case of the run another go from the stage where it ended; returns how many cases."""
+    return _retry(run, CaseRun.objects.filter(run=run), by)
+
+
+def retry_case(*, case_run: CaseRun, by: User) -> int:
+    """As `retry_failed`, for one case."""
+    return _retry(case_run.run, CaseRun.objects.filter(pk=case_run.pk), by)
+
+
+@transaction.atomic
+def _retry(run: Run, case_runs: QuerySet[CaseRun], by: User) -> int:
+    """The first stage that has not succeeded is queued, those after it wait for it. What earlier stages stored is kept."""
+    first: list[int] = []
+    later: list[int] = []
+    for stages in _stages_by_case(case_runs):
+        ended = [pk for pk, state in stages if state in (JobState.FAILED, JobState.CANCELLED)]
+        if ended and not any(state in (JobState.RUNNING, JobState.QUEUED) for _, state in stages):
+            first.append(ended[0])
+            later += ended[1:]
+    retry_all(jobs=StageRun.objects.filter(pk__in=later), by=by, study=run.study, waits=True)
+    retry_all(jobs=StageRun.objects.filter(pk__in=first), by=by, study=run.study)
+    Run.objects.filter(pk=run.pk).update(cancelled_at=None)
+    send_hints(StageRun, first)
+    return len(first)
+
+
+def _stages_by_case(case_runs: QuerySet[CaseRun]) -> Iterable[list[tuple[int, str]]]:
+    """(primary key, state) of each case's stages in order; the rows stay locked until the transaction ends."""
+    locked = StageRun.objects.filter(case_run__in=case_runs).select_for_update(of=("self",))
+    rows = sorted(
+        (case, Stage.values.index(stage), pk, state) for case, stage, pk, state in locked.values_list("case_run_id", "stage", "pk", "state")
+    )
+    for _, group in groupby(rows, key=itemgetter(0)):
+        yield [(pk, state) for _, _, pk, state in group]
+
+
+def _stages(run: Run) -> QuerySet[StageRun]:
+    return StageRun.objects.filter(case_run__run=run)
+
+
+def _waiting(run: Run) -> list[int]:
+    return list(_stages(run).filter(state=JobState.QUEUED).values_list("pk", flat=True))
+
+
+def _audit(run: Run, action: str, by: User | None, **detail: int) -> None:
+    record(actor=by, study=run.study, action=action, object_type="timelines.run", object_id=run.public_id, detail=detail)

@@ -1,0 +1,203 @@
+"""One stage of one case, as a worker executes it: claim, compute outside any transaction, store batch by batch, release the next.
+
+A batch is stored in one transaction together with its `StageBatch` row, behind the fence. So a stage that is executed again,
+by whomever, skips what is stored, and a worker that lost its lease stores nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import groupby
+from typing import Any
+
+from ehr.models import Note
+from jobs.actions import release
+from jobs.errors import PermanentFailure
+from jobs.hints import send_hints
+from jobs.holding import Hold, write_guard
+from jobs.models import JobState
+from jobs.worker import work
+from timelines import storage
+from timelines.domain import Lane, Polarity, Query, TaggedNote, TaggedSpan, Timeline, TimelineKind
+from timelines.models import CaseRun, Inventory, Stage, StageBatch, StageRun
+from timelines.pipeline.config import PipelineConfig
+from timelines.pipeline.revision import revise
+from timelines.pipeline.run import Case, Tools, expand_rows, identify, search, verified, write_queries
+from timelines.pipeline.tagging import tag
+from timelines.pipeline.text_inference import infer
+from timelines.record import embed_missing, load_record
+from timelines.tools import tools_of
+
+
+def execute_stage(stage_run_id: int) -> JobState | None:
+    """Do the stage if it waits; returns its new state, None where there was nothing to do (done, claimed, paused)."""
+    if not StageRun.objects.filter(pk=stage_run_id, case_run__run__paused_at__isnull=True).exists():
+        return None
+    return work(StageRun, stage_run_id, _do, then=release_next)
+
+
+def release_next(stage_run: StageRun) -> None:
+    """Queue the stage that waited for this one and tell the workers once the transaction commits."""
+    later = _later(stage_run)
+    if later and release(jobs=StageRun.objects.filter(pk=later[0])):
+        send_hints(StageRun, later[:1])
+
+
+def _later(stage_run: StageRun) -> list[int]:
+    stages = dict(StageRun.objects.filter(case_run_id=stage_run.case_run_id).values_list("stage", "pk"))
+    ordered = [stages[s] for s in Stage.values if s in stages]
+    return ordered[ordered.index(stage_run.pk) + 1 :]
+
+
+@dataclass
+class StageWork:
+    """What the steps of one execution share."""
+
+    stage_run: StageRun
+    hold: Hold
+
+    @cached_property
+    def case_run(self) -> CaseRun:
+        return CaseRun.objects.select_related("run", "encounter", "inventory__note").get(pk=self.stage_run.case_run_id)
+
+    @cached_property
+    def note(self) -> Note:
+        note = self.case_run.inventory.note if self.case_run.inventory else storage.note_of(self.case_run.encounter)
+        if note is None:
+            raise PermanentFailure("the case has no note")
+        return note
+
+    @cached_property
+    def case(self) -> Case:
+        return storage.load_case(self.case_run.encounter, self.note)
+
+    @cached_property
+    def tools(self) -> Tools:
+        run = self.case_run.run
+        return tools_of(run.backbone, PipelineConfig.from_dict(run.config))
+
+    @cached_property
+    def inventory(self) -> Inventory:
+        if self.case_run.inventory is None:
+            raise PermanentFailure("the case has no inventory")
+        return self.case_run.inventory
+
+    @cached_property
+    def tagged(self) -> TaggedNote:
+        return TaggedNote(self.case.note, storage.load_inventory(self.inventory.pk))
+
+    @cached_property
+    def text_only(self) -> Timeline:
+        (timeline,) = storage.load_timelines(self.case_run, TimelineKind.TEXT_ONLY)
+        return timeline
+
+    @cached_property
+    def _stored(self) -> set[int]:
+        return set(StageBatch.objects.filter(stage_run=self.stage_run).values_list("ordinal", flat=True))
+
+    def has(self, ordinal: int) -> bool:
+        """True where the batch is stored; otherwise its work may begin. Raises JobCancelled or LostLease where it may not."""
+        self.hold.check()
+        return ordinal in self._stored
+
+    def store(self, ordinal: int, payload: Mapping[str, Any], save: Callable[[], object] = lambda: None) -> None:
+        """Store a batch: what `save` writes and the row that marks it, together or not at all."""
+        with write_guard(self.hold):
+            save()
+            StageBatch.objects.create(stage_run=self.stage_run, ordinal=ordinal, payload=payload)
+        self._stored.add(ordinal)
+
+
+def _do(stage_run: StageRun, hold: Hold) -> None:
+    STAGES[Stage(stage_run.stage)](StageWork(stage_run, hold))
+
+
+def _tag(work: StageWork) -> None:
+    if not work.has(0):
+        spans = tag(work.tools.backbone.tagger, work.case.note)
+        work.store(0, {"spans": [[s.start, s.end, s.mention, s.polarity.value, s.lane.value] for s in spans]})
+
+
+def _uids(work: StageWork) -> None:
+    if work.has(0):
+        return
+    tagged = StageBatch.objects.get(stage_run__case_run=work.case_run, stage_run__stage=Stage.TAG, ordinal=0)
+    spans = [TaggedSpan(start, end, mention, Polarity(p), Lane(lane)) for start, end, mention, p, lane in tagged.payload["spans"]]
+    inventory = identify(work.case, spans, work.tools)
+
+    def save() -> None:
+        row = storage.save_inventory(note=work.note, inventory=inventory, origin=Inventory.Origin.RUN, run=work.case_run.run)
+        CaseRun.objects.filter(pk=work.case_run.pk).update(inventory=row)
+
+    work.store(0, {"occurrences": len(inventory)}, save)
+
+
+def _infer(work: StageWork) -> None:
+    if not work.has(0):
+        timeline = infer(work.tools.backbone.timer, work.tagged, work.case.window.anchor)
+        work.store(0, {"entries": len(timeline)}, lambda: _save_timelines(work, [timeline]))
+
+
+def _retrieve(work: StageWork) -> None:
+    """Batch 0 holds the queries; each later one what the queries of some occurrences brought back."""
+    if not work.has(0):
+        written = write_queries(work.tagged, work.tools)
+        work.store(0, {"queries": len(written)}, lambda: storage.save_queries(work.case_run, written))
+    batches = _by_occurrence(storage.load_queries(work.case_run), work.tools.config.query_batch_size)
+    if all(work.has(ordinal) for ordinal in range(1, len(batches) + 1)):
+        return
+    embed_missing(work.case_run.encounter, work.tools.embedder, work.hold)
+    record = load_record(work.case_run.encounter, work.tools.embedder)
+    for ordinal, queries in enumerate(batches, start=1):
+        if not work.has(ordinal):
+            work.hold.report(done=ordinal - 1, total=len(batches), words=f"searching for batch {ordinal} of {len(batches)}")
+            found = search(queries, record, work.tools)
+            work.store(ordinal, {"candidates": len(found)}, partial(storage.save_candidates, work.case_run, found))
+
+
+def _by_occurrence(queries: Sequence[Query], size: int) -> list[list[Query]]:
+    """The queries of at most `size` occurrences a batch."""
+    groups = [list(group) for _, group in groupby(queries, key=lambda q: q.uid)]
+    return [[q for group in groups[at : at + size] for q in group] for at in range(0, len(groups), size)]
+
+
+def _expand(work: StageWork) -> None:
+    if not work.has(0):
+        record = load_record(work.case_run.encounter, work.tools.embedder)
+        candidates = storage.load_candidates(work.case_run)
+        found = expand_rows(work.tagged.inventory, work.text_only, candidates, record, work.case.window, work.tools)
+        payload = {"rows": len(found.evidence), "without_evidence": list(found.without_evidence)}
+        work.store(0, payload, lambda: storage.save_evidence(work.case_run, found.evidence))
+
+
+def _revise(work: StageWork) -> None:
+    if not work.has(0):
+        evidence = storage.load_evidence(work.case_run)
+        reviser, alternatives = work.tools.backbone.reviser, work.tools.config.alternatives
+        revised = revise(reviser, work.tagged, work.text_only, evidence, work.case.window, alternatives=alternatives)
+        work.store(0, {"alternatives": len(revised)}, lambda: _save_timelines(work, revised))
+
+
+def _provenance(work: StageWork) -> None:
+    """Everything is read back as it was stored, and verified."""
+    if not work.has(0):
+        result = verified(storage.load_reconstruction(work.case_run, work.case.note), work.case, work.tools)
+        work.store(0, {"chains": len(result.note.inventory), "note_sha256": work.case.sha256})
+
+
+def _save_timelines(work: StageWork, timelines: Sequence[Timeline]) -> None:
+    for timeline in timelines:
+        storage.save_timeline(timeline=timeline, inventory=work.inventory, source=work.case_run.run.source, case_run=work.case_run)
+
+
+STAGES: Mapping[Stage, Callable[[StageWork], None]] = {
+    Stage.TAG: _tag,
+    Stage.UIDS: _uids,
+    Stage.INFER: _infer,
+    Stage.RETRIEVE: _retrieve,
+    Stage.EXPAND: _expand,
+    Stage.REVISE: _revise,
+    Stage.PROVENANCE: _provenance,
+}

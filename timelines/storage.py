@@ -1,0 +1,258 @@
+"""Between the values of the pipeline and the rows of the database; both ways for each, side by side.
+
+Saving happens inside the caller's transaction. What is loaded is what was stored, so stage 7 verifies that.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from django.db.models.functions import Now
+
+from ehr.models import Encounter, EventSeries, Note, SourceRow
+from timelines import domain, models
+from timelines.pipeline.run import Case
+
+#: Rows an INSERT may carry: statements stay small, batches of a case are few.
+BATCH_ROWS = 1000
+
+
+class NoteChanged(ValueError):
+    """A stored note no longer has the digest it was imported with. Nothing that rests on its offsets can be trusted."""
+
+    log_safe = True
+    retryable = False
+
+
+def note_of(encounter: Encounter) -> Note | None:
+    """The note that is reconstructed: the first one of the stay."""
+    return encounter.notes.order_by("pk").first()
+
+
+def checked_text(note: Note) -> str:
+    """The text of a note whose digest is the one of its import. Raises NoteChanged."""
+    if Note.digest(note.text) != note.sha256:
+        raise NoteChanged(f"note {note.pk} differs from what was imported: its SHA-256 does not match")
+    return note.text
+
+
+def load_case(encounter: Encounter, note: Note) -> Case:
+    """The case as the pipeline takes it. Raises NoteChanged."""
+    anchor = domain.Anchor(encounter.admitted_at, "presentation" if encounter.anchor_kind == "presentation" else "admission")
+    discharge = None if encounter.discharged_at is None else anchor.hours(encounter.discharged_at)
+    return Case(checked_text(note), domain.Window(anchor, discharge))
+
+
+def save_inventory(
+    *, note: Note, inventory: domain.Inventory, origin: models.Inventory.Origin, run: models.Run | None = None
+) -> models.Inventory:
+    """A sealed inventory with its occurrences."""
+    row = models.Inventory.objects.create(encounter_id=note.encounter_id, note=note, origin=origin, run=run)
+    models.Occurrence.objects.bulk_create(
+        (
+            models.Occurrence(
+                inventory=row,
+                ordinal=o.ordinal,
+                uid4=o.uid,
+                mention=o.mention,
+                start=o.start,
+                end=o.end,
+                polarity=o.polarity.value,
+                lane=o.lane.value,
+            )
+            for o in inventory
+        ),
+        batch_size=BATCH_ROWS,
+    )
+    models.Inventory.objects.filter(pk=row.pk).update(sealed_at=Now())
+    return row
+
+
+def load_inventory(inventory_id: int) -> domain.Inventory:
+    rows = models.Occurrence.objects.filter(inventory_id=inventory_id).order_by("ordinal")
+    return domain.Inventory(
+        tuple(
+            domain.Occurrence(o.uid4, o.ordinal, o.mention, o.start, o.end, domain.Polarity(o.polarity), domain.Lane(o.lane)) for o in rows
+        )
+    )
+
+
+def occurrence_ids(inventory_id: int) -> dict[str, int]:
+    """UID → primary key."""
+    return dict(models.Occurrence.objects.filter(inventory_id=inventory_id).values_list("uid4", "pk"))
+
+
+def save_timeline(
+    *, timeline: domain.Timeline, inventory: models.Inventory, source: str, case_run: models.CaseRun | None = None
+) -> models.Timeline:
+    """A timeline over a stored inventory with an entry for each of its occurrences."""
+    row = models.Timeline.objects.create(
+        encounter_id=inventory.encounter_id,
+        inventory=inventory,
+        case_run=case_run,
+        source=source,
+        kind=timeline.kind.value,
+        alternative=timeline.alternative,
+    )
+    ids = occurrence_ids(inventory.pk)
+    models.Entry.objects.bulk_create(
+        (
+            models.Entry(
+                timeline=row,
+                occurrence_id=ids[e.uid],
+                time=e.time,
+                lower=e.lower,
+                upper=e.upper,
+                known=e.known,
+                context=list(e.context),
+                decided_by=e.decided_by,
+                reason=e.reason,
+                adopted_rows=list(e.adopted_rows),
+            )
+            for e in timeline
+        ),
+        batch_size=BATCH_ROWS,
+    )
+    return row
+
+
+def load_timelines(case_run: models.CaseRun, kind: domain.TimelineKind) -> tuple[domain.Timeline, ...]:
+    """The case run's timelines of that kind, by alternative."""
+    entries: dict[int, list[domain.Entry]] = defaultdict(list)
+    rows = models.Entry.objects.filter(timeline__case_run=case_run, timeline__kind=kind.value, occurrence__isnull=False)
+    fields = (
+        "timeline__alternative",
+        "occurrence__uid4",
+        "time",
+        "lower",
+        "upper",
+        "known",
+        "context",
+        "decided_by",
+        "reason",
+        "adopted_rows",
+    )
+    for alternative, uid, time, lower, upper, known, context, decided_by, reason, adopted in rows.order_by(
+        "timeline__alternative", "occurrence__ordinal"
+    ).values_list(*fields):
+        entries[alternative].append(domain.Entry(uid, time, lower, upper, known, tuple(context), decided_by, reason, tuple(adopted)))
+    return tuple(domain.Timeline(tuple(found), kind, alternative) for alternative, found in entries.items())
+
+
+def save_queries(case_run: models.CaseRun, queries: Iterable[domain.Query]) -> None:
+    ids = occurrence_ids(_inventory_id(case_run))
+    models.Query.objects.bulk_create(
+        (models.Query(case_run=case_run, occurrence_id=ids[q.uid], ordinal=q.ordinal, text=q.text) for q in queries), batch_size=BATCH_ROWS
+    )
+
+
+def load_queries(case_run: models.CaseRun) -> tuple[domain.Query, ...]:
+    rows = models.Query.objects.filter(case_run=case_run).order_by("occurrence__ordinal", "ordinal")
+    return tuple(domain.Query(*row) for row in rows.values_list("occurrence__uid4", "ordinal", "text"))
+
+
+def save_candidates(case_run: models.CaseRun, candidates: Iterable[domain.Candidate]) -> None:
+    queries = _ids(models.Query.objects.filter(case_run=case_run).values_list("occurrence__uid4", "ordinal", "pk"))
+    series = dict(EventSeries.objects.filter(encounter_id=case_run.encounter_id).values_list("event", "pk"))
+    models.Candidate.objects.bulk_create(
+        (
+            models.Candidate(
+                query_id=queries[c.uid, c.query],
+                series_id=series[c.event],
+                dense_rank=c.dense_rank,
+                dense_score=c.dense_score,
+                rerank_score=c.rerank_score,
+                kept=c.kept,
+                fate=c.fate,
+            )
+            for c in candidates
+        ),
+        batch_size=BATCH_ROWS,
+    )
+
+
+def load_candidates(case_run: models.CaseRun) -> tuple[domain.Candidate, ...]:
+    rows = models.Candidate.objects.filter(query__case_run=case_run)
+    fields = ("query__occurrence__uid4", "query__ordinal", "series__event", "dense_rank", "dense_score", "rerank_score", "kept", "fate")
+    ordered = rows.order_by("query__occurrence__ordinal", "query__ordinal", "dense_rank")
+    return tuple(domain.Candidate(*row) for row in ordered.values_list(*fields))
+
+
+def save_evidence(case_run: models.CaseRun, evidence: Sequence[domain.Evidence]) -> None:
+    """Each row's key and a copy of it as it stands now. Rows without a time are no evidence (stage 5 leaves them out)."""
+    found = models.Candidate.objects.filter(query__case_run=case_run, kept=True)
+    candidates = {
+        (uid, query, event): pk
+        for uid, query, event, pk in found.values_list("query__occurrence__uid4", "query__ordinal", "series__event", "pk")
+    }
+    encounter = case_run.encounter
+    rows = SourceRow.objects.filter(
+        dataset_id=encounter.dataset_id, encounter_id=encounter.pk, row_index__in={e.row.row_index for e in evidence}
+    )
+    clock = dict(rows.values_list("row_index", "time"))
+    models.Evidence.objects.bulk_create(
+        (
+            models.Evidence(
+                candidate_id=candidates[e.uid, e.query, e.row.event],
+                dataset_id=encounter.dataset_id,
+                encounter_id=encounter.pk,
+                row_index=e.row.row_index,
+                time=clock[e.row.row_index],
+                hours=hours,
+                event=e.row.event,
+                value=e.row.value,
+                numeric_value=e.row.numeric_value,
+                unit=e.row.unit,
+                source=e.row.source,
+                time_kind=e.row.time_kind.value,
+            )
+            for e in evidence
+            if (hours := e.row.time) is not None
+        ),
+        batch_size=BATCH_ROWS,
+    )
+
+
+def load_evidence(case_run: models.CaseRun) -> tuple[domain.Evidence, ...]:
+    """In the order in which it was stored, which is the order in which revision sees it."""
+    rows = models.Evidence.objects.filter(candidate__query__case_run=case_run).order_by("pk")
+    related = rows.select_related("candidate__query__occurrence")
+    return tuple(
+        domain.Evidence(
+            e.candidate.query.occurrence.uid4,
+            e.candidate.query.ordinal,
+            domain.SourceRow(e.row_index, e.hours, e.event, e.value, e.unit, e.source, domain.TimeKind(e.time_kind), e.numeric_value),
+            e.candidate.dense_rank,
+            e.candidate.dense_score,
+            e.candidate.rerank_score,
+        )
+        for e in related
+    )
+
+
+def load_reconstruction(case_run: models.CaseRun, text: str) -> domain.Reconstruction:
+    """Everything that a case run has stored so far about the note with that text; its text-only timeline must be there."""
+    inventory = load_inventory(_inventory_id(case_run))
+    (text_only,) = load_timelines(case_run, domain.TimelineKind.TEXT_ONLY)
+    evidence = load_evidence(case_run)
+    reached = {e.uid for e in evidence}
+    return domain.Reconstruction(
+        note=domain.TaggedNote(text, inventory),
+        text_only=text_only,
+        queries=load_queries(case_run),
+        candidates=load_candidates(case_run),
+        evidence=evidence,
+        revised=load_timelines(case_run, domain.TimelineKind.REVISED),
+        without_evidence=tuple(uid for uid in inventory.uids if uid not in reached),
+    )
+
+
+def _inventory_id(case_run: models.CaseRun) -> int:
+    if case_run.inventory_id is None:
+        raise LookupError(f"case run {case_run.pk} has no inventory yet")
+    return case_run.inventory_id
+
+
+def _ids(rows: Iterable[tuple[str, int, int]]) -> Mapping[tuple[str, int], int]:
+    return {(uid, ordinal): pk for uid, ordinal, pk in rows}

@@ -1,0 +1,38 @@
+"""Messages to the workers: an id on the stage's queue. The row decides whether there is work (`timelines.stages`)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from celery import shared_task
+from django.db.models import QuerySet
+from kombu.exceptions import OperationalError
+
+from timelines.models import StageRun
+from timelines.stages import execute_stage
+from timelines.tools import queue_of
+
+logger = logging.getLogger(__name__)
+
+
+@shared_task(name="timelines.tasks.run_stage")
+def run_stage(stage_run_id: int) -> None:
+    """Execute the stage if it still waits."""
+    execute_stage(stage_run_id)
+
+
+def send_stage_hints(stage_run_ids: Sequence[int]) -> None:
+    """One message a stage, on the queue where its kind of work is done. Without a broker the rows wait for the sweeper."""
+    stages = StageRun.objects.filter(pk__in=stage_run_ids).order_by("pk").values_list("pk", "stage", "case_run__run__backbone")
+    try:
+        for pk, stage, backbone in stages:
+            run_stage.apply_async((pk,), queue=queue_of(backbone, stage), retry=False)
+    except (OperationalError, OSError):
+        logger.warning("the broker did not take the hints for %s stages; the sweeper sends them again", len(stage_run_ids))
+
+
+def runnable_stages(stages: QuerySet[Any]) -> QuerySet[Any]:
+    """Those of runs that are not paused."""
+    return stages.filter(case_run__run__paused_at__isnull=True)

@@ -1,0 +1,59 @@
+"""What this process works with: backbones by name, embedder and reranker by role. Built on first use, once a process."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from functools import lru_cache
+
+from django.conf import settings
+
+from llm_runtime.roles import DEFAULT_ROLES, ModelRoles
+from timelines.backbones.base import Backbone
+from timelines.models import Stage
+from timelines.pipeline.config import PipelineConfig
+from timelines.pipeline.run import Tools
+
+#: name → where it is built, and whether its stages wait for a language model.
+BACKBONES: Mapping[str, tuple[str, str, bool]] = {"rules": ("timelines.backbones.rules.backbone", "rules_backbone", False)}
+
+
+class UnknownBackbone(ValueError):
+    """The message names the known ones."""
+
+    log_safe = True
+    retryable = False
+
+
+@lru_cache(maxsize=1)
+def roles() -> ModelRoles:
+    """The providers behind the roles (the setting MODEL_ROLES)."""
+    return ModelRoles(getattr(settings, "MODEL_ROLES", DEFAULT_ROLES))
+
+
+@lru_cache(maxsize=8)
+def backbone(name: str) -> Backbone:
+    """The backbone of that name. Raises UnknownBackbone."""
+    module, attribute, _ = _known(name)
+    built: Backbone = getattr(importlib.import_module(module), attribute)()
+    return built
+
+
+def tools_of(name: str, config: PipelineConfig) -> Tools:
+    """Everything the stages of a run need."""
+    return Tools(backbone(name), roles().embedder(), roles().reranker(), config)
+
+
+def queue_of(name: str, stage: str) -> str:
+    """Where a stage of a run by that backbone waits: searches at the embedder, calls of a language model at its own queue."""
+    _, _, prompted = _known(name)
+    if stage == Stage.RETRIEVE:
+        return "embed"
+    return "generate" if prompted and stage in (Stage.TAG, Stage.INFER, Stage.REVISE) else "pipeline"
+
+
+def _known(name: str) -> tuple[str, str, bool]:
+    try:
+        return BACKBONES[name]
+    except KeyError:
+        raise UnknownBackbone(f"unknown backbone {name!r}; known: {', '.join(sorted(BACKBONES))}") from None

