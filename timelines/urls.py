@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path, register_converter
 
-from timelines.views import case, case_chain
+from timelines.views import case, case_chain, cases, runs
 
 
 class Uid4Converter:
@@ -23,7 +23,12 @@ register_converter(Uid4Converter, "uid4")
 
 app_name = "timelines"
 urlpatterns = [
+    path("cases/", cases.cases, name="cases"),
     path("cases/<str:public_id>/", case.case, name="case"),
     path("cases/<str:public_id>/o/<uid4:uid4>/", case.case, name="occurrence"),
     path("cases/<str:public_id>/o/<uid4:uid4>/chain/", case_chain.chain, name="chain"),
+    path("runs/", runs.runs, name="runs"),
+    path("runs/new/", runs.run_new, name="run_new"),
+    path("runs/<str:public_id>/", runs.run, name="run"),
+    path("runs/<str:public_id>/<str:action>/", runs.run_action, name="run_action"),
 ]
