@@ -1,0 +1,104 @@
+"""Every change to datasets. `by=None` is the command line of the machine itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.db import connection, transaction
+
+from accounts.audit import record
+from accounts.models import Study, User
+from accounts.permissions import check_user_can_manage_study
+from ehr.formats.base import FormatError
+from ehr.formats.cases import licence_of
+from ehr.ingest import Progress, import_cases
+from ehr.models import Dataset
+from ehr.partitions import ensure_partition
+from ehr.report import ImportReport
+
+FORMATS = ("cases",)
+
+
+class ImportBusy(RuntimeError):
+    """Another process imports into the dataset."""
+
+    log_safe = True
+
+
+def import_dataset(
+    *,
+    path: Path,
+    format: str,
+    name: str,
+    study: Study,
+    by: User | None,
+    cases: Sequence[str] | None = None,
+    replace_changed: bool = False,
+    progress: Progress = lambda done, total, words: None,
+) -> ImportReport:
+    """Import `path` into the study's dataset of that name, which is made where it is new; call it again to go on after a kill.
+
+    Each case (or block of a file) commits by itself, so good cases stay although others are rejected. `cases`: only these case ids.
+    Raises FormatError (the path is not in this format), ImportBusy, NotAllowed.
+    """
+    if by is not None:
+        check_user_can_manage_study(by, study)
+    if format not in FORMATS:
+        raise FormatError(f"The format {format} is unknown. Known: {', '.join(FORMATS)}.")
+    dataset = _dataset(path, format, name, study)
+    report = ImportReport()
+    with _alone(dataset):
+        ensure_partition(dataset.pk)
+        import_cases(dataset, path, report, by=by, chosen=cases, replace_changed=replace_changed, progress=progress)
+        _settle(dataset, report, by)
+    return report
+
+
+@transaction.atomic
+def delete_dataset(*, dataset: Dataset, by: User | None) -> None:
+    """Delete the dataset with everything that was made from it. Raises NotAllowed."""
+    if by is not None:
+        check_user_can_manage_study(by, dataset.study)
+    record(actor=by, study=dataset.study, action="dataset.delete", object_type="ehr.dataset", object_id=dataset.public_id)
+    dataset.delete()
+
+
+def _dataset(path: Path, format: str, name: str, study: Study) -> Dataset:
+    """The dataset of that name. Raises FormatError where it holds another format."""
+    dataset, _ = Dataset.objects.get_or_create(study=study, name=name, defaults={"format": format, "licence": licence_of(path)})
+    if dataset.format != format:
+        raise FormatError(f"The dataset {name} was imported as {dataset.format}. Choose another name.")
+    return dataset
+
+
+@contextmanager
+def _alone(dataset: Dataset) -> Iterator[None]:
+    """Hold the dataset's import lock, which the server releases when this process dies. Raises ImportBusy."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(hashtext('ehr.import'), %s)", [dataset.pk])
+        if not cursor.fetchone()[0]:
+            raise ImportBusy(f"The dataset {dataset.name} is being imported by another process. Wait for it to end.")
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(hashtext('ehr.import'), %s)", [dataset.pk])
+
+
+@transaction.atomic
+def _settle(dataset: Dataset, report: ImportReport, by: User | None) -> None:
+    """The dataset's state after the run; an audit event where the run changed something."""
+    state = Dataset.State.READY if report.clean else Dataset.State.INCOMPLETE
+    changed = report.imported or dataset.state != state
+    Dataset.objects.filter(pk=dataset.pk).update(state=state)
+    if changed:
+        detail = {"format": dataset.format, "cases": report.imported, "rows": report.rows, "rejected": report.rejected}
+        record(
+            actor=by,
+            study=dataset.study,
+            action="dataset.import",
+            object_type="ehr.dataset",
+            object_id=dataset.public_id,
+            detail=detail,
+        )

@@ -1,0 +1,52 @@
+"""`manage.py import_dataset`: files of structured records and notes into a study's dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts.actions import create_study
+from accounts.management.commands.create_demo_accounts import DEMO_STUDY
+from accounts.models import Study
+from ehr.actions import FORMATS, ImportBusy, import_dataset
+from ehr.formats.base import FormatError
+from ehr.progress import ProgressBar
+
+
+class Command(BaseCommand):
+    help = "Import a dataset. May be repeated: what is there already stays as it is, and an interrupted import goes on."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """What to import, and as what."""
+        parser.add_argument("--format", required=True, choices=FORMATS)
+        parser.add_argument("--path", required=True, type=Path, help="the folder or file to import")
+        parser.add_argument("--name", required=True, help="the dataset's name in the study")
+        parser.add_argument("--study", default=DEMO_STUDY, help=f"the study's name (default: {DEMO_STUDY}); created where it is new")
+        parser.add_argument("--cases", nargs="+", metavar="CASE_ID", help="only these cases (admissions)")
+        parser.add_argument(
+            "--replace", action="store_true", help="delete a case whose files changed, with its timelines, and import it anew"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Import and say what was done. Raises CommandError when something was rejected or the path is not in the format."""
+        study = Study.objects.filter(name=options["study"]).first() or create_study(name=options["study"], by=None)
+        with ProgressBar(self.stderr) as bar:
+            try:
+                report = import_dataset(
+                    path=options["path"],
+                    format=options["format"],
+                    name=options["name"],
+                    study=study,
+                    by=None,
+                    cases=options["cases"],
+                    replace_changed=options["replace"],
+                    progress=bar.update,
+                )
+            except (FormatError, ImportBusy) as error:
+                raise CommandError(str(error)) from None
+        for line in report.lines():
+            self.stdout.write(line)
+        if not report.clean:
+            raise CommandError("Something was rejected; the rest was imported. Correct the files named above and run the command again.")
