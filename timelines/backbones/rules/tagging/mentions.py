@@ -34,6 +34,7 @@ _CONTEXT = {
     "discharge_diagnosis": "{} (discharge diagnosis)",
     "admission_diagnosis": "{} (admission diagnosis)",
     "discharge_condition": "{} at discharge",
+    "disposition": "disposition: {}",
     "followup": "planned: {}",
     "instructions": "instruction: {}",
     "transitional": "planned: {}",
@@ -46,6 +47,7 @@ _POINTERS = re.compile(r"^(?:(?:she|he|they|it|his|her|their|its|the|a|an|this|t
 _SIDES = {"L": "left", "R": "right"}
 #: Names of a way to give something, not of what is given.
 _GENERIC = frozenset({"gtt", "gtts", "drip", "drips", "infusion", "infusions", "bolus", "boluses"})
+_UNNAMED = frozenset({"procedure", "procedures", "surgery", "operation", "medications", "meds"})
 _TREATMENTS = frozenset({Concept.DRUG, Concept.FLUID, Concept.DEVICE, Concept.PROCEDURE})
 
 
@@ -76,7 +78,7 @@ def mention_of(clause: Clause, chunk: Chunk, section_kind: str, thread: Thread, 
     if section_kind.startswith("results_") and not concepts(clause, chunk.first, chunk.last) <= {Concept.LAB, Concept.DRUG}:
         section_kind = "results"
     template = _CONTEXT.get(section_kind, "{}")
-    if section_kind in {"allergies", "pmh"} and (_DENIED.match(text) or _tells_an_act(clause, chunk)):
+    if section_kind in {"allergies", "pmh", "disposition"} and (_DENIED.match(text) or _tells_an_act(clause, chunk)):
         template = "{}"
     return template.format(text)
 
@@ -86,7 +88,7 @@ def remember(clause: Clause, chunk: Chunk, lane: Lane, thread: Thread) -> None:
     for term in clause.terms:
         if not chunk.first <= term.first < chunk.last:
             continue
-        if clause.tokens[term.first].lower in _GENERIC:
+        if clause.tokens[term.first].lower in _GENERIC | _UNNAMED:
             continue
         name = _expand(clause.text[clause.tokens[term.first].start : clause.tokens[term.last - 1].end])
         if term.concept in {Concept.LAB, Concept.VITAL}:
@@ -132,7 +134,11 @@ def _expand(text: str) -> str:
     tokens = tokenize(plain)
     for i, token in enumerate(tokens):
         full = table.get(token.text) or (table.get(token.lower) if len(token.text) > 3 else None) or _side(tokens, i)
-        if full and "/" not in plain[max(0, token.start - 1) : token.start] + plain[token.end : token.end + 1]:
+        if (
+            full
+            and not (len(token.text) == 1 and plain[token.end : token.end + 1] == ".")
+            and "/" not in plain[max(0, token.start - 1) : token.start] + plain[token.end : token.end + 1]
+        ):
             glued = plain[token.end : token.end + 1] not in {"", " ", ",", "-", ")"}
             out.append(plain[last : token.start] + full + (" " if glued else ""))
             last = token.end

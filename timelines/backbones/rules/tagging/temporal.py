@@ -53,6 +53,7 @@ _PATTERNS = [
     r"\b\d{1,2}(?::\d{2})?\s?(?:am|pm)\b|\b\d{1,2}:\d{2}\b|~\d{4}\b",
     # dates
     rf"\b(?:on\s+)?\d{{1,2}}/\d{{1,2}}/\d{{2,4}}\b|\b\d{{4}}-\d{{2}}-\d{{2}}\b|(?:on\s+)?{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?\b",
+    r"(?:on\s+)?\[\*\*(?:\d{4}-)?\d{1,2}-\d{1,2}\*\*\]",
     # adverbs
     r"\b(?:overnight|today|yesterday|yest|tomorrow|thereafter|afterwards?|subsequently|initially|eventually|meanwhile|currently|recently|"
     r"previously|at once|at that time|at this time|by then|at which (?:point|time)|in retrospect|in the meantime|momentarily|briefly|"

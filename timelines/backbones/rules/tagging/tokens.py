@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 _TOKEN = re.compile(
     r"""
-    (?P<arrow>-+>|=+>|→|⇒|>>)
+    (?P<blank>_{2,}|\[\*\*[^\[\]\n]{0,60}\*\*\])
+  | (?P<arrow>-+>|=+>|→|⇒|>>)
   | (?P<short>(?:w/o|w/in|w/|s/p|c/b|p/w|d/t|f/b|r/o|h/o|p/f|b/l|n/v|v/q|f/c|a/c|d/c|u/a|u/s|i/o|i/os|m/r/g|c/c/e|f/u|n/t|a/p|o/n|
       i&d|o&p|a&o|a&ox\d|a\+ox\d|nt/nd|si/hi|pt/ot|abd/pelvis|2/2|y/o|yo)(?![\w/]))
   | (?P<mixed>[#~]?\d+(?:\.\d+)*[A-Za-z]+\d*)
   | (?P<number>(?:(?<![\w)])[<>~≥≤±+-])?\d+(?:[.,]\d+)*(?:st|nd|rd|th)?(?:\s?[/–]\s?\d+(?:\.\d+)*|-\d+(?:\.\d+)*)*(?:%|\*|\+)*(?![A-Za-z]))
   | (?P<word>[^\W\d_](?:[\w]|[’'](?=\w)|[-](?=[^\W\d_])|[&](?=\w))*)
-  | (?P<blank>_{2,})
   | (?P<other>\S)
     """,
     re.VERBOSE | re.IGNORECASE,

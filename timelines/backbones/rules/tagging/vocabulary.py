@@ -148,9 +148,9 @@ LEADING = _words("""
 
 #: Stripped from the right end of a span.
 TRAILING = _words("""
-    a an the this that these those some his her their its our my he she they we it there was were is are be been being had has
+   a an the this that these those some his her their its our my he she they we it there was were is are be been being had has
     have and or but then nor so yet also which who whom where when while as because although though if with w/ w in at of to for
-    from by into onto upon during after before until since under via per incl including given despite just only still again
+    from by into onto upon during after before until since under via per incl including despite just only still again
     further however otherwise once did do does would could should may might will can both either c/b p/w s/p d/t 2/2 f/b about
     around nearly than showed shows revealed demonstrated already even not what
 """)
