@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from timelines.backbones.rules.tagging.chunks import Chunk, Clause, concepts, is_bare_value, names_something
+from timelines.backbones.rules.tagging.chunks import Chunk, Clause, concepts, has_value, is_bare_value, names_something
 from timelines.backbones.rules.tagging.lexicon import Concept
 from timelines.backbones.rules.tagging.tokens import Token, tokenize
-from timelines.backbones.rules.tagging.vocabulary import ACTIONS, COURSE_ACTS, TREATMENT_ACTS
+from timelines.backbones.rules.tagging.vocabulary import ACTIONS, COURSE_ACTS, TREATMENT_ACTS, TREND_ACTS
 from timelines.domain import Lane
 
 _CONTEXT = {
@@ -42,6 +42,8 @@ _CONTEXT = {
 #: The hyphen of a lab string: "WBC-14.2", but not the sign of "RASS -2".
 _LABEL = re.compile(r"^([A-Za-z%/. ]*(?:[A-Za-z]|HCO3|CO2|B12|T4))(?:-|\s+-\s+)(?=\d)")
 _DENIED = re.compile(r"(?:no|none|not|never|denies|denied|without|nkda)\b", re.IGNORECASE)
+#: "b/l" is bilateral, but baseline before a value.
+_BASELINE = re.compile(r"\bb/l(?= (?:[A-Z]\w+ )?\d)")
 #: Words in front that point at what a lone mention cannot show.
 _POINTERS = re.compile(r"^(?:(?:she|he|they|it|his|her|their|its|the|a|an|this|that)\s+)+(?=\S)", re.IGNORECASE)
 _SIDES = {"L": "left", "R": "right"}
@@ -110,11 +112,14 @@ def _with_name(clause: Clause, chunk: Chunk, text: str, thread: Thread) -> str:
         return f"{thread.treatment} {text}" if thread.treatment else text
     if terms or names_something(clause, chunk):
         return text
+    words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
+    given = thread.lane in {Lane.MEDICATION, Lane.PROCEDURE} and not (thread.measure and words & {"was", "were", "is"})
     if is_bare_value(clause, chunk):
-        given = thread.lane in {Lane.MEDICATION, Lane.PROCEDURE}
         name = thread.treatment if given else thread.measure or thread.finding or thread.treatment
         return f"{name} {text}" if name else text
-    words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
+    if has_value(clause, chunk.first, chunk.last) and words & TREND_ACTS:
+        name = thread.treatment if given else thread.measure
+        return f"{name} {text}" if name else text
     name = thread.finding if words & COURSE_ACTS else thread.treatment if words & TREATMENT_ACTS else ""
     return f"{name} {text}" if name else text
 
@@ -128,7 +133,9 @@ def _small_initial(text: str) -> str:
 def _expand(text: str) -> str:
     """Abbreviations spelled out, white space collapsed, lab marks removed: "WBC-14.2*" → "white blood cell count 14.2"."""
     table = _abbreviations()
-    plain = re.sub(r"\bPlt Ct\b", "Plt", re.sub(r"\s+", " ", text)).replace("*", "")
+    plain = _BASELINE.sub("baseline", re.sub(r"\s+", " ", text).replace("*", ""))
+    for phrase, spelled in _phrases().items():
+        plain = plain.replace(phrase, spelled)
     plain = _LABEL.sub(lambda m: f"{m[1]} ", plain)
     out, last = [], 0
     tokens = tokenize(plain)
@@ -150,6 +157,12 @@ def _side(tokens: list[Token], i: int) -> str | None:
     if tokens[i].text not in _SIDES or i + 1 >= len(tokens) or not tokens[i + 1].is_word or (i and tokens[i - 1].is_number):
         return None
     return _SIDES[tokens[i].text]
+
+
+@lru_cache(maxsize=1)
+def _phrases() -> dict[str, str]:
+    """The abbreviations of more than one word."""
+    return {short: full for short, full in _abbreviations().items() if " " in short and short[0].isupper()}
 
 
 @lru_cache(maxsize=1)

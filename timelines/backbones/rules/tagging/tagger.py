@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from timelines.backbones.rules.tagging.chunks import Chunk, Clause, read_clause, split
+from timelines.backbones.rules.tagging.chunks import Chunk, Clause, read_clause
 from timelines.backbones.rules.tagging.demographics import demographic_spans, heading_sex
 from timelines.backbones.rules.tagging.lanes import lane_of
 from timelines.backbones.rules.tagging.mentions import Thread, mention_of, remember
 from timelines.backbones.rules.tagging.polarity import continues_negation, polarity_of, reaching_negation
 from timelines.backbones.rules.tagging.selection import is_advice_on_what_may_happen, is_occurrence, only_names_the_next
 from timelines.backbones.rules.tagging.spans import absorb_parentheses, leading_time, opens_line, share_predicates, trim
+from timelines.backbones.rules.tagging.splitting import split
 from timelines.backbones.rules.text import Analysis, Section, Sentence, analyse
 from timelines.domain import Lane, Polarity, TaggedSpan
 

@@ -171,6 +171,10 @@ TREATMENT_ACTS = _words(
     reduced continued repeated infused placed replaced back discontinue hold stop restart resume finished completed
 """
 )
+#: How a value moves: with a number and no noun they go on with the measure before them ("sagged to 2.9").
+TREND_ACTS = _words(
+    "rose fell sagged dropped climbed spiked peaked up down increased decreased improved normalized returned came rising falling"
+)
 COURSE_ACTS = _words(
     """
     resolved cleared improved recurred persisted worsened recovered settled returned stable improving normalized worsening resolving

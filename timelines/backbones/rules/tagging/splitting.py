@@ -1,0 +1,220 @@
+"""Cuts a sentence into chunks, each about one occurrence.
+
+A sentence is first cut at every mark or word that may separate occurrences, then neighbours that do
+not stand on their own are joined again. What makes a chunk stand: a clinical term, a word of action,
+or a value that continues a series ("lactate 4.1, 2.0 by noon").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from timelines.backbones.rules.tagging.chunks import Chunk, Clause, concepts, has_value, has_verb, is_bare_value, strength
+from timelines.backbones.rules.tagging.lexicon import Concept
+from timelines.backbones.rules.tagging.vocabulary import (
+    ACTIONS,
+    COMPANIONS,
+    COORDINATORS,
+    MOVES,
+    NEGATIONS,
+    PREPOSITIONS,
+    REPORTING,
+    SUBORDINATORS,
+    TREATMENT_ACTS,
+)
+
+_PUNCTUATION = frozenset(",;:()[]!?|•·—–=")
+_MEASURED = frozenset({Concept.LAB, Concept.VITAL})
+
+
+def split(clause: Clause) -> list[Chunk]:
+    """Chunks of a clause in order; separators belong to no chunk, except words that carry meaning."""
+    return _join(clause, _cut(clause))
+
+
+def _cut(clause: Clause) -> list[Chunk]:
+    chunks: list[Chunk] = []
+    first, separator = 0, ""
+    for i, token in enumerate(clause.tokens):
+        kind = _separator_kind(clause, i, first)
+        if not kind:
+            continue
+        if i > first:
+            chunks.append(Chunk(first, i, separator))
+        separator = kind
+        consumed = kind in {"punct", "arrow"} and token.text not in {"#"}
+        first = i + 1 if consumed else i
+    if first < len(clause.tokens):
+        chunks.append(Chunk(first, len(clause.tokens), separator))
+    return chunks
+
+
+def _separator_kind(clause: Clause, i: int, first: int) -> str:
+    token = clause.tokens[i]
+    word = token.lower
+    if token.kind == "arrow":
+        return "arrow"
+    if token.text in _PUNCTUATION or i in clause.demographic:
+        return "punct"
+    if token.text in {"-", "*"} and (i == 0 or _gap(clause, i) > 0) and not (i + 1 < len(clause.tokens) and _gap(clause, i + 1) == 0):
+        return "punct"
+    term = clause.term_at.get(i)
+    if i and _gap(clause, i) >= 2 and i > first:
+        return "gap"
+    if token.text == "/" and not term and 0 < i < len(clause.tokens) - 1:
+        return "punct" if _both_sides_words(clause, i) else ""
+    if clause.in_time[i] or (term and term.first != i):
+        return ""
+    if i == first and word in COORDINATORS | COMPANIONS | SUBORDINATORS:
+        return ""
+    if word in COORDINATORS:
+        return "and"
+    if word in COMPANIONS and not (word in {"requiring", "needing"} and i == first):
+        return "with"
+    if word in SUBORDINATORS:
+        return "clause"
+    if word in PREPOSITIONS and i > first:
+        return word
+    if word in REPORTING and i > first:
+        return "report"
+    if i in clause.subjects and i > first and has_verb(clause, Chunk(first, i)):
+        return "subject"
+    if term and term.concept in _MEASURED and i > first and _value_follows(clause, term.last):
+        return "measure"
+    return ""
+
+
+def _gap(clause: Clause, i: int) -> int:
+    """White space before token `i`; a tab counts as a column."""
+    space = clause.text[clause.tokens[i - 1].end : clause.tokens[i].start]
+    return len(space) + space.count("\t")
+
+
+def _both_sides_words(clause: Clause, i: int) -> bool:
+    before, after = clause.tokens[i - 1], clause.tokens[i + 1]
+    return before.is_word and after.is_word and (i - 1 in clause.term_at or i + 1 in clause.term_at)
+
+
+def _value_follows(clause: Clause, i: int) -> bool:
+    for j in range(i, min(i + 3, len(clause.tokens))):
+        token = clause.tokens[j]
+        if token.is_number or token.kind == "mixed":
+            return True
+        if token.lower not in {"-", "of", "was", "is", "at", "to", "level", "=", ">", "<", "up", "peak", "nadir", "peaked"}:
+            return False
+    return False
+
+
+def _join(clause: Clause, pieces: Sequence[Chunk]) -> list[Chunk]:
+    joined: list[Chunk] = []
+    for piece in pieces:
+        if joined and _belongs(clause, joined[-1], piece):
+            joined[-1].last = piece.last
+        else:
+            joined.append(Chunk(piece.first, piece.last, piece.separator))
+    return joined
+
+
+def _belongs(clause: Clause, left: Chunk, right: Chunk) -> bool:
+    """True when `right` is no occurrence of its own but part of `left`."""
+    kind = right.separator
+    here, there = strength(clause, right.first, right.last), strength(clause, left.first, left.last)
+    if kind in {"punct", "arrow", "gap", "measure"}:
+        if _is_label_of_act(clause, left, right):
+            return True
+        if kind == "punct" and clause.text[clause.tokens[right.first - 1].start] == ",":
+            return _waits_for_head(clause, left, right) and here > 0
+        return kind == "measure" and (there == 0 or _is_plain_modifier(clause, left))
+    if _continues_series(clause, left, right):
+        return False
+    if there == 0:
+        return kind != "subject"
+    if kind == "subject":
+        return here < 2 and not has_value(clause, right.first, right.last)
+    if kind == "and":
+        if _is_modifier(clause, left) and here == 2 and right.last - right.first <= 4:
+            return True
+        return here == 0 or (here == 1 and not has_verb(clause, right))
+    if kind == "with":
+        if _is_bare_act(clause, left):
+            return True
+        return here < 2 and not has_value(clause, right.first, right.last)
+    if kind == "clause":
+        if _names_without_value(clause, left) and has_value(clause, right.first, right.last) and right.last - right.first <= 6:
+            return True
+        return here < 2 and not (here == 1 and has_verb(clause, right))
+    if kind == "report":
+        return not concepts(clause, left.first, left.last) & {Concept.IMAGING, Concept.PROCEDURE, Concept.MICRO, Concept.LAB} or here < 2
+    return not _preposition_cuts(clause, left, right)
+
+
+def _preposition_cuts(clause: Clause, left: Chunk, right: Chunk) -> bool:
+    found = concepts(clause, right.first, right.last)
+    named = bool(concepts(clause, left.first, left.last))
+    if right.separator == "for":
+        level = has_value(clause, right.first, right.last) and "level" in {t.lower for t in clause.tokens[right.first : right.last]}
+        return level or (strength(clause, right.first, right.last) == 2 and bool(found - {Concept.PLACE, Concept.DEVICE}))
+    if right.separator in {"on", "to", "onto", "off"}:
+        return named and bool(found & {Concept.DEVICE, Concept.DRUG})
+    if right.separator in {"by", "from", "under", "into", "during"}:
+        return named and bool(found & {Concept.FINDING, Concept.DRUG, Concept.IMAGING})
+    return False
+
+
+def _continues_series(clause: Clause, left: Chunk, right: Chunk) -> bool:
+    """A value joined to a value: "32.8 on arrival and 29.9 overnight", "59, against 72 by lunchtime"."""
+    if right.separator not in {"and", "with"} or not is_bare_value(clause, right) or not has_value(clause, 0, left.last):
+        return False
+    return any(clause.tokens[i].is_number for i in range(right.first, min(right.first + 4, right.last)) if not clause.in_time[i])
+
+
+def _is_bare_act(clause: Clause, chunk: Chunk) -> bool:
+    """An act that waits for what it is done with: "calmed", "loaded"; a move stands by itself."""
+    words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
+    return not concepts(clause, chunk.first, chunk.last) and bool(words & ACTIONS) and not words & MOVES
+
+
+def _names_without_value(clause: Clause, chunk: Chunk) -> bool:
+    return bool(concepts(clause, chunk.first, chunk.last) & _MEASURED) and not has_value(clause, chunk.first, chunk.last)
+
+
+def _waits_for_head(clause: Clause, left: Chunk, right: Chunk) -> bool:
+    """Adjectives in a row: "watery, non-bloody diarrhea" is one thing."""
+    if _is_modifier(clause, left):
+        return True
+    last, following = left.last - 1, min(right.first, right.last - 1)
+    return (
+        clause.parts[last] == "ADJ"
+        and clause.parts[following] == "ADJ"
+        and last not in clause.term_at
+        and clause.tokens[last].lower not in ACTIONS
+        and not concepts(clause, left.first, left.last)
+    )
+
+
+def _is_modifier(clause: Clause, chunk: Chunk) -> bool:
+    """One or two adjectives or nouns that wait for their head: "atrial" in "atrial and ventricular wires"."""
+    body = [
+        i
+        for i in range(chunk.first, chunk.last)
+        if clause.tokens[i].is_word and clause.tokens[i].lower not in {"a", "an", "the", "and", "with"}
+    ]
+    if not body or len(body) > 3:
+        return False
+    return clause.parts[body[-1]] == "ADJ" and not any(i in clause.term_at or clause.tokens[i].lower in ACTIONS | NEGATIONS for i in body)
+
+
+def _is_label_of_act(clause: Clause, left: Chunk, right: Chunk) -> bool:
+    """ "STOPPED: warfarin": the act stands before the colon."""
+    colon = right.separator == "punct" and clause.tokens[right.first - 1].text == ":"
+    return colon and left.last - left.first == 1 and clause.tokens[left.first].lower in TREATMENT_ACTS
+
+
+def _is_plain_modifier(clause: Clause, chunk: Chunk) -> bool:
+    """Up to three words without term or value right before a measure: "repeat", "initial", "left radial"."""
+    if chunk.last - chunk.first > 3 or has_value(clause, chunk.first, chunk.last):
+        return False
+    span = range(chunk.first, chunk.last)
+    return not any(
+        i in clause.term_at or clause.in_time[i] or (clause.parts[i] == "VERB" and clause.tokens[i].lower != "repeat") for i in span
+    )
