@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from django.db import connection, transaction
 
@@ -19,6 +21,8 @@ from ehr.partitions import ensure_partition
 from ehr.report import ImportReport
 
 FORMATS = ("cases",)
+#: Case ids that are safe as names of folders.
+PLAIN_NAME = re.compile(r"[\w-][\w.-]{0,99}", re.ASCII)
 
 
 class ImportBusy(RuntimeError):
@@ -63,6 +67,20 @@ def delete_dataset(*, dataset: Dataset, by: User | None) -> None:
         check_user_can_manage_study(by, dataset.study)
     record(actor=by, study=dataset.study, action="dataset.delete", object_type="ehr.dataset", object_id=dataset.public_id)
     dataset.delete()
+
+
+def export_summaries(*, dataset: Dataset, by: User | None) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """(folder name, row map) of each case of the dataset; an audit event says who took them. Raises NotAllowed.
+
+    A row map lists event, summary and row indices of each series. A case id that is no plain file name becomes its public id.
+    """
+    if by is not None:
+        check_user_can_manage_study(by, dataset.study)
+    record(actor=by, study=dataset.study, action="dataset.export", object_type="ehr.dataset", object_id=dataset.public_id)
+    for encounter in dataset.encounters.all():
+        name = encounter.case_id if PLAIN_NAME.fullmatch(encounter.case_id) else encounter.public_id
+        series = encounter.series.order_by("event").values("event", "summary", "row_indices")
+        yield name, [dict(entry) for entry in series]
 
 
 def _dataset(path: Path, format: str, name: str, study: Study) -> Dataset:

@@ -1,0 +1,148 @@
+"""The series of an encounter as vectors in PostgreSQL: stored once a model, searched exactly within the encounter.
+
+Two searches that rank alike: all queries of a case by one binary fetch and one matrix product, and one query by pgvector's
+operator in SQL. No approximate index exists, so no series can be lost (protocol stage 4; architecture, "Scale").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import psycopg
+from django.db import connection, transaction
+from numpy.typing import NDArray
+
+from ehr.models import Encounter, EventSeries, SeriesEmbedding
+from llm_runtime.base import Embedder, Vectors
+
+EMBED_SERIES = 256
+#: Scores are ranked to this many decimals: two sound ways of adding float32 differ behind them.
+SCORE_DECIMALS = 5
+#: pgvector's binary form of a vector: its dimension and a reserved field, 2 bytes each, before the numbers (big-endian).
+VECTOR_HEADER = 4
+COPY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+COPY_TRAILER = b"\xff\xff"
+FETCH = """
+    SELECT array_agg(s.event ORDER BY s.event COLLATE "C"), string_agg(vector_send(v.vector), ''::bytea ORDER BY s.event COLLATE "C")
+    FROM ehr_seriesembedding v JOIN ehr_eventseries s ON s.id = v.series_id
+    WHERE v.encounter_id = %s AND v.model = %s
+"""
+#: Ranked as `_best` ranks.
+SEARCH = f"""
+    SELECT s.event, -(v.vector <#> %s::vector) AS cosine
+    FROM ehr_seriesembedding v JOIN ehr_eventseries s ON s.id = v.series_id
+    WHERE v.encounter_id = %s AND v.model = %s
+    ORDER BY round((v.vector <#> %s::vector)::numeric, {SCORE_DECIMALS}), s.event COLLATE "C" LIMIT %s
+"""
+
+
+def missing_series(encounter: Encounter, model: str) -> list[tuple[int, str]]:
+    """(id, summary) of the encounter's series that have no vector of this model yet."""
+    missing = EventSeries.objects.filter(encounter=encounter).exclude(embeddings__model=model)
+    return list(missing.order_by("pk").values_list("pk", "summary"))
+
+
+def embed_encounter(encounter: Encounter, embedder: Embedder, *, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
+    """Embed what has no vector under the embedder's name; returns how many. A second call finds nothing to do.
+
+    Each batch is stored by itself; no transaction is open while the model works.
+    """
+    missing = missing_series(encounter, embedder.name)
+    for start in range(0, len(missing), EMBED_SERIES):
+        progress(start, len(missing))
+        batch = missing[start : start + EMBED_SERIES]
+        vectors = embedder.embed_documents([summary for _, summary in batch])
+        store_vectors(encounter, embedder.name, [pk for pk, _ in batch], vectors)
+    return len(missing)
+
+
+def store_vectors(encounter: Encounter, model: str, series: Sequence[int], vectors: Vectors) -> int:
+    """Store one vector a series with a binary COPY; series that have one of this model are left as they are. Returns how many.
+
+    `vectors` is (len(series), d) float32, rows of length 1. Two writers of one encounter take turns.
+    """
+    with transaction.atomic():
+        Encounter.objects.select_for_update(no_key=True).only("pk").get(pk=encounter.pk)
+        there = set(SeriesEmbedding.objects.filter(encounter=encounter, model=model).values_list("series_id", flat=True))
+        new = [i for i, pk in enumerate(series) if pk not in there]
+        if new:
+            copy_vectors(encounter.pk, model, np.asarray(series, np.int64)[new], np.asarray(vectors, np.float32)[new])
+    return len(new)
+
+
+def copy_vectors(encounter_id: int | NDArray[np.int64], model: str, series: NDArray[np.int64], vectors: Vectors) -> None:
+    """COPY (series, encounter, model, vector) rows in binary, built as one array."""
+    name = model.encode()
+    dimension = vectors.shape[1]
+    fields = [
+        ("fields", ">i2"),
+        ("s", ">i4"),
+        ("series", ">i8"),
+        ("e", ">i4"),
+        ("encounter", ">i8"),
+        ("m", ">i4"),
+        ("model", f"S{len(name)}"),
+    ]
+    rows = np.zeros(len(series), [*fields, ("v", ">i4"), ("dimension", ">i2"), ("reserved", ">i2"), ("vector", ">f4", (dimension,))])
+    rows["fields"], rows["s"], rows["e"], rows["m"], rows["v"] = 4, 8, 8, len(name), VECTOR_HEADER + 4 * dimension
+    rows["series"], rows["encounter"], rows["model"], rows["dimension"], rows["vector"] = series, encounter_id, name, dimension, vectors
+    with (
+        connection.cursor() as cursor,
+        cursor.copy("COPY ehr_seriesembedding (series_id, encounter_id, model, vector) FROM STDIN (FORMAT binary)") as copy,
+    ):
+        copy.write(COPY_HEADER + rows.tobytes() + COPY_TRAILER)
+
+
+class EncounterSearch:
+    """Search over the vectors of one encounter and one model. Satisfies the pipeline's `SeriesSearch`."""
+
+    def __init__(self, encounter_id: int, model: str) -> None:
+        self._encounter_id = encounter_id
+        self._model = model
+
+    def top_k(self, queries: Vectors, k: int) -> list[list[tuple[str, float]]]:
+        """For each row of `queries` (n, d): at most k (event, cosine), best first, ties by event. One fetch, one product.
+
+        Raises ValueError where the stored vectors have another dimension.
+        """
+        events, vectors = self.fetch()
+        if not events or not len(queries):
+            return [[] for _ in queries]
+        if queries.shape[1] != vectors.shape[1]:
+            raise ValueError(f"queries of dimension {queries.shape[1]}, stored vectors of {vectors.shape[1]}")
+        scores = np.asarray(queries, np.float32) @ vectors.T
+        best = _best(scores, k)
+        cosines = np.take_along_axis(scores, best, axis=1).tolist()
+        return [
+            [(events[i], cosine) for i, cosine in zip(row, found, strict=True)] for row, found in zip(best.tolist(), cosines, strict=True)
+        ]
+
+    def search_sql(self, query: Vectors, k: int) -> list[tuple[str, float]]:
+        """At most k (event, cosine) for one query (d,), ranked by the server; the same ranking as `top_k`."""
+        literal = "[" + ",".join(repr(float(x)) for x in np.asarray(query, np.float32)) + "]"
+        with connection.cursor() as cursor:
+            cursor.execute(SEARCH, [literal, self._encounter_id, self._model, literal, k])
+            return [(event, float(cosine)) for event, cosine in cursor.fetchall()]
+
+    def fetch(self) -> tuple[list[str], Vectors]:
+        """All events in order of code points and their vectors (n, d), in one binary row."""
+        connection.ensure_connection()
+        # Django's own cursor fills parameters in on the client, which rules binary results out.
+        with psycopg.Cursor(connection.connection) as cursor:
+            row = cursor.execute(FETCH, [self._encounter_id, self._model], binary=True).fetchone()
+        events, packed = row if row is not None else (None, b"")
+        if not events:
+            return [], np.zeros((0, 0), np.float32)
+        rows = np.frombuffer(packed, np.uint8).reshape(len(events), -1)[:, VECTOR_HEADER:]
+        return events, np.ascontiguousarray(rows).view(">f4").astype(np.float32)
+
+
+def _best(scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
+    """(n, min(k, columns)) columns of each row's highest scores to SCORE_DECIMALS; ties to the lower column (the first event)."""
+    columns = scores.shape[1]
+    rounded = np.rint(scores.astype(np.float64) * 10**SCORE_DECIMALS).astype(np.int64)
+    keys = np.arange(columns) - rounded * columns
+    k = min(k, columns)
+    best = np.argpartition(keys, k - 1, axis=1)[:, :k] if k < columns else np.broadcast_to(np.arange(columns), scores.shape)
+    return np.take_along_axis(best, np.argsort(np.take_along_axis(keys, best, axis=1), axis=1), axis=1)

@@ -1,0 +1,38 @@
+"""Work of this app that a worker does: embedding the series of a dataset before anyone asks for them. May run twice without harm."""
+
+from __future__ import annotations
+
+import logging
+from functools import lru_cache
+
+from celery import shared_task
+from django.conf import settings
+
+from ehr.index import embed_encounter
+from ehr.models import Encounter
+from llm_runtime.base import Embedder
+from llm_runtime.roles import DEFAULT_ROLES, ModelRoles
+
+logger = logging.getLogger(__name__)
+
+
+@lru_cache(maxsize=1)
+def embedder() -> Embedder:
+    """This process's embedder, by role (the setting MODEL_ROLES)."""
+    return ModelRoles(getattr(settings, "MODEL_ROLES", DEFAULT_ROLES)).embedder()
+
+
+@shared_task(name="ehr.tasks.embed_dataset", queue="ingest")
+def embed_dataset(dataset_id: int) -> None:
+    """Ask for the embedding of every encounter of the dataset."""
+    for encounter_id in Encounter.objects.filter(dataset_id=dataset_id).values_list("pk", flat=True):
+        embed_series.delay(encounter_id)
+
+
+@shared_task(name="ehr.tasks.embed_series", queue="embed")
+def embed_series(encounter_id: int) -> None:
+    """Embed the series of one encounter that have no vector yet; an encounter that is gone is no error."""
+    encounter = Encounter.objects.filter(pk=encounter_id).first()
+    if encounter is not None:
+        count = embed_encounter(encounter, embedder())
+        logger.info("embedded %s series of encounter %s", count, encounter.public_id)
