@@ -29,6 +29,11 @@ def text_html(text: str) -> str:
     return escape(text).replace("\r", "&#13;")
 
 
+def label_of(title: str) -> str:
+    """A heading as the margin shows it: capitals calmed, abbreviations kept."""
+    return title.capitalize() if title.isupper() and len(title) > 5 else title
+
+
 def _by_section(sections: Sequence[Section], pieces: Sequence[Segment]) -> dict[int, list[Segment]]:
     found: dict[int, list[Segment]] = {section.start: [] for section in sections}
     starts = [section.start for section in sections]
@@ -42,7 +47,7 @@ def _by_section(sections: Sequence[Section], pieces: Sequence[Segment]) -> dict[
 
 def _section_html(note: str, section: Section, pieces: Sequence[Segment], levels: Mapping[str, int], status: Mapping[str, str]) -> str:
     body = "".join(_segment_html(note[p.start : p.end], p, levels, status) for p in pieces)
-    label = f'<div class="note-label" aria-hidden="true"><span>{text_html(section.title)}</span></div>'
+    label = f'<div class="note-label" aria-hidden="true"><span>{text_html(label_of(section.title))}</span></div>'
     return f'<div class="note-section" data-start="{section.start}">{label}<div class="note-text">{body}</div></div>'
 
 

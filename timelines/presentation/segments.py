@@ -5,9 +5,10 @@ No Django here. Offsets are code points of the note exactly as stored, end-exclu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from timelines.backbones.rules.sections import find_sections
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +38,21 @@ class Section:
     end: int
 
 
-#: A heading stands alone on its line, in capitals or ending with a colon.
-_HEADING = re.compile(r"^[ \t]*(?=[^\n]*[A-Za-z]{2})([A-Z][A-Z /&,'()-]{2,59}|[A-Z][A-Za-z /&,'()-]{2,58}(?=:)):?[ \t]*\r?$", re.MULTILINE)
+#: A section shorter than this stands without its title beside it: the heading is in sight anyway.
+SHORTEST_TITLED = 120
 _LONGEST_TITLE = 60
 
 
 def sections_of(note: str) -> list[Section]:
-    """The note partitioned at its heading lines, in order, without gaps."""
-    starts = [(match.start(), match.group(1).strip()) for match in _HEADING.finditer(note)]
+    """The note partitioned at the headings that begin a line, in order, without gaps. A heading inside a line cuts nothing."""
+    starts = [(s.start, s.title) for s in find_sections(note) if s.start == 0 or note[s.start - 1] == "\n"]
     if not starts or starts[0][0] > 0:
         starts.insert(0, (0, ""))
     ends = [start for start, _ in starts[1:]] + [len(note)]
-    return [Section(title[:_LONGEST_TITLE], start, end) for (start, title), end in zip(starts, ends, strict=True)]
+    return [
+        Section(title[:_LONGEST_TITLE].strip() if end - start >= SHORTEST_TITLED else "", start, end)
+        for (start, title), end in zip(starts, ends, strict=True)
+    ]
 
 
 def segments_of(length: int, spans: Sequence[Span], cuts: Sequence[int] = ()) -> list[Segment]:

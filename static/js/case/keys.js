@@ -19,7 +19,7 @@
     out: () => Case.zoom(1 / 0.6),
     all: () => Case.setWindow(0, 1),
     stay: () => Case.setWindow(Case.data.zero - 0.02, (Case.data.discharge ?? 1) + 0.02),
-    close: () => Case.select(-1),
+    close: () => Case.find("[data-chain-pane]").classList.remove("is-open"),
     help: () => document.getElementById("case-help").showModal(),
     search: () => search.focus(),
   };

@@ -10,13 +10,16 @@
   const laneColumn = Case.find("[data-lanes]");
   const tip = Case.find("[data-tip]");
   const STATUSES = ["explicit", "inferred", "moved"];
-  const ROW = { least: 11, most: 17 };
-  const TICK_SPACE = 58;
+  const ROW = { least: 9, most: 16 };
+  // Rough widths of axis labels in pixels: a character, and the air beside a label.
+  const LETTER = 6.6;
+  const AIR = 14;
   const kept = data.kind === "reference" ? "diamond" : data.kind === "revised" ? "circle" : "circle-open";
   const collapsed = new Set(Case.remembered.get("collapsed", []));
   const guide = body.appendChild(Case.element("div", "plot-guide"));
+  const span = body.appendChild(Case.element("div", "plot-span"));
   const ring = body.appendChild(Case.element("div", "plot-ring"));
-  guide.hidden = ring.hidden = true;
+  guide.hidden = span.hidden = ring.hidden = true;
   let layout = null;
   let shownTicks = [];
 
@@ -68,10 +71,10 @@
 
   function traces() {
     const placed = items.filter((item) => item.x !== undefined);
-    const ink = Object.fromEntries([...STATUSES, "unplaced", "soft", "line"].map((name) => [name, inkOf(name)]));
+    const ink = Object.fromEntries([...STATUSES, "unplaced", "soft", "line", "bounds"].map((name) => [name, inkOf(name)]));
     const shifted = placed.filter((item) => item.tx !== undefined && Math.abs(item.tx - item.x) > 0.0005);
     const found = [
-      lines(placed.filter((item) => item.b), (item) => [item.lo, item.hi], { color: ink.line, width: 3 }),
+      lines(placed.filter((item) => item.b), (item) => [item.lo, item.hi], { color: ink.bounds, width: 2 }),
       lines(shifted, (item) => [item.tx, item.x], { color: ink.moved, width: 1.25 }),
     ];
     for (const used of [0, 1]) {
@@ -88,12 +91,12 @@
       found.push({ type: "scatter", mode: "markers", x, y, hoverinfo: "skip", marker: { symbol: "line-ns", size: 7, line } });
     }
     const reference = placed.filter((item) => item.rx !== undefined);
-    found.push(dots(reference, (item) => item.rx, { symbol: "diamond-open", size: 7, color: ink.soft, opacity: 0.6, line: { width: 1 } }));
+    found.push(dots(reference, (item) => item.rx, { symbol: "diamond-open", size: 6.5, color: ink.soft, opacity: 0.6, line: { width: 1 } }));
     const colours = shifted.map((item) => ink[item.s]);
-    found.push(dots(shifted, (item) => item.tx, { symbol: "circle-open", size: 7, color: colours, line: { width: 1.25, color: colours } }));
+    found.push(dots(shifted, (item) => item.tx, { symbol: "circle-open", size: 6.5, color: colours, line: { width: 1.25, color: colours } }));
     for (const name of STATUSES) {
       const of = placed.filter((item) => item.s === name);
-      found.push(dots(of, (item) => item.x, { symbol: kept, size: 8, color: ink[name], line: { width: kept.endsWith("open") ? 1.5 : 0 } }));
+      found.push(dots(of, (item) => item.x, { symbol: kept, size: 7.5, color: ink[name], line: { width: kept.endsWith("open") ? 1.5 : 0 } }));
     }
     return found;
   }
@@ -110,7 +113,7 @@
       margin: { l: 0, r: 0, t: 0, b: 0 }, showlegend: false, hovermode: "closest", hoverdistance: 10, dragmode: "zoom",
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", width: canvas.clientWidth, height: Math.round(layout.total * layout.row),
       xaxis: {
-        range: [...state.window], showticklabels: false, ticks: "", zeroline: false, gridcolor: ink.line, tickvals: shownTicks.map((t) => t[0]),
+        range: [...state.window], showticklabels: false, ticks: "", zeroline: false, gridcolor: ink.line, tickvals: gridlines(),
         showline: false,
       },
       yaxis: { range: [layout.total, 0], visible: false, fixedrange: true },
@@ -120,28 +123,33 @@
 
   const share = (x) => (x - state.window[0]) / (state.window[1] - state.window[0]);
 
-  // The most important ticks first; a label is left out where it would touch one that is already there.
+  // The most important labels first (admission, discharge, then by rank); one that would touch another is left out.
   function chooseTicks() {
     const width = canvas.clientWidth || 1;
+    const discharge = data.discharge === null ? [] : [[data.discharge, `discharge ${data.dischargeWords}`, 0.5]];
     const taken = [];
-    for (const tick of [...data.ticks].sort((a, b) => a[2] - b[2] || Math.abs(a[0] - data.zero) - Math.abs(b[0] - data.zero))) {
+    for (const tick of [...data.ticks, ...discharge].sort((a, b) => a[2] - b[2] || Math.abs(a[0] - data.zero) - Math.abs(b[0] - data.zero))) {
       const at = share(tick[0]) * width;
       if (at < -1 || at > width + 1) continue;
-      if (taken.every((other) => Math.abs(share(other[0]) * width - at) >= TICK_SPACE)) taken.push(tick);
+      const half = (tick[1].length * LETTER) / 2;
+      const left = Math.min(at - half, width - 2 * half);
+      if (taken.every((other) => left > other.right + AIR || left + 2 * half < other.left - AIR)) taken.push({ tick, left, right: left + 2 * half });
     }
-    shownTicks = taken.sort((a, b) => a[0] - b[0]);
+    shownTicks = taken.map((label) => label.tick).sort((a, b) => a[0] - b[0]);
   }
+
+  const gridlines = () => shownTicks.filter((tick) => tick[2] >= 1).map((tick) => tick[0]);
 
   function drawAxis() {
     axis.replaceChildren();
-    const put = (at, words, className) => {
-      const made = Case.element("span", className, words);
+    const width = axis.clientWidth;
+    for (const [at, words, rank] of shownTicks) {
+      const made = axis.appendChild(Case.element("span", rank === 0 ? "tick tick-zero" : rank === 0.5 ? "tick tick-discharge" : "tick"));
+      const label = made.appendChild(Case.element("span", "tick-label", words));
       made.style.left = `${share(at) * 100}%`;
-      axis.append(made);
-    };
-    for (const [at, words] of shownTicks) put(at, words, at === data.zero ? "tick tick-zero" : "tick");
-    const discharge = data.discharge;
-    if (discharge !== null && share(discharge) >= 0 && share(discharge) <= 1) put(discharge, `discharge ${data.dischargeWords}`, "tick-discharge");
+      const over = share(at) * width + label.offsetWidth / 2 - width - 10;
+      if (over > 0) label.style.marginLeft = `${-2 * over}px`;
+    }
   }
 
   function drawLanes() {
@@ -169,15 +177,20 @@
     const item = Case.selectedItem();
     const visible = item && item.x !== undefined && Case.inWindow(item);
     guide.hidden = ring.hidden = !visible;
+    span.hidden = !visible || !item.b;
     if (!visible) return;
-    const left = canvas.offsetLeft + share(item.x) * canvas.clientWidth;
-    guide.style.left = `${left}px`;
-    ring.style.left = `${left}px`;
-    ring.style.top = `${rowOf(item) * layout.row}px`;
+    const left = (x) => canvas.offsetLeft + Math.min(1, Math.max(0, share(x))) * canvas.clientWidth;
+    guide.style.left = ring.style.left = `${left(item.x)}px`;
+    ring.style.top = span.style.top = `${rowOf(item) * layout.row}px`;
+    if (!item.b) return;
+    span.style.left = `${left(item.lo)}px`;
+    span.style.width = `${left(item.hi) - left(item.lo)}px`;
   }
 
   function draw() {
     if (!canvas.clientWidth) return;
+    // The strip and the axis above leave as much room at the right as the scroll bar takes here.
+    Case.find("[data-plot-root]").style.setProperty("--bar", `${scroller.offsetWidth - scroller.clientWidth}px`);
     layout = place();
     chooseTicks();
     const height = `${Math.round(layout.total * layout.row)}px`;
@@ -191,7 +204,7 @@
 
   function move(range) {
     chooseTicks();
-    Plotly.relayout(canvas, { "xaxis.range": [...range], "xaxis.tickvals": shownTicks.map((t) => t[0]) });
+    Plotly.relayout(canvas, { "xaxis.range": [...range], "xaxis.tickvals": gridlines() });
     drawAxis();
     mark();
   }

@@ -67,7 +67,8 @@ window.CasePage = (() => {
 
   const inNote = items.map((_, index) => index);
   const inTime = inNote.filter((i) => items[i].x !== undefined).sort((a, b) => items[a].t - items[b].t || a - b);
-  const byShift = inNote.filter((i) => items[i].d).sort((a, b) => Math.abs(items[b].d) - Math.abs(items[a].d) || a - b);
+  // What evidence moved beyond tolerance; a year more or less in a far past is not among it.
+  const byShift = inNote.filter((i) => items[i].d && items[i].s === "moved").sort((a, b) => Math.abs(items[b].d) - Math.abs(items[a].d) || a - b);
 
   const remembered = {
     get(key, otherwise) {

@@ -5,7 +5,11 @@
   const holder = Case.find("[data-table]");
   const BATCH = 250;
   const lanes = Case.data.lanes.map((lane) => lane.label);
-  const number = (value) => (value === undefined ? "" : value.toFixed(1).replace("-", "−"));
+  function number(value) {
+    if (value === undefined) return "";
+    const digits = Math.abs(value) < 1000 ? 1 : 0;
+    return value.toLocaleString("en-GB", { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", "−");
+  }
   const COLUMNS = [
     { name: "#", key: (i) => i.n, text: (i) => String(i.n), num: true },
     { name: "Occurrence", key: (i) => i.m.toLowerCase(), text: (i) => i.m, filter: "text", wrap: true },
