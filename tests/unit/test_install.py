@@ -14,6 +14,8 @@ from config.env import BASE_DIR
 def install(tmp_path, monkeypatch) -> ModuleType:
     """The script as a module, with a cache of its own and locks that can be changed."""
     spec = importlib.util.spec_from_file_location("install", BASE_DIR / "requirements" / "install.py")
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     locks = tmp_path / "requirements"
