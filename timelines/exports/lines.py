@@ -1,0 +1,228 @@
+"""What every export is made of: one occurrence of one timeline, with the rows its time rests on. Streamed case by case."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from ehr.models import Dataset, Encounter, Note, SourceRow
+from jobs.models import JobState
+from timelines.domain import Anchor, TimelineKind
+from timelines.models import Entry, Evidence, StageRun, Timeline
+from timelines.pipeline.config import PipelineConfig
+from timelines.storage import checked_text, note_of
+
+
+@dataclass(frozen=True)
+class Cited:
+    """A row that a time rests on; query and scores are None where no search brought it (references)."""
+
+    row_index: int
+    event: str
+    value: str
+    unit: str
+    hours: float
+    time_kind: str
+    query: str | None = None
+    dense_rank: int | None = None
+    dense_score: float | None = None
+    rerank_score: float | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One occurrence of one timeline. `mention` stands alone; a source without an inventory has its event text there."""
+
+    case_id: str
+    source: str
+    kind: str
+    alternative: int
+    uid4: str | None
+    mention: str
+    start: int | None
+    end: int | None
+    time: float | None
+    lower: float | None
+    upper: float | None
+    known: bool
+    context: tuple[str, ...]
+    evidence: tuple[Cited, ...]
+    polarity: str
+    lane: str
+    span_text: str | None
+
+
+@dataclass(frozen=True)
+class CaseLines:
+    """All chosen timelines of one case, each complete, in order."""
+
+    encounter: Encounter
+    note: str | None
+    timelines: tuple[tuple[Line, ...], ...]
+
+    @property
+    def lines(self) -> Iterator[Line]:
+        for timeline in self.timelines:
+            yield from timeline
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which timelines: of these sources and cases (empty: all), of one run only where its public id is given."""
+
+    sources: Sequence[str] = ()
+    cases: Sequence[str] = ()
+    run: str = ""
+
+
+def cases_of(dataset: Dataset, wanted: Selection) -> QuerySet[Encounter]:
+    """The cases that an export visits, in order of case id."""
+    cases = Encounter.objects.filter(dataset=dataset).order_by("case_id")
+    return cases.filter(case_id__in=wanted.cases) if wanted.cases else cases
+
+
+def export_cases(cases: Iterable[Encounter], wanted: Selection) -> Iterator[CaseLines]:
+    """The chosen timelines of each case that has any. Raises NoteChanged where a note is no longer the imported one."""
+    for encounter in cases:
+        timelines = chosen_timelines(encounter, wanted)
+        if timelines:
+            yield _case(encounter, timelines)
+
+
+def chosen_timelines(encounter: Encounter, wanted: Selection) -> list[Timeline]:
+    """Finished timelines of a case; of several runs of one source the latest, unless a run is asked for.
+
+    A run's timelines count as finished when every stage of the case has succeeded; others when their inventory is sealed.
+    """
+    open_stages = StageRun.objects.filter(case_run=OuterRef("case_run")).exclude(state=JobState.SUCCEEDED)
+    found = Timeline.objects.filter(~Exists(open_stages), encounter=encounter).filter(
+        Q(case_run__isnull=False) | Q(inventory__isnull=True) | Q(inventory__sealed_at__isnull=False)
+    )
+    if wanted.sources:
+        found = found.filter(source__in=wanted.sources)
+    if wanted.run:
+        found = found.filter(case_run__run__public_id=wanted.run)
+    timelines = list(found.select_related("inventory__note").order_by("source", "kind", "alternative", "pk"))
+    latest: dict[str, int] = {}
+    for t in timelines:
+        latest[t.source] = max(latest.get(t.source, 0), t.case_run_id or 0)
+    chosen = [t for t in timelines if (t.case_run_id or 0) == latest[t.source]]
+    return sorted(chosen, key=lambda t: (t.source, list(TimelineKind).index(TimelineKind(t.kind)), t.alternative))
+
+
+def _case(encounter: Encounter, timelines: Sequence[Timeline]) -> CaseLines:
+    notes: dict[int, Note] = {t.inventory.note_id: t.inventory.note for t in timelines if t.inventory}
+    texts = {pk: checked_text(note) for pk, note in notes.items()}
+    first = note_of(encounter)
+    entries: dict[int, list[Entry]] = defaultdict(list)
+    ordered = Entry.objects.filter(timeline__in=timelines).select_related("occurrence").order_by("timeline_id", "occurrence__ordinal", "pk")
+    for entry in ordered:
+        entries[entry.timeline_id].append(entry)
+    cited = _cited(encounter, timelines, [e for found in entries.values() for e in found])
+    return CaseLines(
+        encounter,
+        checked_text(first) if first else None,
+        tuple(
+            tuple(
+                _line(encounter, timeline, entry, texts.get(timeline.inventory.note_id) if timeline.inventory else None, cited)
+                for entry in entries[timeline.pk]
+            )
+            for timeline in timelines
+        ),
+    )
+
+
+def _line(encounter: Encounter, timeline: Timeline, entry: Entry, text: str | None, cited: Mapping[tuple[int, int], Cited]) -> Line:
+    o = entry.occurrence
+    return Line(
+        case_id=encounter.case_id,
+        source=timeline.source,
+        kind=timeline.kind,
+        alternative=timeline.alternative,
+        uid4=o.uid4 if o else None,
+        mention=o.mention if o else entry.event,
+        start=o.start if o else None,
+        end=o.end if o else None,
+        time=entry.time,
+        lower=entry.lower,
+        upper=entry.upper,
+        known=entry.known,
+        context=tuple(entry.context),
+        evidence=tuple(cited[entry.pk, row] for row in entry.adopted_rows if (entry.pk, row) in cited),
+        polarity=o.polarity if o else "",
+        lane=o.lane if o else "",
+        span_text=text[o.start : o.end] if o and text is not None and o.start is not None else None,
+    )
+
+
+def _cited(encounter: Encounter, timelines: Sequence[Timeline], entries: Sequence[Entry]) -> dict[tuple[int, int], Cited]:
+    """(entry, row index) → the row as cited: from the stored evidence of a run, from the record itself elsewhere.
+
+    A row later than discharge allows is evidence of nothing (protocol stage 5), whoever names it.
+    """
+    run_of = {t.pk: t.case_run_id for t in timelines}
+    copies = _evidence([pk for pk in run_of.values() if pk])
+    rows = _rows(encounter, {r for e in entries if run_of[e.timeline_id] is None for r in e.adopted_rows})
+    found: dict[tuple[int, int], Cited] = {}
+    for entry in entries:
+        case_run = run_of[entry.timeline_id]
+        for row in entry.adopted_rows:
+            item = copies.get((case_run, entry.occurrence_id or 0, row)) if case_run else rows.get(row)
+            if item is not None:
+                found[entry.pk, row] = item
+    return found
+
+
+def _evidence(case_runs: Sequence[int]) -> dict[tuple[int, int, int], Cited]:
+    """(case run, occurrence, row index) → the stored evidence."""
+    stored = Evidence.objects.filter(candidate__query__case_run_id__in=case_runs).select_related("candidate__query")
+    return {
+        (e.candidate.query.case_run_id, e.candidate.query.occurrence_id, e.row_index): Cited(
+            e.row_index,
+            e.event,
+            e.value,
+            e.unit,
+            e.hours,
+            e.time_kind,
+            e.candidate.query.text,
+            e.candidate.dense_rank,
+            e.candidate.dense_score,
+            e.candidate.rerank_score,
+        )
+        for e in stored
+    }
+
+
+def _rows(encounter: Encounter, indices: set[int]) -> dict[int, Cited]:
+    anchor = Anchor(encounter.admitted_at)
+    latest = None
+    if encounter.discharged_at is not None:
+        latest = anchor.hours(encounter.discharged_at) + PipelineConfig().discharge_grace_hours
+    rows = SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter_id=encounter.pk, row_index__in=indices, time__isnull=False)
+    cited = (Cited(r.row_index, r.event, r.value, r.unit, anchor.hours(r.time), r.time_kind) for r in rows if r.time)
+    return {c.row_index: c for c in cited if latest is None or c.hours <= latest}
+
+
+def line_values(line: Line, *, with_note_text: bool) -> dict[str, Any]:
+    """The line as plain values, in the documented order (`timelines.exports.dictionary`)."""
+    values: dict[str, Any] = {
+        "case_id": line.case_id,
+        "source": line.source,
+        "kind": line.kind,
+        "alternative": line.alternative,
+        "uid4": line.uid4,
+        "mention": line.mention,
+        "start": line.start,
+        "end": line.end,
+        "time": line.time,
+        "lower": line.lower,
+        "upper": line.upper,
+        "known": int(line.known),
+        "context": list(line.context),
+        "evidence": [vars(c) for c in line.evidence],
+    }
+    return {**values, "span_text": line.span_text} if with_note_text else values

@@ -1,0 +1,79 @@
+"""`manage.py export_timelines`: finished timelines of a dataset as files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from accounts.audit import record
+from ehr.models import Dataset, Encounter
+from timelines.datasets import find_dataset
+from timelines.exports.brat import write_brat
+from timelines.exports.columns import subject_id, write_meds, write_parquet
+from timelines.exports.flat import write_csv, write_jsonl
+from timelines.exports.lines import CaseLines, Selection, cases_of, export_cases
+from timelines.exports.prov import write_prov
+from timelines.storage import NoteChanged
+
+TABLES: dict[str, Callable[..., int]] = {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}
+FORMATS = (*TABLES, "meds", "brat", "prov")
+CHUNK = 200
+
+
+class Command(BaseCommand):
+    help = "Export finished timelines, one occurrence of one timeline a line. Of several runs of one source the latest is taken."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """What to export, where to, and as what."""
+        parser.add_argument("--dataset", required=True, help="name or public id of an imported dataset")
+        parser.add_argument("--study", default="", help="name of its study, where two studies have a dataset of that name")
+        parser.add_argument("--format", required=True, choices=FORMATS)
+        parser.add_argument("--out", required=True, type=Path, help="the file to write; for meds and brat the folder")
+        parser.add_argument("--source", action="append", default=[], help="only timelines of this source (rules, reference, …); repeatable")
+        parser.add_argument("--cases", nargs="+", default=[], metavar="CASE", help="only these cases")
+        parser.add_argument("--run", default="", help="only timelines of the run with this id")
+        parser.add_argument("--with-note-text", action="store_true", help="add the note's own text of each span")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Write the files and say what was written."""
+        try:
+            dataset = find_dataset(options["dataset"], options["study"])
+        except LookupError as error:
+            raise CommandError(str(error)) from error
+        wanted = Selection(tuple(options["source"]), tuple(options["cases"]), options["run"])
+        try:
+            count = self._write(dataset, wanted, options["format"], options["out"], with_note_text=options["with_note_text"])
+        except (NoteChanged, OSError) as error:
+            raise CommandError(str(error)) from error
+        detail = {"format": options["format"], "lines": count, "with_note_text": options["with_note_text"]}
+        record(
+            actor=None,
+            study=dataset.study,
+            action="timelines.export",
+            object_type="ehr.dataset",
+            object_id=dataset.public_id,
+            detail=detail,
+        )
+        self.stdout.write(f"{count} occurrences of timelines written to {options['out']}")
+        if not count:
+            raise CommandError("Nothing to export: no finished timeline matches. Start one with manage.py reconstruct.")
+
+    def _write(self, dataset: Dataset, wanted: Selection, format: str, out: Path, *, with_note_text: bool) -> int:
+        if format == "meds":
+            return write_meds(_by_subject(dataset, wanted), out, dataset=dataset.name, created=timezone.now())
+        cases = cases_of(dataset, wanted).iterator(chunk_size=CHUNK)
+        if format == "prov":
+            return write_prov(cases, wanted, out, with_note_text=with_note_text)
+        lines = export_cases(cases, wanted)
+        return write_brat(lines, out) if format == "brat" else TABLES[format](lines, out, with_note_text=with_note_text)
+
+
+def _by_subject(dataset: Dataset, wanted: Selection) -> Iterator[CaseLines]:
+    """Cases in order of MEDS' subject id. Only ids are sorted in memory."""
+    keys = sorted((subject_id(e), e.pk) for e in cases_of(dataset, wanted).only("pk", "subject_key", "case_id"))
+    for _, pk in keys:
+        yield from export_cases([Encounter.objects.get(pk=pk)], wanted)
