@@ -1,7 +1,7 @@
 """Whole cases for pages, browser tests and benchmarks: the shipped cohort's notes, rows and references, with a run made up around them.
 
-The made-up run has the reference's own spans, the author's text-only estimates and the reference's times as what revision found; two further
-alternatives lie a little beside it. It shows every part of a page; it measures nothing.
+The made-up run has the reference's own spans, the author's text-only estimates and the reference's times as what revision found; two
+further alternatives lie a little beside it. It shows every part of a page; it measures nothing.
 """
 
 from __future__ import annotations

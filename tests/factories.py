@@ -180,7 +180,9 @@ def make_query(case_run: CaseRun, occurrence: Occurrence, text: str, ordinal: in
     return Query.objects.create(case_run=case_run, occurrence=occurrence, text=text, ordinal=ordinal)
 
 
-def make_candidate(query: Query, series: EventSeries, *, rank: int = 1, kept: bool = True, fate: str = "", rerank: float | None = 0.8) -> Candidate:
+def make_candidate(
+    query: Query, series: EventSeries, *, rank: int = 1, kept: bool = True, fate: str = "", rerank: float | None = 0.8
+) -> Candidate:
     """A series that a query brought back."""
     return Candidate.objects.create(
         query=query, series=series, dense_rank=rank, dense_score=round(0.8 - 0.05 * rank, 3), rerank_score=rerank, kept=kept, fate=fate

@@ -94,7 +94,7 @@ def axis_for(times: Iterable[float], discharge: float | None) -> Axis:
 
 
 def lanes(marks: Sequence[Mark], axis: Axis) -> list[LaneRows]:
-    """The lanes that have occurrences, in fixed order; inside each, marks with their shifts are packed into as few rows as keep them apart."""
+    """The lanes that have occurrences, in fixed order; in each, marks and their shifts share rows where they stay apart."""
     found = []
     for lane in LANE_ORDER:
         members = [m for m in marks if m.lane is lane]

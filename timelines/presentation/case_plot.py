@@ -86,7 +86,12 @@ def _item(item: Item, anchor: Anchor, axis: Axis, laid: Sequence[LaneRows], inde
     if item.absent:
         found["a"] = 1
     if item.time is not None:
-        found |= {"t": round(item.time, 3), "c": clock_words(item.time, anchor), "x": _place(axis, item.time), "r": laid[lane].row_of[item.key]}
+        found |= {
+            "t": round(item.time, 3),
+            "c": clock_words(item.time, anchor),
+            "x": _place(axis, item.time),
+            "r": laid[lane].row_of[item.key],
+        }
     if item.lower is not None or item.upper is not None:
         found["b"] = bounds_words(item.lower, item.upper)
         found["lo"] = 0.0 if item.lower is None else _place(axis, item.lower)

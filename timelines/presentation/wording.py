@@ -37,7 +37,7 @@ _CATEGORIES = {"micro": "microbiology", "omr": "outpatient record"}
 #: Above these many hours a smaller unit is no longer said.
 _SAY_HOURS_BELOW = 48.0
 _SAY_DAYS_AND_HOURS_BELOW = 14 * DAY
-_SAY_DAYS_BELOW = 2 * YEAR
+_SAY_DAYS_BELOW = YEAR
 _SAY_CLOCK_FROM = -14 * DAY
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from django.core.cache import cache
@@ -21,6 +22,7 @@ from timelines.models import Inventory, StageRun
 from timelines.presentation.case_plot import payload
 from timelines.presentation.note_html import note_html
 from timelines.presentation.wording import span_words
+from timelines.storage import NoteChanged, checked_text, note_of
 from timelines.views.case_choices import Choice, Choices, choices_of
 from timelines.views.case_items import occurrence_of, spans_and_items
 
@@ -51,9 +53,13 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
         selected = uid4 or request.GET.get("o", "")
         if uid4 and occurrence_of(chosen, uid4) is None:
             raise Http404
-        context |= {"drawn": drawn(encounter, chosen, choices), "chosen": chosen, "group": choices.group_of(chosen), "selected": selected}
+        try:
+            picture = drawn(encounter, chosen, choices)
+        except NoteChanged:
+            return render(request, "timelines/note_changed.html", context, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+        context |= {"drawn": picture, "chosen": chosen, "group": choices.group_of(chosen), "selected": selected}
     else:
-        context["plain_note"] = Note.objects.filter(encounter=encounter).order_by("pk").first()
+        context["plain_note"] = note_of(encounter)
     return render(request, "timelines/case.html", context)
 
 
@@ -85,12 +91,11 @@ def stay(encounter: Encounter) -> tuple[Anchor, float | None]:
     return anchor, None if encounter.discharged_at is None else anchor.hours(encounter.discharged_at)
 
 
-def note_of(choice: Choice, encounter: Encounter) -> Note | None:
-    """The note the timeline's spans point into; raises Http404 where the stored text no longer has its checksum."""
-    inventories = Inventory.objects.select_related("note")
-    note = inventories.get(pk=choice.inventory_id).note if choice.inventory_id else encounter.notes.order_by("pk").first()
-    if note is not None and Note.digest(note.text) != note.sha256:
-        raise Http404("The stored note no longer has the checksum it was imported with, so no offset into it can be trusted.")
+def shown_note(choice: Choice, encounter: Encounter) -> Note | None:
+    """The note that the timeline's spans point into. Raises NoteChanged where its text no longer has the checksum of its import."""
+    note = Inventory.objects.select_related("note").get(pk=choice.inventory_id).note if choice.inventory_id else note_of(encounter)
+    if note is not None:
+        checked_text(note)
     return note
 
 
@@ -108,7 +113,7 @@ def drawn(encounter: Encounter, choice: Choice, choices: Choices) -> Drawn:
 
 
 def _draw(encounter: Encounter, choice: Choice, choices: Choices) -> Drawn:
-    note = note_of(choice, encounter)
+    note = shown_note(choice, encounter)
     spans, items = spans_and_items(choice, choices)
     anchor, discharge = stay(encounter)
     html = note_html(note.text, spans, {i.key: i.status.value for i in items}) if note else ""

@@ -27,7 +27,7 @@ from timelines.presentation.wording import (
     time_kind_words,
     value_words,
 )
-from timelines.views.case import chosen_timeline, note_of, opened, stay
+from timelines.views.case import chosen_timeline, opened, shown_note, stay
 from timelines.views.case_choices import Choice, Choices, choices_of
 from timelines.views.case_items import occurrence_of
 
@@ -99,7 +99,7 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
     occurrence = occurrence_of(chosen, uid4)
     if occurrence is None:
         raise Http404
-    note = note_of(chosen, encounter)
+    note = shown_note(chosen, encounter)
     anchor, _ = stay(encounter)
     estimates = _estimates(occurrence, chosen, choices, anchor)
     shown = next((e for e in estimates if e.shown), None)
@@ -135,7 +135,9 @@ def _estimates(occurrence: Occurrence, chosen: Choice, choices: Choices, anchor:
 
 def _estimate(choice: Choice, entry: Entry, text: Entry | None, anchor: Anchor, lines: dict[str, ContextLine], shown: bool) -> Estimate:
     revised = choice.kind is TimelineKind.REVISED
-    label = {TimelineKind.TEXT_ONLY: "Text alone", TimelineKind.REFERENCE: "Reference"}.get(choice.kind, f"Alternative {choice.alternative}")
+    label = {TimelineKind.TEXT_ONLY: "Text alone", TimelineKind.REFERENCE: "Reference"}.get(
+        choice.kind, f"Alternative {choice.alternative}"
+    )
     return Estimate(
         label=label,
         kind=choice.kind.value,

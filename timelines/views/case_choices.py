@@ -70,7 +70,15 @@ def choices_of(encounter: Encounter) -> Choices:
         Timeline.objects.filter(encounter=encounter)
         .order_by("-case_run_id", "source", "kind", "alternative", "-pk")
         .values_list(
-            "pk", "public_id", "kind", "alternative", "source", "inventory_id", "case_run_id", "inventory__sealed_at", "case_run__run__label"
+            "pk",
+            "public_id",
+            "kind",
+            "alternative",
+            "source",
+            "inventory_id",
+            "case_run_id",
+            "inventory__sealed_at",
+            "case_run__run__label",
         )
     )
     grouped: dict[tuple[int, str], list[Choice]] = {}
