@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,17 @@ from accounts.models import Study, User
 from accounts.permissions import check_user_can_manage_study
 from ehr.formats.base import FormatError
 from ehr.formats.cases import licence_of
+from ehr.formats.mimic_iv import MimicIV
+from ehr.formats.stream import StreamSource
 from ehr.ingest import Progress, import_cases
 from ehr.models import Dataset
 from ehr.partitions import ensure_partition
 from ehr.report import ImportReport
+from ehr.stream_ingest import import_stream
 
-FORMATS = ("cases",)
+#: name → a source over a path; chosen cases or None for all.
+STREAMED: Mapping[str, Callable[[Path, Collection[str] | None], StreamSource]] = {"mimic_iv": MimicIV}
+FORMATS = ("cases", *STREAMED)
 #: Case ids that are safe as names of folders.
 PLAIN_NAME = re.compile(r"[\w-][\w.-]{0,99}", re.ASCII)
 
@@ -38,7 +43,7 @@ def import_dataset(
     name: str,
     study: Study,
     by: User | None,
-    cases: Sequence[str] | None = None,
+    cases: Collection[str] | None = None,
     replace_changed: bool = False,
     progress: Progress = lambda done, total, words: None,
 ) -> ImportReport:
@@ -55,7 +60,10 @@ def import_dataset(
     report = ImportReport()
     with _alone(dataset):
         ensure_partition(dataset.pk)
-        import_cases(dataset, path, report, by=by, chosen=cases, replace_changed=replace_changed, progress=progress)
+        if format in STREAMED:
+            import_stream(dataset, STREAMED[format](path, cases), report, by=by, progress=progress)
+        else:
+            import_cases(dataset, path, report, by=by, chosen=cases, replace_changed=replace_changed, progress=progress)
         _settle(dataset, report, by)
     return report
 

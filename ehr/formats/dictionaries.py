@@ -1,0 +1,140 @@
+"""Lookups of MIMIC-IV: small dictionary tables in memory, and the doses of emar_detail, which are too many for that, on disk."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ehr.formats.csv_blocks import read_csv_blocks
+
+Finder = Callable[[str], Path | None]
+DETAIL = "hosp/emar_detail"
+#: name → (file, columns of the key, column of the text).
+SMALL = {
+    "hosp/d_labitems:label": ("hosp/d_labitems", ("itemid",), "label"),
+    "hosp/d_labitems:fluid": ("hosp/d_labitems", ("itemid",), "fluid"),
+    "icu/d_items:label": ("icu/d_items", ("itemid",), "label"),
+    "hosp/d_icd_diagnoses": ("hosp/d_icd_diagnoses", ("icd_version", "icd_code"), "long_title"),
+    "hosp/d_icd_procedures": ("hosp/d_icd_procedures", ("icd_version", "icd_code"), "long_title"),
+}
+#: Subjects (numbers) that share a file of doses; the published files are in order of subject, so a block needs one or two.
+SUBJECTS_A_BUCKET = 40_000
+BUCKETS_IN_MEMORY = 4
+
+
+class Dictionaries:
+    """`dictionaries(name, keys)` gives the text of each key, "" where the file or the key is missing."""
+
+    NAMES = (*dict.fromkeys(file for file, _, _ in SMALL.values()), DETAIL)
+
+    def __init__(self, find: Finder, subjects: NDArray[np.int64] | None) -> None:
+        """`subjects` in order: only their doses are kept; None: all."""
+        self._find = find
+        self._subjects = subjects
+        self._small: dict[str, tuple[pa.Array, pa.Array]] = {}
+
+    def __call__(self, name: str, keys: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+        """Texts of the keys, in their order. Raises WrongFile."""
+        if name.startswith(DETAIL):
+            return self._doses(keys, name.partition(":")[2])
+        known, texts = self._table(name)
+        return pc.fill_null(texts.take(pc.index_in(keys, value_set=known)), "")
+
+    def files(self, names: Sequence[str]) -> tuple[Path, ...]:
+        """Those of the dictionary files that are there."""
+        return tuple(path for name in names if (path := self._find(name)))
+
+    def _table(self, name: str) -> tuple[pa.Array, pa.Array]:
+        if name not in self._small:
+            file, keys, text = SMALL[name]
+            path = self._find(file)
+            blocks = list(read_csv_blocks(path, file, (*keys, text))) if path else []
+            columns = (
+                pa.concat_tables([b.columns for b in blocks]) if blocks else pa.table({c: pa.array([], pa.string()) for c in (*keys, text)})
+            )
+            trimmed = [pc.utf8_trim_whitespace(columns[c]) for c in keys]
+            known = pc.binary_join_element_wise(*trimmed, "/") if len(keys) > 1 else trimmed[0]
+            self._small[name] = known.combine_chunks(), pc.utf8_trim_whitespace(columns[text]).combine_chunks()
+        return self._small[name]
+
+    def _doses(self, keys: pa.ChunkedArray, column: str) -> pa.Array:
+        if self._find(DETAIL) is None:
+            return pa.repeat("", len(keys))
+        result = np.full(len(keys), "", object)
+        buckets = _subjects_of(keys) // SUBJECTS_A_BUCKET
+        for bucket in np.unique(buckets).tolist():
+            mine = np.flatnonzero(buckets == bucket)
+            table = self._spilled.load(bucket)
+            if table is not None:
+                found = table[column].take(pc.index_in(keys.take(pa.array(mine)), value_set=table["emar_id"]))
+                result[mine] = pc.fill_null(found, "").to_numpy(zero_copy_only=False)
+        return pa.array(result, pa.string())
+
+    @cached_property
+    def _spilled(self) -> _Spill:
+        path = self._find(DETAIL)
+        assert path is not None
+        spill = _Spill()
+        for block in read_csv_blocks(path, DETAIL, ("emar_id", "dose_given", "dose_given_unit")):
+            given = pc.invert(pc.is_in(block.columns["dose_given"], pa.array(["", "___"])))
+            rows = pa.table(
+                {"emar_id": block.columns["emar_id"], "dose": block.columns["dose_given"], "unit": block.columns["dose_given_unit"]}
+            ).filter(given)
+            subjects = _subjects_of(rows["emar_id"])
+            if self._subjects is not None:
+                wanted = np.isin(subjects, self._subjects)
+                rows, subjects = rows.filter(pa.array(wanted)), subjects[wanted]
+            spill.add(rows, subjects // SUBJECTS_A_BUCKET)
+        spill.close()
+        return spill
+
+
+class _Spill:
+    """Tables on disk, one a bucket; a few of them in memory."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="occurrent-doses-")
+        self._writers: dict[int, pa.RecordBatchStreamWriter] = {}
+        self._loaded: OrderedDict[int, pa.Table] = OrderedDict()
+
+    def add(self, rows: pa.Table, buckets: NDArray[np.int64]) -> None:
+        """Append rows to the files of their buckets."""
+        for bucket in np.unique(buckets).tolist():
+            if bucket not in self._writers:
+                self._writers[bucket] = pa.ipc.new_stream(str(self._path(bucket)), rows.schema)
+            self._writers[bucket].write_table(rows.filter(pa.array(buckets == bucket)))
+
+    def close(self) -> None:
+        """No more rows come."""
+        for writer in self._writers.values():
+            writer.close()
+
+    def load(self, bucket: int) -> pa.Table | None:
+        """The rows of a bucket, None where it has none."""
+        if bucket not in self._writers:
+            return None
+        if bucket not in self._loaded:
+            with pa.ipc.open_stream(str(self._path(bucket))) as reader:
+                self._loaded[bucket] = reader.read_all()
+            if len(self._loaded) > BUCKETS_IN_MEMORY:
+                self._loaded.popitem(last=False)
+        self._loaded.move_to_end(bucket)
+        return self._loaded[bucket]
+
+    def _path(self, bucket: int) -> Path:
+        return Path(self._folder.name) / f"{bucket}.arrow"
+
+
+def _subjects_of(emar_ids: pa.ChunkedArray) -> NDArray[np.int64]:
+    """The subject's number that an emar_id begins with (10000032-10); 0 for anything else."""
+    before = pc.replace_substring_regex(emar_ids, r"-.*$", "")
+    digits = pc.if_else(pc.match_substring_regex(before, r"^\d{1,18}$"), before, pa.scalar(None, pa.string()))
+    return pc.fill_null(digits.cast(pa.int64()), 0).to_numpy()
