@@ -15,6 +15,8 @@ from accounts.models import Study, User
 from accounts.permissions import check_user_can_manage_study
 from ehr.formats.base import FormatError
 from ehr.formats.cases import licence_of
+from ehr.formats.csv import PlainRows
+from ehr.formats.meds import Meds
 from ehr.formats.mimic_iv import MimicIV
 from ehr.formats.stream import StreamSource
 from ehr.ingest import Progress, import_cases
@@ -24,7 +26,7 @@ from ehr.report import ImportReport
 from ehr.stream_ingest import import_stream
 
 #: name → a source over a path; chosen cases or None for all.
-STREAMED: Mapping[str, Callable[[Path, Collection[str] | None], StreamSource]] = {"mimic_iv": MimicIV}
+STREAMED: Mapping[str, Callable[[Path, Collection[str] | None], StreamSource]] = {"csv": PlainRows, "mimic_iv": MimicIV, "meds": Meds}
 FORMATS = ("cases", *STREAMED)
 #: Case ids that are safe as names of folders.
 PLAIN_NAME = re.compile(r"[\w-][\w.-]{0,99}", re.ASCII)

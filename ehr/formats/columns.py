@@ -9,6 +9,8 @@ from ehr.schema import CLOCK
 
 #: A plain decimal number; "<0.5", "1,200" and "NaN" are words.
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
+#: Events whose values are codes.
+CODED = r"^(diagnosis:|procedure:.*:billed$)"
 #: ISO 8601 or "date time", to the minute or finer; no zone.
 CLOCK_TIME = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?$"
 
@@ -18,6 +20,12 @@ def numbers_in(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     plain = pc.if_else(pc.match_substring_regex(texts, NUMBER), texts, pa.scalar(None, pa.string()))
     numbers = plain.cast(pa.float64())
     return pc.if_else(pc.is_finite(numbers), numbers, pa.scalar(None, pa.float64()))
+
+
+def numbers_of(events: pa.Array | pa.ChunkedArray, values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """`numbers_in(values)`, except that the codes of diagnoses and billed procedures are names, whatever they look like."""
+    codes = pc.match_substring_regex(events, CODED)
+    return pc.if_else(codes, pa.scalar(None, pa.float64()), numbers_in(values))
 
 
 def clock_times(texts: pa.Array | pa.ChunkedArray) -> tuple[pa.Array | pa.ChunkedArray, pa.Array | pa.ChunkedArray]:

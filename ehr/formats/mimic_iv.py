@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ehr.formats.base import EncounterRecord, FormatError, NoteRecord, Rejection
-from ehr.formats.columns import clock_times, numbers_in
+from ehr.formats.columns import clock_times, numbers_of
 from ehr.formats.csv_blocks import RAW_CHARACTERS, TextBlock, read_csv_blocks
 from ehr.formats.dictionaries import Dictionaries
 from ehr.formats.mimic_tables import TABLES, Fact, Table, first_of
@@ -112,7 +112,7 @@ class MimicIV:
                 "result_time": pa.nulls(length, ROWS.field("result_time").type) if known_text is None else clock_times(known_text)[0],
                 "event": fact.event,
                 "value": value,
-                "numeric_value": numbers_in(value),
+                "numeric_value": numbers_of(fact.event, value),
                 "unit": pa.repeat(fact.unit, length) if isinstance(fact.unit, str) else fact.unit,
                 "source": pa.repeat(table.partition("/")[2], length),
                 "time_kind": pa.repeat(fact.kind.value, length),

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ehr.formats.base import Rejection
-from ehr.formats.columns import clock_times, numbers_in, text_of
+from ehr.formats.columns import clock_times, numbers_of, text_of
 from ehr.formats.csv_blocks import RAW_CHARACTERS, TextBlock, WrongFile, read_csv_blocks
 from ehr.schema import ROWS, TimeKind
 
@@ -80,7 +80,7 @@ def _checked(block: TextBlock, name: str) -> Block:
             "result_time": pa.nulls(len(block), ROWS.field("result_time").type),
             "event": text["event"],
             "value": text["value"],
-            "numeric_value": numbers_in(text["value"]),
+            "numeric_value": numbers_of(text["event"], text["value"]),
             "unit": text.get("unit", nothing),
             "source": text.get("source", nothing),
             "time_kind": kinds,
