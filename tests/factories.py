@@ -146,6 +146,13 @@ def make_timeline(
     return timeline
 
 
+def make_bare_timeline(encounter: Encounter, times: Mapping[str, float | None], *, source: str) -> Timeline:
+    """A timeline of a source that names events itself and has no inventory."""
+    timeline = Timeline.objects.create(encounter=encounter, source=source, kind=TimelineKind.TEXT_ONLY.value)
+    Entry.objects.bulk_create(Entry(timeline=timeline, event=event, time=time) for event, time in times.items())
+    return timeline
+
+
 def make_row(
     encounter: Encounter, event: str, hours: float | None, *, value: str = "", unit: str = "", time_kind: str = "administration"
 ) -> SourceRow:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from timelines.backbones.rules.sections import find_sections
 
@@ -66,7 +67,7 @@ def segments_of(length: int, spans: Sequence[Span], cuts: Sequence[int] = ()) ->
     points = sorted({0, length, *cuts, *(s.start for s in spans), *(s.end for s in spans)})
     found: list[Segment] = []
     active: list[Span] = []
-    for start, end in zip(points, points[1:], strict=False):
+    for start, end in pairwise(points):
         active = [s for s in active if s.end > start] + opening.get(start, [])
         inner_first = sorted(active, key=lambda s: (s.end - s.start, s.start, s.key))
         found.append(Segment(start, end, tuple(s.key for s in inner_first)))

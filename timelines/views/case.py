@@ -118,7 +118,7 @@ def _draw(encounter: Encounter, choice: Choice, choices: Choices) -> Drawn:
     anchor, discharge = stay(encounter)
     html = note_html(note.text, spans, {i.key: i.status.value for i in items}) if note else ""
     data = json_script(payload(items, anchor, discharge, choice.kind.value), "case-data")
-    return Drawn(mark_safe(html), data, len(items))  # noqa: S308  # note_html escapes every character of the note
+    return Drawn(mark_safe(html), data, len(items))  # note_html escapes every character of the note
 
 
 def _finished(choice: Choice) -> bool:

@@ -224,7 +224,7 @@ def _reference(occurrence: Occurrence, chosen: Choice, choices: Choices, anchor:
     if chosen.kind is TimelineKind.REFERENCE or not choices.references or occurrence.start is None or occurrence.end is None:
         return None
     reference = choices.references[0]
-    near = Occurrence.objects.filter(inventory_id=reference.inventory_id, start__lt=occurrence.end, end__gt=occurrence.start)
+    near = Occurrence.objects.filter(inventory__timelines=reference.pk, start__lt=occurrence.end, end__gt=occurrence.start)
     theirs = {o.uid4: o for o in near}
     spans = [Span(uid, o.start or 0, o.end or 0) for uid, o in theirs.items()]
     pair = paired([Span(occurrence.uid4, occurrence.start, occurrence.end)], spans)

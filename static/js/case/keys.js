@@ -70,4 +70,5 @@
 
   const wanted = Case.root.dataset.selected;
   if (wanted) Case.selectUid(wanted, "address");
+  Case.root.dataset.ready = "true";
 })();

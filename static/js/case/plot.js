@@ -175,7 +175,7 @@
 
   function mark() {
     const item = Case.selectedItem();
-    const visible = item && item.x !== undefined && Case.inWindow(item);
+    const visible = layout && item && item.x !== undefined && Case.inWindow(item);
     guide.hidden = ring.hidden = !visible;
     span.hidden = !visible || !item.b;
     if (!visible) return;
@@ -203,6 +203,7 @@
   }
 
   function move(range) {
+    if (!layout) return;
     chooseTicks();
     Plotly.relayout(canvas, { "xaxis.range": [...range], "xaxis.tickvals": gridlines() });
     drawAxis();

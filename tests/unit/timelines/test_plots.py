@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -93,7 +94,7 @@ def test_marks_of_one_row_keep_their_distance(times):
     for lane in lanes(marks, WEEK_AXIS):
         for row in range(lane.rows):
             places = sorted(WEEK_AXIS.position(times[int(key)]) for key, own in lane.row_of.items() if own == row)
-            assert all(b - a >= ROW_GAP - 1e-9 for a, b in zip(places, places[1:], strict=False))
+            assert all(b - a >= ROW_GAP - 1e-9 for a, b in pairwise(places))
 
 
 def test_density_counts_every_position_once():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
@@ -52,7 +53,7 @@ def test_segments_concatenate_to_the_note_and_cover_every_span_exactly(case):
     note, spans = case
     segments = segments_of(len(note), spans)
     assert "".join(note[s.start : s.end] for s in segments) == note
-    assert all(a.end == b.start for a, b in zip(segments, segments[1:], strict=False))
+    assert all(a.end == b.start for a, b in pairwise(segments))
     for span in spans:
         own = [s for s in segments if span.key in s.keys]
         assert (own[0].start, own[-1].end) == (span.start, span.end)

@@ -1,0 +1,283 @@
+"""The case page in a real browser: keyboard alone, exact text, axe in both themes, and pictures to look at.
+
+Pictures go to ARTIFACTS (default `var/artifacts/case-page`), which is not committed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.conf import settings
+from django.core.cache import cache
+from playwright.sync_api import expect
+
+from tests import demo_cases, factories
+from tests.functional.case_world import MARKUP, build_world
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+WIDE, TABLET = {"width": 1440, "height": 900}, {"width": 820, "height": 1180}
+PANEL = "#chain-pane"
+
+
+@pytest.fixture
+def world():
+    cache.clear()
+    return build_world()
+
+
+@pytest.fixture
+def opened(world, live_server, page, client):
+    """Opens a path of the case signed in, at the wide size; collects what the console complains of."""
+    client.force_login(world.clinician)
+    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    page.set_viewport_size(WIDE)
+    page.complaints = []
+    page.on("console", lambda message: page.complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+
+    def open_(path: str = ""):
+        page.goto(f"{live_server.url}{world.address}{path}")
+        page.wait_for_selector("#case[data-ready]")
+        return page
+
+    return open_
+
+
+def selected(page) -> str | None:
+    found = re.search(r"[?&]o=([0-9a-f]{4})", page.url)
+    return found.group(1) if found else None
+
+
+def test_the_whole_page_is_walked_with_the_keyboard_alone(opened, world):
+    page = opened()
+    keys = page.keyboard
+    keys.press("j")
+    assert selected(page) == world.uid("fall")
+    expect(page.locator(f"{PANEL} h2")).to_have_text("Fell at home")
+    expect(page.locator(f"{PANEL} #step-3")).to_contain_text("−3 d")
+    keys.press("[")
+    assert selected(page) == world.uid("andexanet")
+    expect(page.locator(f"{PANEL} .chain-when")).to_contain_text("+6.5 h (HD 1, 21:08) · moved by evidence · 5 h later · text +1.5 h")
+    expect(page.locator(f"{PANEL} #step-8")).to_contain_text("rules 1.0 / adopt-row")
+    expect(page.locator(".seg.is-selected").first).to_be_focused()
+    keys.press("k")
+    assert selected(page) == world.uid("bleed")
+
+    keys.press("/")
+    keys.type("andexj[?")
+    assert selected(page) == world.uid("bleed"), "a key typed into a field did something else"
+    expect(page.locator("#case-search-count")).to_have_text("0 found")
+    for _ in range(3):
+        keys.press("Backspace")
+    expect(page.locator("#case-search-count")).to_have_text("1 found")
+    keys.press("Enter")
+    assert selected(page) == world.uid("andexanet")
+    keys.press("Escape")
+    expect(page.locator("#case-search")).to_have_value("")
+
+    keys.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    keys.press("j")
+    assert selected(page) == world.uid("andexanet"), "a key went through the dialog"
+    keys.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    keys.press("Escape")
+    assert selected(page) is None
+
+
+def test_the_plot_and_its_window_answer_to_keys(opened, world):
+    page = opened()
+    page.locator("[data-plot-scroll]").focus()
+    page.keyboard.press("ArrowRight")
+    assert selected(page) == world.uid("fall"), "the earliest occurrence comes first"
+    page.keyboard.press("ArrowRight")
+    assert selected(page) == world.uid("apixaban")
+    page.keyboard.press("+")
+    page.keyboard.press("+")
+    page.keyboard.press("+")
+    expect(page.locator("[data-window-words]")).to_contain_text(" of 10 in window")
+    expect(page.locator(f'.seg[data-o="{world.uid("second ct")}"]')).to_have_class(re.compile("is-dim"))
+    page.get_by_role("slider", name="Start of the time window").focus()
+    before = page.get_by_role("slider", name="Start of the time window").get_attribute("aria-valuenow")
+    page.keyboard.press("ArrowLeft")
+    assert int(page.get_by_role("slider", name="Start of the time window").get_attribute("aria-valuenow")) < int(before)
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-window-words]")).to_have_text("")
+    page.locator(".lane").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".lane").first).to_have_attribute("aria-expanded", "false")
+    expect(page.locator(".lane").first).to_be_focused()
+
+
+def test_the_table_sorts_filters_and_moves_with_keys(opened, world):
+    page = opened()
+    page.locator("#tab-plot").focus()
+    page.keyboard.press("ArrowRight")
+    rows = page.locator(".case-table tbody tr")
+    expect(rows).to_have_count(10)
+    page.get_by_role("button", name="Shift", exact=True).focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    expect(page.locator("th[aria-sort]")).to_have_attribute("aria-sort", "descending")
+    expect(rows.first).to_contain_text("5 h later")
+    rows.first.focus()
+    page.keyboard.press("ArrowDown")
+    assert selected(page) == rows.nth(1).get_attribute("data-u")
+    expect(page.locator(".seg.is-selected").first).to_be_attached()
+    page.get_by_label("Filter by Kind").select_option("Procedures, lines")
+    expect(rows).to_have_count(2)
+    expect(page.locator(".table-bar [role=status]")).to_have_text("2 of 10 occurrences")
+    page.locator(".columns summary").click()
+    page.get_by_label("Bounds", exact=True).uncheck()
+    page.reload()
+    expect(page.locator(".case-table thead th", has_text="Bounds")).to_be_hidden()
+
+
+def test_note_plot_table_and_address_follow_one_selection(opened, world):
+    page = opened()
+    inner = page.locator(f'.seg[data-o="{world.uid("dose")} {world.uid("apixaban")}"]')
+    inner.click()
+    assert selected(page) == world.uid("dose")
+    inner.click()
+    assert selected(page) == world.uid("apixaban"), "the second click goes to the enclosing occurrence"
+    both = page.locator(f'.seg[data-o="{world.uid("ct")} {world.uid("bleed")}"]')
+    expect(both).to_have_text("left thalamic hemorrhage")
+    assert both.locator(".u").count() == 2
+    both.click()
+    expect(page.locator(".plot-ring")).to_be_visible()
+    expect(page.locator(".margin-selected")).to_contain_text("HD 1")
+    page.goto(page.url)
+    expect(page.locator(f"{PANEL} h2")).to_have_text("Head CT showed a large left thalamic hemorrhage")
+    page.goto(page.url.split("?")[0] + f"o/{world.uid('andexanet')}/")
+    context = page.locator(f"{PANEL} [data-select]").first
+    context.click()
+    assert selected(page) == world.uid("ct"), "a context occurrence is linked"
+
+
+def test_a_mark_of_the_plot_selects_its_occurrence(opened, world):
+    page = opened(f"?o={world.uid('andexanet')}")
+    ring = page.locator(".plot-ring").bounding_box()
+    page.keyboard.press("Escape")
+    assert selected(page) is None
+    page.mouse.move(ring["x"] + ring["width"] / 2 - 30, ring["y"] + 60)
+    page.mouse.move(ring["x"] + ring["width"] / 2, ring["y"] + ring["height"] / 2, steps=4)
+    expect(page.locator("[data-tip]")).to_contain_text("5 h later than the text (+1.5 h)")
+    page.mouse.click(ring["x"] + ring["width"] / 2, ring["y"] + ring["height"] / 2)
+    page.wait_for_url(f"**o={world.uid('andexanet')}")
+
+
+def test_the_note_is_shown_with_exactly_its_stored_characters(opened, world):
+    page = opened()
+    shown = page.evaluate("[...document.querySelectorAll('.note-text')].map((part) => part.textContent).join('')")
+    assert shown == world.note.text
+    assert "\r\n" in shown
+
+
+def test_markup_of_the_record_runs_nowhere(opened, world):
+    page = opened(f"?o={world.uid('markup')}")
+    expect(page.locator(f"{PANEL} h2")).to_have_text(MARKUP)
+    page.keyboard.press("[")
+    expect(page.locator(f"{PANEL} #step-6")).to_contain_text(MARKUP)
+    page.locator("#tab-table").click()
+    expect(page.locator(".case-table")).to_contain_text(MARKUP)
+    assert page.evaluate("window.hit") is None
+    assert page.complaints == []
+
+
+def test_panes_resize_with_keys_and_are_remembered(opened):
+    page = opened()
+    splitter = page.get_by_role("separator", name="Width of the note")
+    before = page.locator("#note-pane").bounding_box()["width"]
+    splitter.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    assert splitter.get_attribute("aria-valuenow") == "52"
+    assert page.locator("#note-pane").bounding_box()["width"] > before + 50
+    page.reload()
+    assert page.get_by_role("separator", name="Width of the note").get_attribute("aria-valuenow") == "52"
+
+
+def test_the_theme_is_chosen_and_remembered(opened):
+    page = opened()
+    toggle = page.locator("[data-theme-toggle]")
+    toggle.click()
+    toggle.click()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.reload()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
+    assert toggle.get_attribute("aria-label") == "Colour theme: dark"
+
+
+def test_switching_the_timeline_keeps_the_occurrence(opened, world):
+    page = opened(f"?o={world.uid('andexanet')}")
+    page.get_by_role("link", name="Text only").click()
+    page.wait_for_url("**t=*")
+    page.wait_for_selector("#case[data-ready]")
+    assert selected(page) == world.uid("andexanet")
+    expect(page.locator(f"{PANEL} .chain-when")).to_contain_text("+1.5 h (HD 1, 16:08)")
+    page.get_by_role("link", name="Reference").first.click()
+    page.wait_for_url("**o=b007")
+    page.wait_for_selector("#case[data-ready]")
+    assert selected(page) == "b007"
+    expect(page.locator(f"{PANEL} h2")).to_have_text("Andexanet alfa was given")
+
+
+def test_on_a_tablet_the_chain_is_a_drawer(opened, world):
+    page = opened()
+    page.set_viewport_size(TABLET)
+    expect(page.locator(PANEL)).to_be_hidden()
+    page.locator(f'.seg[data-o="{world.uid("andexanet")}"]').click()
+    expect(page.locator(PANEL)).to_be_visible()
+    page.get_by_role("button", name="Close", exact=True).click()
+    expect(page.locator(PANEL)).to_be_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_and_pictures_are_taken(opened, world, live_server, page, theme):
+    page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    built = demo_cases.build(world.encounter.dataset, demo_cases.shipped())
+    for name, size in (("wide", WIDE), ("tablet", TABLET)):
+        page.set_viewport_size(size)
+        opened(f"?o={world.uid('andexanet')}")
+        page.set_viewport_size(size)
+        assert_accessible(page)
+        page.locator("#tab-plot").press("ArrowRight")
+        assert_accessible(page)
+        page.locator("#tab-table").press("ArrowLeft")
+        page.goto(f"{live_server.url}/cases/{built.encounter.public_id}/")
+        page.wait_for_selector("#case[data-ready]")
+        page.keyboard.press("[")
+        page.wait_for_selector("#step-8")
+        picture(page, f"{name}-{theme}")
+    assert page.complaints == []
+
+
+def test_a_large_case_answers_a_click_at_once(opened, world, live_server, page):
+    built = demo_cases.build(factories.make_dataset(world.study), demo_cases.large())
+    opened()
+    page.goto(f"{live_server.url}/cases/{built.encounter.public_id}/")
+    page.wait_for_selector("#case[data-ready]")
+    assert page.locator(".seg").count() >= 290
+    uid = built.occurrences[150].uid4
+    page.locator(f'.seg[data-o~="{uid}"]').first.click()
+    page.wait_for_selector(f"[data-chain][data-shown='{uid}']", timeout=2000)
+
+
+def assert_accessible(page) -> None:
+    page.wait_for_timeout(200)
+    found = Axe().run(page)
+    violations = [(v["id"], [node["html"][:160] for node in v["nodes"]][:3]) for v in found.response["violations"]]
+    assert violations == []
+
+
+def picture(page, name: str) -> None:
+    folder = Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts")) / "case-page"
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=folder / f"{name}.png")

@@ -1,0 +1,29 @@
+"""Who may see a case, an occurrence of it and the chain behind its time."""
+
+from __future__ import annotations
+
+from tests import factories
+from tests.integration.matrix.ehr import CASE_PAGE, encounter_of
+from tests.integration.matrix.world import Row, World
+from timelines.models import Occurrence
+
+
+def _case(world: World) -> dict[str, str]:
+    return {"public_id": encounter_of(world).public_id}
+
+
+def _occurrence(world: World) -> dict[str, str]:
+    encounter = encounter_of(world)
+    found = Occurrence.objects.filter(inventory__encounter=encounter).first()
+    if found is None:
+        inventory = factories.make_inventory(factories.make_note(encounter, "Fell at home."))
+        found = factories.make_occurrence(inventory, "Fell")
+        factories.make_timeline(inventory, {found: -2.0}, source="matrix")
+    return {"public_id": encounter.public_id, "uid4": found.uid4}
+
+
+ROWS = [
+    Row("timelines:case", CASE_PAGE, path=_case),
+    Row("timelines:occurrence", CASE_PAGE, path=_occurrence),
+    Row("timelines:chain", CASE_PAGE, path=_occurrence),
+]
