@@ -98,7 +98,8 @@ def render() -> str:
             "",
             "MEDS: one row an occurrence with `subject_id`, `time` (the record's clock), `code` (`OCCURRENCE//LANE//POLARITY`),",
             "`numeric_value` (empty), `text_value` (the mention), and case, source, kind, alternative, UID, hours, bounds, `known`",
-            "and span as extra columns. brat: a folder a timeline, a note and its annotations a case; times and UID stand in the annotator's notes.",
+            "and span as extra columns. brat: a folder a timeline, a note and its annotations a case; times and UID stand in the",
+            "annotator's notes. prov: one object an occurrence of a run with all that its times were derived from.",
             "",
         ]
     )

@@ -1,0 +1,264 @@
+"""Exports of finished timelines: every format, streamed, with notes checked and spreadsheets kept from calculating."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from io import StringIO
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from accounts.models import AuditEvent
+from ehr.models import Dataset
+from tests import factories
+from timelines.domain import Lane, Polarity, TimelineKind
+from timelines.exports import dictionary
+from timelines.models import CaseRun, Entry, Stage, StageRun
+
+pytestmark = pytest.mark.django_db
+
+NOTE = "=Fever 😀 since Monday.\r\nNo chest\r\npain. Ceftriaxone given."
+KEYS = [
+    *("case_id", "source", "kind", "alternative", "uid4", "mention", "start", "end", "time", "lower", "upper", "known", "context"),
+    "evidence",
+]
+
+
+@dataclass
+class World:
+    dataset: Dataset
+    case_run: CaseRun
+
+
+@pytest.fixture
+def world() -> World:
+    """One finished case run (text-only and revised) and a sealed reference."""
+    dataset = factories.make_dataset(name="cohort")
+    encounter = factories.make_encounter(dataset, case_id="20001")
+    note = factories.make_note(encounter, NOTE)
+    run = factories.make_run(dataset)
+    inventory = factories.make_inventory(note, run)
+    fever = factories.make_occurrence(inventory, "=Fever 😀", mention="=Fever", uid4="0a1b")
+    pain = factories.make_occurrence(inventory, "chest\r\npain", mention="chest pain", uid4="0a1c", polarity=Polarity.ABSENT)
+    drug = factories.make_occurrence(inventory, "Ceftriaxone", mention="ceftriaxone", uid4="0a1d", lane=Lane.MEDICATION)
+    factories.seal(inventory)
+    case_run = factories.make_case_run(run, encounter, inventory)
+    for stage in Stage:
+        StageRun.objects.create(case_run=case_run, stage=stage, state="succeeded")
+    rows = [factories.make_row(encounter, "med:ceftriaxone:start", 4.25, value="2", unit="g")]
+    rows.append(factories.make_row(encounter, "chart:late:", 500.0))
+    series = factories.make_series(encounter, "med:ceftriaxone:start", rows[:1])
+    candidate = factories.make_candidate(factories.make_query(case_run, drug, "ceftriaxone start"), series, rerank=0.75)
+    factories.make_evidence(candidate, rows[0])
+    text = [Entry(occurrence=fever, time=-72.0, lower=-96.0, upper=-48.0, known=True, context=["0a1d"])]
+    text += [Entry(occurrence=pain, time=None, upper=0.0), Entry(occurrence=drug, time=1.0)]
+    factories.make_timeline(inventory, text, case_run=case_run)
+    moved = [Entry(occurrence=fever, time=-72.0), Entry(occurrence=pain, time=None)]
+    moved += [Entry(occurrence=drug, time=4.25, lower=4.25, upper=4.25, known=True, adopted_rows=[0])]
+    factories.make_timeline(inventory, moved, kind=TimelineKind.REVISED, case_run=case_run)
+    authored = factories.make_inventory(note)
+    mine = factories.make_occurrence(authored, "Ceftriaxone", mention="ceftriaxone given", uid4="ffff")
+    factories.make_timeline(authored, [Entry(occurrence=mine, time=4.0, adopted_rows=[0, 1])], kind=TimelineKind.REFERENCE)
+    factories.seal(authored)
+    return World(dataset, case_run)
+
+
+def export(format: str, out: Path, **options: object) -> str:
+    """Run the command; returns what it said."""
+    said = StringIO()
+    call_command("export_timelines", dataset="cohort", format=format, out=out, stdout=said, **options)
+    return said.getvalue()
+
+
+def lines_of(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def test_jsonl_has_exactly_the_documented_keys_and_cites_adopted_rows(world, tmp_path):
+    assert export("jsonl", tmp_path / "t.jsonl") == f"7 occurrences of timelines written to {tmp_path / 't.jsonl'}\n"
+    lines = lines_of(tmp_path / "t.jsonl")
+    assert [list(line) for line in lines] == [KEYS] * 7
+    assert [(x["source"], x["kind"], x["uid4"]) for x in lines] == [
+        ("reference", "reference", "ffff"),
+        *(("rules", "text_only", uid) for uid in ("0a1b", "0a1c", "0a1d")),
+        *(("rules", "revised", uid) for uid in ("0a1b", "0a1c", "0a1d")),
+    ]
+    fever = lines[1]
+    assert (fever["time"], fever["lower"], fever["upper"], fever["known"], fever["context"]) == (-72.0, -96.0, -48.0, 1, ["0a1d"])
+    assert (lines[2]["time"], lines[2]["upper"], lines[2]["known"]) == (None, 0.0, 0)
+    assert all(line["evidence"] == [] for line in lines[1:4])
+    assert lines[6]["evidence"] == [
+        {
+            "row_index": 0,
+            "event": "med:ceftriaxone:start",
+            "value": "2",
+            "unit": "g",
+            "hours": 4.25,
+            "time_kind": "administration",
+            "query": "ceftriaxone start",
+            "dense_rank": 1,
+            "dense_score": 0.75,
+            "rerank_score": 0.75,
+        }
+    ]
+
+
+def test_a_reference_cites_rows_of_the_record_but_none_later_than_discharge_allows(world, tmp_path):
+    export("jsonl", tmp_path / "t.jsonl", source=["reference"])
+    (line,) = lines_of(tmp_path / "t.jsonl")
+    assert [(e["row_index"], e["hours"], e["query"], e["dense_rank"]) for e in line["evidence"]] == [(0, 4.25, None, None)]
+
+
+def test_spans_lead_to_the_notes_own_text(world, tmp_path):
+    export("jsonl", tmp_path / "t.jsonl", with_note_text=True, source=["rules"])
+    lines = lines_of(tmp_path / "t.jsonl")
+    assert [line["span_text"] for line in lines[:3]] == ["=Fever 😀", "chest\r\npain", "Ceftriaxone"]
+    assert all(NOTE[line["start"] : line["end"]] == line["span_text"] for line in lines)
+
+
+def test_csv_keeps_spreadsheets_from_calculating_and_numbers_numbers(world, tmp_path):
+    export("csv", tmp_path / "t.csv")
+    with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    fever = next(row for row in rows if row["uid4"] == "0a1b" and row["kind"] == "text_only")
+    assert fever["mention"] == "'=Fever"
+    assert (fever["time"], fever["lower"], fever["context"], fever["evidence"]) == ("-72.0", "-96.0", "0a1d", "")
+    assert json.loads(rows[-1]["evidence"])[0]["row_index"] == 0
+    with (tmp_path / "t.csv.dictionary.csv").open(encoding="utf-8", newline="") as file:
+        described = [row["column"] for row in csv.DictReader(file)]
+    assert described[: len(KEYS)] == KEYS
+    assert list(rows[0]) == KEYS
+
+
+def test_parquet_holds_the_same_with_types(world, tmp_path):
+    export("parquet", tmp_path / "t.parquet", with_note_text=True)
+    export("jsonl", tmp_path / "t.jsonl", with_note_text=True)
+    table = pq.read_table(tmp_path / "t.parquet")
+    assert table.to_pylist() == lines_of(tmp_path / "t.jsonl")
+    assert {f.name: str(f.type) for f in table.schema if f.name in ("time", "start", "known")} == {
+        "time": "double",
+        "start": "int32",
+        "known": "int8",
+    }
+    assert (tmp_path / "t.parquet.dictionary.csv").exists()
+
+
+def test_meds_is_sorted_by_subject_and_time_with_naive_microseconds(world, tmp_path):
+    other = factories.make_encounter(world.dataset, case_id="1999", stay_hours=None)
+    inventory = factories.make_inventory(factories.make_note(other, "Rash."))
+    rash = factories.make_occurrence(inventory, "Rash", uid4="0001")
+    factories.make_timeline(inventory, {rash: -1e9}, kind=TimelineKind.REFERENCE)
+    factories.seal(inventory)
+    export("meds", tmp_path / "meds")
+    table = pq.read_table(tmp_path / "meds" / "data" / "0.parquet")
+    assert {name: str(table.schema.field(name).type) for name in ("subject_id", "time", "code", "numeric_value", "text_value")} == {
+        "subject_id": "int64",
+        "time": "timestamp[us]",
+        "code": "string",
+        "numeric_value": "float",
+        "text_value": "large_string",
+    }
+    rows = table.to_pylist()
+    assert [row["subject_id"] for row in rows] == [1999] + [20001] * 7
+    assert rows[0]["time"] is None, "a year outside the calendar has no clock time; its hours stay"
+    assert rows[0]["hours"] == -1e9
+    times = [row["time"] for row in rows[1:]]
+    assert times[:2] == [None, None]
+    assert times[2:] == sorted(times[2:])
+    assert times[2] == factories.ADMITTED - timedelta(hours=72)
+    assert {row["code"] for row in rows} == {
+        "OCCURRENCE//FINDING//PRESENT",
+        "OCCURRENCE//FINDING//ABSENT",
+        "OCCURRENCE//MEDICATION//PRESENT",
+    }
+    codes = pq.read_table(tmp_path / "meds" / "metadata" / "codes.parquet").column("code").to_pylist()
+    assert {row["code"] for row in rows} <= set(codes)
+    metadata = json.loads((tmp_path / "meds" / "metadata" / "dataset.json").read_text())
+    assert metadata["dataset_name"] == "cohort"
+    assert datetime.fromisoformat(metadata["created_at"]).tzinfo is not None
+
+
+def test_brat_offsets_point_into_the_note_beside_them(world, tmp_path):
+    export("brat", tmp_path / "brat", source=["rules"])
+    folder = tmp_path / "brat" / "rules-text_only-1"
+    note = (folder / "20001.txt").read_bytes().decode("utf-8")
+    assert note == NOTE
+    annotations = (folder / "20001.ann").read_text(encoding="utf-8").splitlines()
+    assert annotations[:2] == [
+        "T1\tFinding 0 8\t=Fever 😀",
+        "#1\tAnnotatorNotes T1\tuid=0a1b time=-72 lower=-96 upper=-48 known=1 mention==Fever",
+    ]
+    assert annotations[2:4] == ["T2\tFinding 27 32;34 38\tchest pain", "A2\tAbsent T2"]
+    for line in annotations:
+        if line.startswith("T"):
+            _, where, text = line.split("\t")
+            spans = [tuple(map(int, part.split())) for part in where.split(" ", 1)[1].split(";")]
+            assert " ".join(note[start:end] for start, end in spans) == text
+
+
+def test_the_audit_trail_leads_from_the_note_to_the_row_and_the_revised_time(world, tmp_path):
+    export("prov", tmp_path / "t.prov.jsonl")
+    trails = lines_of(tmp_path / "t.prov.jsonl")
+    assert [t["entity"]["occurrence"]["uid4"] for t in trails] == ["0a1b", "0a1c", "0a1d"]
+    drug = trails[2]
+    derived = [tuple(pair) for pair in drug["wasDerivedFrom"]]
+    for link in [("span", "note"), ("occurrence", "span"), ("z0", "occurrence"), ("query/0", "occurrence"), ("candidate/0/1", "query/0")]:
+        assert link in derived
+    assert ("row/0", "candidate/0/1") in derived
+    assert ("z1", "row/0") in derived
+    assert (drug["entity"]["z0"]["time"], drug["entity"]["z1"]["time"]) == (1.0, 4.25)
+    assert "text" not in drug["entity"]["span"]
+
+
+def test_only_finished_timelines_leave_and_the_latest_of_a_source(world, tmp_path):
+    encounter = world.case_run.encounter
+    run = factories.make_run(world.dataset)
+    inventory = factories.make_inventory(encounter.notes.get(), run)
+    fever = factories.make_occurrence(inventory, "Fever", uid4="bbbb")
+    factories.seal(inventory)
+    later = factories.make_case_run(run, encounter, inventory)
+    factories.make_timeline(inventory, {fever: -1.0}, case_run=later)
+    stage = StageRun.objects.create(case_run=later, stage=Stage.PROVENANCE, state="queued")
+    export("jsonl", tmp_path / "before.jsonl", source=["rules"])
+    assert "bbbb" not in {line["uid4"] for line in lines_of(tmp_path / "before.jsonl")}
+    StageRun.objects.filter(pk=stage.pk).update(state="succeeded")
+    export("jsonl", tmp_path / "after.jsonl", source=["rules"])
+    assert [line["uid4"] for line in lines_of(tmp_path / "after.jsonl")] == ["bbbb"]
+    export("jsonl", tmp_path / "first.jsonl", run=world.case_run.run.public_id)
+    assert len(lines_of(tmp_path / "first.jsonl")) == 6
+
+
+def test_a_note_that_is_not_the_imported_one_stops_the_export_and_leaves_no_file(world, tmp_path):
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("ALTER TABLE ehr_note DISABLE TRIGGER timelines_note_kept")
+        cursor.execute("UPDATE ehr_note SET text = text || ' '")
+        cursor.execute("ALTER TABLE ehr_note ENABLE TRIGGER timelines_note_kept")
+    with pytest.raises(CommandError, match="SHA-256 does not match"):
+        export("jsonl", tmp_path / "t.jsonl")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_export_is_on_the_audit_trail(world, tmp_path):
+    export("jsonl", tmp_path / "t.jsonl")
+    event = AuditEvent.objects.get(action="timelines.export")
+    assert (event.study, event.object_id) == (world.dataset.study, world.dataset.public_id)
+    assert event.detail == {"format": "jsonl", "lines": 7, "with_note_text": False}
+
+
+def test_nothing_to_export_is_an_error_that_says_what_to_do(db, tmp_path):
+    factories.make_dataset(name="cohort")
+    with pytest.raises(CommandError, match="reconstruct"):
+        export("jsonl", tmp_path / "t.jsonl")
+    with pytest.raises(CommandError, match="there is: cohort"):
+        call_command("export_timelines", dataset="other", format="jsonl", out=tmp_path / "t.jsonl")
+
+
+def test_the_documentation_is_the_dictionary():
+    assert dictionary.PAGE.read_text(encoding="utf-8") == dictionary.render()
