@@ -38,7 +38,7 @@ class Failure:
     reasons: tuple[str, ...]
 
 
-def follow(run: Run, say: Callable[[str], None], *, patience: float = PATIENCE_SECONDS) -> None:
+def follow(run: Run, say: Callable[[str], None]) -> None:
     """Return when nothing of the run is under way any more, telling what changed. Raises NoWorker.
 
     While stages wait and none runs, workers are asked whether they listen; a run that a person paused is waited for.
@@ -50,7 +50,7 @@ def follow(run: Run, say: Callable[[str], None], *, patience: float = PATIENCE_S
         if words != told:
             say(words)
             told, moved = words, time.monotonic()
-        elif not counts.stages.get(JobState.RUNNING) and time.monotonic() - moved > patience:
+        elif not counts.stages.get(JobState.RUNNING) and time.monotonic() - moved > PATIENCE_SECONDS:
             run.refresh_from_db(fields=["paused_at"])
             if run.paused_at is None and (silent := silent_queues(run)):
                 raise NoWorker(f"no worker answers on {', '.join(silent)}")
