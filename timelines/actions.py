@@ -54,7 +54,7 @@ def start_run(
         study=dataset.study,
         dataset=dataset,
         label=label,
-        source=backbone if config.variant is Variant.FULL else f"{backbone}/{config.variant}",
+        source=source_of(backbone, config.variant),
         backbone=backbone,
         variant=config.variant.value,
         config=config.to_dict(),
@@ -77,6 +77,19 @@ def start_run(
     send_hints(StageRun, [s.pk for s in stages if s.state == JobState.QUEUED])
     _audit(run, "run.start", by, cases=len(case_runs))
     return run
+
+
+def source_of(backbone: str, variant: Variant) -> str:
+    """What pages and exports call the timelines of such a run."""
+    return backbone if variant is Variant.FULL else f"{backbone}/{variant}"
+
+
+def missing_cases(dataset: Dataset, source: str) -> list[str]:
+    """Case ids with a note that no run of that source has reconstructed or is about to: those never run, failed or cancelled."""
+    ended = StageRun.objects.filter(case_run=OuterRef("pk"), state__in=(JobState.FAILED, JobState.CANCELLED))
+    covered = CaseRun.objects.filter(~Exists(ended), run__source=source, run__dataset=dataset).values("encounter")
+    noted = Encounter.objects.filter(Exists(Note.objects.filter(encounter=OuterRef("pk"))), dataset=dataset)
+    return list(noted.exclude(pk__in=covered).order_by("case_id").values_list("case_id", flat=True))
 
 
 def _encounters(dataset: Dataset, cases: Sequence[str] | None) -> list[Encounter]:

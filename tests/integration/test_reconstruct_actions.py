@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from io import StringIO
 
 import pytest
@@ -28,9 +29,8 @@ def backbone(monkeypatch) -> ScriptedBackbone:
     """The scripted backbone in the place of the rules, with the small embedder that needs no weights."""
     scripted = script()
     monkeypatch.setattr(tools, "backbone", lambda name: scripted.backbone())
-    monkeypatch.setattr(
-        tools, "roles", lambda: tools.ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
-    )
+    roles = tools.ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
+    monkeypatch.setattr(tools, "roles", lambda: roles)
     return scripted
 
 
@@ -233,7 +233,7 @@ def test_the_command_works_inline_and_tells_how_far_it_is(backbone, hints, datas
 def test_the_command_exits_with_the_reasons_of_what_failed(backbone, hints, dataset, monkeypatch):
     monkeypatch.setattr(backbone, "tag", lambda note: (_ for _ in ()).throw(ValueError(note)))
     said = StringIO()
-    monkeypatch.setattr("jobs.actions.FIRST_BACKOFF", __import__("datetime").timedelta(0))
+    monkeypatch.setattr("jobs.actions.FIRST_BACKOFF", timedelta(0))
     with pytest.raises(CommandError, match="2 of 2 cases failed"):
         call_command("reconstruct", "--dataset", "cohort", "--inline", stdout=said, stderr=said)
     assert "a: tag occurrences failed: attempt 1: ValueError; attempt 2: ValueError; attempt 3: ValueError" in said.getvalue()
@@ -243,10 +243,17 @@ def test_the_command_exits_with_the_reasons_of_what_failed(backbone, hints, data
 def test_waiting_without_any_worker_says_so_and_offers_to_work_inline(backbone, dataset, services, monkeypatch):
     monkeypatch.setattr("timelines.following.PATIENCE_SECONDS", 0.0)
     monkeypatch.setattr("timelines.following.POLL_SECONDS", 0.05)
-    monkeypatch.setattr(
-        "timelines.management.commands.reconstruct.follow",
-        lambda run, say: __import__("timelines.following", fromlist=["follow"]).follow(run, say, patience=0.0),
-    )
     with pytest.raises(CommandError, match=r"no worker answers on pipeline.*--inline"):
         command("--dataset", "cohort", "--wait")
     assert CaseRun.objects.count() == 2, "the run waits for a worker"
+
+
+def test_missing_leaves_out_cases_that_are_done_or_under_way(backbone, hints, dataset):
+    command("--dataset", "cohort", "--cases", "a", "--inline")
+    said = command("--dataset", "cohort", "--missing", "--inline")
+    assert "1 cases by rules" in said
+    assert [c.encounter.case_id for c in Run.objects.latest("pk").cases.all()] == ["b"]
+    assert command("--dataset", "cohort", "--missing", "--inline") == "every case has been reconstructed by rules, or is under way\n"
+    assert Run.objects.count() == 2
+    command("--dataset", "cohort", "--missing", "--inline", "--variant", "unimodal")
+    assert Run.objects.latest("pk").cases.count() == 2, "another source has cases of its own"

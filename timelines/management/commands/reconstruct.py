@@ -22,6 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("--dataset", required=True, help="name or public id of an imported dataset")
         parser.add_argument("--study", default="", help="name of its study, where two studies have a dataset of that name")
         parser.add_argument("--cases", nargs="+", metavar="CASE", help="case ids (default: every case that has a note)")
+        parser.add_argument("--missing", action="store_true", help="only cases that are neither reconstructed this way nor under way")
         parser.add_argument("--backbone", default="rules", help=f"one of: {', '.join(BACKBONES)} (default: rules)")
         parser.add_argument("--variant", default="full", choices=[v.value for v in Variant], help="default: full")
         parser.add_argument("--alternatives", type=int, default=None, help="complete revised timelines a case (default: the protocol's)")
@@ -32,6 +33,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Start the run; follow it or do it where asked."""
         run = self._started(options)
+        if run is None:
+            return
         self.stdout.write(f"run {run.public_id}: {run.cases.count()} cases by {run.source}")
         if options["inline"]:
             work_inline(run, self._say)
@@ -47,18 +50,23 @@ class Command(BaseCommand):
             return
         self._report(run)
 
-    def _started(self, options: dict[str, Any]) -> Run:
+    def _started(self, options: dict[str, Any]) -> Run | None:
+        """The new run; None where `--missing` finds nothing to do."""
         settings = {"variant": options["variant"]}
         if options["alternatives"] is not None:
             settings["alternatives"] = options["alternatives"]
         try:
+            dataset = find_dataset(options["dataset"], options["study"])
+            config = PipelineConfig.from_dict(settings)
+            cases = options["cases"]
+            if options["missing"]:
+                source = actions.source_of(options["backbone"], config.variant)
+                cases = [case for case in actions.missing_cases(dataset, source) if cases is None or case in cases]
+                if not cases:
+                    self._say(f"every case has been reconstructed by {source}, or is under way")
+                    return None
             return actions.start_run(
-                dataset=find_dataset(options["dataset"], options["study"]),
-                backbone=options["backbone"],
-                config=PipelineConfig.from_dict(settings),
-                cases=options["cases"],
-                label=options["label"],
-                by=None,
+                dataset=dataset, backbone=options["backbone"], config=config, cases=cases, label=options["label"], by=None
             )
         except (LookupError, UnknownBackbone, ValueError) as error:
             raise CommandError(str(error)) from error
