@@ -41,6 +41,7 @@ def get(world, client):
 
 def data_of(response) -> dict:
     found = re.search(r'<script id="case-data" type="application/json">(.*?)</script>', response.content.decode())
+    assert found is not None
     return json.loads(found.group(1))
 
 

@@ -1,0 +1,238 @@
+"""How fast the case page answers: `python -m benchmarks.pages`.
+
+The case has a note of 15,000 characters, 300 occurrences and 900 series, in a PostgreSQL of its own, behind gunicorn as it is deployed.
+Measured are the page and the provenance partial, for one user who never waits and for 20 users who act every 5 seconds; then, in a browser,
+the time from a click on an occurrence to its chain on the screen. The limit is 100 ms; a ratio above 1 is faster than the limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import os
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+LIMIT_MS = 100.0
+USERS = 20
+EVERY_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is asked: where, as whom, and which addresses."""
+
+    port: int
+    session: str
+    page: str
+    chains: tuple[str, ...]
+    uids: tuple[str, ...]
+
+
+def main() -> int:
+    """Print the percentiles; 1 where one user's 95th percentile of page or chain misses the limit."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=40.0, help="how long the 20 users act")
+    seconds = parser.parse_args().seconds
+    with served_case() as target:
+        cold = timed(lambda: ask(connect(target), target, target.page))
+        print(f"page, first time (nothing kept yet): {cold:.0f} ms")
+        met = [report(f"{name}, 1 user", times) for name, times in one_user(target).items()]
+        for name, times in many_users(target, seconds).items():
+            report(f"{name}, {USERS} users every {EVERY_SECONDS:.0f} s", times)
+        in_browser(target)
+    return 0 if all(met) else 1
+
+
+def one_user(target: Target, rounds: int = 150) -> dict[str, list[float]]:
+    """Milliseconds a request, one after the other."""
+    connection = connect(target)
+    for address in (target.page, target.chains[0]):
+        ask(connection, target, address)
+    return {
+        "page": [timed(lambda: ask(connection, target, target.page)) for _ in range(rounds)],
+        "chain": [timed(lambda n=n: ask(connection, target, target.chains[n % len(target.chains)])) for n in range(rounds)],
+    }
+
+
+def many_users(target: Target, seconds: float) -> dict[str, list[float]]:
+    """Each user acts every five seconds from a moment of their own: now and then a page, mostly a chain."""
+    found: dict[str, list[float]] = {"page": [], "chain": []}
+    end = time.monotonic() + seconds
+
+    def user(number: int) -> None:
+        chance = random.Random(number)
+        time.sleep(chance.uniform(0, EVERY_SECONDS))
+        while time.monotonic() < end:
+            name = "page" if chance.random() < 0.25 else "chain"
+            address = target.page if name == "page" else chance.choice(target.chains)
+            found[name].append(timed(lambda address=address: ask(connect(target), target, address)))
+            time.sleep(EVERY_SECONDS)
+
+    threads = [threading.Thread(target=user, args=(n,)) for n in range(USERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def in_browser(target: Target, clicks: int = 60) -> None:
+    """From a click in the note to the chain painted, in Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.browser_setup import chromium_path
+
+    path = chromium_path()
+    if path is None:
+        print("click to provenance: not measured, there is no browser (make setup gets one)")
+        return
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"])
+        page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+        page.context.add_cookies([{"name": "sessionid", "value": target.session, "url": f"http://127.0.0.1:{target.port}"}])
+        page.goto(f"http://127.0.0.1:{target.port}{target.page}")
+        page.wait_for_selector("#case[data-ready]")
+        times = page.evaluate(CLICK_AND_WAIT, list(target.uids[:clicks]))
+        browser.close()
+    report("click to provenance, browser", times)
+
+
+CLICK_AND_WAIT = """async (uids) => {
+  const chain = document.querySelector("[data-chain]");
+  const times = [];
+  for (const uid of uids) {
+    const from = performance.now();
+    window.CasePage.selectUid(uid, "note");
+    while (chain.dataset.shown !== uid) await new Promise((resolve) => setTimeout(resolve, 1));
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
+    times.push(performance.now() - from);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+  return times;
+}"""
+
+
+def report(name: str, times: list[float]) -> bool:
+    """One line of percentiles; true where the 95th is within the limit."""
+    ordered = sorted(times)
+
+    def percentile(share: float) -> float:
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+    p50, p95, p99 = percentile(0.5), percentile(0.95), percentile(0.99)
+    ratio = LIMIT_MS / p95
+    print(f"{name}: p50 {p50:.0f}, p95 {p95:.0f}, p99 {p99:.0f}, max {ordered[-1]:.0f} ms (n={len(times)}); {ratio:.1f}x the limit at p95")
+    return p95 <= LIMIT_MS
+
+
+def timed(action: Callable[[], object]) -> float:
+    """Milliseconds it takes."""
+    start = time.perf_counter()
+    action()
+    return (time.perf_counter() - start) * 1000
+
+
+def connect(target: Target) -> http.client.HTTPConnection:
+    return http.client.HTTPConnection("127.0.0.1", target.port, timeout=30)
+
+
+def ask(connection: http.client.HTTPConnection, target: Target, address: str) -> None:
+    """One request, read to its end. Raises RuntimeError for anything but 200."""
+    connection.request("GET", address, headers={"Cookie": f"sessionid={target.session}"})
+    answer = connection.getresponse()
+    answer.read()
+    if answer.status != 200:
+        raise RuntimeError(f"{address} answered {answer.status}")
+
+
+@contextmanager
+def served_case() -> Iterator[Target]:
+    """Services of its own, the case, and gunicorn; all of it is gone afterwards."""
+    var = Path(tempfile.mkdtemp(prefix="occurrent-pages-")) / "var"
+    var.parent.chmod(0o755)
+    os.environ.update({"OCCURRENT_VAR": str(var), "DJANGO_SETTINGS_MODULE": "config.settings"})
+    from config.services import embedded
+    from config.services.paths import default_paths
+
+    paths = default_paths()
+    embedded.ensure_running(paths)
+    try:
+        session, page, uids = build_case()
+        port = free_port()
+        chains = tuple(f"{page}o/{uid}/chain/" for uid in uids)
+        with gunicorn(port, Path(var)):
+            yield Target(port, session, page, chains, uids)
+    finally:
+        embedded.stop(paths)
+        for folder in (var.parent, paths.state, paths.sockets):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def build_case() -> tuple[str, str, tuple[str, ...]]:
+    """Migrate, store the case and a signed-in session; returns the session's key, the page's address and the UIDs."""
+    import django
+
+    django.setup()
+    from importlib import import_module
+
+    from django.conf import settings
+    from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+    from django.core.management import call_command
+    from django.db import connection
+
+    call_command("migrate", verbosity=0)
+    from accounts.models import Role
+    from tests import demo_cases, factories
+
+    study = factories.make_study("Benchmark")
+    user = factories.make_user(study, Role.CLINICIAN)
+    built = demo_cases.build(factories.make_dataset(study), demo_cases.large())
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    store = import_module(settings.SESSION_ENGINE).SessionStore()
+    store[SESSION_KEY], store[BACKEND_SESSION_KEY] = str(user.pk), settings.AUTHENTICATION_BACKENDS[0]
+    store[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    store.save()
+    note = built.text_only.inventory.note.text if built.text_only.inventory else ""
+    print(f"case: {len(note)} characters, {len(built.occurrences)} occurrences, {built.encounter.series.count()} series")
+    return store.session_key, f"/cases/{built.encounter.public_id}/", tuple(o.uid4 for o in built.occurrences)
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def gunicorn(port: int, var: Path) -> Iterator[None]:
+    """The web process as it is deployed, until the block ends."""
+    command = [sys.executable, "-m", "gunicorn", "--config", "python:config.gunicorn", "config.wsgi"]
+    with (var / "web.log").open("wb") as log:
+        process = subprocess.Popen(command, env={**os.environ, "PORT": str(port)}, stdout=log, stderr=log)
+    try:
+        for _ in range(120):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.25)
+        yield
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
