@@ -108,9 +108,9 @@ def _file(dataset: Dataset, file: StreamFile, identity: str, ids: Ints, counters
     if part is not None and part.sha256 == sha256:
         report.add_rejections(kept_rejections(dataset, file.name) if part.rejected else ())
         return
-    if part is not None or blocks.exclude(sha256=sha256).exists() or dataset.state != Dataset.State.IMPORTING:
+    if part is not None or blocks.exclude(sha256=sha256).exists() or _finished(dataset):
         report.refused += 1
-        report.add_rejections([Rejection(file.name, "the file is not the one this dataset was imported from; choose another name")])
+        report.add_rejections([Rejection(file.name, "the file is not the one this dataset was imported from; delete the dataset, or choose another name")])
         return
     stored = blocks.count()
     report.add_rejections(kept_rejections(dataset, file.name) if stored else ())
@@ -133,6 +133,11 @@ def _file(dataset: Dataset, file: StreamFile, identity: str, ids: Ints, counters
         total = blocks.aggregate(rows=Sum("rows", default=0), rejected=Sum("rejected", default=0))
         blocks.delete()
         ImportedPart.objects.create(dataset=dataset, key=file.name, sha256=sha256, imported_by=by, **total)
+
+
+def _finished(dataset: Dataset) -> bool:
+    """True once series were built: rows that come later would be missing in them."""
+    return dataset.encounters.exclude(source_sha256="").exists()
 
 
 def _block(dataset: Dataset, block: StreamBlock, ids: Ints, counters: _Counters) -> int:

@@ -9,7 +9,7 @@ from celery import shared_task
 from django.conf import settings
 
 from ehr.index import embed_encounter
-from ehr.models import Encounter
+from ehr.models import Dataset, Encounter
 from llm_runtime.base import Embedder
 from llm_runtime.roles import DEFAULT_ROLES, ModelRoles
 
@@ -22,14 +22,19 @@ def embedder() -> Embedder:
     return ModelRoles(getattr(settings, "MODEL_ROLES", DEFAULT_ROLES)).embedder()
 
 
-@shared_task(name="ehr.tasks.embed_dataset", queue="ingest")
+def request_embedding(dataset: Dataset) -> None:
+    """Tell a worker that the dataset's series may be embedded."""
+    embed_dataset.apply_async((dataset.pk,), queue="ingest")
+
+
+@shared_task(name="ehr.tasks.embed_dataset")
 def embed_dataset(dataset_id: int) -> None:
     """Ask for the embedding of every encounter of the dataset."""
     for encounter_id in Encounter.objects.filter(dataset_id=dataset_id).values_list("pk", flat=True):
-        embed_series.delay(encounter_id)
+        embed_series.apply_async((encounter_id,), queue="embed")
 
 
-@shared_task(name="ehr.tasks.embed_series", queue="embed")
+@shared_task(name="ehr.tasks.embed_series")
 def embed_series(encounter_id: int) -> None:
     """Embed the series of one encounter that have no vector yet; an encounter that is gone is no error."""
     encounter = Encounter.objects.filter(pk=encounter_id).first()
