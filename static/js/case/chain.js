@@ -66,7 +66,33 @@
     position.textContent = "";
   });
 
+  // The rows of a candidate series come when they are asked for, below its line.
+  async function rows(button) {
+    const line = button.closest("tr");
+    const open = button.getAttribute("aria-expanded") === "true";
+    button.setAttribute("aria-expanded", String(!open));
+    if (open) {
+      line.nextElementSibling.remove();
+      return;
+    }
+    const below = Case.element("tr", "series-rows");
+    const cell = below.appendChild(Case.element("td"));
+    const box = cell.appendChild(Case.element("div", "series-rows-box", "Loading the rows …"));
+    cell.colSpan = line.cells.length;
+    box.tabIndex = 0;
+    box.setAttribute("role", "region");
+    box.setAttribute("aria-label", "Rows of the series");
+    line.after(below);
+    const answer = await fetch(button.dataset.rows, { headers: { "HX-Request": "true" } }).catch(() => null);
+    // Again the server's own template.
+    if (answer?.ok && !answer.redirected) box.innerHTML = await answer.text();
+    else box.textContent = "The rows did not come. Close and open them again to retry.";
+    htmx.process(box);
+  }
+
   holder.addEventListener("click", (event) => {
+    const series = event.target.closest("[data-rows]");
+    if (series) rows(series);
     const context = event.target.closest("[data-select]");
     if (context) Case.selectUid(context.dataset.select, "chain");
     const link = event.target.closest('a[href^="#"]');
