@@ -1,35 +1,109 @@
-"""Times in the words of the page: "+6.5 h", "−3 d 4 h", "HD 1, 21:08". No Django. Source: ui.md, "Numbers and words"."""
+"""Hours, clocks and events of the record in the words of the pages: one place, so that every page says the same. No Django.
+
+Times are hours from admission; the minus sign is U+2212; a day is 24 h and a year 8760 h. Source: ui.md, "Numbers and words".
+"""
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
-MINUS = "−"
+MINUS = "\u2212"
+NOT_PLACED = "not placed"
+#: By the value of `ehr.schema.TimeKind`, which this module does not import: pages need no Arrow.
+TIME_KIND_WORDS: dict[str, str] = {
+    "collection": "collection time",
+    "result": "result time",
+    "order": "order time",
+    "administration": "administration time",
+    "performed": "time performed",
+    "charted": "charting time",
+    "administrative": "administrative time",
+    "unknown": "time of unknown kind",
+}
+
+_ACTS = {"start": "started", "stop": "stopped", "end": "ended", "in": "in", "out": "out", "billed": "billed"}
+_CATEGORIES = {"micro": "microbiology", "omr": "outpatient record"}
+
+DAY = 24.0
+YEAR = 8760.0
+#: From these many hours on a smaller unit is no longer said.
+SAY_HOURS_BELOW = 48.0
+_SAY_DAYS_AND_HOURS_BELOW = 14 * DAY
+_SAY_DAYS_BELOW = YEAR
+#: Before that the day and month alone would not tell the year.
+SAY_DAY_AND_MONTH_FROM = -14 * DAY
 
 
-def hours_words(hours: float) -> str:
-    """Hours from admission as a person says them: hours below two days, days and hours below sixty days, then months and years."""
-    sign = "+" if hours > 0 else MINUS if hours < 0 else ""
-    size = abs(hours)
-    if size < 0.05:
+def hours_words(hours: float | None) -> str:
+    """A time: "+6.5 h", "−3 d 4 h", "−30 d", "−10 y"; "not placed" for None."""
+    if hours is None:
+        return NOT_PLACED
+    amount = span_words(hours)
+    if amount in ("0 h", "0 min"):
         return "0 h"
-    if size < 48:
-        return f"{sign}{size:.1f}".removesuffix(".0") + " h"
-    if size < 60 * 24:
-        days, rest = divmod(round(size), 24)
-        return f"{sign}{days} d" + (f" {rest} h" if rest else "")
-    if size < 2 * 8760:
-        return f"{sign}{size / 720:.1f}".removesuffix(".0") + " mo"
-    return f"{sign}{size / 8760:.1f}".removesuffix(".0") + " y"
+    return f"{MINUS if hours < 0 else '+'}{amount}"
 
 
-def hospital_day(admitted: datetime, when: datetime) -> int | None:
-    """HD 1 is the calendar day of admission; None before it."""
-    day = (when.date() - admitted.date()).days + 1
-    return day if day >= 1 else None
+def span_words(hours: float) -> str:
+    """A length without sign: minutes below an hour, then hours, days with hours, days, years."""
+    size = abs(hours)
+    if 0 < size < 0.995:
+        minutes = round(size * 60)
+        return f"{minutes} min" if minutes < 60 else "1 h"
+    if round(size, 1) < SAY_HOURS_BELOW:
+        return f"{_decimal(size)} h"
+    if round(size) < _SAY_DAYS_AND_HOURS_BELOW:
+        days, rest = divmod(round(size), int(DAY))
+        return f"{days} d {rest} h" if rest else f"{days} d"
+    if round(size / DAY) * DAY < _SAY_DAYS_BELOW:
+        return f"{round(size / DAY)} d"
+    return f"{_decimal(size / YEAR)} y"
 
 
 def clock_words(admitted: datetime, when: datetime) -> str:
-    """ "HD 1, 21:08"; before the day of admission the date itself."""
-    day = hospital_day(admitted, when)
-    return f"HD {day}, {when:%H:%M}" if day else f"{when:%Y-%m-%d %H:%M}"
+    """ "HD 1, 21:08" from admission on (day 1 is the admission's date); before it "21 Feb, 10:38", long before it "2128-02-21 10:38"."""
+    minute = _to_the_minute(when)
+    if when >= admitted:
+        return f"HD {(minute.date() - admitted.date()).days + 1}, {minute:%H:%M}"
+    if (when - admitted).total_seconds() / 3600 >= SAY_DAY_AND_MONTH_FROM:
+        return f"{minute.day} {minute:%b}, {minute:%H:%M}"
+    return f"{minute:%Y-%m-%d %H:%M}"
+
+
+def event_words(event: str) -> str:
+    """An event name of the record as a phrase: `med:andexanet alfa:start` → "med andexanet alfa started"."""
+    category, _, rest = event.partition(":")
+    return f"{category_words(category)} {name_words(event)}" if rest else event
+
+
+def name_words(event: str) -> str:
+    """The phrase without its category, as a table says it that has a column for the category: "andexanet alfa started"."""
+    category, _, rest = event.partition(":")
+    name, _, detail = rest.rpartition(":") if ":" in rest else (rest, "", "")
+    detail = detail.strip()
+    if detail in _ACTS:
+        return f"{name} {_ACTS[detail]}".strip()
+    return (f"{name} ({detail})" if detail else name).strip() or category
+
+
+def category_words(category: str) -> str:
+    """The first part of an event name; abbreviations that are not a clinician's are written out."""
+    return _CATEGORIES.get(category, category)
+
+
+def value_words(value: str, unit: str) -> str:
+    """A value with its unit, where there is one."""
+    return f"{value} {unit}".strip() if value else ""
+
+
+def time_kind_words(kind: str) -> str:
+    """The time kind as a reader says it; an unrecognised one is said as it is."""
+    return TIME_KIND_WORDS.get(kind, kind)
+
+
+def _to_the_minute(when: datetime) -> datetime:
+    return (when + timedelta(seconds=30)).replace(second=0, microsecond=0) if when.year < 9999 else when
+
+
+def _decimal(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ehr.wording import hours_words
 from timelines.domain import Anchor, Lane
 from timelines.plots import ZERO, Axis, LaneRows, Mark, axis_for, density, lanes
 from timelines.presentation.status import Status, differs
-from timelines.presentation.wording import LANE_WORDS, bounds_words, clock_words, hours_words, shift_words
+from timelines.presentation.wording import LANE_WORDS, bounds_words, clock_words, shift_words
 
 DENSITY_BINS = 120
 

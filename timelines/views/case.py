@@ -17,11 +17,11 @@ from accounts.audit import record
 from accounts.permissions import CASE_READERS, check_user_can_open
 from accounts.scoping import StudyRequest, scoped, study_role_required
 from ehr.models import Encounter, Note
+from ehr.wording import span_words
 from timelines.domain import Anchor
 from timelines.models import Inventory, StageRun
 from timelines.presentation.case_plot import payload
 from timelines.presentation.note_html import note_html
-from timelines.presentation.wording import span_words
 from timelines.storage import NoteChanged, checked_text, note_of
 from timelines.views.case_choices import Choice, Choices, choices_of
 from timelines.views.case_items import occurrence_of, spans_and_items

@@ -11,22 +11,14 @@ from django.views.decorators.http import require_GET
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Encounter
+from ehr.wording import event_words, hours_words, time_kind_words, value_words
 from timelines.domain import Anchor, Lane, TimelineKind
 from timelines.models import Candidate, Entry, Evidence, Occurrence, Query
 from timelines.presentation.pairing import paired
 from timelines.presentation.segments import Span
 from timelines.presentation.sentence import sentence_around
 from timelines.presentation.status import Status, status_of
-from timelines.presentation.wording import (
-    LANE_WORDS,
-    bounds_words,
-    event_words,
-    hours_words,
-    moment_words,
-    shift_words,
-    time_kind_words,
-    value_words,
-)
+from timelines.presentation.wording import LANE_WORDS, bounds_words, moment_words, shift_words
 from timelines.views.case import chosen_timeline, opened, shown_note, stay
 from timelines.views.case_choices import Choice, Choices, choices_of
 from timelines.views.case_items import occurrence_of
