@@ -22,24 +22,16 @@ class Dataset(models.Model):
         READY = "ready", "Ready"
         INCOMPLETE = "incomplete", "Imported with errors"
 
-    public_id = models.CharField(
-        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
-    )
+    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="datasets")
     name = models.CharField(max_length=200)
     format = models.CharField(max_length=20)
     licence = models.TextField(blank=True)
-    state = models.CharField(
-        max_length=20, choices=State.choices, default=State.IMPORTING
-    )
+    state = models.CharField(max_length=20, choices=State.choices, default=State.IMPORTING)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["study", "name"], name="dataset_name_once_per_study"
-            )
-        ]
+        constraints = [models.UniqueConstraint(fields=["study", "name"], name="dataset_name_once_per_study")]
 
     def __str__(self) -> str:
         return self.name
@@ -52,20 +44,14 @@ class Encounter(models.Model):
         ADMISSION = "admission", "Hospital admission"
         PRESENTATION = "presentation", "Earliest documented presentation"
 
-    public_id = models.CharField(
-        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
-    )
-    dataset = models.ForeignKey(
-        Dataset, on_delete=models.CASCADE, related_name="encounters"
-    )
+    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="encounters")
     case_id = models.CharField(max_length=100)
     subject_key = models.CharField(max_length=100, blank=True)
     title = models.CharField(max_length=500, blank=True)
     admitted_at = NaiveDateTimeField()
     discharged_at = NaiveDateTimeField(null=True, blank=True)
-    anchor_kind = models.CharField(
-        max_length=20, choices=AnchorKind.choices, default=AnchorKind.ADMISSION
-    )
+    anchor_kind = models.CharField(max_length=20, choices=AnchorKind.choices, default=AnchorKind.ADMISSION)
     #: SHA-256 of everything that was imported for this case; the same input twice changes nothing.
     source_sha256 = models.CharField(max_length=64, blank=True)
     row_count = models.PositiveIntegerField(default=0)
@@ -74,12 +60,9 @@ class Encounter(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["dataset", "case_id"], name="case_once_per_dataset"
-            ),
+            models.UniqueConstraint(fields=["dataset", "case_id"], name="case_once_per_dataset"),
             models.CheckConstraint(
-                condition=models.Q(discharged_at__isnull=True)
-                | models.Q(discharged_at__gte=models.F("admitted_at")),
+                condition=models.Q(discharged_at__isnull=True) | models.Q(discharged_at__gte=models.F("admitted_at")),
                 name="discharge_not_before_admission",
             ),
         ]
@@ -89,20 +72,14 @@ class Encounter(models.Model):
 class Note(models.Model):
     """A note exactly as it is to be shown; offsets everywhere are code points of `text`, end-exclusive."""
 
-    encounter = models.ForeignKey(
-        Encounter, on_delete=models.CASCADE, related_name="notes"
-    )
+    encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="notes")
     kind = models.CharField(max_length=40, default="discharge summary")
     text = models.TextField()
     sha256 = models.CharField(max_length=64)
     charted_at = NaiveDateTimeField(null=True, blank=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["encounter", "sha256"], name="note_once_per_encounter"
-            )
-        ]
+        constraints = [models.UniqueConstraint(fields=["encounter", "sha256"], name="note_once_per_encounter")]
 
     @staticmethod
     def digest(text: str) -> str:
@@ -118,12 +95,8 @@ class SourceRow(models.Model):
     """
 
     pk = models.CompositePrimaryKey("dataset_id", "encounter_id", "row_index")
-    dataset = models.ForeignKey(
-        Dataset, on_delete=models.DO_NOTHING, related_name="+", db_index=False
-    )
-    encounter = models.ForeignKey(
-        Encounter, on_delete=models.DO_NOTHING, related_name="rows", db_index=False
-    )
+    dataset = models.ForeignKey(Dataset, on_delete=models.DO_NOTHING, related_name="+", db_index=False)
+    encounter = models.ForeignKey(Encounter, on_delete=models.DO_NOTHING, related_name="rows", db_index=False)
     row_index = models.IntegerField()
     time = NaiveDateTimeField(null=True)
     #: When the value became known (storetime), where the source keeps one.
@@ -143,9 +116,7 @@ class SourceRow(models.Model):
 class EventSeries(models.Model):
     """All timed rows of one encounter with exactly the same event name, and their summary for retrieval."""
 
-    encounter = models.ForeignKey(
-        Encounter, on_delete=models.CASCADE, related_name="series"
-    )
+    encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="series")
     event = models.TextField()
     summary = models.TextField()
     row_indices = ArrayField(models.IntegerField())
@@ -156,11 +127,7 @@ class EventSeries(models.Model):
     priority = models.PositiveSmallIntegerField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["encounter", "event"], name="series_once_per_encounter"
-            )
-        ]
+        constraints = [models.UniqueConstraint(fields=["encounter", "event"], name="series_once_per_encounter")]
         ordering = ["priority", "-count", "event"]
 
 
@@ -170,32 +137,20 @@ class SeriesEmbedding(models.Model):
     `encounter` repeats the series' encounter so that one btree finds all vectors of a case.
     """
 
-    series = models.ForeignKey(
-        EventSeries, on_delete=models.CASCADE, related_name="embeddings"
-    )
-    encounter = models.ForeignKey(
-        Encounter, on_delete=models.CASCADE, related_name="+", db_index=False
-    )
+    series = models.ForeignKey(EventSeries, on_delete=models.CASCADE, related_name="embeddings")
+    encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="+", db_index=False)
     model = models.CharField(max_length=200)
     vector = VectorField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["series", "model"], name="one_vector_per_series_and_model"
-            )
-        ]
-        indexes = [
-            models.Index(fields=["encounter", "model"], name="embedding_by_encounter")
-        ]
+        constraints = [models.UniqueConstraint(fields=["series", "model"], name="one_vector_per_series_and_model")]
+        indexes = [models.Index(fields=["encounter", "model"], name="embedding_by_encounter")]
 
 
 class RejectedRow(models.Model):
     """A piece of input that could not be imported, kept with where it stood and why."""
 
-    dataset = models.ForeignKey(
-        Dataset, on_delete=models.CASCADE, related_name="rejected"
-    )
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="rejected")
     case_id = models.CharField(max_length=100, blank=True)
     file = models.TextField()
     line = models.BigIntegerField(null=True)
@@ -214,13 +169,7 @@ class ImportedPart(models.Model):
     rows = models.BigIntegerField(default=0)
     rejected = models.BigIntegerField(default=0)
     finished_at = models.DateTimeField(auto_now=True)
-    imported_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
-    )
+    imported_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["dataset", "key"], name="import_part_once_per_dataset"
-            )
-        ]
+        constraints = [models.UniqueConstraint(fields=["dataset", "key"], name="import_part_once_per_dataset")]

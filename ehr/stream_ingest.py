@@ -27,6 +27,7 @@ from ehr.summarise import summarise
 #: Rows whose series are built at once.
 SERIES_ROWS = 300_000
 ENCOUNTERS_AT_ONCE = 5_000
+OTHER_FILE = "the file is not the one this dataset was imported from; delete the dataset, or choose another name"
 
 
 def import_stream(dataset: Dataset, source: StreamSource, report: ImportReport, *, by: User | None, progress: Progress) -> None:
@@ -110,7 +111,7 @@ def _file(dataset: Dataset, file: StreamFile, identity: str, ids: Ints, counters
         return
     if part is not None or blocks.exclude(sha256=sha256).exists() or _finished(dataset):
         report.refused += 1
-        report.add_rejections([Rejection(file.name, "the file is not the one this dataset was imported from; delete the dataset, or choose another name")])
+        report.add_rejections([Rejection(file.name, OTHER_FILE)])
         return
     stored = blocks.count()
     report.add_rejections(kept_rejections(dataset, file.name) if stored else ())

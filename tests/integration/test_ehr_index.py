@@ -11,7 +11,7 @@ from accounts.models import Study
 from ehr.actions import import_dataset
 from ehr.index import EncounterSearch, embed_encounter, missing_series, store_vectors
 from ehr.models import Encounter, EventSeries, SeriesEmbedding
-from ehr.tasks import embed_series
+from ehr.tasks import embed_dataset, embed_series
 from llm_runtime.providers.scripted import HashingEmbedder
 from tests.integration.ehr_cases import write_case
 
@@ -102,6 +102,15 @@ def test_the_task_embeds_and_does_not_mind_a_missing_encounter(encounter, monkey
     embed_series(encounter.pk)
     embed_series(10**9)
     assert SeriesEmbedding.objects.count() == 200
+
+
+def test_workers_are_asked_on_their_queues(encounter, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr("ehr.tasks.embed_dataset.apply_async", lambda args, queue: asked.append((queue, args)))
+    call_command("import_dataset", format="cases", path=tmp_path, name="cohort", study="vectors", embed=True)
+    monkeypatch.setattr("ehr.tasks.embed_series.apply_async", lambda args, queue: asked.append((queue, args)))
+    embed_dataset(encounter.dataset_id)
+    assert asked == [("ingest", (encounter.dataset_id,)), ("embed", (encounter.pk,))]
 
 
 def test_the_row_map_is_exported(encounter, tmp_path):

@@ -12,7 +12,9 @@ from accounts.management.commands.create_demo_accounts import DEMO_STUDY
 from accounts.models import Study
 from ehr.actions import FORMATS, ImportBusy, import_dataset
 from ehr.formats.base import FormatError
+from ehr.models import Dataset
 from ehr.progress import ProgressBar
+from ehr.tasks import request_embedding
 
 
 class Command(BaseCommand):
@@ -28,6 +30,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--replace", action="store_true", help="delete a case whose files changed, with its timelines, and import it anew"
         )
+
+        parser.add_argument("--embed", action="store_true", help="ask the workers to embed the series now; a run does so anyway")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Import and say what was done. Raises CommandError when something was rejected or the path is not in the format."""
@@ -48,5 +52,7 @@ class Command(BaseCommand):
                 raise CommandError(str(error)) from None
         for line in report.lines():
             self.stdout.write(line)
+        if options["embed"]:
+            request_embedding(Dataset.objects.get(study=study, name=options["name"]))
         if not report.clean:
             raise CommandError("Something was rejected; the rest was imported. Correct the files named above and run the command again.")
