@@ -72,7 +72,11 @@
   body.addEventListener("focusin", hovered);
   body.addEventListener("pointerleave", () => Case.tell("hover", null));
 
+  let under = [];
   Case.on("hover", (item) => {
+    for (const segment of under) segment.classList.remove("is-hover");
+    under = segments(item);
+    for (const segment of under) segment.classList.add("is-hover");
     const same = item && item === Case.selectedItem();
     if (same) hoverLabel.hidden = true;
     else label(hoverLabel, item);

@@ -14,12 +14,15 @@
   // Rough widths of axis labels in pixels: a character, and the air beside a label.
   const LETTER = 6.6;
   const AIR = 14;
-  const kept = data.kind === "reference" ? "diamond" : data.kind === "revised" ? "circle" : "circle-open";
+  // A status has a shape besides its colour; filled is revised, hollow the text alone, a diamond the reference.
+  const SHAPES = { explicit: ["square", 6.5], inferred: ["circle", 7.5], moved: ["triangle-up", 8.5] };
+  const hollow = data.kind === "text_only";
   const collapsed = new Set(Case.remembered.get("collapsed", []));
   const guide = body.appendChild(Case.element("div", "plot-guide"));
   const span = body.appendChild(Case.element("div", "plot-span"));
   const ring = body.appendChild(Case.element("div", "plot-ring"));
-  guide.hidden = span.hidden = ring.hidden = true;
+  const hovered = body.appendChild(Case.element("div", "plot-ring plot-ring-hover"));
+  guide.hidden = span.hidden = ring.hidden = hovered.hidden = true;
   let layout = null;
   let shownTicks = [];
 
@@ -72,7 +75,7 @@
   function traces() {
     const placed = items.filter((item) => item.x !== undefined);
     const ink = Object.fromEntries([...STATUSES, "unplaced", "soft", "line", "bounds"].map((name) => [name, inkOf(name)]));
-    const shifted = placed.filter((item) => item.tx !== undefined && Math.abs(item.tx - item.x) > 0.0005);
+    const shifted = placed.filter((item) => item.tx !== undefined && Math.abs(item.tx - item.x) > 0.004);
     const found = [
       lines(placed.filter((item) => item.b), (item) => [item.lo, item.hi], { color: ink.bounds, width: 2 }),
       lines(shifted, (item) => [item.tx, item.x], { color: ink.moved, width: 1.25 }),
@@ -96,7 +99,9 @@
     found.push(dots(shifted, (item) => item.tx, { symbol: "circle-open", size: 6.5, color: colours, line: { width: 1.25, color: colours } }));
     for (const name of STATUSES) {
       const of = placed.filter((item) => item.s === name);
-      found.push(dots(of, (item) => item.x, { symbol: kept, size: 7.5, color: ink[name], line: { width: kept.endsWith("open") ? 1.5 : 0 } }));
+      const [shape, size] = data.kind === "reference" ? ["diamond", 7.5] : SHAPES[name];
+      const marker = { symbol: hollow ? `${shape}-open` : shape, size, color: ink[name], line: { width: hollow ? 1.5 : 0 } };
+      found.push(dots(of, (item) => item.x, marker));
     }
     return found;
   }
@@ -173,13 +178,14 @@
     });
   }
 
+  const visible = (item) => Boolean(layout && item && item.x !== undefined && Case.inWindow(item));
+  const left = (x) => canvas.offsetLeft + Math.min(1, Math.max(0, share(x))) * canvas.clientWidth;
+
   function mark() {
     const item = Case.selectedItem();
-    const visible = layout && item && item.x !== undefined && Case.inWindow(item);
-    guide.hidden = ring.hidden = !visible;
-    span.hidden = !visible || !item.b;
-    if (!visible) return;
-    const left = (x) => canvas.offsetLeft + Math.min(1, Math.max(0, share(x))) * canvas.clientWidth;
+    guide.hidden = ring.hidden = !visible(item);
+    span.hidden = !visible(item) || !item.b;
+    if (!visible(item)) return;
     guide.style.left = ring.style.left = `${left(item.x)}px`;
     ring.style.top = span.style.top = `${rowOf(item) * layout.row}px`;
     if (!item.b) return;
@@ -225,6 +231,11 @@
   }
 
   Case.on("hover", (item, event) => {
+    hovered.hidden = !visible(item);
+    if (visible(item)) {
+      hovered.style.left = `${left(item.x)}px`;
+      hovered.style.top = `${rowOf(item) * layout.row}px`;
+    }
     tip.hidden = !(item && event);
     if (tip.hidden) return;
     tip.replaceChildren(Case.element("b", "", item.m), Case.element("span", `status status-${item.s}`, Case.momentWords(item)));
