@@ -1,0 +1,173 @@
+"""kill -9 of a worker in each stage, before and after its work is stored: another goes on, nothing is lost, repeated or different."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from ehr.models import Dataset
+from jobs.models import JobState
+from jobs.tasks import sweep
+from llm_runtime.roles import ModelRoles
+from tests.integration.job_rows import expire
+from tests.integration.reconstructed import DEMO, imported, run_inline
+from timelines import tools
+from timelines.actions import start_run
+from timelines.models import Candidate, Entry, Evidence, Query, Run, Stage, StageBatch, StageRun
+from timelines.stages import execute_stage
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+ROLES = {"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}}
+STAGES = list(Stage)
+
+#: Executes one stage and hangs before or after it stores its last batch.
+DOOMED = f"""
+import sys, time
+import django
+django.setup()
+from llm_runtime.roles import ModelRoles
+from timelines import stages, tools
+
+stage_run_id, moment, last = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+roles = ModelRoles({ROLES!r})
+tools.roles = lambda: roles
+store = stages.StageWork.store
+
+def hang():
+    print("hanging", flush=True)
+    time.sleep(300)
+
+def doomed(self, ordinal, *arguments):
+    if (moment, ordinal) == ("before", last):
+        hang()
+    store(self, ordinal, *arguments)
+    if (moment, ordinal) == ("after", last):
+        hang()
+
+stages.StageWork.store = doomed
+stages.execute_stage(stage_run_id)
+print("ended", flush=True)
+"""
+
+
+@pytest.fixture
+def dataset(monkeypatch) -> Dataset:
+    """The introductory case; searches by the embedder that needs no weights."""
+    roles = ModelRoles(ROLES)
+    monkeypatch.setattr(tools, "roles", lambda: roles)
+    return imported(DEMO / "intro")
+
+
+def die(stage: StageRun, moment: str, last: int, environment: dict[str, str]) -> None:
+    """Let a worker process execute the stage and kill it there; its lease is over."""
+    command = [sys.executable, "-c", DOOMED, str(stage.pk), moment, str(last)]
+    worker = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "hanging\n"
+        os.kill(worker.pid, signal.SIGKILL)
+    finally:
+        worker.kill()
+        worker.wait()
+    expire(stage)
+
+
+def stored(stage: StageRun) -> list[tuple[int, object]]:
+    """(ordinal, moment of storing) of each stored batch."""
+    return list(StageBatch.objects.filter(stage_run=stage).order_by("ordinal").values_list("ordinal", "created_at"))
+
+
+def entries(run: Run) -> list[tuple]:
+    """Every entry of the run's timelines, without primary keys."""
+    told = ("time", "lower", "upper", "known", "context", "decided_by", "reason", "adopted_rows")
+    order = ("timeline__kind", "timeline__alternative", "occurrence__ordinal", "occurrence__uid4", "occurrence__mention")
+    return list(Entry.objects.filter(timeline__case_run__run=run).order_by(*order).values_list(*order, *told))
+
+
+def counts(run: Run) -> tuple[int, int, int, int]:
+    """How many entries, queries, candidates and evidence rows the run has."""
+    mine = {"query__case_run__run": run}
+    return (
+        len(entries(run)),
+        Query.objects.filter(case_run__run=run).count(),
+        Candidate.objects.filter(**mine).count(),
+        Evidence.objects.filter(**{f"candidate__{k}": v for k, v in mine.items()}).count(),
+    )
+
+
+def test_a_worker_killed_in_each_stage_loses_nothing_and_repeats_nothing(dataset, process_environment):
+    undisturbed = run_inline(dataset)
+    batches = StageBatch.objects.filter(stage_run__case_run__run=undisturbed, stage_run__stage=Stage.RETRIEVE).count()
+    assert batches >= 3, "the searches of this case are more than one batch"
+    run = start_run(dataset=dataset, backbone="rules", by=None)
+    for name in STAGES:
+        stage = StageRun.objects.get(case_run__run=run, stage=name)
+        last = batches - 1 if name == Stage.RETRIEVE else 0
+        die(stage, "before", last, process_environment)
+        earlier = stored(stage)
+        assert [ordinal for ordinal, _ in earlier] == list(range(last)), "batches before the fatal one are kept"
+        die(stage, "after", last, process_environment)
+        whole = stored(stage)
+        assert whole[:last] == earlier, "and were not computed again"
+        assert len(whole) == last + 1
+        assert execute_stage(stage.pk) == JobState.SUCCEEDED
+        assert stored(stage) == whole, "the third worker found everything stored"
+        stage.refresh_from_db()
+        assert stage.reasons == ["attempt 1: the worker stopped answering", "attempt 2: the worker stopped answering"]
+    assert not StageRun.objects.filter(case_run__run=run).exclude(state=JobState.SUCCEEDED).exists()
+    assert entries(run) == entries(undisturbed) != []
+    assert counts(run) == counts(undisturbed)
+
+
+def test_a_celery_worker_killed_at_work_is_replaced_by_another(dataset, process_environment):
+    undisturbed = run_inline(dataset)
+    environment = {**process_environment, "JOB_LEASE_SECONDS": "2"}
+    run = start_run(dataset=dataset, backbone="rules", by=None)
+    first = celery_worker(environment)
+    try:
+        wait_for(first, lambda: StageRun.objects.filter(case_run__run=run, state=JobState.RUNNING).exists())
+    finally:
+        kill(first)
+    second = celery_worker(environment)
+    try:
+        wait_for(second, lambda: swept() and StageRun.objects.filter(case_run__run=run, state=JobState.SUCCEEDED).count() == len(STAGES))
+    finally:
+        kill(second)
+    assert [(e[:3], e[5]) for e in entries(run) if e[0] == "text_only"] == [
+        (e[:3], e[5]) for e in entries(undisturbed) if e[0] == "text_only"
+    ]
+    assert len(entries(run)) == len(entries(undisturbed))
+
+
+def celery_worker(environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    """A real worker on every queue, in a process group of its own."""
+    queues = "ingest,pipeline,generate,embed,judge"
+    options = ["--queues", queues, "--pool", "solo", "--without-gossip", "--without-mingle", "--loglevel", "WARNING"]
+    command = [sys.executable, "-m", "celery", "--app", "config", "worker", *options]
+    return subprocess.Popen(command, env=environment, start_new_session=True)
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def swept() -> bool:
+    """What beat does every few seconds."""
+    sweep()
+    return True
+
+
+def wait_for(worker: subprocess.Popen[bytes], condition, seconds: float = 200) -> None:
+    """Wait until `condition()`; fail after `seconds`, or as soon as the worker has ended."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert worker.poll() is None, "the worker ended"
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.5)
