@@ -75,27 +75,3 @@ def copy_table(name: str, table: pa.Table) -> None:
             piece = pa.BufferOutputStream()
             pacsv.write_csv(table.slice(start, PIECE_ROWS), piece, options)
             copy.write(piece.getvalue())
-
-
-def read_rows(dataset_id: int, encounter_ids: NDArray[np.int64]) -> tuple[pa.Table, NDArray[np.int64]]:
-    """The rows of some encounters as `ehr.schema.ROWS` and the encounter of each, in order of encounter and row index."""
-    statement = sql.SQL(
-        "COPY (SELECT encounter_id, {columns} FROM ehr_sourcerow WHERE dataset_id = {dataset} AND encounter_id = ANY({encounters}) "
-        "ORDER BY encounter_id, row_index) TO STDOUT (FORMAT csv)"
-    ).format(
-        columns=sql.SQL(", ").join(map(sql.Identifier, ROWS.names)),
-        dataset=sql.Literal(dataset_id),
-        encounters=sql.Literal(encounter_ids.tolist()),
-    )
-    with connection.cursor() as cursor, cursor.copy(statement) as copy:
-        text = b"".join(copy)
-    schema = ROWS.insert(0, pa.field("encounter_id", pa.int64()))
-    if not text:
-        return ROWS.empty_table(), np.zeros(0, np.int64)
-    table = pacsv.read_csv(
-        pa.BufferReader(text),
-        pacsv.ReadOptions(column_names=schema.names),
-        pacsv.ParseOptions(newlines_in_values=True),
-        pacsv.ConvertOptions(column_types=schema, strings_can_be_null=False),
-    )
-    return table.select(ROWS.names).cast(ROWS), table["encounter_id"].to_numpy()

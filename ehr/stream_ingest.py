@@ -15,12 +15,14 @@ from django.db import transaction
 from django.db.models import Count, Max, Sum
 
 from accounts.models import User
-from ehr.copying import copy_rows, copy_series, read_rows
+from ehr.ahead import ahead
+from ehr.copying import copy_rows, copy_series
 from ehr.formats.base import EncounterRecord, Rejection
 from ehr.formats.csv_blocks import WrongFile
 from ehr.formats.stream import EncounterList, Ints, StreamBlock, StreamFile, StreamSource
 from ehr.ingest import Progress
 from ehr.models import Dataset, Encounter, ImportedPart, Note, SourceRow
+from ehr.reading import read_rows
 from ehr.report import ImportReport, keep_rejections, kept_rejections
 from ehr.summarise import summarise
 
@@ -116,7 +118,7 @@ def _file(dataset: Dataset, file: StreamFile, identity: str, ids: Ints, counters
     stored = blocks.count()
     report.add_rejections(kept_rejections(dataset, file.name) if stored else ())
     try:
-        for number, block in enumerate(file.blocks()):
+        for number, block in enumerate(ahead(file.blocks())):
             if number < stored:
                 continue
             with transaction.atomic():
@@ -188,7 +190,7 @@ def _series(dataset: Dataset, report: ImportReport) -> None:
         return
     for ids, counts in _batches(dataset):
         with transaction.atomic():
-            rows, owners = read_rows(dataset.pk, ids)
+            rows, owners = read_rows(dataset.pk, ids.tolist())
             report.series += copy_series(summarise(rows, np.searchsorted(ids, owners)), ids)
             finished = [
                 Encounter(pk=pk, row_count=n, source_sha256=_fingerprint(str(n))) for pk, n in zip(ids.tolist(), counts, strict=True)
