@@ -171,6 +171,44 @@ def test_a_mark_of_the_plot_selects_its_occurrence(opened, world):
     page.wait_for_url(f"**o={world.uid('andexanet')}")
 
 
+def test_dragging_over_the_overview_filters_the_note(opened, world):
+    page = opened()
+    strip = page.locator("[data-overview]").bounding_box()
+    middle = strip["y"] + strip["height"] / 2
+    page.mouse.move(strip["x"] + strip["width"] * 0.45, middle)
+    page.mouse.down()
+    page.mouse.move(strip["x"] + strip["width"] * 0.99, middle, steps=6)
+    page.mouse.up()
+    inside = page.locator("[data-window-words]").inner_text()
+    assert re.fullmatch(r"[1-9] of 10 in window", inside)
+    expect(page.locator(f'.seg[data-o="{world.uid("fall")}"]')).to_have_class(re.compile("is-dim"))
+    expect(page.locator(f'.seg[data-o="{world.uid("andexanet")}"]')).not_to_have_class(re.compile("is-dim"))
+    page.keyboard.press("j")
+    assert selected(page) in {world.uid(name) for name in ("ct", "bleed", "andexanet", "second ct")}, "what is filtered away is passed over"
+    page.get_by_role("button", name="All", exact=True).click()
+    expect(page.locator(".seg.is-dim")).to_have_count(0)
+
+
+def test_a_candidate_series_opens_its_rows_in_place(opened, world):
+    page = opened(f"?o={world.uid('andexanet')}")
+    button = page.get_by_role("button", name="med:andexanet alfa:start")
+    button.press("Enter")
+    expect(page.locator(".series-rows")).to_contain_text(MARKUP)
+    expect(button).to_have_attribute("aria-expanded", "true")
+    assert_accessible(page)
+    button.press("Enter")
+    expect(page.locator(".series-rows")).to_have_count(0)
+
+
+def test_on_a_phone_everything_can_be_read(opened):
+    page = opened()
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    expect(page.locator(".note-text").first).to_be_visible()
+    page.locator("#plot-pane").scroll_into_view_if_needed()
+    expect(page.locator(".lane").first).to_be_visible()
+
+
 def test_the_note_is_shown_with_exactly_its_stored_characters(opened, world):
     page = opened()
     shown = page.evaluate("[...document.querySelectorAll('.note-text')].map((part) => part.textContent).join('')")

@@ -21,7 +21,7 @@
   const guide = body.appendChild(Case.element("div", "plot-guide"));
   const span = body.appendChild(Case.element("div", "plot-span"));
   const ring = body.appendChild(Case.element("div", "plot-ring"));
-  const hovered = body.appendChild(Case.element("div", "plot-ring plot-ring-hover"));
+  const hovered = body.appendChild(Case.element("div", "plot-pointer"));
   guide.hidden = span.hidden = ring.hidden = hovered.hidden = true;
   let layout = null;
   let shownTicks = [];
