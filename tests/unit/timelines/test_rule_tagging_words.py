@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from timelines.backbones.rules.tagging.lexicon import Concept, find_terms
+from timelines.backbones.rules.tagging.tagger import RuleTagger
 from timelines.backbones.rules.tagging.temporal import time_spans
 from timelines.backbones.rules.tagging.tokens import tokenize
+from timelines.domain import Lane
 
 
 def texts(text: str) -> list[str]:
@@ -75,3 +77,13 @@ def test_temporal_expressions_are_marked_whole(text: str) -> None:
 def test_doses_and_values_are_not_times() -> None:
     note = "Furosemide 40 mg, potassium 4.1, 2 L of saline"
     assert time_spans(note, 0, len(note)) == []
+
+
+def test_a_title_before_a_removed_name_is_no_imaging_study():
+    note = "Mr. ___ is a 74 year old man who fell."
+    assert all(note[s.start : s.end] != "Mr" and s.mention != "mr" for s in RuleTagger().tag(note))
+
+
+def test_a_class_of_drugs_is_a_medication():
+    (span,) = [s for s in RuleTagger().tag("HOSPITAL COURSE\n\nThe reversal agent was given at noon.\n") if "reversal" in s.mention]
+    assert span.lane is Lane.MEDICATION
