@@ -138,6 +138,20 @@ def test_the_table_sorts_filters_and_moves_with_keys(opened, world):
     expect(page.locator(".case-table thead th", has_text="Bounds")).to_be_hidden()
 
 
+def test_thousands_of_rows_come_as_they_are_needed(opened, world):
+    timeline = factories.make_bare_timeline(world.encounter, {f"event {n}": float(n) for n in range(2500)}, source="single step")
+    page = opened(f"?t={timeline.public_id}")
+    page.locator("#tab-plot").press("ArrowRight")
+    rows = page.locator(".case-table tbody tr")
+    expect(page.locator(".case-table table")).to_have_attribute("aria-rowcount", "2502")
+    assert rows.count() < 600
+    rows.first.press("End")
+    expect(rows).to_have_count(2500)
+    expect(rows.last).to_be_focused()
+    page.get_by_label("Filter by Occurrence").fill("event 77")
+    expect(rows).to_have_count(11)
+
+
 def test_note_plot_table_and_address_follow_one_selection(opened, world):
     page = opened()
     inner = page.locator(f'.seg[data-o="{world.uid("dose")} {world.uid("apixaban")}"]')

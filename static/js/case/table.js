@@ -1,4 +1,5 @@
 // The same data as a real table: sorted by its heads, filtered by its second row, moved through with the arrow keys.
+// Rows are added as they come near, so that thousands of them freeze nothing.
 (() => {
   "use strict";
   const Case = window.CasePage;
@@ -26,7 +27,7 @@
   const filters = new Array(COLUMNS.length).fill("");
   let hidden = new Set(Case.remembered.get("columns", []));
   let rowOf = new Map();
-  let building = 0;
+  let shown = [];
   let built = false;
   let current = null;
 
@@ -70,25 +71,28 @@
   }
 
   function fill() {
-    cancelAnimationFrame(building);
-    const shown = Case.items.filter(wanted).sort(compare);
+    shown = Case.items.filter(wanted).sort(compare);
     rowOf = new Map();
     body.replaceChildren();
+    table.setAttribute("aria-rowcount", String(shown.length + 2));
     count.textContent = shown.length === Case.items.length ? `${shown.length} occurrences` : `${shown.length} of ${Case.items.length} occurrences`;
-    const append = (from) => {
-      const batch = document.createDocumentFragment();
-      for (const item of shown.slice(from, from + BATCH)) {
-        const made = row(item);
-        rowOf.set(item.u, made);
-        batch.append(made);
-      }
-      body.append(batch);
-      if (from + BATCH < shown.length) building = requestAnimationFrame(() => append(from + BATCH));
-      else choose(Case.selectedItem());
-    };
-    append(0);
+    more();
     focusable(body.rows[0] || null);
+    choose(Case.selectedItem());
   }
+
+  function more(until = body.rows.length + BATCH) {
+    const batch = document.createDocumentFragment();
+    for (const item of shown.slice(body.rows.length, until)) {
+      const made = row(item);
+      rowOf.set(item.u, made);
+      batch.append(made);
+    }
+    body.append(batch);
+  }
+
+  const nearEnd = () => wrap.scrollTop + 2 * wrap.clientHeight > wrap.scrollHeight;
+  wrap.addEventListener("scroll", () => body.rows.length < shown.length && nearEnd() && more(), { passive: true });
 
   function focusable(made) {
     if (current) current.tabIndex = -1;
@@ -101,6 +105,7 @@
       made.classList.remove("is-selected");
       made.removeAttribute("aria-current");
     });
+    if (item && !rowOf.has(item.u) && shown.includes(item)) more(shown.indexOf(item) + BATCH);
     const made = item && rowOf.get(item.u);
     if (!made) return;
     made.classList.add("is-selected");
@@ -114,7 +119,7 @@
     const fields = head.insertRow();
     fields.className = "filter-cells";
     COLUMNS.forEach((column, index) => {
-      const cell = names.appendChild(Case.element("th", column.num ? "num" : ""));
+      const cell = names.appendChild(Case.element("th", `column-${index}${column.num ? " num" : ""}`));
       cell.scope = "col";
       const button = cell.appendChild(Case.element("button", "sort", column.name));
       button.type = "button";
@@ -192,6 +197,8 @@
   });
   body.addEventListener("keydown", (event) => {
     const made = event.target.closest("tr");
+    if (event.key === "End") more(shown.length);
+    else if (event.key === "ArrowDown" && !made.nextElementSibling) more();
     const to = { ArrowDown: made?.nextElementSibling, ArrowUp: made?.previousElementSibling, Home: body.firstChild, End: body.lastChild }[event.key];
     if (event.key === "Enter") Case.selectUid(made.dataset.u, "table");
     if (!to) return;
