@@ -10,4 +10,5 @@ app_name = "ehr"
 urlpatterns = [
     path("cases/<str:public_id>/record/", views.record, name="record"),
     path("cases/<str:public_id>/record/series/<int:series_id>/", views.series_rows, name="series_rows"),
+    path("cases/<str:public_id>/record/untimed/", views.untimed_rows, name="untimed_rows"),
 ]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from django.core.paginator import Paginator
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_http_methods
@@ -11,29 +15,72 @@ from accounts.audit import record as audit
 from accounts.permissions import CASE_READERS, check_user_can_open
 from accounts.scoping import StudyRequest, scoped, study_role_required
 from ehr.models import Encounter, EventSeries
-from ehr.record_page import SeriesFilter, categories_of, row_lines, series_lines, series_of
+from ehr.record_page import (
+    RowLine,
+    SeriesFilter,
+    categories_of,
+    in_time_order,
+    rejected_of,
+    row_lines,
+    series_lines,
+    series_of,
+    series_of_row,
+    untimed_indices,
+)
 
 SERIES_PER_PAGE = 60
-ROWS_PER_PAGE = 200
+ROWS_PER_PAGE = 100
+REJECTIONS_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class RowPage:
+    """One page of raw rows and where the next one is."""
+
+    rows: Sequence[RowLine]
+    page: Page[int]
+
+    @property
+    def any_result_time(self) -> bool:
+        return any(row.known_from for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """The row that a link asked for: its series and the page of rows that holds it, or no series where the row has no time."""
+
+    row: int
+    series: EventSeries | None
+    found: RowPage | None
 
 
 @require_http_methods(["GET", "POST"])
 @study_role_required(*CASE_READERS)
 def record(request: StudyRequest, public_id: str) -> HttpResponse:
-    """Every series with sparkline and summary; a searched text travels in the body, never in the address."""
+    """Every series with sparkline and summary; a searched text travels in the body, never in the address. `?row=` opens one row."""
     encounter = _opened(request, public_id)
     parameters = request.POST if request.method == "POST" else request.GET
     wanted = SeriesFilter(category=parameters.get("category", ""), text=request.POST.get("text", "").strip())
-    page = Paginator(series_of(encounter, wanted), SERIES_PER_PAGE).get_page(parameters.get("page"))
+    partial = bool(request.htmx)  # type: ignore[attr-defined]  # set by django-htmx's middleware
+    untimed = [] if partial else untimed_indices(encounter)
+    focus = None if partial else _focus(encounter, request.GET.get("row", ""), untimed)
+    series = series_of(encounter, wanted)
+    page = Paginator(series, SERIES_PER_PAGE).get_page(_page_of(focus, series) or parameters.get("page"))
     context = {
         "encounter": encounter,
         "wanted": wanted,
         "page": page,
         "lines": series_lines(encounter, list(page.object_list)),
-        "categories": categories_of(encounter),
+        "focus": focus,
+        "partial": partial,
     }
-    partial = bool(request.htmx)  # type: ignore[attr-defined]  # set by django-htmx's middleware
     if not partial:
+        context |= {
+            "categories": categories_of(encounter),
+            "untimed_count": len(untimed),
+            "rejected": rejected_of(encounter)[:REJECTIONS_SHOWN],
+            "rejected_count": rejected_of(encounter).count(),
+        }
         audit(actor=request.user, study=encounter.dataset.study, action="record.open", object_type="ehr.encounter", object_id=public_id)
     response = render(request, "ehr/_series_list.html" if partial else "ehr/record.html", context)
     response["Vary"] = "HX-Request"
@@ -43,12 +90,47 @@ def record(request: StudyRequest, public_id: str) -> HttpResponse:
 @require_GET
 @study_role_required(*CASE_READERS)
 def series_rows(request: StudyRequest, public_id: str, series_id: int) -> HttpResponse:
-    """The raw rows of one series, paged."""
+    """The raw rows of one series in time order; from page 2 on only table rows, which the table takes in."""
     encounter = _opened(request, public_id)
     series = get_object_or_404(EventSeries, pk=series_id, encounter=encounter)
-    page = Paginator(series.row_indices, ROWS_PER_PAGE).get_page(request.GET.get("page"))
-    context = {"encounter": encounter, "series": series, "page": page, "rows": row_lines(encounter, list(page.object_list))}
-    return render(request, "ehr/_series_rows.html", context)
+    return _rows_response(request, encounter, in_time_order(encounter, series), series)
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def untimed_rows(request: StudyRequest, public_id: str) -> HttpResponse:
+    """The rows without a time, as `series_rows`."""
+    encounter = _opened(request, public_id)
+    return _rows_response(request, encounter, untimed_indices(encounter), None)
+
+
+def _rows_response(request: StudyRequest, encounter: Encounter, indices: Sequence[int], series: EventSeries | None) -> HttpResponse:
+    found = _row_page(encounter, indices, request.GET.get("page"))
+    template = "ehr/_row_lines.html" if found.page.number > 1 else "ehr/_series_rows.html"
+    return render(request, template, {"encounter": encounter, "series": series, "found": found})
+
+
+def _row_page(encounter: Encounter, indices: Sequence[int], number: int | str | None) -> RowPage:
+    page = Paginator(indices, ROWS_PER_PAGE).get_page(number)
+    return RowPage(row_lines(encounter, list(page.object_list)), page)
+
+
+def _focus(encounter: Encounter, row: str, untimed: Sequence[int]) -> Focus | None:
+    if not (row.isascii() and row.isdigit() and len(row) < 10):
+        return None
+    index = int(row)
+    series = series_of_row(encounter, index)
+    indices = in_time_order(encounter, series) if series else untimed
+    if index not in indices:
+        return None
+    return Focus(index, series, _row_page(encounter, indices, indices.index(index) // ROWS_PER_PAGE + 1))
+
+
+def _page_of(focus: Focus | None, series: QuerySet[EventSeries]) -> int | None:
+    if focus is None or focus.series is None:
+        return None
+    ids = list(series.values_list("pk", flat=True))
+    return ids.index(focus.series.pk) // SERIES_PER_PAGE + 1
 
 
 def _opened(request: StudyRequest, public_id: str) -> Encounter:

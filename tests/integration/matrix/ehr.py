@@ -30,4 +30,5 @@ ROWS = [
     Row("ehr:record", CASE_PAGE, path=lambda world: {"public_id": encounter_of(world).public_id}),
     Row("ehr:record", CASE_PAGE, method="post", path=lambda world: {"public_id": encounter_of(world).public_id}),
     Row("ehr:series_rows", CASE_PAGE, path=_series),
+    Row("ehr:untimed_rows", CASE_PAGE, path=lambda world: {"public_id": encounter_of(world).public_id}),
 ]
