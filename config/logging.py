@@ -24,7 +24,8 @@ WITHHELD = "[withheld]"
 OURS = frozenset({"config", "accounts", "jobs", "llm_runtime", "ehr", "timelines", "adjudication"})
 # Libraries whose messages are constant templates; what they fill in is cleaned below.
 TEMPLATED = frozenset({"celery", "kombu", "django", "gunicorn", "psycopg"})
-IDENTIFIER = re.compile(r"[\w.:/@-]{1,120}", re.ASCII)
+# Not what begins with a slash: the path of a request holds what somebody typed.
+IDENTIFIER = re.compile(r"[\w.:@-][\w.:/@-]{0,119}", re.ASCII)
 CELERY_FIELDS = frozenset({"id", "name", "runtime", "description", "hostname"})
 STANDARD_ATTRIBUTES = frozenset({*vars(logging.makeLogRecord({})), "taskName", "request", "status_code"})
 MAX_CAUSES = 5
