@@ -58,7 +58,7 @@ def check_deferred() -> None:
 
 
 @transaction.atomic
-def execute(statement: str, values: tuple[object, ...]) -> None:
+def execute(statement: str, values: tuple[int | str | None, ...]) -> None:
     """Run a statement and end its transaction."""
     with connection.cursor() as cursor:
         cursor.execute(statement, values)

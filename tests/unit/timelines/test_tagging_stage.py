@@ -121,7 +121,7 @@ def test_chunks_are_put_back_with_global_offsets():
 
 
 PIECES = st.one_of(
-    st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=6),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=6),
     st.sampled_from(
         ["fever ", "😀", "👩‍⚕️", "e\u0301", "\r\n", "\t", "<b>", "</b>", "&amp;", "עברית", "\u202bعربي\u202c", "|", '"', "\\", "\u00a0"]
         + ['<tag_1 mention="x">', "</tag_1>", "<tag_2 mention=", "<tag3>", "</tag_", "_7>", "<", ">", "12"]

@@ -53,7 +53,7 @@ def test_identifiers_are_four_lower_case_hex_digits_and_unique(n, seed):
     assert all(re.fullmatch("[0-9a-f]{4}", uid) for uid in uids)
 
 
-@given(st.text(st.characters(exclude_categories=("Cs",))))
+@given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_escaping_is_undone_exactly_apart_from_white_space(mention):
     escaped = escape_mention(mention)
     assert unescape_mention(escaped) == " ".join(mention.split())
