@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from django.http import Http404, HttpResponse
-from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.views.decorators.http import require_GET
 
 from accounts.permissions import CASE_READERS
@@ -19,7 +19,8 @@ from timelines.presentation.segments import Span
 from timelines.presentation.sentence import sentence_around
 from timelines.presentation.status import Status, status_of
 from timelines.presentation.wording import LANE_WORDS, bounds_words, moment_words, shift_words
-from timelines.views.case import chosen_timeline, opened, shown_note, stay
+from timelines.storage import checked_text
+from timelines.views.case import chosen_timeline, opened, stay
 from timelines.views.case_choices import Choice, Choices, choices_of
 from timelines.views.case_items import occurrence_of
 
@@ -91,17 +92,16 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
     occurrence = occurrence_of(chosen, uid4)
     if occurrence is None:
         raise Http404
-    note = shown_note(chosen, encounter)
+    note = checked_text(occurrence.inventory.note)
     anchor, _ = stay(encounter)
     estimates = _estimates(occurrence, chosen, choices, anchor)
     shown = next((e for e in estimates if e.shown), None)
     queries = _queries(occurrence, chosen)
-    has_span = note is not None and occurrence.start is not None and occurrence.end is not None
     context = {
         "encounter": encounter,
         "occurrence": occurrence,
         "lane": LANE_WORDS[Lane(occurrence.lane)],
-        "sentence": sentence_around(note.text, occurrence.start or 0, occurrence.end or 0) if note and has_span else None,
+        "sentence": None if occurrence.start is None else sentence_around(note, occurrence.start, occurrence.end or 0),
         "authored": chosen.case_run_id is None,
         "shown": shown,
         "text": next((e for e in estimates if e.kind == TimelineKind.TEXT_ONLY), None),
@@ -112,7 +112,8 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
         "rows": _rows(occurrence, chosen, anchor, shown.adopted if shown else ()),
         "own_rows": _own_rows(encounter, shown, anchor) if chosen.case_run_id is None else [],
     }
-    return render(request, "timelines/_chain.html", context)
+    # Without the request, whose context (studies, navigation) a partial does not need.
+    return HttpResponse(render_to_string("timelines/_chain.html", context))
 
 
 def _estimates(occurrence: Occurrence, chosen: Choice, choices: Choices, anchor: Anchor) -> list[Estimate]:
@@ -216,11 +217,9 @@ def _reference(occurrence: Occurrence, chosen: Choice, choices: Choices, anchor:
     if chosen.kind is TimelineKind.REFERENCE or not choices.references or occurrence.start is None or occurrence.end is None:
         return None
     reference = choices.references[0]
-    near = Occurrence.objects.filter(inventory__timelines=reference.pk, start__lt=occurrence.end, end__gt=occurrence.start)
-    theirs = {o.uid4: o for o in near}
-    spans = [Span(uid, o.start or 0, o.end or 0) for uid, o in theirs.items()]
+    near = Entry.objects.filter(timeline_id=reference.pk, occurrence__start__lt=occurrence.end, occurrence__end__gt=occurrence.start)
+    theirs = {e.occurrence.uid4: e for e in near.select_related("occurrence") if e.occurrence}
+    spans = [Span(uid, e.occurrence.start or 0, e.occurrence.end or 0) for uid, e in theirs.items() if e.occurrence]
     pair = paired([Span(occurrence.uid4, occurrence.start, occurrence.end)], spans)
-    if occurrence.uid4 not in pair:
-        return None
-    entry = Entry.objects.filter(timeline_id=reference.pk, occurrence=theirs[pair[occurrence.uid4]]).first()
+    entry = theirs.get(pair.get(occurrence.uid4, ""))
     return _estimate(reference, entry, None, anchor, {}, False) if entry else None

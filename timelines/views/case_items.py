@@ -132,7 +132,7 @@ def _item(
 
 
 def occurrence_of(choice: Choice, uid4: str) -> Occurrence | None:
-    """The occurrence of that UID in the timeline's inventory."""
+    """The occurrence of that UID in the timeline's inventory, with the note that it stands in."""
     if choice.inventory_id is None:
         return None
-    return Occurrence.objects.filter(inventory_id=choice.inventory_id, uid4=uid4).first()
+    return Occurrence.objects.select_related("inventory__note").filter(inventory_id=choice.inventory_id, uid4=uid4).first()

@@ -9,7 +9,11 @@
   const announce = Case.find("[data-announce]");
   const empty = [...holder.childNodes];
   const emptyTitle = [...title.childNodes];
-  let asked = null;
+  const KEPT = 40;
+  const DWELL_MS = 60;
+  // Chains that were fetched or are on their way, by UID; the oldest are forgotten.
+  const chains = new Map();
+  let wanted = "";
 
   function head(item) {
     const line = Case.element("p", "chain-when");
@@ -21,25 +25,40 @@
     announce.textContent = `${item.m}, ${Case.momentWords(item)}, ${Case.statusWords[item.s]}`;
   }
 
+  async function ask(uid) {
+    const address = `${Case.root.dataset.case}o/${uid}/chain/?t=${Case.root.dataset.timeline}`;
+    const answer = await fetch(address, { headers: { "HX-Request": "true" } });
+    if (answer.redirected || answer.status === 403) throw new Error("signed out");
+    if (!answer.ok) throw new Error(String(answer.status));
+    return answer.text();
+  }
+
+  function chain(uid) {
+    if (!chains.has(uid)) {
+      const coming = ask(uid);
+      coming.catch(() => chains.delete(uid));
+      chains.set(uid, coming);
+      if (chains.size > KEPT) chains.delete(chains.keys().next().value);
+    }
+    return chains.get(uid);
+  }
+
   async function load(item) {
-    asked?.abort();
+    wanted = item.u;
     if (item.u.startsWith("row-")) {
       holder.replaceChildren(Case.element("p", "chain-empty", "This source names events without an inventory, so no chain is stored for them."));
       return;
     }
-    asked = new AbortController();
     holder.setAttribute("aria-busy", "true");
     try {
-      const address = `${Case.root.dataset.case}o/${item.u}/chain/?t=${Case.root.dataset.timeline}`;
-      const answer = await fetch(address, { headers: { "HX-Request": "true" }, signal: asked.signal });
-      if (answer.redirected || answer.status === 403) throw new Error("signed out");
-      if (!answer.ok) throw new Error(String(answer.status));
+      const text = await chain(item.u);
+      if (wanted !== item.u) return;
       // The partial is the server's own template, every value in it escaped; the content policy runs no script of it.
-      holder.innerHTML = await answer.text();
+      holder.innerHTML = text;
       holder.scrollTop = 0;
       holder.dataset.shown = item.u;
     } catch (error) {
-      if (error.name === "AbortError") return;
+      if (wanted !== item.u) return;
       const words = error.message === "signed out" ? "Your session has ended. Reload the page to sign in again." : "The server did not answer with the chain. Select the occurrence again to retry.";
       holder.replaceChildren(Case.element("p", "message message-error", words));
     }
@@ -60,10 +79,17 @@
       load(item);
       return;
     }
-    asked?.abort();
+    wanted = "";
     holder.replaceChildren(...empty);
     title.replaceChildren(...emptyTitle);
     position.textContent = "";
+  });
+
+  // Pointing at an occurrence for a moment fetches its chain, so that the click that follows finds it there.
+  let dwell = 0;
+  Case.on("hover", (item) => {
+    clearTimeout(dwell);
+    if (item && !item.u.startsWith("row-")) dwell = setTimeout(() => chain(item.u).catch(() => {}), DWELL_MS);
   });
 
   // The rows of a candidate series come when they are asked for, below its line.
