@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from ehr.models import Encounter, EventSeries, SeriesEmbedding
 from llm_runtime.base import Embedder, Vectors
 
+Ints = NDArray[np.int64]
+
 EMBED_SERIES = 256
 #: Scores are ranked to this many decimals: two sound ways of adding float32 differ behind them.
 SCORE_DECIMALS = 5
@@ -112,11 +114,9 @@ class EncounterSearch:
         if queries.shape[1] != vectors.shape[1]:
             raise ValueError(f"queries of dimension {queries.shape[1]}, stored vectors of {vectors.shape[1]}")
         scores = np.asarray(queries, np.float32) @ vectors.T
-        best = _best(scores, k)
-        cosines = np.take_along_axis(scores, best, axis=1).tolist()
-        return [
-            [(events[i], cosine) for i, cosine in zip(row, found, strict=True)] for row, found in zip(best.tolist(), cosines, strict=True)
-        ]
+        best, cosines = _best(scores, k)
+        rows = zip(best.tolist(), cosines.tolist(), strict=True)
+        return [[(events[i], cosine) for i, cosine in zip(row, found, strict=True)] for row, found in rows]
 
     def search_sql(self, query: Vectors, k: int) -> list[tuple[str, float]]:
         """At most k (event, cosine) for one query (d,), ranked by the server; the same ranking as `top_k`."""
@@ -138,11 +138,16 @@ class EncounterSearch:
         return events, np.ascontiguousarray(rows).view(">f4").astype(np.float32)
 
 
-def _best(scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
-    """(n, min(k, columns)) columns of each row's highest scores to SCORE_DECIMALS; ties to the lower column (the first event)."""
-    columns = scores.shape[1]
-    rounded = np.rint(scores.astype(np.float64) * 10**SCORE_DECIMALS).astype(np.int64)
-    keys = np.arange(columns) - rounded * columns
+def _best(scores: NDArray[np.float32], k: int) -> tuple[Ints, NDArray[np.float32]]:
+    """(columns, scores), both (n, min(k, columns)): each row's highest scores to SCORE_DECIMALS; ties to the lower column."""
+    n, columns = scores.shape
     k = min(k, columns)
-    best = np.argpartition(keys, k - 1, axis=1)[:, :k] if k < columns else np.broadcast_to(np.arange(columns), scores.shape)
-    return np.take_along_axis(best, np.argsort(np.take_along_axis(keys, best, axis=1), axis=1), axis=1)
+    # Few columns come into question: those that, rounded, reach the k-th best.
+    edge = np.partition(scores, columns - k, axis=1)[:, columns - k] - 2 * 10.0**-SCORE_DECIMALS
+    rows, found = np.nonzero(scores >= edge[:, None])
+    kept = scores[rows, found]
+    ranking = np.lexsort((found, -np.rint(kept.astype(np.float64) * 10**SCORE_DECIMALS), rows))
+    counts = np.bincount(rows, minlength=n)
+    place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    chosen = ranking[place < k]
+    return found[chosen].reshape(n, k), kept[chosen].reshape(n, k)
