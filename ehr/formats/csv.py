@@ -115,8 +115,8 @@ class PlainRows:
                     reason = "the case stands twice" if case in listed else "no admission before a discharge"
                     rejections.append(Rejection(ENCOUNTERS, reason, block.line(i), "admitted_at", case_id=case))
                     continue
-                title, subject = columns.get("title", empty)[i][:500], columns.get("subject_key", empty)[i][:100]
-                listed[case] = EncounterRecord(case, admitted[i], discharged[i], title, subject_key=subject)
+                title, subject = (columns.get(c, empty)[i].replace("\x00", "") for c in ("title", "subject_key"))
+                listed[case] = EncounterRecord(case, admitted[i], discharged[i], title[:500], subject_key=subject[:100])
         return listed, rejections
 
 

@@ -36,7 +36,10 @@ COLUMNS = {
     "hadm_id": ("hadm_id",),
 }
 REQUIRED = ("subject_id", "time", "code")
+LONGEST_ID = 100
+LONG_ID = f"the hadm_id is longer than {LONGEST_ID} characters"
 FAR = np.datetime64("9999-12-31", "us").astype(np.int64)
+EARLY = np.datetime64("0001-01-02", "us").astype(np.int64)
 
 
 class Meds:
@@ -61,7 +64,7 @@ class Meds:
     def encounters(self) -> EncounterList:
         """In order of subject and admission. Raises WrongFile."""
         missing = () if self._codes.is_file() else ("metadata/codes.parquet",)
-        return EncounterList(self._stays[0], (), missing)
+        return EncounterList(self._stays[0], self._stays[2], missing)
 
     def files(self) -> Sequence[StreamFile]:
         """The shards."""
@@ -75,11 +78,11 @@ class Meds:
     def _blocks(self, shard: Path) -> Iterator[StreamBlock]:
         """The rows of one shard. Raises WrongFile."""
         windows = Windows(*self._stays[1])
-        for batch in self._batches(shard):
+        for batch, rejections in self._batches(shard):
             times = pc.fill_null(batch["time"].cast(pa.int64()), FAR + 1).to_numpy()
             places = windows.find(batch["subject_id"].to_numpy(), times)
             kept = np.flatnonzero((places >= 0) & pc.not_equal(batch["code"], BIRTH).to_numpy())
-            yield StreamBlock(self._rows(batch.take(pa.array(kept))), places[kept])
+            yield StreamBlock(self._rows(batch.take(pa.array(kept))), places[kept], rejections)
 
     def _rows(self, batch: pa.Table) -> pa.Table:
         codes = batch["code"].combine_chunks().dictionary_encode()
@@ -113,13 +116,16 @@ class Meds:
     def _descriptions(self) -> dict[str, str]:
         if not self._codes.is_file():
             return {}
-        table = pq.read_table(self._codes)
+        try:
+            table = pq.read_table(self._codes)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+            raise WrongFile(Rejection("metadata/codes.parquet", "the file cannot be read as Parquet")) from error
         if not {"code", "description"} <= set(table.column_names):
             return {}
         return dict(zip(text_of(table["code"]).to_pylist(), text_of(table["description"]).to_pylist(), strict=True))
 
-    def _batches(self, shard: Path) -> Iterator[pa.Table]:
-        """Batches with the columns of 0.4; texts without nulls and NUL characters. Raises WrongFile."""
+    def _batches(self, shard: Path) -> Iterator[tuple[pa.Table, tuple[Rejection, ...]]]:
+        """(good rows with the columns of 0.4, the others); texts without nulls and NUL characters. Raises WrongFile."""
         name = self._name(shard)
         try:
             file = pq.ParquetFile(shard)
@@ -127,28 +133,39 @@ class Meds:
             for column in REQUIRED:
                 if not names[column]:
                     raise WrongFile(Rejection(name, f"the column {column} is missing", field=column))
+            start = 0
             for batch in file.iter_batches(BATCH_ROWS, columns=[n for n in names.values() if n]):
                 given = {c: batch.column(n) if n else pa.nulls(batch.num_rows, pa.string()) for c, n in names.items()}
                 texts = {c: pc.replace_substring(text_of(given[c]), "\x00", "") for c in ("code", "text_value", "hadm_id")}
                 numbers = {"subject_id": given["subject_id"].cast(pa.int64()), "numeric_value": given["numeric_value"]}
-                yield pa.table({**texts, **numbers, "time": given["time"].cast(CLOCK, safe=False)})
+                times = pc.cast(given["time"], options=pc.CastOptions(CLOCK, allow_time_truncate=True))
+                yield _sound(pa.table({**texts, **numbers, "time": times}), name, start)
+                start += batch.num_rows
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
             raise WrongFile(Rejection(name, "the file cannot be read as a MEDS shard")) from error
 
     @cached_property
-    def _stays(self) -> tuple[list[EncounterRecord], tuple[Ints, Ints, Ints]]:
-        """(encounters, their subjects, first and last moments)."""
+    def _stays(self) -> tuple[list[EncounterRecord], tuple[Ints, Ints, Ints], tuple[Rejection, ...]]:
+        """(encounters, their subjects, first and last moments, rejections)."""
         marks = _Marks()
         for shard in self._shards:
-            for batch in self._batches(shard):
+            for batch, _ in self._batches(shard):
                 marks.add(batch)
         encounters, bounds = [], []
+        seen: set[str] = set()
+        rejections: list[Rejection] = []
         for record, start, end in marks.stays():
-            if self._chosen is None or record.case_id in self._chosen:
+            if self._chosen is not None and record.case_id not in self._chosen:
+                continue
+            fault = "two subjects have this admission" if record.case_id in seen else LONG_ID if len(record.case_id) > LONGEST_ID else ""
+            if fault:
+                rejections.append(Rejection("data", fault, field="hadm_id", case_id=record.case_id[:LONGEST_ID]))
+            else:
+                seen.add(record.case_id)
                 encounters.append(record)
                 bounds.append((int(record.subject_key), start, end))
         columns = np.array(bounds, np.int64).reshape(-1, 3).T
-        return encounters, (columns[0], columns[1], columns[2])
+        return encounters, (columns[0], columns[1], columns[2]), tuple(rejections)
 
     def _name(self, shard: Path) -> str:
         return str(shard.relative_to(self._root))
@@ -181,7 +198,18 @@ class _Marks:
         for mark in marks:
             by_subject.setdefault(mark["subject_id"], []).append(mark)
         for subject, mine in by_subject.items():
-            yield from _stays_of(subject, mine)
+            yield from _stays_of(subject, list(_told_once(mine)))
+
+
+def _told_once(marks: list[dict[str, object]]) -> Iterator[dict[str, object]]:
+    """The marks without admissions that were there already: some extractions repeat one with each of its kinds."""
+    seen: set[object] = set()
+    for mark in marks:
+        if str(mark["code"]).startswith(ADMISSION) and mark["hadm_id"]:
+            if mark["hadm_id"] in seen:
+                continue
+            seen.add(mark["hadm_id"])
+        yield mark
 
 
 def _stays_of(subject: int, marks: list[dict[str, object]]) -> Iterator[tuple[EncounterRecord, int, int]]:
@@ -205,6 +233,22 @@ def _stays_of(subject: int, marks: list[dict[str, object]]) -> Iterator[tuple[En
             end = _micro(left) if isinstance(left, datetime) else (_micro(until["time"]) - 1 if until else int(FAR))
             yield record, _micro(registered or time), end
             registered = None
+
+
+def _sound(batch: pa.Table, name: str, start: int) -> tuple[pa.Table, tuple[Rejection, ...]]:
+    """(good rows, the others); `start` rows of the shard came before. "line" is the row's number, counted from 2 as in a CSV file."""
+    moments = batch["time"].cast(pa.int64())
+    faults = (
+        ("subject_id", "the row names no subject", pc.is_null(batch["subject_id"])),
+        ("code", "the code is empty", pc.equal(batch["code"], "")),
+        ("time", "the time is outside the calendar", pc.or_(pc.less(moments, EARLY), pc.greater(moments, FAR))),
+    )
+    masks = [(field, reason, pc.fill_null(mask, False).to_numpy()) for field, reason, mask in faults]
+    bad = np.any([mask for *_, mask in masks], axis=0)
+    if not bad.any():
+        return batch, ()
+    rejections = [Rejection(name, reason, start + i + 2, field) for field, reason, mask in masks for i in np.flatnonzero(mask).tolist()]
+    return batch.filter(pa.array(~bad)), tuple(rejections)
 
 
 def _micro(time: object) -> int:

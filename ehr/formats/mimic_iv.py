@@ -7,6 +7,7 @@ hadm_id belong to the admission whose stay, from registration to discharge, thei
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property, partial
@@ -27,6 +28,9 @@ from ehr.schema import ROWS
 ADMISSIONS = "hosp/admissions"
 NOTES = "note/discharge"
 NO_ID = -1
+#: What subjects and admissions are called.
+ID = re.compile(r"[0-9]{1,18}")
+LONGEST_TITLE = 500
 
 
 class MimicIV:
@@ -175,6 +179,7 @@ class MimicIV:
         encounters: list[EncounterRecord] = []
         registered: list[datetime] = []
         rejections: list[Rejection] = []
+        known: set[str] = set()
         needed = ("subject_id", "hadm_id", "admittime", "dischtime", "edregtime", "admission_type", "admission_location")
         for block in read_csv_blocks(path, ADMISSIONS, needed):
             columns = {c: block.columns[c].to_pylist() for c in ("subject_id", "hadm_id", "admission_type", "admission_location")}
@@ -182,14 +187,17 @@ class MimicIV:
             for i, hadm_id in enumerate(columns["hadm_id"]):
                 if self._chosen is not None and hadm_id not in self._chosen:
                     continue
-                if not (
-                    hadm_id.isascii() and hadm_id.isdigit() and columns["subject_id"][i].isascii() and columns["subject_id"][i].isdigit()
-                ):
-                    rejections.append(Rejection(ADMISSIONS, "not a number", block.line(i), "hadm_id", case_id=hadm_id[:100]))
+                if not (ID.fullmatch(hadm_id) and ID.fullmatch(columns["subject_id"][i])):
+                    rejections.append(Rejection(ADMISSIONS, "not a number", block.line(i), "hadm_id", case_id=_storable(hadm_id)[:100]))
+                elif hadm_id in known:
+                    rejections.append(Rejection(ADMISSIONS, "the admission stands twice", block.line(i), "hadm_id", case_id=hadm_id))
                 elif admitted[i] is None or (discharged[i] is not None and discharged[i] < admitted[i]):
                     rejections.append(Rejection(ADMISSIONS, "no admission before a discharge", block.line(i), "admittime", case_id=hadm_id))
                 else:
-                    title = ", ".join(filter(None, (columns["admission_type"][i], columns["admission_location"][i])))
+                    title = _storable(", ".join(filter(None, (columns["admission_type"][i], columns["admission_location"][i]))))[
+                        :LONGEST_TITLE
+                    ]
+                    known.add(hadm_id)
                     encounters.append(EncounterRecord(hadm_id, admitted[i], discharged[i], title, subject_key=columns["subject_id"][i]))
                     registered.append(min(came[i] or admitted[i], admitted[i]))
         return encounters, registered, rejections
