@@ -65,7 +65,7 @@ def execute(statement: str, values: tuple[int | str | None, ...]) -> None:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
 
 
-def refused(statement: str, *values: object) -> str:
+def refused(statement: str, *values: int | str | None) -> str:
     """The name of the constraint that refuses the statement, at once or at the end of the transaction."""
     with pytest.raises(IntegrityError) as error:
         execute(statement, values)
