@@ -27,6 +27,10 @@ _STRICT_KEEP_COST = 0.35
 _SECOND_CHOICE = 0.45
 
 
+#: States that stand at 0 by convention are told with no neighbour in time.
+_UNMOVED = frozenset({"static"})
+
+
 class RuleReviser:
     """Reviser of the rules backbone. Deterministic; milliseconds a case."""
 
@@ -164,7 +168,7 @@ def _without_row(case: _Case, entry: Entry, anchors: Sequence[Anchored], dischar
     if recorded is not None and _happens_at_discharge(reading, entry, discharge):
         return _at(entry, recorded, "rules: discharge time", f"told with the discharge, recorded at {recorded:.1f} h", known=True)
     position = case.inventory.by_uid[entry.uid].start
-    if entry.time is None or position is None or entry.time < -24.0:
+    if entry.time is None or position is None or entry.time < -24.0 or entry.decided_by in _UNMOVED:
         return replace(entry, decided_by=entry.decided_by or "rules: text", reason=_kept(entry))
     found = move(position, entry.time, entry.context, anchors)
     if found is None or abs(found.shift) < 0.05:

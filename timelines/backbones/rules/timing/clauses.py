@@ -15,7 +15,7 @@ from timelines.backbones.rules.timing.terms import Anchoring, Kind, TimeExpressi
 _BREAK = re.compile(
     r"[;,:](?=\s|$)|\s(?:->|→|=>|–>|-->)\s*|[()\[\]]|\s[-–—]{1,2}\s|\.(?=\s)|\n|\s(?:but|then|"
     r"f/b|followed by|after which|whereupon)\s|\s(?=p/w\s|presents?\s|presented\s|presenting\s|"
-    r"who\s|(?:as\s+)?compared\s+(?:with|to)\s|versus\s|up\s+from\s|down\s+from\s|against\s)",
+    r"s/p\s|who\s|(?:as\s+)?compared\s+(?:with|to)\s|versus\s|up\s+from\s|down\s+from\s|against\s)",
     re.IGNORECASE,
 )
 _SOFT = re.compile(r"[,\s](?:and|to|or|while|when|with|until|&|so|as|\+|from|w/)\s|/", re.IGNORECASE)

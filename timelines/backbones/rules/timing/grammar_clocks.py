@@ -80,6 +80,8 @@ def _clock(m: re.Match[str], pattern: re.Pattern[str]) -> TimeExpression | None:
     if hour is None:
         return None
     hour += int(groups.get("min") or 0) / 60
+    if (groups.get("day") or groups.get("night")) and m["h"].isdigit() and not groups.get("near") and ":" not in m.group():
+        return None  # "metoprolol 25 the next morning", "up to 10 that evening": a dose, no hour
     meridian = re.sub(r"[^apm]", "", (groups.get("mer") or "").lower())
     day = (groups.get("day") or "").lower()
     afternoon = meridian == "pm" or day in ("afternoon", "evening") or (groups.get("night") and hour >= 6)

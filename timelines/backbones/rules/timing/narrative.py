@@ -27,6 +27,8 @@ OPENING = "arrival"
 _CLAUSE_STEP, _SENTENCE_STEP = 0.05, 0.15
 #: How much earlier or later than its neighbour an undated clause may have happened, at least (hours).
 _EARLIER, _LATER = 2.0, 6.0
+#: An offset this far ahead of the story is a plan ("chemotherapy in four weeks"), after which the story goes on (hours).
+_PLANNED = 10 * DAY
 #: Hours between values joined by an arrow ("K 6.2 -> 4.1").
 _ARROW_STEP = 5.0
 
@@ -92,10 +94,16 @@ class Narrator:
                 inside = [o for o in before if self.estimates[o.uid].rule == "static" and not _is_demographic(o)]
             before = inside
             for occurrence in inside:
-                if resolved and not _is_demographic(occurrence):
-                    self._record(occurrence, self.placed(occurrence, self.nearest(occurrence, resolved)))
+                own = resolved or self._inside(occurrence, clause, cursor)
+                if own and not _is_demographic(occurrence):
+                    self._record(occurrence, self.placed(occurrence, self.nearest(occurrence, own)))
                 else:
                     self.static(occurrence)
+
+    def _inside(self, occurrence: Occurrence, clause: Clause, cursor: Cursor) -> list[tuple[TimeExpression, Moment]]:
+        """Moments that stand in the span of an occurrence, behind the clause that it begins in."""
+        behind = self.found(clause.end, occurrence.end or 0)
+        return [(e, m) for e in behind if (m := self.resolver.resolve(e, cursor, past=True))]
 
     def static(self, occurrence: Occurrence) -> None:
         """A state without a date stands at 0 (protocol section 1)."""
@@ -170,6 +178,8 @@ class Narrator:
     def _looks_back(self, e: TimeExpression, moment: Moment, cursor: Cursor, past: bool) -> bool:
         """A glance back ("71 kg on admission", "the day before") does not move the story."""
         back = (moment.estimate.time or 0.0) < cursor.time - 12
+        if not past and (moment.estimate.time or 0.0) > cursor.time + _PLANNED and e.kind is Kind.OFFSET:
+            return True
         if e.kind in (Kind.AGE, Kind.YEAR) or (not past and e.anchoring is Anchoring.ADMISSION):
             return True
         if past and e.anchoring is not Anchoring.CURSOR:
@@ -207,6 +217,8 @@ class Narrator:
 
     def _register(self, text: str, moment: Moment, past: bool) -> None:
         place = arrival_in(text) or (setting_in(text) if past and moment.estimate.strength is Strength.EXPLICIT else None)
+        if place is not None and not past and moment.estimate.strength >= Strength.RELATIVE:
+            self.resolver.arrived = moment.estimate
         if place is not None and not moment.day_only:
             self.resolver.milestones.reach(place, replace(moment.estimate, rule="place"))
 
@@ -300,7 +312,7 @@ class Narrator:
 
 
 _DEMOGRAPHIC = re.compile(
-    r"\b\d{1,3}[\s-]*(?:y/?o|yrs?|years?)(?:[\s-]*old)?\b(?!.*ago)|^(?:male|female)(?: sex)?\b|^(?:wo)?man$|\b(?:fe)?male sex\b|\bage \d",
+    r"\b\d{1,3}[\s-]*(?:y/?o|yrs?|years?)(?:[\s-]*old)?\b(?!.*ago)|^\d{1,3}[\s-]?[MF]\b|^(?:male|female)(?: sex)?\b|^(?:wo)?man$|\b(?:fe)?male sex\b|\bage \d",
     re.IGNORECASE,
 )
 

@@ -19,10 +19,13 @@ _OPERATION = re.compile(
 )
 _BESIDE = re.compile(
     r"\b(?:before|prior to|after|since|until|following|for|stopped|without|no|planned|s/p|history|"
-    r"years?|ago|outpatient|consult\w*|follow-?up|due to)\b",
+    r"years?|ago|outpatient|consult\w*|follow-?up|due to|evaluation|eval|candidate\w*|consider\w*|referr\w*|seated|"
+    r"deferred|declined|(?:day|night|evening|morning) of)\b",
     re.IGNORECASE,
 )
 _REFERS = re.compile(r"\b(?:surgery|operation|operative|the or|operating room)\b", re.IGNORECASE)
+#: A time that itself counts from the operation ("POD 2") does not date it.
+_COUNTED_FROM_IT = re.compile(r"\bPOD\b|post-?op|surgery|operation", re.IGNORECASE)
 #: Clock hours of an operation whose hour is unknown, and their range.
 _HOUR, _EARLY, _LATE = 9.0, 6.5, 18.0
 
@@ -37,17 +40,26 @@ def refers_to_operation(phrase: str) -> bool:
     return _REFERS.search(phrase) is not None
 
 
-def operation(index: ReferenceIndex, first: int, last: int) -> tuple[Occurrence, Estimate] | None:
-    """The first operation told between offsets `first` and `last` that is dated near or in the stay."""
+def operation(index: ReferenceIndex, course: tuple[int, int]) -> tuple[Occurrence, Estimate] | None:
+    """The operation of the stay, told before the end of `course` (offsets) and dated near or in the stay.
+
+    One with a time of its own goes before one that only repeats or follows another, one told in the course
+    before one told in a list or on the way in; of equals the first.
+    """
+    best: tuple[tuple[bool, bool], Occurrence, Estimate] | None = None
     for occurrence in index.note.inventory:
         estimate = index.estimates.get(occurrence.uid)
-        if occurrence.start is None or not first <= occurrence.start < last or estimate is None or estimate.time is None:
+        if occurrence.start is None or not 0 <= occurrence.start < course[1] or estimate is None or estimate.time is None:
             continue
         if estimate.time < -48 or estimate.strength < Strength.INHERITED:
             continue
-        if _OPERATION.search(occurrence.mention) and not _BESIDE.search(occurrence.mention):
-            return occurrence, estimate
-    return None
+        if not _OPERATION.search(occurrence.mention) or _BESIDE.search(occurrence.mention):
+            continue
+        counted = _COUNTED_FROM_IT.search(estimate.reason) is not None
+        rank = (estimate.strength >= Strength.RELATIVE and not counted, occurrence.start >= course[0])
+        if best is None or rank > best[0]:
+            best = rank, occurrence, estimate
+    return None if best is None else (best[1], best[2])
 
 
 def assumed_operation(calendar: Calendar, day: int | None) -> Estimate:

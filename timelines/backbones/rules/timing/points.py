@@ -46,6 +46,8 @@ class PointResolver:
     told_surgery_day: int | None = None
     #: What the last offset of the sentence counted from: "a week before surgery … and two days before".
     shared_base: Estimate | None = None
+    #: The last arrival at a station that the course tells of: what "on arrival" means for a while after it.
+    arrived: Estimate | None = None
     #: Every resolved expression with its calendar day and hours, by offset: what is known of the end of the stay.
     seen: dict[int, tuple[TimeExpression, int, float]] = field(default_factory=dict)
 
@@ -148,7 +150,8 @@ class PointResolver:
                 day += 1
             return day + (1 if e.linked == "second" else 0)
         if cursor.day_only:
-            return cursor.day
+            # "HD 4: overnight she spiked": what is told first of a day is the night that led into it.
+            return cursor.day - 1 if part.point >= 24.5 else cursor.day
         if (
             part.point >= 26
             and re.match(r"\W*over", e.text, re.IGNORECASE) is not None

@@ -17,6 +17,8 @@ from timelines.domain import DAY, YEAR
 _SMALL_DRIFT = 0.5
 #: From this cursor on (hours), the story of a presentation has come into the hospital.
 _ARRIVED = -0.6
+#: How long after a told arrival "on arrival" still means that one (hours).
+_SINCE_ARRIVAL = 18.0
 
 
 @dataclass
@@ -111,6 +113,9 @@ class Resolver(PointResolver):
         if place in (Place.UNIT, Place.FLOOR) and place not in self.milestones.reached and cursor.time > 12:
             return None
         if bare and not past and re.search("arriv", phrase, re.IGNORECASE):
+            arrived = self.arrived.time if self.arrived else None
+            if self.arrived is not None and arrived is not None and 0 <= cursor.time - arrived < _SINCE_ARRIVAL:
+                return replace(self.arrived, rule="place", known=False)
             place = Place.UNIT if Place.UNIT in self.milestones.reached or Place.FLOOR not in self.milestones.reached else Place.FLOOR
         if place is not None and (
             bare or re.search(r"arriv|admi|transfer|reach|present|discharge|d/c|\btx\b|return", phrase, re.IGNORECASE)

@@ -101,7 +101,7 @@ class _Reading:
 
     def _resolver(self, index: ReferenceIndex) -> Resolver:
         resolver = Resolver(self.calendar, self.milestones, index, self.age, unit_name=unit_in(self.note.text))
-        told = operation(index, 0, self.course[1])
+        told = operation(index, self.course)
         if told is not None:
             resolver.surgery = replace(told[1], reason=f"“{told[0].mention}”", context=(told[0].uid,))
             if self.by_problem or told[1].strength >= Strength.RELATIVE:
