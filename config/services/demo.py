@@ -55,7 +55,7 @@ def reconstruct(supervisor: Supervisor) -> None:
     """Both timelines of every case, by the worker, while the supervisor keeps it running."""
     for name in DATASETS:
         say(f"reconstructing {name}")
-        arguments = ["--dataset", name, "--backbone", "rules", "--variant", "full", "--wait"]
+        arguments = ["--dataset", name, "--backbone", "rules", "--variant", "full", "--missing", "--wait"]
         if _watched(supervisor, _command("reconstruct", *arguments)) != 0:
             raise ServiceError(f"Reconstructing {name} failed. The worker's log is {supervisor.logs / 'worker.log'}.")
 
