@@ -45,6 +45,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=40.0, help="how long the 20 users act")
     seconds = parser.parse_args().seconds
+    print(f"machine: {os.cpu_count()} cores, {os.getloadavg()[0]:.1f} busy before the start")
     with served_case() as target:
         ask(connect(target), target, "/cases/")  # a process that has answered before
         cold = timed(lambda: ask(connect(target), target, target.page))
