@@ -43,8 +43,11 @@ def retrieve(
     """
     if not queries or not summaries:
         return ()
-    vectors = embedder.embed_queries([q.text for q in queries], batch_size=config.embed_batch_size)
-    found = search.top_k(vectors, config.top_k_dense)
+    # Many occurrences ask the same question (every potassium of a stay): each text is embedded and searched once.
+    texts = {text: i for i, text in enumerate(dict.fromkeys(q.text for q in queries))}
+    vectors = embedder.embed_queries(list(texts), batch_size=config.embed_batch_size)
+    answers = search.top_k(vectors, config.top_k_dense)
+    found = [answers[texts[q.text]] for q in queries]
     active = None if config.variant is Variant.NO_RERANKER else reranker
     candidates: list[Candidate] = []
     for query, hits in zip(queries, found, strict=True):
