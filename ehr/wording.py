@@ -60,6 +60,19 @@ def span_words(hours: float) -> str:
     return f"{_decimal(size / YEAR)} y"
 
 
+def duration_words(seconds: float) -> str:
+    """How long work took: "0.4 s", "42 s", "2 min 5 s", "1 h 5 min"."""
+    if seconds < 9.95:
+        return f"{max(seconds, 0.0):.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return f"{rest} s"
+    hours, minutes_left = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes_left} min"
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+
+
 def clock_words(admitted: datetime, when: datetime) -> str:
     """ "HD 1, 21:08" from admission on (day 1 is the admission's date); before it "21 Feb, 10:38", long before it "2128-02-21 10:38"."""
     minute = _to_the_minute(when)

@@ -5,22 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.db.models import Count
 
 from accounts.models import Study
 from ehr.models import Dataset, Encounter
+from timelines.actions import STAGES_OF
 from timelines.pipeline.config import PipelineConfig, Variant
 
 BACKBONES = (("rules", "Rules (deterministic, on the CPU)"),)
-VARIANTS = (
-    (Variant.FULL.value, "full: text, then structured evidence, then joint revision"),
-    (Variant.UNIMODAL.value, "unimodal: text only"),
-)
+_VARIANT_WORDS = {
+    Variant.FULL: "full: text, then structured evidence, then joint revision",
+    Variant.UNIMODAL: "unimodal: text only",
+    Variant.NO_QUERY: "no queries: the mention itself is searched",
+    Variant.NO_RERANKER: "no reranker: the nearest series are kept",
+}
 
 
 class LaunchForm(forms.Form):
+    """Cohort, backbone, variant, and how many alternatives."""
+
     dataset = forms.ModelChoiceField(Dataset.objects.none(), label="Cohort", to_field_name="public_id", empty_label=None)
     backbone = forms.ChoiceField(choices=BACKBONES)
-    variant = forms.ChoiceField(choices=VARIANTS)
+    variant = forms.ChoiceField(choices=[(v.value, _VARIANT_WORDS[v]) for v in STAGES_OF])
     alternatives = forms.IntegerField(
         min_value=1, max_value=3, initial=3, help_text="Complete alternative timelines after revision. Timeline 1 is primary."
     )
@@ -32,10 +38,11 @@ class LaunchForm(forms.Form):
     label = forms.CharField(required=False, max_length=200, help_text="A name for the run. Leave empty to use backbone and variant.")
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, label_suffix="", **kwargs)
         field = self.fields["dataset"]
         assert isinstance(field, forms.ModelChoiceField)
-        field.queryset = Dataset.objects.filter(study=study).order_by("name")
+        field.queryset = Dataset.objects.filter(study=study).order_by("name").annotate(cases=Count("encounters"))
+        field.label_from_instance = lambda d: f"{d.name} ({d.cases} case{'' if d.cases == 1 else 's'})"  # type: ignore[method-assign]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from django.db.models import Count, Q
+from dataclasses import dataclass
+
+from django.db.models import Count
 from django.urls import reverse
 
 from accounts.models import Study, User
@@ -10,10 +12,20 @@ from accounts.permissions import user_can_manage_study, user_can_open_cases
 from accounts.registry import Card, Link
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
+from timelines.case_state import CaseState
 from timelines.models import Run, StageRun, Timeline
-from timelines.run_progress import state_of_run, totals
+from timelines.run_progress import run_line, totals_of
 
 SHOWN_RUNS = 3
+SHOWN_FAILURES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Something that needs a person, and where to look."""
+
+    words: str
+    link: Link | None = None
 
 
 def cases_card(user: User, study: Study) -> Card | None:
@@ -27,8 +39,8 @@ def cases_card(user: User, study: Study) -> Card | None:
     placed = Timeline.objects.filter(case_run__isnull=False).values("encounter")
     done = Encounter.objects.filter(dataset__study=study, pk__in=placed).values("dataset").annotate(n=Count("pk"))
     counts = {d["dataset"]: d["n"] for d in done}
-    lines = [f"{d.name}: {d.cases} case{'' if d.cases == 1 else 's'}, {counts.get(d.pk, 0)} reconstructed" for d in datasets]
-    return Card("Cases", lines, [link])
+    cohorts = [{"name": d.name, "public_id": d.public_id, "cases": d.cases, "done": counts.get(d.pk, 0)} for d in datasets]
+    return Card("Cases", links=[link], template="timelines/_cases_card.html", context={"cohorts": cohorts})
 
 
 def runs_card(user: User, study: Study) -> Card | None:
@@ -40,14 +52,10 @@ def runs_card(user: User, study: Study) -> Card | None:
     if user_can_manage_study(user, study):
         links.insert(0, Link("Launch a run", reverse("timelines:run_new")))
     if not runs:
-        return Card("Runs", ["No run yet."], links)
-    lines = []
-    for run in runs:
-        counts = totals(run)
-        state = state_of_run(run, counts)
-        lines.append(f"{run.label or run.source} on {run.dataset.name}: {state.label.lower()}, {counts.succeeded} of {counts.total} stages")
-        links.append(Link(f"Open {run.label or run.source}", reverse("timelines:run", args=[run.public_id])))
-    return Card("Runs", lines, links)
+        return Card("Runs", ["No run yet. A run reconstructs the timelines of a cohort."], links)
+    counted = totals_of(runs)
+    lines = [run_line(run, counted[run.pk]) for run in runs]
+    return Card("Runs", links=links, template="timelines/_runs_card.html", context={"lines": lines})
 
 
 def attention_card(user: User, study: Study) -> Card | None:
@@ -55,16 +63,17 @@ def attention_card(user: User, study: Study) -> Card | None:
     if not user_can_manage_study(user, study):
         return None
     broken = Dataset.objects.filter(study=study).annotate(n=Count("rejected")).filter(n__gt=0).order_by("name")
-    lines = [f"{d.name}: {d.n} piece{'' if d.n == 1 else 's'} of its input could not be imported" for d in broken]
+    items: list[Attention] = [
+        Attention(f"{d.name}: {d.n} piece{'' if d.n == 1 else 's'} of its input could not be imported") for d in broken
+    ]
     failed = (
         StageRun.objects.filter(case_run__run__study=study, state=JobState.FAILED)
         .values("case_run__run__public_id", "case_run__run__label", "case_run__run__source")
-        .annotate(n=Count("pk", filter=Q(state=JobState.FAILED)))
-        .order_by()
+        .annotate(n=Count("case_run", distinct=True))
+        .order_by("-case_run__run__created_at")
     )
-    links = []
-    for f in failed:
+    for f in failed[:SHOWN_FAILURES]:
         name = f["case_run__run__label"] or f["case_run__run__source"]
-        lines.append(f"{name}: {f['n']} stage{'' if f['n'] == 1 else 's'} failed")
-        links.append(Link(f"See why {name} failed", reverse("timelines:run", args=[f["case_run__run__public_id"]])))
-    return Card("Needs attention", lines, links) if lines else None
+        address = f"{reverse('timelines:run', args=[f['case_run__run__public_id']])}?show={CaseState.FAILED}"
+        items.append(Attention(f"{name}: {f['n']} case{'' if f['n'] == 1 else 's'} failed", Link("See why", address)))
+    return Card("Needs attention", template="timelines/_attention_card.html", context={"attention": items}) if items else None

@@ -1,66 +1,57 @@
-"""What a run page shows: cases × stages with words about what goes on, and totals."""
+"""Where a run stands: its stages counted over all cases, its state, and whether anybody works on it."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
+from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Count, Max, Min
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
+from ehr.wording import duration_words
+from jobs.claims import due
 from jobs.models import JobState
 from timelines.case_state import CaseState, case_state
-from timelines.models import STAGE_ORDER, CaseRun, Run, Stage, StageRun
+from timelines.models import STAGE_ORDER, Run, Stage, StageRun
 
-#: Cases shown on one page of a run; a cohort of thousands is paged, its totals are counted in SQL.
-PAGE_SIZE = 50
 #: Stages that wait longer than this without a worker's sign of life are worth a word.
 QUIET_AFTER = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
-class StageCell:
-    """One stage of one case. `seconds` is run time so far, `waited` the time from queueing to the start."""
+class StageTotal:
+    """One stage over all cases of the run."""
 
-    id: int
     stage: str
     label: str
-    state: str
-    state_label: str
-    words: str
-    percent: int | None
-    seconds: float | None
-    waited: float | None
-    attempt: int
-    worker: str
-    reasons: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CaseLine:
-    """One case of the run with its cells in stage order."""
-
-    public_id: str
-    case_run_id: str
-    case_id: str
-    title: str
-    state: CaseState
-    cells: tuple[StageCell, ...]
+    done: int
+    running: int
+    failed: int
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
 class RunTotals:
     """How many stage rows of the run stand in each state, and what that makes of the run."""
 
-    stages: dict[str, int]
-    total: int
+    by_stage: dict[str, dict[str, int]]
     cases: int
 
     @property
-    def finished(self) -> int:
-        return sum(self.stages.get(s, 0) for s in (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED))
+    def stages(self) -> dict[str, int]:
+        """Job state → number of stage rows."""
+        summed: Counter[str] = Counter()
+        for states in self.by_stage.values():
+            summed.update(states)
+        return dict(summed)
+
+    @property
+    def total(self) -> int:
+        return sum(self.stages.values())
 
     @property
     def succeeded(self) -> int:
@@ -81,76 +72,93 @@ class RunTotals:
 
     @property
     def percent(self) -> int:
-        return round(100 * self.succeeded / self.total) if self.total else 0
+        return 100 * self.succeeded // self.total if self.total else 0
+
+    def of_stages(self) -> list[StageTotal]:
+        """The stages that this run has, in order."""
+        return [self._of(stage) for stage in STAGE_ORDER if stage in self.by_stage]
+
+    def _of(self, stage: str) -> StageTotal:
+        states = self.by_stage[stage]
+        return StageTotal(
+            stage=stage,
+            label=Stage(stage).label,
+            done=states.get(JobState.SUCCEEDED, 0),
+            running=states.get(JobState.RUNNING, 0),
+            failed=states.get(JobState.FAILED, 0),
+            total=sum(states.values()),
+        )
 
 
 def totals(run: Run) -> RunTotals:
-    """Counts over all cases of the run, in one query."""
-    counted = StageRun.objects.filter(case_run__run=run).order_by().values_list("state").annotate(n=Count("id"))
-    states = dict(counted)
-    return RunTotals(states, sum(states.values()), run.cases.count())
+    """Counts over all cases of one run, in one query."""
+    return totals_of([run])[run.pk]
+
+
+def totals_of(runs: Sequence[Run]) -> dict[int, RunTotals]:
+    """Run id → its counts, in one query for all of them."""
+    by_stage: dict[int, dict[str, dict[str, int]]] = {run.pk: {} for run in runs}
+    cases: Counter[int] = Counter()
+    counted = StageRun.objects.filter(case_run__run__in=runs).order_by().values_list("case_run__run_id", "stage", "state")
+    for run, stage, state, n in counted.annotate(n=Count("id")):
+        by_stage[run].setdefault(stage, {})[state] = n
+    for run, stages in by_stage.items():
+        cases[run] = max((sum(states.values()) for states in stages.values()), default=0)
+    return {run: RunTotals(stages, cases[run]) for run, stages in by_stage.items()}
+
+
+def case_states(run: Run) -> dict[int, CaseState]:
+    """Case run id → its state, by the rule that every page uses."""
+    states = StageRun.objects.filter(case_run__run=run).order_by().values_list("case_run_id")
+    return {case_run: case_state(found) for case_run, found in states.annotate(found=ArrayAgg("state", distinct=True))}
 
 
 def state_of_run(run: Run, counts: RunTotals) -> CaseState:
-    """The run's state by the same rule as a case's; a cancelled run says so even while its last stage ends."""
+    """What the run as a whole does: at work while anything may change, then failed or cancelled in part, else done.
+
+    A cancelled run says so even while its last stage ends.
+    """
     if run.cancelled_at is not None:
         return CaseState.CANCELLED
+    if counts.active:
+        begun = counts.succeeded or counts.failed or counts.stages.get(JobState.RUNNING)
+        return CaseState.RUNNING if begun else CaseState.WAITING
     return case_state(counts.stages)
+
+
+def run_state_words(run: Run, counts: RunTotals) -> str:
+    """The run's state in a word or two; a case that is "reconstructed" makes a run that is "done"."""
+    state = state_of_run(run, counts)
+    if run.paused_at is not None and counts.active:
+        return "Paused"
+    return "Done" if state is CaseState.DONE else state.label
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """What lists say about a run."""
+
+    run: Run
+    state: CaseState
+    state_words: str
+    totals: RunTotals
+
+
+def run_line(run: Run, counts: RunTotals) -> RunLine:
+    """The line of one run."""
+    return RunLine(run, state_of_run(run, counts), run_state_words(run, counts), counts)
 
 
 def waiting_warning(run: Run) -> str:
     """A sentence when stages have waited long without any sign of a worker; empty otherwise."""
     stages = StageRun.objects.filter(case_run__run=run)
-    waiting = stages.filter(state=JobState.QUEUED).aggregate(since=Min("queued_at"))["since"]
-    if waiting is None or run.paused_at is not None or stages.filter(state=JobState.RUNNING).exists():
+    signs = stages.aggregate(waiting=Min(Greatest("queued_at", "not_before"), filter=due()), latest=Max("finished_at"))
+    if signs["waiting"] is None or run.paused_at is not None or stages.filter(state=JobState.RUNNING).exists():
         return ""
-    latest = stages.aggregate(sign=Max("finished_at"))["sign"]
-    quiet = timezone.now() - max(t for t in (waiting, latest) if t is not None)
+    quiet = timezone.now() - max(t for t in (signs["waiting"], signs["latest"]) if t is not None)
     if quiet < QUIET_AFTER:
         return ""
     return (
-        f"No worker has taken a stage of this run for {int(quiet.total_seconds())} seconds. "
-        "Start one with `make run`, or look at the queues of the machine that runs the workers."
-    )
-
-
-def case_lines(case_runs: Sequence[CaseRun]) -> list[CaseLine]:
-    """The lines of one page of a run, in the order given."""
-    now = timezone.now()
-    cells: dict[int, dict[str, StageCell]] = defaultdict(dict)
-    for stage in StageRun.objects.filter(case_run__in=case_runs):
-        cells[stage.case_run_id][stage.stage] = _cell(stage, now)
-    lines = []
-    for case_run in case_runs:
-        mine = cells[case_run.pk]
-        lines.append(
-            CaseLine(
-                public_id=case_run.encounter.public_id,
-                case_run_id=case_run.public_id,
-                case_id=case_run.encounter.case_id,
-                title=case_run.encounter.title,
-                state=case_state(c.state for c in mine.values()),
-                cells=tuple(mine[s] for s in STAGE_ORDER if s in mine),
-            )
-        )
-    return lines
-
-
-def _cell(stage: StageRun, now: datetime) -> StageCell:
-    progress = stage.progress if isinstance(stage.progress, dict) else {}
-    done, total = progress.get("done"), progress.get("total")
-    end = stage.finished_at or now
-    return StageCell(
-        id=stage.pk,
-        stage=stage.stage,
-        label=Stage(stage.stage).label,
-        state=stage.state,
-        state_label=JobState(stage.state).label,
-        words=str(progress.get("words", "")),
-        percent=round(100 * done / total) if isinstance(done, int) and isinstance(total, int) and total else None,
-        seconds=(end - stage.started_at).total_seconds() if stage.started_at else None,
-        waited=(stage.started_at - stage.queued_at).total_seconds() if stage.started_at else None,
-        attempt=stage.attempt,
-        worker=stage.worker,
-        reasons=tuple(stage.reasons),
+        f"No worker has taken a stage of this run for {duration_words(quiet.total_seconds())}. "
+        "Start the workers with make run; elsewhere, ask whoever runs them whether one listens. Nothing is lost while it waits."
     )

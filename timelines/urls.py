@@ -30,5 +30,6 @@ urlpatterns = [
     path("runs/", runs.runs, name="runs"),
     path("runs/new/", runs.run_new, name="run_new"),
     path("runs/<str:public_id>/", runs.run, name="run"),
+    path("runs/<str:public_id>/cases/<str:case_run_id>/retry/", runs.case_retry, name="case_retry"),
     path("runs/<str:public_id>/<str:action>/", runs.run_action, name="run_action"),
 ]

@@ -30,6 +30,14 @@
     select.form.querySelector("[data-replaced-by-change]")?.setAttribute("hidden", "");
     select.addEventListener("change", () => select.form.requestSubmit());
   }
+  // A fragment whose request was led elsewhere (to the sign-in page, after the session ended) must not land inside this page.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const answered = event.detail.xhr.responseURL;
+    if (answered && new URL(answered).pathname !== new URL(event.detail.pathInfo.requestPath, location.href).pathname) {
+      event.preventDefault();
+      location.reload();
+    }
+  });
   document.addEventListener("click", (event) => {
     const opener = event.target.closest("[data-opens]");
     if (opener) document.getElementById(opener.dataset.opens)?.showModal();

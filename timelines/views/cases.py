@@ -42,5 +42,7 @@ def cases(request: StudyRequest) -> HttpResponse:
         "sorts": SORT_LABELS,
         "any_case": bool(page.paginator.count) or cases_of(study, CaseFilter()).exists(),
     }
-    template = "timelines/_case_list.html" if request.htmx else "timelines/cases.html"  # type: ignore[attr-defined]
-    return render(request, template, context)
+    partial = bool(request.htmx)  # type: ignore[attr-defined]  # set by django-htmx's middleware
+    response = render(request, "timelines/_case_list.html" if partial else "timelines/cases.html", context | {"partial": partial})
+    response["Vary"] = "HX-Request"
+    return response

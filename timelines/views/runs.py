@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -16,17 +18,11 @@ from accounts.scoping import StudyRequest, scoped, study_role_required
 from timelines import actions
 from timelines.case_state import CaseState
 from timelines.forms import LaunchForm
-from timelines.models import Run, Stage
-from timelines.run_progress import PAGE_SIZE, RunTotals, case_lines, state_of_run, totals, waiting_warning
+from timelines.models import CaseRun, Run
+from timelines.run_grid import PAGE_SIZE, CaseLine, case_lines
+from timelines.run_progress import RunTotals, case_states, run_line, run_state_words, state_of_run, totals, totals_of, waiting_warning
 
 RUNS_PER_PAGE = 30
-
-
-@dataclass(frozen=True, slots=True)
-class RunLine:
-    run: Run
-    state: CaseState
-    totals: RunTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +34,22 @@ class RunAction:
     why_not: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One way to narrow the cases of a run, with how many it leaves."""
+
+    value: str
+    label: str
+    count: int
+
+
 @require_GET
 @study_role_required(*CASE_READERS)
 def runs(request: StudyRequest) -> HttpResponse:
     """All runs of the study, newest first."""
     page = Paginator(Run.objects.filter(study=request.study).select_related("dataset"), RUNS_PER_PAGE).get_page(request.GET.get("page"))
-    lines = [RunLine(run, state_of_run(run, counts), counts) for run in page.object_list for counts in (totals(run),)]
+    counted = totals_of(list(page.object_list))
+    lines = [run_line(run, counted[run.pk]) for run in page.object_list]
     context = {"page": page, "lines": lines, "may_launch": user_can_manage_study(request.user, request.study)}
     return render(request, "timelines/runs.html", context)
 
@@ -59,7 +65,8 @@ def run_new(request: StudyRequest) -> HttpResponse:
         except actions.RunRefused as refused:
             form.add_error(None, f"The run was not started: {refused}.")
         else:
-            messages.success(request, f"The run over {started.cases.count()} cases has started.")
+            count = started.cases.count()
+            messages.success(request, f"The run over {count} case{'' if count == 1 else 's'} has started.")
             return redirect("timelines:run", started.public_id)
     return render(request, "timelines/run_new.html", {"form": form})
 
@@ -67,26 +74,23 @@ def run_new(request: StudyRequest) -> HttpResponse:
 @require_GET
 @study_role_required(*CASE_READERS)
 def run(request: StudyRequest, public_id: str) -> HttpResponse:
-    """One run: cases × stages. htmx gets the part that changes."""
+    """One run: cases × stages. htmx gets the summary and those lines that changed since (`seen`)."""
     found = _run(request, public_id)
-    page = Paginator(found.cases.select_related("encounter").order_by("encounter__case_id"), PAGE_SIZE).get_page(request.GET.get("page"))
-    counts = totals(found)
-    state = state_of_run(found, counts)
-    context = {
-        "run": found,
-        "page": page,
-        "totals": counts,
-        "state": state,
-        "lines": case_lines(list(page.object_list)),
-        "stage_labels": [stage.label for stage in Stage],
-        "may_launch": user_can_manage_study(request.user, found.study),
-        "actions": _actions(found, counts),
-        "queue_warning": waiting_warning(found),
-        "config_items": sorted(found.config.items()),
-        "package_items": sorted({**found.tools, **found.package_versions}.items()),
-    }
-    partial = bool(request.htmx)  # type: ignore[attr-defined]  # set by django-htmx's middleware
-    response = render(request, "timelines/_run_live.html" if partial else "timelines/run.html", context)
+    if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
+        context = _live(request, found)
+        lines: list[CaseLine] = context["lines"]
+        seen = set(request.GET.getlist("seen"))
+        context["whole_table"] = {line.case_run_id for line in lines} != {sign.partition(".")[0] for sign in seen}
+        context["changed"] = [line for line in lines if line.sign not in seen]
+        response = render(request, "timelines/_run_poll.html", context)
+    else:
+        configuration = {
+            "config_items": sorted(found.config.items()),
+            "tool_items": sorted(found.tools.items()),
+            "package_items": sorted(found.package_versions.items()),
+            "prompt_items": sorted(found.prompt_hashes.items()),
+        }
+        response = render(request, "timelines/run.html", _live(request, found) | configuration)
     response["Vary"] = "HX-Request"
     return response
 
@@ -109,12 +113,55 @@ def run_action(request: StudyRequest, public_id: str, action: str) -> HttpRespon
     return redirect("timelines:run", found.public_id)
 
 
+@require_POST
+@study_role_required(Role.ADMIN)
+def case_retry(request: StudyRequest, public_id: str, case_run_id: str) -> HttpResponse:
+    """Give one failed or cancelled case another go."""
+    found = _run(request, public_id)
+    check_user_can_manage_study(request.user, found.study)
+    case_run = get_object_or_404(CaseRun.objects.select_related("run__study", "encounter"), run=found, public_id=case_run_id)
+    if not actions.retry_case(case_run=case_run, by=request.user):
+        messages.warning(request, "Nothing of this case has failed or was cancelled, so there was nothing to retry.")
+    return redirect("timelines:run", found.public_id)
+
+
 def _run(request: StudyRequest, public_id: str) -> Run:
     return get_object_or_404(scoped(Run.objects.select_related("dataset", "study", "created_by"), request.user), public_id=public_id)
 
 
+def _live(request: StudyRequest, run: Run) -> dict[str, Any]:
+    """What changes while a run goes on: its summary and one page of its cases."""
+    counts = totals(run)
+    states = case_states(run)
+    show = request.GET.get("show", "")
+    show = show if show in set(CaseState) else ""
+    cases = run.cases.select_related("encounter").order_by("encounter__case_id")
+    if show:
+        cases = cases.filter(pk__in=[pk for pk, state in states.items() if state == show])
+    page = Paginator(cases, PAGE_SIZE).get_page(request.GET.get("page"))
+    return {
+        "run": run,
+        "page": page,
+        "totals": counts,
+        "stage_totals": counts.of_stages(),
+        "state": state_of_run(run, counts),
+        "state_words": run_state_words(run, counts),
+        "lines": case_lines(list(page.object_list)),
+        "show": show,
+        "choices": _choices(states),
+        "may_launch": user_can_manage_study(request.user, run.study),
+        "actions": _actions(run, counts),
+        "queue_warning": waiting_warning(run),
+    }
+
+
+def _choices(states: dict[int, CaseState]) -> list[Choice]:
+    counts = Counter(states.values())
+    return [Choice("", "All", len(states)), *(Choice(s.value, s.label, counts[s]) for s in CaseState if counts[s])]
+
+
 def _actions(run: Run, counts: RunTotals) -> list[RunAction]:
-    over = "" if counts.finished < counts.total else "Every stage of this run has ended."
+    over = "" if counts.active else "Nothing of this run is under way."
     paused = run.paused_at is not None
     nothing_failed = "" if counts.retryable else "No stage has failed or was cancelled."
     return [

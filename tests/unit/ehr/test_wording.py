@@ -42,6 +42,22 @@ def test_hours_are_said_in_the_unit_a_person_would_use(hours, said):
 
 
 @pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (-0.3, "0.0 s"),
+        (0.44, "0.4 s"),
+        (9.96, "10 s"),
+        (59.6, "1 min"),
+        (125.0, "2 min 5 s"),
+        (3600.0, "1 h 0 min"),
+        (7499.0, "2 h 4 min"),
+    ],
+)
+def test_durations_are_said_to_a_useful_precision(seconds, said):
+    assert wording.duration_words(seconds) == said
+
+
+@pytest.mark.parametrize(
     ("when", "said"),
     [
         (datetime(2131, 2, 24, 14, 38), "HD 1, 14:38"),

@@ -1,0 +1,64 @@
+"""Who may see cases and runs, and who may launch, steer and repeat them."""
+
+from __future__ import annotations
+
+from tests import factories
+from tests.integration.matrix.ehr import CASE_PAGE, encounter_of
+from tests.integration.matrix.world import SIGN_IN, Row, World, answers, everyone_signed_in
+from timelines.models import CaseRun, StageRun
+
+
+def _case_run(world: World) -> CaseRun:
+    """A run of the world's study whose only stage has failed."""
+    encounter = encounter_of(world)
+    found = CaseRun.objects.filter(encounter=encounter, run__label="matrix").first()
+    if found is None:
+        factories.make_note(encounter, "Fell at home.")
+        found = factories.make_case_run(factories.make_run(encounter.dataset, label="matrix"), encounter)
+        StageRun.objects.create(case_run=found, stage="tag", state="failed", reasons=["made up"])
+    return found
+
+
+def _run(world: World) -> dict[str, str]:
+    return {"public_id": _case_run(world).run.public_id}
+
+
+def _launch(world: World) -> dict[str, str]:
+    dataset = _case_run(world).run.dataset
+    return {"dataset": dataset.public_id, "backbone": "rules", "variant": "full", "alternatives": "1"}
+
+
+#: The active study's lists: another study's admin sees their own.
+LIST = answers(anonymous=SIGN_IN, clinician=200, reviewer=403, admin=200, outsider=200, nobody=403, superuser=403)
+#: Changes to a run: a clinician may look, an admin may act, another study's admin is told that nothing is there.
+STEER = answers(anonymous=SIGN_IN, clinician=403, reviewer=403, admin=302, outsider=404, nobody=403, superuser=403)
+
+ROWS = [
+    Row("timelines:cases", LIST),
+    Row("timelines:cases", LIST, method="post", data=lambda world: {"text": "fell"}),
+    Row("timelines:runs", LIST),
+    Row("timelines:run_new", answers(anonymous=SIGN_IN, clinician=403, reviewer=403, admin=200, outsider=200, nobody=403, superuser=403)),
+    # The outsider's form knows no cohort of this study: it comes back with an error and starts nothing.
+    Row(
+        "timelines:run_new",
+        answers(anonymous=SIGN_IN, clinician=403, reviewer=403, admin=302, outsider=200, nobody=403, superuser=403),
+        method="post",
+        data=_launch,
+    ),
+    Row("timelines:run", CASE_PAGE, path=_run),
+    *(
+        Row("timelines:run_action", STEER, method="post", path=lambda world, action=action: {**_run(world), "action": action})
+        for action in ("pause", "resume", "cancel", "retry")
+    ),
+    Row(
+        "timelines:run_action",
+        everyone_signed_in(405, anonymous=405),
+        path=lambda world: {**_run(world), "action": "cancel"},
+    ),
+    Row(
+        "timelines:case_retry",
+        STEER,
+        method="post",
+        path=lambda world: {**_run(world), "case_run_id": _case_run(world).public_id},
+    ),
+]
