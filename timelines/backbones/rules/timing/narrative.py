@@ -33,6 +33,13 @@ _PLANNED = 10 * DAY
 _ARROW_STEP = 5.0
 
 
+_UNTIL = re.compile(r"\b(?:until|till|'til)\b", re.IGNORECASE)
+#: "was not given until the next morning" dates the giving.
+_NOT_BEFORE = re.compile(r"\b(?:was|were|did|had|been|is)\s*(?:not|n't|never)\b[^.;]*$", re.IGNORECASE)
+#: A summary taken over from an earlier note speaks of that note's day.
+_COPIED = re.compile(r"\b(?:copied|carried|pulled|taken over)\b.*\b(?:from|forward|fwd)\b", re.IGNORECASE)
+
+
 @dataclass
 class Narrator:
     """Dates occurrences of running text. `expressions` are those of the whole note, in order."""
@@ -60,8 +67,12 @@ class Narrator:
     def course(self, section: Section, cursor: Cursor) -> None:
         """The stay told in order: a clause without a time follows the one before it."""
         for sentence in self.sentences(section):
-            self._advance(cursor, _SENTENCE_STEP)
-            self._sentence(sentence, cursor, past=False)
+            self.told(sentence, cursor)
+
+    def told(self, sentence: Sentence, cursor: Cursor) -> None:
+        """One sentence of the stay, told next."""
+        self._advance(cursor, _SENTENCE_STEP)
+        self._sentence(sentence, cursor, past=False)
 
     def presenting(self, section: Section, cursor: Cursor) -> None:
         """The story up to admission: background first, then events in order, then the stations of arrival."""
@@ -133,7 +144,8 @@ class Narrator:
 
     def _date(self, clause: Clause, cursor: Cursor, past: bool, first: bool) -> Dated:
         text = self.analysis.text[clause.start : clause.end]
-        alone = clause.expressions and not self.within(clause.start, clause.end) and text.lstrip().startswith("(")
+        copied = clause.expressions and _COPIED.search(text) is not None
+        alone = copied or clause.expressions and not self.within(clause.start, clause.end) and text.lstrip().startswith("(")
         working = cursor.copy() if clause.aside and not alone else cursor
         self._station(text, clause, working, past)
         own = self._resolve(clause, working, past)
@@ -155,7 +167,7 @@ class Narrator:
             for e in clause.expressions
             if e.kind is Kind.EVENT and not (past and place_in(e.reference) in (Place.EMERGENCY, Place.OUTSIDE))
         ]
-        timed = [e for e in clause.expressions if e.kind is not Kind.EVENT]
+        timed = [e for e in clause.expressions if e.kind is not Kind.EVENT and not self._ends_state(e)]
         resolved: list[tuple[TimeExpression, Moment]] = []
         if not any(e.day is not None for e in timed):
             for e in events:
@@ -165,6 +177,13 @@ class Narrator:
         for e in timed:
             self._follow(e, cursor, past, resolved)
         return resolved
+
+    def _ends_state(self, e: TimeExpression) -> bool:
+        """ "ran until the next morning" says when something ended; an interval takes its start, and the story goes on from there."""
+        ahead = e.linked == "next" or (e.day is not None and e.day.basis is Basis.CURRENT and e.day.number > 0)
+        before = self.analysis.text[max(0, e.start - 60) : e.start]
+        until = _UNTIL.search(self.analysis.text[max(0, e.start - 8) : e.end]) is not None
+        return ahead and until and _NOT_BEFORE.search(before) is None
 
     def _follow(self, e: TimeExpression, cursor: Cursor, past: bool, resolved: list[tuple[TimeExpression, Moment]]) -> None:
         moment = self.resolver.resolve(e, cursor, past)
@@ -312,7 +331,7 @@ class Narrator:
 
 
 _DEMOGRAPHIC = re.compile(
-    r"\b\d{1,3}[\s-]*(?:y/?o|yrs?|years?)(?:[\s-]*old)?\b(?!.*ago)|^\d{1,3}[\s-]?[MF]\b|^(?:male|female)(?: sex)?\b|^(?:wo)?man$|\b(?:fe)?male sex\b|\bage \d",
+    r"\b\d{1,3}[\s-]*(?:y/?o|yrs?|years?)(?:[\s-]*old)?\b(?!.*ago)|^\d{1,3}[\s-]?[MF]\b|^(?:male|female)(?: sex)?\b|^(?:wo)?man$|^(?:right|left)[\s-]handed\b|\b(?:fe)?male sex\b|\bage \d",
     re.IGNORECASE,
 )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from timelines.backbones.rules.sections import Section
 from timelines.backbones.rules.text import Sentence
 from timelines.backbones.rules.timing.cursor import Cursor
-from timelines.backbones.rules.timing.discharge import names_days
+from timelines.backbones.rules.timing.discharge import counts_days, names_days
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
 from timelines.backbones.rules.timing.frames import Frame, frame_of
 from timelines.backbones.rules.timing.milestones import Place, place_in
@@ -46,8 +46,10 @@ class Placement:
             self._course(section, cursor)
         elif frame is Frame.LEAVING:
             self._leaving(section)
+        elif frame is Frame.OPINIONS:
+            self._opinions(section)
         else:
-            self._fixed(section, self._opinion() if frame is Frame.OPINIONS else self._recap(section))
+            self._fixed(section, self._recap(section))
         self._heading(section)
 
     def fixed_sentence(self, sentence: Sentence, fixed: Moment) -> None:
@@ -130,9 +132,21 @@ class Placement:
         leaving = self.resolver.milestones.at(Place.DISCHARGE).time or 72.0
         return replace(start, high=max(leaving, start.high or 0.0), reason="named in a list, undated")
 
-    def _opinion(self) -> Estimate:
+    def _opinions(self, section: Section) -> None:
+        """Advice is undated until a sentence counts or dates a day; from there on its paragraph is told in order."""
         leaving = max(self.resolver.milestones.at(Place.DISCHARGE).time or 72.0, 0.0)
-        return Estimate(leaving * 0.5, 0.0, leaving, Strength.DEFAULT, "section", "undated advice during the stay")
+        undated = Estimate(leaving * 0.5, 0.0, leaving, Strength.DEFAULT, "section", "undated advice during the stay")
+        moment = Moment(undated, self.resolver.calendar.day_of(leaving * 0.5))
+        cursor, line = None, -1
+        for sentence in self.narrator.sentences(section):
+            if sentence.line != line:
+                cursor, line = None, sentence.line
+            if cursor is None and counts_days(self.narrator, sentence.start, sentence.end):
+                cursor = Cursor(leaving * 0.5, 0.0, leaving, moment.day, source=OPENING)
+            if cursor is None:
+                self.fixed_sentence(sentence, moment)
+            else:
+                self.narrator.told(sentence, cursor)
 
     # Leaving
 

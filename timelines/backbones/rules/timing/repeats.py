@@ -79,5 +79,12 @@ def _candidates(narrator: Narrator, section: Section, background: bool, opening:
     return {
         uid
         for uid, estimate in narrator.estimates.items()
-        if estimate.strength >= least and estimate.rule != "repeat" and (last is None or (estimate.time or 0.0) < last)
+        if estimate.strength >= least
+        and estimate.rule != "repeat"
+        and not (estimate.rule == "section" and frame_of(_section(narrator, uid)) is Frame.LEAVING)
+        and (last is None or (estimate.time or 0.0) < last)
     }
+
+
+def _section(narrator: Narrator, uid: str) -> Section:
+    return narrator.analysis.section_at(narrator.resolver.index.note.inventory.by_uid[uid].start or 0)
