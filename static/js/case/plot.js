@@ -137,7 +137,7 @@
       const at = share(tick[0]) * width;
       if (at < -1 || at > width + 1) continue;
       const half = (tick[1].length * LETTER) / 2;
-      const left = Math.min(at - half, width - 2 * half);
+      const left = Math.max(0, Math.min(at - half, width - 2 * half));
       if (taken.every((other) => left > other.right + AIR || left + 2 * half < other.left - AIR)) taken.push({ tick, left, right: left + 2 * half });
     }
     shownTicks = taken.map((label) => label.tick).sort((a, b) => a[0] - b[0]);
@@ -152,8 +152,10 @@
       const made = axis.appendChild(Case.element("span", rank === 0 ? "tick tick-zero" : rank === 0.5 ? "tick tick-discharge" : "tick"));
       const label = made.appendChild(Case.element("span", "tick-label", words));
       made.style.left = `${share(at) * 100}%`;
-      const over = share(at) * width + label.offsetWidth / 2 - width - 10;
-      if (over > 0) label.style.marginLeft = `${-2 * over}px`;
+      // Labels at the ends keep inside the plot.
+      const over = Math.max(0, share(at) * width + label.offsetWidth / 2 - width);
+      const under = Math.max(0, label.offsetWidth / 2 - share(at) * width);
+      label.style.marginLeft = `${2 * (under - over)}px`;
     }
   }
 
