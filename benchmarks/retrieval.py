@@ -38,7 +38,7 @@ MODEL = "benchmark"
 def main() -> int:
     """Print rates and ratios; 1 where a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--encounters", type=int, default=30)
+    parser.add_argument("--encounters", type=int, default=12)
     random = np.random.default_rng(5)
     vectors = [unit(random, SERIES) for _ in range(parser.parse_args().encounters)]
     queries = unit(random, QUERIES)
