@@ -57,7 +57,7 @@ class Judge:
             return []
         matches = [(row, match) for row in rows if row.time is not None and (match := self._match(reading, row)) is not None]
         unique = _single_moment([row for row, match in matches if match.exact])
-        placed = (_placed(match, reach(match, reading, unique=unique), row, entry) for row, match in matches)
+        placed = (_placed(match, reach(match, reading, entry, unique=unique), row, entry) for row, match in matches)
         return sorted((v for v in placed if v is not None), key=lambda v: (v.cost, v.row.row_index))
 
     def _match(self, reading: Reading, row: SourceRow) -> Match | None:

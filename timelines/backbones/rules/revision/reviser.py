@@ -171,7 +171,7 @@ def _without_row(case: _Case, entry: Entry, anchors: Sequence[Anchored], dischar
     if entry.time is None or position is None or entry.time < -24.0 or entry.decided_by in _UNMOVED:
         return replace(entry, decided_by=entry.decided_by or "rules: text", reason=_kept(entry))
     found = move(position, entry.time, entry.context, anchors)
-    if found is None or abs(found.shift) < 0.05:
+    if found is None or abs(found.shift) < 0.05 or (reading.section == "hpi" and entry.time < 0 < entry.time + found.shift):
         return replace(entry, decided_by=entry.decided_by or "rules: text", reason=_kept(entry))
     time = entry.time + found.shift
     if recorded is not None and time > recorded >= entry.time:

@@ -16,6 +16,8 @@ _IN_ED = re.compile(r"\b(?:in|at|from) (?:the |our )?(?:ED|ER|emergency|triage)\
 _ANY_TIME = 2000.0
 #: Hours: what happened in the emergency department is over when the unit begins to chart.
 _ED_REACH = 4.0
+#: Hours: what led to the admission was done elsewhere; only a row close to the text's time is the same act.
+_BEFORE_ARRIVAL, _HPI_REACH = -1.0, 3.0
 #: Hours: what the text puts wholly before this lies before any row of the admission.
 _RECORD_BEGINS = -36.0
 _OUTSIDE = re.compile(
@@ -52,12 +54,14 @@ def may_have_rows(reading: Reading, entry: Entry) -> bool:
     return entry.upper is None or entry.upper > _RECORD_BEGINS or (entry.time is not None and entry.time > _RECORD_BEGINS)
 
 
-def reach(match: Match, reading: Reading, *, unique: bool) -> float:
+def reach(match: Match, reading: Reading, entry: Entry, *, unique: bool) -> float:
     """Hours beyond the text's bounds; `unique`: no other row of the record has the stated value."""
     if reading.section == "procedures":
         return _ANY_TIME
     if _IN_ED.search(reading.occurrence.mention):
         return min(match.reach, _ED_REACH)
+    if reading.section == "hpi" and entry.time is not None and entry.time < _BEFORE_ARRIVAL:
+        return min(match.reach, _HPI_REACH)
     if match.exact and unique:
         return REACH_UNIQUE
     return 2 * match.reach if match.exact and _LAST_BEFORE_DISCHARGE.search(reading.text) else match.reach
