@@ -84,12 +84,16 @@ def beat() -> Child:
 
 
 def end_on_sigterm() -> None:
-    """Treat SIGTERM like Ctrl-C, so that a service manager's stop is a clean one too."""
+    """Treat SIGTERM like Ctrl-C, so that a service manager's stop is a clean one too.
+
+    A shell starts background jobs with Ctrl-C's signal ignored, and Python then leaves it so: it is set here as well.
+    """
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, interrupt)
+    signal.signal(signal.SIGINT, interrupt)
 
 
 def say(message: str) -> None:
