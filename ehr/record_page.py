@@ -57,6 +57,10 @@ class RowLine:
     known_from: Moment | None
 
 
+#: time, value, number, unit
+_Observed = tuple[datetime | None, str, float | None, str]
+
+
 def _category() -> Func:
     return Func(F("event"), Value(":"), Value(1), function="split_part", output_field=TextField())
 
@@ -80,15 +84,15 @@ def categories_of(encounter: Encounter) -> list[tuple[str, str, int]]:
 
 def series_lines(encounter: Encounter, series: Sequence[EventSeries]) -> list[SeriesLine]:
     """Lines for one page of series: one query for all their rows."""
-    observed: dict[str, list[tuple[datetime, str, float | None, str]]] = defaultdict(list)
+    observed: dict[str, list[_Observed]] = defaultdict(list)
     rows = _rows(encounter).filter(event__in=[s.event for s in series], time__isnull=False).order_by("time", "row_index")
     for event, time, value, number, unit in rows.values_list("event", "time", "value", "numeric_value", "unit"):
         observed[event].append((time, value, number, unit))
     return [_line(encounter, s, observed[s.event]) for s in series]
 
 
-def _line(encounter: Encounter, series: EventSeries, observed: Sequence[tuple[datetime, str, float | None, str]]) -> SeriesLine:
-    points = [((time - encounter.admitted_at).total_seconds() / 3600, number) for time, _, number, _ in observed if number is not None]
+def _line(encounter: Encounter, series: EventSeries, observed: Sequence[_Observed]) -> SeriesLine:
+    points = [(_hours(encounter, time), number) for time, _, number, _ in observed if time is not None and number is not None]
     _, value, _, unit = observed[-1] if observed else (None, "", None, "")
     return SeriesLine(
         id=series.pk,
@@ -152,5 +156,8 @@ def _row_line(encounter: Encounter, row: SourceRow) -> RowLine:
 def _moment(encounter: Encounter, time: datetime | None) -> Moment | None:
     if time is None:
         return None
-    hours = (time - encounter.admitted_at).total_seconds() / 3600
-    return Moment(hours_words(hours), clock_words(encounter.admitted_at, time), time.isoformat())
+    return Moment(hours_words(_hours(encounter, time)), clock_words(encounter.admitted_at, time), time.isoformat())
+
+
+def _hours(encounter: Encounter, time: datetime) -> float:
+    return (time - encounter.admitted_at).total_seconds() / 3600

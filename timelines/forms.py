@@ -21,10 +21,17 @@ _VARIANT_WORDS = {
 }
 
 
+class CohortField(forms.ModelChoiceField):
+    """Cohorts with the number of their cases; the queryset counts them as `cases`."""
+
+    def label_from_instance(self, obj: Any) -> str:
+        return f"{obj.name} ({obj.cases} case{'' if obj.cases == 1 else 's'})"
+
+
 class LaunchForm(forms.Form):
     """Cohort, backbone, variant, and how many alternatives."""
 
-    dataset = forms.ModelChoiceField(Dataset.objects.none(), label="Cohort", to_field_name="public_id", empty_label=None)
+    dataset = CohortField(Dataset.objects.none(), label="Cohort", to_field_name="public_id", empty_label=None)
     backbone = forms.ChoiceField(choices=BACKBONES)
     variant = forms.ChoiceField(choices=[(v.value, _VARIANT_WORDS[v]) for v in STAGES_OF])
     alternatives = forms.IntegerField(
@@ -38,11 +45,10 @@ class LaunchForm(forms.Form):
     label = forms.CharField(required=False, max_length=200, help_text="A name for the run. Leave empty to use backbone and variant.")
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
-        super().__init__(*args, label_suffix="", **kwargs)
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
         field = self.fields["dataset"]
-        assert isinstance(field, forms.ModelChoiceField)
+        assert isinstance(field, CohortField)
         field.queryset = Dataset.objects.filter(study=study).order_by("name").annotate(cases=Count("encounters"))
-        field.label_from_instance = lambda d: f"{d.name} ({d.cases} case{'' if d.cases == 1 else 's'})"  # type: ignore[method-assign]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
