@@ -64,10 +64,18 @@ class ImportReport:
 
 
 def keep_rejections(dataset: Dataset, rejections: Iterable[Rejection]) -> None:
-    """Store rejections with where they stood."""
+    """Store rejections with where they stood; a NUL character, which the database cannot hold, is written as \\0."""
     RejectedRow.objects.bulk_create(
         [
-            RejectedRow(dataset=dataset, case_id=r.case_id[:100], file=r.file, line=r.line, field=r.field, reason=r.reason, raw=r.raw)
+            RejectedRow(
+                dataset=dataset,
+                case_id=r.case_id[:100].replace("\x00", "\\0"),
+                file=r.file,
+                line=r.line,
+                field=r.field,
+                reason=r.reason,
+                raw=r.raw.replace("\x00", "\\0"),
+            )
             for r in rejections
         ],
         batch_size=1000,

@@ -122,7 +122,7 @@ def _header(path: Path, name: str, required: Sequence[str]) -> list[str]:
     columns = [column.strip().strip('"') for column in first.split(",")]
     for column in required:
         if column not in columns:
-            raise WrongFile(Rejection(name, f"the column {column} is missing; the header has: {_cut(', '.join(columns))}", 1, column))
+            raise WrongFile(Rejection(name, f"the column {column} is missing in the header", 1, column, _cut(first)))
     if len(set(columns)) != len(columns):
         raise WrongFile(Rejection(name, "a column stands twice in the header", 1))
     return columns

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -56,6 +56,7 @@ FILES = st.sampled_from(["rows.csv", "note.txt", "encounter.json", "rows.csv.gz"
 class AnyBytes(TestCase):
     @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
     @given(FILES, DAMAGE)
+    @example("rows.csv", b"\x00")
     def test_any_bytes_in_any_file(self, name, content):
         root = Path(tempfile.mkdtemp())
         try:
@@ -100,6 +101,7 @@ def test_no_text_of_the_files_reaches_a_log_or_the_terminal(tmp_path, capsys):
     write_case(tmp_path, "c2", note=CANARY, title=CANARY, admitted_at=CANARY, anchor=CANARY)
     (write_case(tmp_path, "c3") / "encounter.json").write_text(f'{{"case_id": {CANARY}')
     (write_case(tmp_path, "c4") / "rows.csv").write_bytes(CANARY.encode() + b"\xff,event,value\n")
+    (write_case(tmp_path, "c5") / "rows.csv").write_text(f"{CANARY},{CANARY}\n")
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter())
