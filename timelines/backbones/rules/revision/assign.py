@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from timelines.backbones.rules.revision.judge import Verdict
 
 #: What keeping the text time costs: a row is adopted only when it is cheaper.
-KEEP_COST = 0.8
+KEEP_COST = 0.7
 _SWEEPS = 8
 _APART_HOURS = 1.0
 #: What a link costs: a distance that differs by 12 h or more, a reversed order, one row for two moments.

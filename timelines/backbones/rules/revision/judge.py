@@ -7,6 +7,7 @@ text allows. Source: protocol section 2, stage 6.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,12 +20,14 @@ from timelines.backbones.rules.revision.medications import Medications
 from timelines.backbones.rules.revision.places import moved
 from timelines.backbones.rules.revision.procedures import performed
 from timelines.backbones.rules.revision.scope import may_have_rows, reach
-from timelines.domain import Entry, Evidence, SourceRow
+from timelines.domain import Entry, Evidence, Polarity, SourceRow
 from timelines.pipeline.expansion import distance_to_bounds
 
 #: Cost of an hour beyond the bounds, as a share of the reach; and of hours from the point time inside them.
 _DISTANCE_COST = 0.8
 _INSIDE_COST, _INSIDE_HOURS = 0.35, 8.0
+#: What came out of a drain or a patient is told as such; "traumatic Foley" is no output.
+_PUT_OUT = re.compile(r"\b(?:out(?:put)?|uop|urine|drain\w*|put|dump\w*|emesis|vomit\w*|stool\w*|melena|blood\w*|cc|ml)\b", re.IGNORECASE)
 #: Rows that document the watching, not the patient.
 _NOT_EVENTS = frozenset({"alarm", "dressing", "goal"})
 
@@ -84,7 +87,8 @@ class Judge:
             return specimen(reading, row)
         if name.category == "procedure":
             return performed(concept, reading, name)
-        return Match(0.6, REACH_WEAK, f"{row.event}: charted with it") if name.category == "output" else None
+        told = name.category == "output" and _PUT_OUT.search(reading.text) and reading.occurrence.polarity is Polarity.PRESENT
+        return Match(0.6, REACH_WEAK, f"{row.event}: charted with it") if told else None
 
 
 def _judged_by(reading: Reading) -> tuple[Hit, ...]:

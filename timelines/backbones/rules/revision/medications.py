@@ -44,6 +44,11 @@ _BY_MOUTH = re.compile(r"\b(?:oral|orally|PO|by mouth|tablets?)\b", re.IGNORECAS
 _INFUSION = re.compile(r"\b(?:gtt|drip|infusion|infusing|weaned|titrated|pressors?)\b", re.IGNORECASE)
 
 
+_BOLUS = re.compile(r"\b(?:(?:re-?)?bolus\w*|push\w*|load\w*|doses?|x\s?1)\b", re.IGNORECASE)
+#: A begin with a rate is an infusion, one without is a bolus; the other way round costs this much.
+_OTHER_WAY = 0.3
+
+
 class Medications:
     """Matches medication rows of one case; `rows` are all rows of its evidence by event name, because an order
     counts differently where doses are charted too."""
@@ -55,22 +60,32 @@ class Medications:
         """A row of the same drug and the right act; the dose, where both state one, strengthens it."""
         if reading.occurrence.polarity is Polarity.ABSENT and reading.act is not Act.END:
             return None
-        infusion = bool(_INFUSION.search(reading.text)) or (reading.act is Act.END and concept.name in _CONTINUOUS)
+        bolus = _BOLUS.search(reading.text) is not None
+        infusion = bool(_INFUSION.search(reading.text)) or (
+            reading.act is Act.END and (concept.name in _CONTINUOUS or self._has_rates(concept))
+        )
         charted = any(e.startswith("med:") and concept.matches(event_name(e)) for e in self._rows)
         wanted = _acts(reading, charted=charted, infusion=infusion)
         kind = f"{name.category} {name.act}"
-        if kind not in wanted or ("prophylaxis" in name.words and infusion):
+        if kind not in wanted or ("prophylaxis" in name.words and (infusion or bolus)):
             return None
         cost = wanted[kind]
+        if kind == "med start" and bolus != infusion and bolus == (row.numeric_value is not None):
+            cost += _OTHER_WAY
         if kind == "med end":
             if reading.act is Act.END:
-                cost += 0.5 if self._continues(row) else 0.0
+                cost += 0.8 if self._continues(row) else 0.0
             elif infusion or concept.name in _SLOW:
                 return None
             elif not self._at_once(row):
                 cost += 0.3
         drug = concept.name if concept.kind is Kind.DRUG else " ".join(name.words[:-1])
         return _with_dose(cost, f"{_ACT_WORDS.get(kind, kind)} of {drug}", reading, row)
+
+    def _has_rates(self, concept: Concept) -> bool:
+        """Its administrations begin with a rate, so it runs as an infusion."""
+        starts = [e for e in self._rows if e.startswith("med:") and e.endswith(":start") and concept.matches(event_name(e))]
+        return any(r.numeric_value is not None for e in starts for r in self._rows[e])
 
     def _at_once(self, row: SourceRow) -> bool:
         """A push: begin and end within minutes, so that the end, which holds the amount, dates the dose too."""

@@ -46,6 +46,8 @@ def may_have_rows(reading: Reading, entry: Entry) -> bool:
         return False
     if _OUTSIDE.search(reading.occurrence.mention) and not _FROM_OUTSIDE.search(reading.occurrence.mention):
         return False
+    if reading.section.startswith("exam") and reading.concept and reading.concept.kind is Kind.PROCEDURE:
+        return False  # "intubated" among the findings of an examination is how the patient was, not the placement
     measured = bool(reading.concept and reading.concept.kind is Kind.MEASUREMENT and reading.values)
     if not measured and (reading.section in PLAN_SECTIONS or _PLAN.search(reading.occurrence.mention)):
         return bool(reading.concept and reading.concept.name in ("discharge", "death"))
@@ -56,7 +58,7 @@ def may_have_rows(reading: Reading, entry: Entry) -> bool:
 
 def reach(match: Match, reading: Reading, entry: Entry, *, unique: bool) -> float:
     """Hours beyond the text's bounds; `unique`: no other row of the record has the stated value."""
-    if reading.section == "procedures":
+    if reading.section == "procedures" and entry.decided_by == "section":
         return _ANY_TIME
     if _IN_ED.search(reading.occurrence.mention):
         return min(match.reach, _ED_REACH)

@@ -26,7 +26,7 @@ OPENING = "arrival"
 #: Hours by which an undated clause or sentence follows what was told before it.
 _CLAUSE_STEP, _SENTENCE_STEP = 0.05, 0.15
 #: How much earlier or later than its neighbour an undated clause may have happened, at least (hours).
-_EARLIER, _LATER = 2.0, 6.0
+_EARLIER, _LATER = 1.0, 2.0
 #: An offset this far ahead of the story is a plan ("chemotherapy in four weeks"), after which the story goes on (hours).
 _PLANNED = 10 * DAY
 #: Hours between values joined by an arrow ("K 6.2 -> 4.1").
