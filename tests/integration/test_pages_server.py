@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Role
-from ehr.models import Encounter, EventSeries, RejectedRow
+from ehr.models import Encounter, EventSeries, RejectedRow, SourceRow
 from jobs.models import JobState
 from tests import factories
 from timelines.case_state import CaseState, case_state
@@ -150,6 +150,10 @@ def test_a_record_of_900_series_is_a_page_of_few_queries_at_once(web, encounter)
 
 def test_a_series_says_its_rows_in_hours_and_clock(web, encounter):
     series = factories.make_series(encounter, "lab:lactate:blood", _lactates(encounter), summary="lab:lactate:blood (mmol/L)\ncount 2")
+    SourceRow.objects.filter(encounter=encounter, row_index=0).update(numeric_value=4.1)
+    SourceRow.objects.filter(encounter=encounter, row_index=1).update(numeric_value=2.0)
+    shape = web.get(reverse("ehr:record", args=[encounter.public_id])).content.decode()
+    assert 'aria-label="numbers from 2.0 to 4.1"><path d="M2.0 2.0L118.0 22.0"/>' in shape
     shown = text_of(web.get(reverse("ehr:record", args=[encounter.public_id])))
     assert "lactate (blood) lab" in shown
     assert "2 mmol/L 2 −30 min 24 Feb, 14:08 +6.5 h HD 1, 21:08" in shown
