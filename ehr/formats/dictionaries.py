@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -98,10 +99,10 @@ class Dictionaries:
 
 
 class _Spill:
-    """Tables on disk, one a bucket; a few of them in memory."""
+    """Tables on disk, one a bucket; a few of them in memory. The files have no name, so that nothing is left of a killed import."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="occurrent-doses-")
+        self._files: dict[int, IO[bytes]] = {}
         self._writers: dict[int, pa.RecordBatchStreamWriter] = {}
         self._loaded: OrderedDict[int, pa.Table] = OrderedDict()
 
@@ -109,7 +110,8 @@ class _Spill:
         """Append rows to the files of their buckets."""
         for bucket in np.unique(buckets).tolist():
             if bucket not in self._writers:
-                self._writers[bucket] = pa.ipc.new_stream(str(self._path(bucket)), rows.schema)
+                self._files[bucket] = tempfile.TemporaryFile()
+                self._writers[bucket] = pa.ipc.new_stream(self._files[bucket], rows.schema)
             self._writers[bucket].write_table(rows.filter(pa.array(buckets == bucket)))
 
     def close(self) -> None:
@@ -122,15 +124,12 @@ class _Spill:
         if bucket not in self._writers:
             return None
         if bucket not in self._loaded:
-            with pa.ipc.open_stream(str(self._path(bucket))) as reader:
-                self._loaded[bucket] = reader.read_all()
+            self._files[bucket].seek(0)
+            self._loaded[bucket] = pa.ipc.open_stream(self._files[bucket]).read_all()
             if len(self._loaded) > BUCKETS_IN_MEMORY:
                 self._loaded.popitem(last=False)
         self._loaded.move_to_end(bucket)
         return self._loaded[bucket]
-
-    def _path(self, bucket: int) -> Path:
-        return Path(self._folder.name) / f"{bucket}.arrow"
 
 
 def _subjects_of(emar_ids: pa.ChunkedArray) -> NDArray[np.int64]:
