@@ -68,6 +68,8 @@ _RELATIVE_DAY = re.compile(
     r"previous)(?!\s+(?:admission|presentation|surgery|transfer|discharge|the\s))))",
     _I,
 )
+#: "final AM", "the discharge morning": the day of leaving.
+_FINAL_DAY = re.compile(r"\b(?:the\s+)?(?:final\s+(?P<what>day|am|morning|afternoon|evening|night)|discharge\s+(?P<part>am|morning))\b(?!\s+of)", _I)
 _EVENT_DAY_PATTERN = re.compile(
     rf"\b(?:the\s+)?(?P<what>day|{BASE})\s+(?P<rel>of|before|prior\s+to|after|following)\s+(?P<ref>{_EVENT_DAY})\b", _I
 )
@@ -87,9 +89,14 @@ def find_days(text: str) -> list[TimeExpression]:
             value, until = _day_number(m["n"]), m.groupdict().get("until")
             if value is not None:
                 found.append(_with_modifier(text, m, Day(basis, value, int(until) if until else None)))
+    for m in _FINAL_DAY.finditer(text):
+        what = m["what"] or m["part"]
+        part = None if what.lower() == "day" else part_of("", what)
+        found.append(TimeExpression(m.start(), m.end(), Kind.POINT, day=Day(Basis.EVENT, 0, reference="discharge"), part=part))
     for m in _EVENT_DAY_PATTERN.finditer(text):
         shift = {"of": 0, "before": -1, "prior to": -1}.get(re.sub(r"\s+", " ", m["rel"].lower()), 1)
-        part = None if m["what"].lower() == "day" else part_of("", m["what"])
+        what = m["what"] or m["part"]
+        part = None if what.lower() == "day" else part_of("", what)
         found.append(TimeExpression(m.start(), m.end(), Kind.POINT, day=Day(Basis.EVENT, shift, reference=m["ref"]), part=part))
     for m in _RELATIVE_DAY.finditer(text):
         shift = 1 if m["next"] or m["tomorrow"] else -1 if m["prev"] or m["yest"] else 0

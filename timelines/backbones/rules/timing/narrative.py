@@ -29,6 +29,8 @@ _CLAUSE_STEP, _SENTENCE_STEP = 0.05, 0.15
 _EARLIER, _LATER = 1.0, 2.0
 #: An offset this far ahead of the story is a plan ("chemotherapy in four weeks"), after which the story goes on (hours).
 _PLANNED = 10 * DAY
+#: How far ahead a passage is read for the day that it names next (characters).
+_PASSAGE = 400
 #: Hours between values joined by an arrow ("K 6.2 -> 4.1").
 _ARROW_STEP = 5.0
 
@@ -185,7 +187,19 @@ class Narrator:
         until = _UNTIL.search(self.analysis.text[max(0, e.start - 8) : e.end]) is not None
         return ahead and until and _NOT_BEFORE.search(before) is None
 
+    def _next_named_day(self, e: TimeExpression) -> int | None:
+        """The day that the next counted day of the same passage names: "… in the morning. On POD 2 …" is still POD 1."""
+        for later in self.found(e.end, e.end + _PASSAGE):
+            if "\n" in self.analysis.text[e.end : later.start]:
+                return None
+            if later.day is not None and later.day.basis is Basis.HOSPITAL:
+                return later.day.number - 1
+            if later.day is not None and later.day.basis is Basis.POSTOP and self.resolver.surgery_day is not None:
+                return self.resolver.surgery_day + later.day.number
+        return None
+
     def _follow(self, e: TimeExpression, cursor: Cursor, past: bool, resolved: list[tuple[TimeExpression, Moment]]) -> None:
+        self.resolver.next_named_day = None if e.day is not None or past else self._next_named_day(e)
         moment = self.resolver.resolve(e, cursor, past)
         if moment is None or moment.estimate.time is None:
             return

@@ -17,6 +17,8 @@ from timelines.domain import DAY
 
 #: How far before the cursor a part of the day may lie and still mean the same day.
 _SLACK = 2.5
+#: The same day's morning may be told this long after its noon, before the next day is named.
+_SAME_DAY_BACK = 8.0
 _PRESENTATION = re.compile(r"presentation|presenting|arrival|admission|transfer", re.IGNORECASE)
 
 
@@ -44,6 +46,8 @@ class PointResolver:
     surgery: Estimate | None = None
     #: The calendar day on which the story first tells of an operation.
     told_surgery_day: int | None = None
+    #: The calendar day that the passage names next; until then the story has not reached it.
+    next_named_day: int | None = None
     #: What the last offset of the sentence counted from: "a week before surgery … and two days before".
     shared_base: Estimate | None = None
     #: The last arrival at a station that the course tells of: what "on arrival" means for a while after it.
@@ -168,6 +172,9 @@ class PointResolver:
             if late_enough:
                 break
             day += 1
+        limit = self.next_named_day
+        if limit is not None and day >= limit > cursor.day and midnight(limit - 1) + part.point >= cursor.time - _SAME_DAY_BACK:
+            return limit - 1
         return day
 
     def _past_day(self, e: TimeExpression, part: Part, cursor: Cursor) -> int:
