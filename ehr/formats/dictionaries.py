@@ -110,7 +110,7 @@ class _Spill:
         """Append rows to the files of their buckets."""
         for bucket in np.unique(buckets).tolist():
             if bucket not in self._writers:
-                self._files[bucket] = tempfile.TemporaryFile()
+                self._files[bucket] = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the spill
                 self._writers[bucket] = pa.ipc.new_stream(self._files[bucket], rows.schema)
             self._writers[bucket].write_table(rows.filter(pa.array(buckets == bucket)))
 
