@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from tests import factories
 from tests.integration.matrix.ehr import CASE_PAGE, encounter_of
 from tests.integration.matrix.world import SIGN_IN, Row, World, answers, everyone_signed_in
@@ -33,6 +35,12 @@ LIST = answers(anonymous=SIGN_IN, clinician=200, reviewer=403, admin=200, outsid
 #: Changes to a run: a clinician may look, an admin may act, another study's admin is told that nothing is there.
 STEER = answers(anonymous=SIGN_IN, clinician=403, reviewer=403, admin=302, outsider=404, nobody=403, superuser=403)
 
+
+def _acting(action: str) -> Callable[[World], Mapping[str, str]]:
+    """The arguments of the address that does this to a run."""
+    return lambda world: {**_run(world), "action": action}
+
+
 ROWS = [
     Row("timelines:cases", LIST),
     Row("timelines:cases", LIST, method="post", data=lambda world: {"text": "fell"}),
@@ -46,10 +54,7 @@ ROWS = [
         data=_launch,
     ),
     Row("timelines:run", CASE_PAGE, path=_run),
-    *(
-        Row("timelines:run_action", STEER, method="post", path=lambda world, action=action: {**_run(world), "action": action})
-        for action in ("pause", "resume", "cancel", "retry")
-    ),
+    *(Row("timelines:run_action", STEER, method="post", path=_acting(action)) for action in ("pause", "resume", "cancel", "retry")),
     Row(
         "timelines:run_action",
         everyone_signed_in(405, anonymous=405),
