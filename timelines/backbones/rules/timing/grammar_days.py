@@ -69,7 +69,9 @@ _RELATIVE_DAY = re.compile(
     _I,
 )
 #: "final AM", "the discharge morning": the day of leaving.
-_FINAL_DAY = re.compile(r"\b(?:the\s+)?(?:final\s+(?P<what>day|am|morning|afternoon|evening|night)|discharge\s+(?P<part>am|morning))\b(?!\s+of)", _I)
+_FINAL_DAY = re.compile(
+    r"\b(?:the\s+)?(?:final\s+(?P<what>day|am|morning|afternoon|evening|night)|discharge\s+(?P<part>am|morning))\b(?!\s+of)", _I
+)
 _EVENT_DAY_PATTERN = re.compile(
     rf"\b(?:the\s+)?(?P<what>day|{BASE})\s+(?P<rel>of|before|prior\s+to|after|following)\s+(?P<ref>{_EVENT_DAY})\b", _I
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 
@@ -16,6 +15,7 @@ from timelines.backbones.rules.timing.frames import begins_presentation, describ
 from timelines.backbones.rules.timing.kinds import is_lab, usual_hour, usual_morning
 from timelines.backbones.rules.timing.milestones import Place, arrival_in, place_in, setting_in
 from timelines.backbones.rules.timing.operations import tells_operation
+from timelines.backbones.rules.timing.passages import PASSAGE, ends_state, is_copied, is_demographic, next_named_day
 from timelines.backbones.rules.timing.points import Moment
 from timelines.backbones.rules.timing.resolver import Resolver
 from timelines.backbones.rules.timing.terms import Anchoring, Basis, Kind, TimeExpression
@@ -29,17 +29,8 @@ _CLAUSE_STEP, _SENTENCE_STEP = 0.05, 0.15
 _EARLIER, _LATER = 1.0, 2.0
 #: An offset this far ahead of the story is a plan ("chemotherapy in four weeks"), after which the story goes on (hours).
 _PLANNED = 10 * DAY
-#: How far ahead a passage is read for the day that it names next (characters).
-_PASSAGE = 400
 #: Hours between values joined by an arrow ("K 6.2 -> 4.1").
 _ARROW_STEP = 5.0
-
-
-_UNTIL = re.compile(r"\b(?:until|till|'til)\b", re.IGNORECASE)
-#: "was not given until the next morning" dates the giving.
-_NOT_BEFORE = re.compile(r"\b(?:was|were|did|had|been|is)\s*(?:not|n't|never)\b[^.;]*$", re.IGNORECASE)
-#: A summary taken over from an earlier note speaks of that note's day.
-_COPIED = re.compile(r"\b(?:copied|carried|pulled|taken over)\b.*\b(?:from|forward|fwd)\b", re.IGNORECASE)
 
 
 @dataclass
@@ -104,11 +95,11 @@ class Narrator:
             resolved = self._resolve(clause, cursor, past=True)
             inside = self.within(clause.start, clause.end)
             if resolved and not inside and self.analysis.text[clause.start] in "([":
-                inside = [o for o in before if self.estimates[o.uid].rule == "static" and not _is_demographic(o)]
+                inside = [o for o in before if self.estimates[o.uid].rule == "static" and not is_demographic(o)]
             before = inside
             for occurrence in inside:
                 own = resolved or self._inside(occurrence, clause, cursor)
-                if own and not _is_demographic(occurrence):
+                if own and not is_demographic(occurrence):
                     self._record(occurrence, self.placed(occurrence, self.nearest(occurrence, own)))
                 else:
                     self.static(occurrence)
@@ -120,7 +111,7 @@ class Narrator:
 
     def static(self, occurrence: Occurrence) -> None:
         """A state without a date stands at 0 (protocol section 1)."""
-        demographic = _is_demographic(occurrence)
+        demographic = is_demographic(occurrence)
         reason = "a fact about the patient: static, at 0" if demographic else "an undated or chronic state stands at 0"
         self._record(occurrence, Estimate(0.0, 0.0 if demographic else None, 0.0, Strength.DEFAULT, "static", reason))
 
@@ -146,8 +137,8 @@ class Narrator:
 
     def _date(self, clause: Clause, cursor: Cursor, past: bool, first: bool) -> Dated:
         text = self.analysis.text[clause.start : clause.end]
-        copied = clause.expressions and _COPIED.search(text) is not None
-        alone = copied or clause.expressions and not self.within(clause.start, clause.end) and text.lstrip().startswith("(")
+        bracketed = not self.within(clause.start, clause.end) and text.lstrip().startswith("(")
+        alone = clause.expressions and (bracketed or is_copied(text))
         working = cursor.copy() if clause.aside and not alone else cursor
         self._station(text, clause, working, past)
         own = self._resolve(clause, working, past)
@@ -169,7 +160,7 @@ class Narrator:
             for e in clause.expressions
             if e.kind is Kind.EVENT and not (past and place_in(e.reference) in (Place.EMERGENCY, Place.OUTSIDE))
         ]
-        timed = [e for e in clause.expressions if e.kind is not Kind.EVENT and not self._ends_state(e)]
+        timed = [e for e in clause.expressions if e.kind is not Kind.EVENT and not ends_state(e, self.analysis.text)]
         resolved: list[tuple[TimeExpression, Moment]] = []
         if not any(e.day is not None for e in timed):
             for e in events:
@@ -180,26 +171,9 @@ class Narrator:
             self._follow(e, cursor, past, resolved)
         return resolved
 
-    def _ends_state(self, e: TimeExpression) -> bool:
-        """ "ran until the next morning" says when something ended; an interval takes its start, and the story goes on from there."""
-        ahead = e.linked == "next" or (e.day is not None and e.day.basis is Basis.CURRENT and e.day.number > 0)
-        before = self.analysis.text[max(0, e.start - 60) : e.start]
-        until = _UNTIL.search(self.analysis.text[max(0, e.start - 8) : e.end]) is not None
-        return ahead and until and _NOT_BEFORE.search(before) is None
-
-    def _next_named_day(self, e: TimeExpression) -> int | None:
-        """The day that the next counted day of the same passage names: "… in the morning. On POD 2 …" is still POD 1."""
-        for later in self.found(e.end, e.end + _PASSAGE):
-            if "\n" in self.analysis.text[e.end : later.start]:
-                return None
-            if later.day is not None and later.day.basis is Basis.HOSPITAL:
-                return later.day.number - 1
-            if later.day is not None and later.day.basis is Basis.POSTOP and self.resolver.surgery_day is not None:
-                return self.resolver.surgery_day + later.day.number
-        return None
-
     def _follow(self, e: TimeExpression, cursor: Cursor, past: bool, resolved: list[tuple[TimeExpression, Moment]]) -> None:
-        self.resolver.next_named_day = None if e.day is not None or past else self._next_named_day(e)
+        ahead = [] if e.day is not None or past else self.found(e.end, e.end + PASSAGE)
+        self.resolver.next_named_day = next_named_day(e, ahead, self.analysis.text, self.resolver.surgery_day)
         moment = self.resolver.resolve(e, cursor, past)
         if moment is None or moment.estimate.time is None:
             return
@@ -328,7 +302,7 @@ class Narrator:
                 rest = Sentence(clause.start, sentence.end, sentence.line)
                 self._sentence(rest, cursor, past=True)
                 for occurrence in self.within(clause.start, sentence.end):
-                    if _is_demographic(occurrence):
+                    if is_demographic(occurrence):
                         self.static(occurrence)
                 return False
             self.items(Sentence(clause.start, clause.end, sentence.line))
@@ -342,14 +316,3 @@ class Narrator:
 
     def _record(self, occurrence: Occurrence, estimate: Estimate) -> None:
         self.estimates[occurrence.uid] = estimate
-
-
-_DEMOGRAPHIC = re.compile(
-    r"\b\d{1,3}[\s-]*(?:y/?o|yrs?|years?)(?:[\s-]*old)?\b(?!.*ago)|^\d{1,3}[\s-]?[MF]\b|^(?:male|female)(?: sex)?\b|^(?:wo)?man$|^(?:right|left)[\s-]handed\b|\b(?:fe)?male sex\b|\bage \d",
-    re.IGNORECASE,
-)
-
-
-def _is_demographic(occurrence: Occurrence) -> bool:
-    mention = occurrence.mention
-    return len(mention) < 32 and _DEMOGRAPHIC.search(mention) is not None and not re.search(r"\bfor\b|history|use\b|since", mention)

@@ -19,6 +19,7 @@ from timelines.backbones.rules.timing.results import place_results
 from timelines.backbones.rules.timing.terms import Basis
 
 _UNIT_NAMED = re.compile(r"\b(?:[A-Z]{0,4}ICU|CCU|intensive care)\b")
+_EXAM_LABEL = re.compile(r"\s*([^:\n]{3,40}):")
 #: An examination "on admission" belongs to the end of the story of arrival, within these hours.
 _EXAM_EARLIEST, _EXAM_LATEST = -2.0, 6.0
 
@@ -39,7 +40,7 @@ class Placement:
         elif frame in (Frame.STATIC, Frame.HISTORY):
             self.narrator.history(section)
         elif frame is Frame.EXAM:
-            self._fixed(section, self._exam(section, cursor))
+            self._examined(section, self._exam(section, cursor))
         elif frame is Frame.RESULTS:
             place_results(section, self.narrator, self.resolver, self.fixed_sentence)
         elif frame is Frame.COURSE:
@@ -123,6 +124,21 @@ class Placement:
             return Estimate(time, -3.0, _EXAM_LATEST, Strength.PLACE, "section", "examination on admission", known=True)
         estimate = self.resolver.milestones.at(place)
         return replace(estimate.shifted(0.1, -0.5, 1.5), rule="section", reason=f"examination: {estimate.reason}")
+
+    def _examined(self, section: Section, estimate: Estimate) -> None:
+        """An examination, except lines whose label names a later station ("Exam on MICU arrival: …")."""
+        first = Moment(estimate, self.resolver.calendar.day_of(estimate.time or 0.0))
+        moment, line = first, -1
+        for sentence in self.narrator.sentences(section):
+            label = _EXAM_LABEL.match(self.narrator.analysis.text, sentence.start, sentence.end)
+            place = place_in(label[1]) if label else None
+            if place in (Place.UNIT, Place.FLOOR):
+                reached = replace(self.resolver.milestones.at(place).shifted(0.1, -0.5, 1.5), rule="section")
+                moment = Moment(reached, self.resolver.calendar.day_of(reached.time or 0.0))
+            elif sentence.line != line:
+                moment = first
+            line = sentence.line
+            self.fixed_sentence(sentence, moment)
 
     def _recap(self, section: Section) -> Estimate:
         if section.kind in ("chief_complaint", "admission_diagnosis"):

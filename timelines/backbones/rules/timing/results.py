@@ -31,7 +31,7 @@ def place_results(section: Section, narrator: Narrator, resolver: Resolver, plac
     first = _moment(resolver, _time_of(resolver, section.kind, text[section.start : section.body_start]))
     line, moment = -1, first
     for sentence in narrator.sentences(section):
-        labelled = _labelled(sentence, narrator, resolver)
+        labelled = _labelled(sentence, narrator, resolver, heads=sentence.line != line)
         if labelled is not None or sentence.line != line:
             if labelled is None and line >= 0 and _OTHER_LABEL.match(text[sentence.start : sentence.end]):
                 labelled = _moment(resolver, _time_of(resolver, "results", ""))
@@ -56,7 +56,8 @@ def _time_of(resolver: Resolver, kind: str, title: str) -> Estimate:
     return Estimate(min(_UNDATED, end / 2), -3.0, end, Strength.DEFAULT, "section", "undated result of the stay")
 
 
-def _labelled(sentence: Sentence, narrator: Narrator, resolver: Resolver) -> Moment | None:
+def _labelled(sentence: Sentence, narrator: Narrator, resolver: Resolver, *, heads: bool) -> Moment | None:
+    """The moment that a label names; an occurrence named by one dates only the line that it heads."""
     label = _LABEL.match(narrator.analysis.text[sentence.start : sentence.end])
     if label is None:
         return None
@@ -64,11 +65,11 @@ def _labelled(sentence: Sentence, narrator: Narrator, resolver: Resolver) -> Mom
         moment = resolver.resolve(e, Cursor(0.0, 0.0, None, 0), past=False) if e.day is not None else None
         if moment is not None:
             return moment
-    estimate = _occasion(label[1], sentence, resolver)
+    estimate = _occasion(label[1], sentence, resolver, heads=heads)
     return None if estimate is None else _moment(resolver, estimate)
 
 
-def _occasion(words: str, sentence: Sentence, resolver: Resolver) -> Estimate | None:
+def _occasion(words: str, sentence: Sentence, resolver: Resolver, *, heads: bool) -> Estimate | None:
     """The time of an occasion that a label names: a station of the stay, or a dated occurrence ("CSF" and the puncture)."""
     if _AT_DISCHARGE.match(words):
         return _time_of(resolver, "results_discharge", words)
@@ -77,7 +78,7 @@ def _occasion(words: str, sentence: Sentence, resolver: Resolver) -> Estimate | 
     place = place_in(words)
     if place in (Place.UNIT, Place.FLOOR, Place.OUTSIDE):
         return replace(resolver.milestones.at(place).shifted(1.0, 0.0, 3.0), rule="section", reason=f"results labelled “{words}”")
-    found = resolver.index.find(words, sentence.start, whole=True)
+    found = resolver.index.find(words, sentence.start, whole=True) if heads else None
     if found is None or found[1].strength < Strength.INHERITED or sentence.start <= (found[0].start or 0) < sentence.end:
         return None
     other, estimate = found
