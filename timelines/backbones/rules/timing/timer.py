@@ -29,6 +29,8 @@ from timelines.domain import Anchor, Occurrence, TaggedNote, Timeline, TimelineK
 
 _PASSES = 3
 _AGE = re.compile(r"\b(\d{1,3})[\s-]*(?:y/?o\b|yo\b|years?[\s-]*old|year-old|yr[\s-]*old|[MF]\b)")
+#: An undated history is a state, wherever it is told (protocol section 1).
+_PAST = re.compile(r"(?:past |prior |remote |longstanding |known )?(?:medical )?history of\b|h/o\b", re.IGNORECASE)
 #: From this many sections on, a hospital course is told by problem or system instead of in order.
 _BY_PROBLEM = 3
 
@@ -88,6 +90,9 @@ class _Reading:
         estimate = estimates.get(occurrence.uid)
         if estimate is None:
             return self._beside(occurrence, estimates)
+        if estimate.strength <= Strength.INHERITED and _PAST.match(occurrence.mention):
+            reason = "history without a date: it stands at 0"
+            estimate = Estimate(0.0, None, 0.0, Strength.DEFAULT, "static", reason)
         return estimate.with_context(self._neighbours(occurrence))
 
     def _beside(self, occurrence: Occurrence, estimates: dict[str, Estimate]) -> Estimate:
