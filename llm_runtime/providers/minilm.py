@@ -33,7 +33,8 @@ class MiniLMEmbedder:
 
     def __init__(self, *, batch_size: int = BATCH_SIZE, threads: int | None = None) -> None:
         self._batch_size = batch_size
-        self._threads = threads or min(MAX_THREADS, os.cpu_count() or 1)
+        # Half of the cores: threads that wait for each other spin, and where the cores are shared that costs far more than it gains.
+        self._threads = threads or max(1, min(MAX_THREADS, (os.cpu_count() or 1) // 2))
 
     def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
         """Queries and documents are embedded alike: this model has no query instruction."""

@@ -10,7 +10,7 @@ REACH_VALUE = 30.0
 REACH_ACT = 18.0
 REACH_WEAK = 6.0
 #: A result is told when it is known, days after its specimen was taken.
-REACH_RESULT = 60.0
+REACH_RESULT = 72.0
 #: The only row of the record with a stated value is believed over a text time that is days off.
 REACH_UNIQUE = 72.0
 
