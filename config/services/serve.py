@@ -75,7 +75,10 @@ def worker() -> Child:
     concurrency = env.integer("WORKER_CONCURRENCY", min(4, os.cpu_count() or 1), minimum=1)
     pool = env.text("WORKER_POOL", "prefork")
     options = ["--queues", QUEUES, "--pool", pool, "--concurrency", str(concurrency), "--without-gossip", "--without-mingle"]
-    return Child("worker", [sys.executable, "-m", "celery", "--app", "config", "worker", *options])
+    # Each of the worker's processes embeds with its share of the cores.
+    threads = os.environ.get("OMP_NUM_THREADS") or str(max(1, (os.cpu_count() or 1) // concurrency))
+    command = [sys.executable, "-m", "celery", "--app", "config", "worker", *options]
+    return Child("worker", command, environment={"OMP_NUM_THREADS": threads})
 
 
 def beat() -> Child:

@@ -33,8 +33,7 @@ class MiniLMEmbedder:
 
     def __init__(self, *, batch_size: int = BATCH_SIZE, threads: int | None = None) -> None:
         self._batch_size = batch_size
-        # Half of the cores: threads that wait for each other spin, and where the cores are shared that costs far more than it gains.
-        self._threads = threads or max(1, min(MAX_THREADS, (os.cpu_count() or 1) // 2))
+        self._threads = threads or _threads_of_this_process()
 
     def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
         """Queries and documents are embedded alike: this model has no query instruction."""
@@ -82,6 +81,15 @@ class MiniLMEmbedder:
         tokenizer = transformers.AutoTokenizer.from_pretrained(Path(weights), local_files_only=True)
         model = transformers.AutoModel.from_pretrained(Path(weights), local_files_only=True)
         return torch, tokenizer, model.eval()
+
+
+def _threads_of_this_process() -> int:
+    """What OMP_NUM_THREADS grants, else half of the cores.
+
+    Threads that wait for each other spin, and where the cores are shared that costs far more than it gains.
+    """
+    granted = os.environ.get("OMP_NUM_THREADS", "")
+    return int(granted) if granted.isdigit() and int(granted) else max(1, min(MAX_THREADS, (os.cpu_count() or 1) // 2))
 
 
 def _require(package: str) -> Any:

@@ -33,3 +33,17 @@ def test_it_ranks_a_plain_pair_right(embedder: MiniLMEmbedder) -> None:
 
 def test_no_texts_no_rows(embedder: MiniLMEmbedder) -> None:
     assert embedder.embed_queries([]).shape == (0, 384)
+
+
+@pytest.mark.parametrize(("granted", "threads"), [("1", 1), ("3", 3)])
+def test_a_process_takes_the_threads_it_is_granted(monkeypatch, granted, threads):
+    monkeypatch.setenv("OMP_NUM_THREADS", granted)
+    assert MiniLMEmbedder()._threads == threads
+    assert MiniLMEmbedder(threads=2)._threads == 2
+
+
+@pytest.mark.parametrize("granted", ["", "0", "many"])
+def test_without_a_grant_it_takes_the_cores_up_to_four(monkeypatch, granted):
+    monkeypatch.setenv("OMP_NUM_THREADS", granted)
+    monkeypatch.setattr("os.cpu_count", lambda: 64)
+    assert MiniLMEmbedder()._threads == 4
