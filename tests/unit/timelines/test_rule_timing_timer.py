@@ -254,3 +254,18 @@ def test_any_note_gives_a_complete_timeline_with_ordered_bounds(tagged: TaggedNo
         assert len(entry.context) <= 5
         assert entry.decided_by
         assert entry.reason
+
+
+@pytest.mark.parametrize(
+    ("sentence", "mention", "time"),
+    [
+        ("He presented with 3 days of chest pain.", "presented", -2.0),
+        ("She was admitted with a two-week history of cough.", "admitted", 0.0),
+    ],
+)
+def test_the_duration_of_a_complaint_does_not_move_the_coming_to_hospital(sentence, mention, time):
+    note = f"HISTORY OF PRESENT ILLNESS\n\n{sentence}\n"
+    start = note.index(mention)
+    inventory = Inventory((Occurrence("0001", 0, mention, start, start + len(mention)),))
+    (entry,) = RuleTimer().infer(TaggedNote(note, inventory), Anchor(datetime(2150, 1, 1, 14, 0)))
+    assert entry.time == time

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 
@@ -31,6 +32,14 @@ _EARLIER, _LATER = 1.0, 2.0
 _PLANNED = 10 * DAY
 #: Hours between values joined by an arrow ("K 6.2 -> 4.1").
 _ARROW_STEP = 5.0
+#: The act of coming to hospital, which is not as old as the complaint that led to it.
+_COMES = re.compile(
+    r"^(?:(?:he|she|who|then|was|were|is|being|been|initially|first)\s+)*"
+    r"(?:re-?)?(?:present(?:s|ed|ing)?|came|comes|coming|admitted|brought|transferred|referred|arriv(?:es|ed|ing)|sent)\b",
+    re.IGNORECASE,
+)
+_AT_ADMISSION = Estimate(0.0, -2.0, 2.0, Strength.RELATIVE, "", "", known=True)
+_COMPLAINT = "the coming to hospital; how long is told of the complaint"
 
 
 @dataclass
@@ -128,6 +137,9 @@ class Narrator:
             for occurrence in self.within(item.clause.start, item.clause.end):
                 moment = self.nearest(occurrence, item.own) if item.own else item.moment
                 estimate = self.placed(occurrence, moment)
+                if self._comes_with_complaint(occurrence, item.own):
+                    came = _AT_ADMISSION if "admitted" in occurrence.mention else self.resolver.milestones.at(Place.EMERGENCY)
+                    estimate = replace(came, rule="arrival", reason=_COMPLAINT)
                 if item.inherited:
                     estimate = self._as_inherited(estimate)
                 self._record(occurrence, estimate)
@@ -242,6 +254,13 @@ class Narrator:
             return max(e.start - end, start - e.end, 0)
 
         return min(own, key=distance)[1]
+
+    def _comes_with_complaint(self, occurrence: Occurrence, own: tuple[tuple[TimeExpression, Moment], ...]) -> bool:
+        """ "presented with three days of chest pain": the days are those of the pain, not of the coming."""
+        if not own or occurrence.end is None or not _COMES.search(occurrence.mention):
+            return False
+        behind = [e for e, _ in own if e.start >= occurrence.end]
+        return len(behind) == len(own) and behind[0].kind is Kind.SPAN
 
     def placed(self, occurrence: Occurrence, moment: Moment) -> Estimate:
         """The moment, at the hour such things happen when the note names only the day."""
