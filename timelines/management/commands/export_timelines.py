@@ -49,7 +49,7 @@ class Command(BaseCommand):
             count = self._write(dataset, wanted, options["format"], options["out"], with_note_text=options["with_note_text"])
         except (NoteChanged, OSError) as error:
             raise CommandError(str(error)) from error
-        detail = {"format": options["format"], "lines": count, "with_note_text": options["with_note_text"]}
+        detail = {"format": options["format"], "lines": count, "with_note_text": options["with_note_text"] or options["format"] == "brat"}
         record(
             actor=None,
             study=dataset.study,
