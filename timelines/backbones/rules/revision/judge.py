@@ -24,8 +24,8 @@ from timelines.domain import Entry, Evidence, Polarity, SourceRow
 from timelines.pipeline.expansion import distance_to_bounds
 
 #: Cost of an hour beyond the bounds, as a share of the reach; and of hours from the point time inside them.
-_DISTANCE_COST = 1.1
-_INSIDE_COST, _INSIDE_HOURS = 0.3, 5.0
+_DISTANCE_COST = 0.8
+_INSIDE_COST, _INSIDE_HOURS = 0.35, 8.0
 #: What came out of a drain or a patient is told as such; "traumatic Foley" is no output.
 _PUT_OUT = re.compile(r"\b(?:out(?:put)?|uop|urine|drain\w*|put|dump\w*|emesis|vomit\w*|stool\w*|melena|blood\w*|cc|ml)\b", re.IGNORECASE)
 #: Rows that document the watching, not the patient.
