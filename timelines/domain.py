@@ -200,6 +200,8 @@ class Entry:
     reason: str = ""
     #: row_index of the evidence rows that this time rests on (revised timelines only).
     adopted_rows: tuple[int, ...] = ()
+    #: How sure the source says it is, on its own scale; None where it says nothing.
+    confidence: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("time", "lower", "upper"):

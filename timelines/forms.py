@@ -16,7 +16,9 @@ BACKBONES = (("rules", "Rules (deterministic, on the CPU)"),)
 _VARIANT_WORDS = {
     Variant.FULL: "full: text, then structured evidence, then joint revision",
     Variant.UNIMODAL: "unimodal: text only",
+    Variant.NO_UID: "no identifiers: revision sees mentions alone",
     Variant.NO_QUERY: "no queries: the mention itself is searched",
+    Variant.NO_ROWS: "no rows: revision sees summaries, no source rows",
     Variant.NO_RERANKER: "no reranker: the nearest series are kept",
 }
 

@@ -109,6 +109,7 @@ def save_timeline(
                 decided_by=e.decided_by,
                 reason=e.reason,
                 adopted_rows=list(e.adopted_rows),
+                confidence=e.confidence,
             )
             for e in timeline
         ),
@@ -132,11 +133,13 @@ def load_timelines(case_run: models.CaseRun, kind: domain.TimelineKind) -> tuple
         "decided_by",
         "reason",
         "adopted_rows",
+        "confidence",
     )
-    for alternative, uid, time, lower, upper, known, context, decided_by, reason, adopted in rows.order_by(
+    for alternative, uid, time, lower, upper, known, context, decided_by, reason, adopted, confidence in rows.order_by(
         "timeline__alternative", "occurrence__ordinal"
     ).values_list(*fields):
-        entries[alternative].append(domain.Entry(uid, time, lower, upper, known, tuple(context), decided_by, reason, tuple(adopted)))
+        entry = domain.Entry(uid, time, lower, upper, known, tuple(context), decided_by, reason, tuple(adopted), confidence)
+        entries[alternative].append(entry)
     return tuple(domain.Timeline(tuple(found), kind, alternative) for alternative, found in entries.items())
 
 

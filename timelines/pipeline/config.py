@@ -18,7 +18,9 @@ class Variant(StrEnum):
 
     FULL = "full"
     UNIMODAL = "unimodal"
+    NO_UID = "no_uid"
     NO_QUERY = "no_query"
+    NO_ROWS = "no_rows"
     NO_RERANKER = "no_reranker"
 
 
