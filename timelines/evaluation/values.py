@@ -1,0 +1,221 @@
+"""What an evaluation is made of and what it returns; every page, file and command shows these values and computes none.
+
+No Django. Times and errors in hours from admission. Source: protocol section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Basis(StrEnum):
+    """How reference and predicted occurrences were paired."""
+
+    #: One-to-one by span overlap (IoU), largest first. Primary wherever both sides have spans.
+    SPAN = "span"
+    #: One-to-one by cosine distance of sentence embeddings of the mentions; the report names the embedder.
+    EMBEDDING = "embedding"
+    #: One-to-one by normalised Levenshtein distance of the mentions.
+    LEVENSHTEIN = "levenshtein"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationSettings:
+    """Defaults are the protocol's; kept with every report."""
+
+    bases: tuple[Basis, ...] = (Basis.SPAN, Basis.EMBEDDING)
+    #: "greedy" (globally closest pair first) or "assignment" (minimal total distance).
+    method: str = "greedy"
+    #: A pair counts when its distance is strictly below.
+    threshold: float = 0.1
+    sweep: tuple[float, ...] = tuple(round(n / 100, 2) for n in range(1, 51))
+    iou: float = 0.4
+    resamples: int = 200
+    seed: int = 20260904
+    #: ρ values of the sensitivity sweep; empty leaves it out.
+    rho_sweep: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedEvent:
+    """One occurrence of one timeline as evaluation sees it. `rows` are the row indices its time rests on."""
+
+    key: str
+    mention: str
+    time: float | None
+    start: int | None = None
+    end: int | None = None
+    rows: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceKey:
+    """One column of comparison: a source, the kind of its timeline and the alternative."""
+
+    source: str
+    kind: str
+    alternative: int = 1
+
+    @property
+    def label(self) -> str:
+        """ "rules · revised", with the alternative where it is not the first."""
+        return f"{self.source} · {self.kind.replace('_', '-')}" + (f" {self.alternative}" if self.alternative > 1 else "")
+
+
+@dataclass(frozen=True)
+class EvaluatedCase:
+    """Input: one case with its reference and the timelines that are held against it. `stratum` is its dataset."""
+
+    case_id: str
+    stratum: str
+    reference: tuple[PlacedEvent, ...]
+    timelines: Mapping[SourceKey, tuple[PlacedEvent, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure with its 95 % case-level percentile bootstrap interval. No data is None with a `why`, never 0.
+
+    `n` is what the figure counts over (events, pairs or cases; the metric says which).
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    why: str = ""
+
+
+#: Metric name → what it is, in the words of a table head. The order is the order of columns.
+METRICS: Mapping[str, str] = {
+    "match_rate": "Event match rate",
+    "precision": "Precision",
+    "concordance": "Concordance",
+    "concordance_ref": "Concordance (ties ½)",
+    "aultc": "AULTC",
+    "aultc_ref": "AULTC (fixed horizon)",
+    "median_error": "Median error, h",
+    "within_tolerance": "Within tolerance",
+    "numeric_share": "Share with a time",
+    "evidence_precision": "Evidence precision",
+    "evidence_recall": "Evidence recall",
+}
+
+
+@dataclass(frozen=True)
+class SourceResult:
+    """Everything about one source under one basis. On basis `span`, `match_rate` is span recall."""
+
+    key: SourceKey
+    basis: Basis
+    cases: int
+    missing_cases: int
+    reference_events: int
+    predicted_events: int
+    matched_events: int
+    #: Cases that have the timeline.
+    available: Mapping[str, Estimate]
+    #: Missing cases count match rate and concordance 0 and errors S_max.
+    missing_as_zero: Mapping[str, Estimate]
+    #: (words, share) cumulative: within 1 hour, 1 day, 1 week, 1 month, 1 year.
+    cumulative: tuple[tuple[str, Estimate], ...] = ()
+    #: Errors grouped by |reference time|: (words, matched with both times, median error, share within tolerance).
+    by_distance: tuple[tuple[str, int, Estimate, Estimate], ...] = ()
+    #: (threshold, match rate, concordance, AULTC); empty on basis `span`.
+    sweep: tuple[tuple[float, float | None, float | None, float | None], ...] = ()
+    #: Sorted absolute errors, thinned to at most 400 points of their empirical CDF: (hours, share).
+    error_cdf: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Second minus first on the cases both have, matched pairs of each; paired case-level bootstrap.
+
+    `median_error_common` is over reference events that both match and place.
+    """
+
+    first: SourceKey
+    second: SourceKey
+    basis: Basis
+    metrics: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True)
+class MatchedPair:
+    """A reference occurrence and the predicted one it was paired with; `distance` is 1 - IoU on basis `span`."""
+
+    reference: str
+    predicted: str
+    distance: float
+    reference_time: float | None
+    predicted_time: float | None
+
+
+@dataclass(frozen=True)
+class CaseSource:
+    """One source in one case. `available` False: the case has no such timeline."""
+
+    key: SourceKey
+    basis: Basis
+    available: bool
+    reference_events: int
+    predicted_events: int
+    pairs: tuple[MatchedPair, ...] = ()
+    metrics: Mapping[str, Estimate] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """One case of a report, for the drill-down."""
+
+    case_id: str
+    stratum: str
+    sources: tuple[CaseSource, ...]
+
+
+@dataclass(frozen=True)
+class StratumResult:
+    """The cases of one dataset by themselves. Strata differ in more than their source: a comparison across them is descriptive."""
+
+    stratum: str
+    cases: int
+    results: tuple[SourceResult, ...]
+
+
+@dataclass(frozen=True)
+class RhoPoint:
+    """The revised timeline at one reranker threshold ρ."""
+
+    source: str
+    rho: float
+    rows: int
+    metrics: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True)
+class Report:
+    """One evaluation. `s_max` is the largest error at threshold 0.50 over all compared sources and resamples, a basis each."""
+
+    settings: EvaluationSettings
+    reference: str
+    embedder: str
+    cases: int
+    s_max: Mapping[str, float | None]
+    results: tuple[SourceResult, ...]
+    differences: tuple[Difference, ...] = ()
+    #: Alternatives 1..A on the cases where all of them are valid.
+    alternatives: tuple[SourceResult, ...] = ()
+    strata: tuple[StratumResult, ...] = ()
+    rho: tuple[RhoPoint, ...] = ()
+    #: What a reader must know before quoting a figure ("the annotator knew the rows").
+    warnings: tuple[str, ...] = ()
+
+    def of(self, key: SourceKey, basis: Basis) -> SourceResult | None:
+        return next((r for r in self.results if r.key == key and r.basis is basis), None)
+
+    @property
+    def keys(self) -> Sequence[SourceKey]:
+        """Every source of the report once, in order."""
+        return list(dict.fromkeys(r.key for r in self.results))
