@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import path, register_converter
 
+from timelines import urls_authoring, urls_evaluation
 from timelines.views import case, case_chain, cases, runs
 
 
@@ -32,4 +33,6 @@ urlpatterns = [
     path("runs/<str:public_id>/", runs.run, name="run"),
     path("runs/<str:public_id>/cases/<str:case_run_id>/retry/", runs.case_retry, name="case_retry"),
     path("runs/<str:public_id>/<str:action>/", runs.run_action, name="run_action"),
+    *urls_authoring.urlpatterns,
+    *urls_evaluation.urlpatterns,
 ]

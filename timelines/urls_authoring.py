@@ -1,0 +1,7 @@
+"""Addresses of authoring: a clinician's own timeline of a case."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []
