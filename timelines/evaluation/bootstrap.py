@@ -1,0 +1,68 @@
+"""How sure a figure is: cases drawn with replacement, the statistic anew on each draw, the middle 95 % of what comes out.
+
+No Django. The case is the unit, since events of one admission are not independent. Matching is done once, before.
+Source: protocol section 3 ("Intervals").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Case = TypeVar("Case")
+Interval = tuple[float, float] | tuple[None, None]
+
+RESAMPLES = 200
+SEED = 20260904
+LEVEL = 0.95
+#: Resampling one case gives that case again: its interval would have no width and say nothing.
+FEWEST_CASES = 2
+
+
+def case_bootstrap(
+    cases: Sequence[Case],
+    statistic: Callable[[Sequence[Case]], float | None],
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Interval:
+    """(low, high): the 95 % percentile interval of a statistic of cases.
+
+    `statistic` sees each resample as a list of as many cases as there are, some twice and some not at all. Where it gives
+    None (no data in that resample) the resample is left out. (None, None) where no resample is left, and with fewer than two
+    cases. The same cases, seed and count always give the same draws (`resample_indices`).
+    Raises ValueError for fewer than one resample and where the statistic gives infinity.
+    """
+    drawn = resample_indices(len(cases), resamples, seed)
+    if len(cases) < FEWEST_CASES:
+        return None, None
+    return percentile_interval([statistic([cases[i] for i in row]) for row in drawn.tolist()])
+
+
+def resample_indices(n_cases: int, resamples: int = RESAMPLES, seed: int = SEED) -> NDArray[np.intp]:
+    """Which cases each resample holds, shape (resamples, n_cases): to be shared by all figures that are to be compared.
+
+    Raises ValueError for a negative number of cases or fewer than one resample.
+    """
+    if n_cases < 0 or resamples < 1:
+        raise ValueError(f"cannot draw {resamples} resamples of {n_cases} cases")
+    if not n_cases:
+        return np.empty((resamples, 0), dtype=np.intp)
+    return np.random.default_rng(seed).integers(0, n_cases, size=(resamples, n_cases), dtype=np.intp)
+
+
+def percentile_interval(values: ArrayLike | Sequence[float | None], level: float = LEVEL) -> Interval:
+    """The middle `level` of a statistic over resamples, linear between order statistics; None and NaN stand for no data.
+
+    (None, None) where nothing is left. Raises ValueError for infinity.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    numbers = numbers[~np.isnan(numbers)]
+    if np.isinf(numbers).any():
+        raise ValueError("a statistic is infinite")
+    if not numbers.size:
+        return None, None
+    low, high = np.quantile(numbers, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
