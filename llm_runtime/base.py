@@ -6,6 +6,8 @@ that needs a heavy package imports it inside a function, so importing this packa
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -81,11 +83,30 @@ class ModelRequest:
     schema: Mapping[str, Any] | None = None
     temperature: float = 0.0
     seed: int | None = None
+    #: Fields of the server's own ("chat_template_kwargs", "priority"), sent as they are.
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def sha256(self, model: str) -> str:
+        """Of everything that decides the answer, `model` included: equal requests have equal digests, on every machine."""
+        parts = {
+            "model": model,
+            "messages": [[m.role, m.content] for m in self.messages],
+            "max_tokens": self.max_tokens,
+            "schema": self.schema,
+            "temperature": self.temperature,
+            "seed": self.seed,
+            "extra": dict(self.extra),
+        }
+        text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What came back, unparsed. `finish_reason` "length" means that the text is cut."""
+    """What came back, unparsed. `finish_reason` "length" means that the text is cut.
+
+    `reasoning` is what the server sent apart from the answer (reasoning models); it is kept and never parsed.
+    """
 
     text: str
     finish_reason: str = "stop"
@@ -93,13 +114,33 @@ class ModelReply:
     tokens_out: int | None = None
     tokens_cached: int | None = None
     raw: Mapping[str, Any] = field(default_factory=dict)
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a model can take. `context` counts tokens of prompt and answer together; `concurrency` calls at once to its endpoint."""
+
+    context: int
+    concurrency: int = 8
+    #: Whether the server holds an answer to a JSON schema; without it the table protocol is used.
+    schema: bool = True
 
 
 @runtime_checkable
 class LanguageModel(Protocol):
+    """A model behind an endpoint. One instance may serve many calls at once."""
+
     @property
     def name(self) -> str: ...
 
-    def generate(self, request: ModelRequest) -> ModelReply:
-        """One reply; raises ProviderError when the provider gave none."""
+    @property
+    def limits(self) -> Limits: ...
+
+    async def generate(self, request: ModelRequest) -> ModelReply:
+        """One reply. Raises a ModelError (`llm_runtime.errors`) that says what became of the request."""
+        ...
+
+    async def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Tokens of the rendered prompt, by the model's own tokenizer where the server offers it, else an upper estimate."""
         ...

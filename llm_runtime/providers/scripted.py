@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from llm_runtime.base import ModelReply, ModelRequest, ProviderError, Vectors
+from llm_runtime.base import Limits, Message, ModelReply, ModelRequest, ProviderError, Vectors
 
 _WORD = re.compile(r"[a-z0-9.]+")
+_AMPLE = Limits(context=128_000)
 
 
 class HashingEmbedder:
@@ -64,17 +65,36 @@ class ScriptedReranker:
 
 
 class ScriptedModel:
-    """Plays back replies in order and remembers the requests; raises ProviderError when the script is over."""
+    """Answers from a list in order, or by a function of the request, and remembers the requests.
 
-    def __init__(self, replies: Iterable[str | ModelReply], *, name: str = "scripted") -> None:
+    Raises ProviderError when the list is over. Tokens are counted as four characters each.
+    """
+
+    def __init__(
+        self,
+        replies: Iterable[str | ModelReply] | Callable[[ModelRequest], str | ModelReply],
+        *,
+        name: str = "scripted",
+        limits: Limits = _AMPLE,
+    ) -> None:
         self.name = name
+        self.limits = limits
         self.requests: list[ModelRequest] = []
-        self._replies = iter(replies)
+        self._answer = replies if callable(replies) else None
+        self._replies = iter(()) if callable(replies) else iter(replies)
 
-    def generate(self, request: ModelRequest) -> ModelReply:
+    async def generate(self, request: ModelRequest) -> ModelReply:
         self.requests.append(request)
+        if self._answer is not None:
+            return _reply(self._answer(request))
         try:
-            reply = next(self._replies)
+            return _reply(next(self._replies))
         except StopIteration:
             raise ProviderError(f"the script of model '{self.name}' ended after {len(self.requests) - 1} replies") from None
-        return ModelReply(reply) if isinstance(reply, str) else reply
+
+    async def count_tokens(self, messages: Sequence[Message]) -> int:
+        return sum(len(m.content) // 4 + 4 for m in messages)
+
+
+def _reply(given: str | ModelReply) -> ModelReply:
+    return ModelReply(given) if isinstance(given, str) else given

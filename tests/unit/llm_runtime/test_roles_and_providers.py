@@ -1,5 +1,6 @@
 """Roles resolve lazily; what is missing is explained."""
 
+import asyncio
 import subprocess
 import sys
 
@@ -64,7 +65,7 @@ def test_protocols_are_met() -> None:
 def test_scripted_model_plays_back_and_then_refuses() -> None:
     model = ScriptedModel(["one"])
     request = ModelRequest((Message("user", "hello"),), max_tokens=5)
-    assert model.generate(request).text == "one"
+    assert asyncio.run(model.generate(request)).text == "one"
     assert model.requests == [request]
     with pytest.raises(ProviderError, match="ended after 1 replies"):
-        model.generate(request)
+        asyncio.run(model.generate(request))

@@ -1,0 +1,200 @@
+"""Asking a model until its answer holds: the fixed retry policy, with every attempt kept (protocol section 2, "Rejected output").
+
+Three attempts; attempt k uses seed s + k; from the second on the validator's reasons are shown to the model. A call that the
+ledger already holds is not made again: neither one that succeeded nor one whose answer was refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from llm_runtime.base import LanguageModel, Message, ModelReply, ModelRequest
+from llm_runtime.errors import AnswerRejected, AttemptsExhausted, ModelError, TooLarge, Truncated
+from llm_runtime.prompts import Rendered
+
+ATTEMPTS = 3
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One attempt as it is kept. `reasons` are why its answer was refused, or what became of it; empty when it was accepted."""
+
+    role: str
+    model: str
+    prompt: str
+    prompt_sha256: str
+    part: str
+    request: ModelRequest
+    request_sha256: str
+    attempt: int
+    reply: ModelReply | None
+    reasons: tuple[str, ...]
+    seconds: float
+
+
+class Ledger(Protocol):
+    """Where calls are kept. Nothing a model said is thrown away."""
+
+    async def find(self, request_sha256: str) -> ModelReply | None:
+        """The kept reply to that very request, of whatever run; None where there is none."""
+        ...
+
+    async def keep(self, call: Call) -> None:
+        """Store one attempt."""
+        ...
+
+
+class MemoryLedger:
+    """A ledger for notebooks and tests."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+
+    async def find(self, request_sha256: str) -> ModelReply | None:
+        return next((c.reply for c in self.calls if c.request_sha256 == request_sha256 and c.reply is not None), None)
+
+    async def keep(self, call: Call) -> None:
+        self.calls.append(call)
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """One role's model with its ledger and policy.
+
+    `round` counts how often a person asked for the whole case again: a later round uses later seeds, so that it does not
+    meet the refused answers of an earlier one in the ledger.
+    """
+
+    role: str
+    model: LanguageModel
+    ledger: Ledger
+    seed: int = 0
+    attempts: int = ATTEMPTS
+    round: int = 0
+    temperature: float = 0.0
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    async def ask(
+        self,
+        prompt: Rendered,
+        validate: Callable[[ModelReply], T],
+        *,
+        max_tokens: int,
+        part: str,
+        schema: Mapping[str, Any] | None = None,
+    ) -> T:
+        """The first valid answer, as `validate` returns it; it refuses one by raising AnswerRejected.
+
+        Raises AttemptsExhausted after the last refused attempt; TooLarge (also for an answer cut at `max_tokens` in every
+        attempt) where a smaller request is needed; Unavailable and RequestRefused as the provider raises them.
+        """
+        refused: list[tuple[str, ...]] = []
+        truncated = False
+        for number in range(1, self.attempts + 1):
+            request = ModelRequest(
+                messages=(*prompt.messages, *_complaint(refused)),
+                max_tokens=max_tokens,
+                schema=schema,
+                temperature=self.temperature,
+                seed=self.seed + self.round * self.attempts + number,
+                extra=self.extra,
+            )
+            reply, kept, seconds = await self._reply(prompt, request, part, number)
+            try:
+                if reply.finish_reason == "length":
+                    raise AnswerRejected([f"the answer was cut off after {reply.tokens_out or max_tokens} tokens; answer more briefly"])
+                answer = validate(reply)
+            except AnswerRejected as rejection:
+                truncated = reply.finish_reason == "length"
+                refused.append(rejection.reasons)
+                if not kept:
+                    await self._keep(prompt, request, part, number, reply, rejection.reasons, seconds)
+                continue
+            if not kept:
+                await self._keep(prompt, request, part, number, reply, (), seconds)
+            return answer
+        if truncated:
+            raise Truncated(f"{part}: every answer was cut off at {max_tokens} tokens")
+        raise AttemptsExhausted(part, refused)
+
+    async def _reply(self, prompt: Rendered, request: ModelRequest, part: str, number: int) -> tuple[ModelReply, bool, float]:
+        """(reply, whether the ledger had it, seconds)."""
+        found = await self.ledger.find(request.sha256(self.model.name))
+        if found is not None:
+            return found, True, 0.0
+        begun = time.monotonic()
+        try:
+            reply = await self.model.generate(request)
+        except ModelError as error:
+            await self._keep(prompt, request, part, number, None, (f"{type(error).__name__}: {error}",), time.monotonic() - begun)
+            raise
+        return reply, False, time.monotonic() - begun
+
+    async def _keep(
+        self,
+        prompt: Rendered,
+        request: ModelRequest,
+        part: str,
+        number: int,
+        reply: ModelReply | None,
+        reasons: Sequence[str],
+        seconds: float,
+    ) -> None:
+        await self.ledger.keep(
+            Call(
+                role=self.role,
+                model=self.model.name,
+                prompt=prompt.name,
+                prompt_sha256=prompt.sha256,
+                part=part,
+                request=request,
+                request_sha256=request.sha256(self.model.name),
+                attempt=number,
+                reply=reply,
+                reasons=tuple(reasons),
+                seconds=seconds,
+            )
+        )
+
+
+def _complaint(refused: Sequence[Sequence[str]]) -> tuple[Message, ...]:
+    """What the model is told of its last refused answer; it comes last, so that the prompt before it stays a shared prefix."""
+    if not refused:
+        return ()
+    reasons = "\n".join(f"- {reason}" for reason in refused[-1][:40])
+    told = f"An earlier answer to this was refused by a program that checks it:\n{reasons}\nAnswer again, whole, without these faults."
+    return (Message("user", told),)
+
+
+async def ask_in_parts(items: Sequence[Item], ask: Callable[[Sequence[Item]], Awaitable[Mapping[str, T]]]) -> dict[str, T]:
+    """Ask for all items at once, and where that is too large for schema, context or answer, for its halves.
+
+    Nothing is dropped: the result covers every item. Raises TooLarge where a single item does not fit.
+    """
+    try:
+        return dict(await ask(items))
+    except TooLarge:
+        if len(items) < 2:
+            raise
+    half = len(items) // 2
+    first, second = await together([ask_in_parts(items[:half], ask), ask_in_parts(items[half:], ask)])
+    return {**first, **second}
+
+
+async def together(waiting: Sequence[Awaitable[T]]) -> list[T]:
+    """The results in order. When one fails the others are cancelled, which frees the server, and the first error is raised."""
+    tasks = [asyncio.ensure_future(one) for one in waiting]
+    try:
+        return list(await asyncio.gather(*tasks))
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise

@@ -1,0 +1,59 @@
+"""What can become of a call, told apart by what the caller must do next. Messages never hold prompt or answer text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llm_runtime.base import ProviderError
+
+
+class ModelError(ProviderError):
+    """No usable reply. Subclasses say whether waiting, shrinking or giving up is the remedy."""
+
+    log_safe = True
+    retryable = False
+
+
+class Unavailable(ModelError):
+    """The server could not be reached, broke off, was too slow or too busy (connect, timeout, 429, 5xx); later it may answer."""
+
+    retryable = True
+
+
+class TooLarge(ModelError):
+    """The request as it stands can never succeed, a smaller one may: the caller splits its batch or cuts by the fixed order."""
+
+
+class PromptTooLong(TooLarge):
+    """Prompt and answer do not fit the model's context."""
+
+
+class SchemaRefused(TooLarge):
+    """The server cannot compile the JSON schema (too large, or a keyword it does not know)."""
+
+
+class Truncated(TooLarge):
+    """The answer was cut at max_tokens (`finish_reason` "length"), or the server clamped max_tokens silently."""
+
+
+class RequestRefused(ModelError):
+    """The server refuses the request for good: unknown model, bad key, malformed field."""
+
+
+class AnswerRejected(ValueError):
+    """A validator refused an answer; `reasons` say what to do better, are shown to the model, and never quote patient text."""
+
+    log_safe = True
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        super().__init__("; ".join(reasons))
+        self.reasons = tuple(reasons)
+
+
+class AttemptsExhausted(ModelError):
+    """Every attempt of the fixed policy was refused; `reasons` of each, in order."""
+
+    def __init__(self, what: str, reasons: Sequence[Sequence[str]]) -> None:
+        told = "; ".join(f"attempt {n}: {', '.join(given[:5])}" for n, given in enumerate(reasons, start=1))
+        super().__init__(f"{what}: no valid answer in {len(reasons)} attempts ({told})")
+        self.reasons = tuple(tuple(given) for given in reasons)
