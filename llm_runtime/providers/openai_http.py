@@ -1,0 +1,172 @@
+"""Language models behind an OpenAI-compatible server: vLLM first; llama.cpp's server and others answer the same calls.
+
+The client's own retries are off: three jittered attempts on connect, timeout, 429 and 5xx, never on 400, and every outcome
+becomes one of `llm_runtime.errors`. Error texts of a server may quote the prompt, so none of them is passed on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+from llm_runtime.base import Limits, Message, ModelReply, ModelRequest, ProviderError
+from llm_runtime.errors import ModelError, PromptTooLong, RequestRefused, SchemaRefused, Unavailable
+
+#: Tries to reach the server for one request, before it counts as unavailable.
+TRIES = 3
+#: Characters a token has at least, on clinical English, where the server cannot count: an upper estimate of the tokens.
+CHARACTERS_A_TOKEN = 2.5
+_BUSY = frozenset({408, 409, 425, 429})
+
+
+class OpenAIModel:
+    """One model of one endpoint.
+
+    `context` is its context length in tokens, `concurrency` how many calls go out at once, `output` "schema" where the server
+    holds answers to a JSON schema, else "table". `connect` and `read` are seconds. `extra` fields go with every request.
+    Raises ProviderError where the client library is missing or the address is none.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        model: str,
+        context: int,
+        api_key: str = "",
+        concurrency: int = 8,
+        output: str = "schema",
+        connect: float = 5.0,
+        read: float = 1800.0,
+        extra: Mapping[str, Any] | None = None,
+        backoff: float = 1.0,
+    ) -> None:
+        parts = urlsplit(base_url)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise ProviderError("base_url must be an http or https address such as http://127.0.0.1:8001/v1")
+        if output not in ("schema", "table"):
+            raise ProviderError(f"output must be schema or table, not {output!r}")
+        self.base_url = base_url.rstrip("/")
+        self.model = model
+        self.name = f"{model}@{parts.netloc}"
+        self.limits = Limits(context=context, concurrency=concurrency, schema=output == "schema")
+        self._api_key = api_key or "none"
+        self._timeouts = (connect, read)
+        self._extra = dict(extra or {})
+        self._backoff = backoff
+        # A client and its connections belong to one event loop.
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[Any, asyncio.Semaphore]] = WeakKeyDictionary()
+
+    async def generate(self, request: ModelRequest) -> ModelReply:
+        """One reply. Raises Unavailable, PromptTooLong, SchemaRefused, RequestRefused."""
+        fields: dict[str, Any] = {
+            "model": self.model,
+            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature,
+            "extra_body": {**self._extra, **request.extra},
+        }
+        if request.seed is not None:
+            fields["seed"] = request.seed
+        if request.schema is not None:
+            fields["response_format"] = {"type": "json_schema", "json_schema": {"name": "answer", "schema": request.schema, "strict": True}}
+        client, gate = self._client()
+        async with gate:
+            return self._reply(await self._tried(lambda: client.chat.completions.create(**fields)))
+
+    async def count_tokens(self, messages: Sequence[Message]) -> int:
+        """As the server's tokenizer renders the chat; an upper estimate where it does not offer that (other than vLLM)."""
+        client, gate = self._client()
+        root = self.base_url.removesuffix("/v1")
+        body = {"model": self.model, "messages": [{"role": m.role, "content": m.content} for m in messages]}
+        try:
+            async with gate:
+                told = await self._tried(lambda: client.post(f"{root}/tokenize", body=body, cast_to=dict[str, Any]))
+            return int(told["count"])
+        except (RequestRefused, KeyError, TypeError, ValueError):
+            return sum(int(len(m.content) / CHARACTERS_A_TOKEN) + 8 for m in messages)
+
+    async def served(self) -> Mapping[str, Any]:
+        """What the endpoint says of this model (`max_model_len` with vLLM). Raises RequestRefused where it does not serve it."""
+        client, _ = self._client()
+        page = await self._tried(client.models.list)
+        for found in page.data:
+            if found.id == self.model:
+                told: Mapping[str, Any] = found.model_dump()
+                return told
+        raise RequestRefused(f"the server at {urlsplit(self.base_url).netloc} does not serve the model {self.model}")
+
+    def _client(self) -> tuple[Any, asyncio.Semaphore]:
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            connect, read = self._timeouts
+            timeout = self._library.Timeout(read, connect=connect)
+            client = self._library.AsyncOpenAI(base_url=self.base_url, api_key=self._api_key, max_retries=0, timeout=timeout)
+            self._clients[loop] = (client, asyncio.Semaphore(self.limits.concurrency))
+        return self._clients[loop]
+
+    @cached_property
+    def _library(self) -> Any:
+        try:
+            import openai
+        except ImportError:
+            raise ProviderError("the provider 'openai' needs the package openai: pip install openai") from None
+        return openai
+
+    async def _tried(self, call: Any) -> Any:
+        openai = self._library
+        for attempt in range(1, TRIES + 1):
+            try:
+                return await call()
+            except openai.APIStatusError as error:
+                if error.status_code < 500 and error.status_code not in _BUSY:
+                    raise _refusal(error.status_code, str(error)) from None
+                failure = f"the server answered {error.status_code}"
+            except openai.APITimeoutError:
+                failure = "the server did not answer in time"
+            except openai.APIConnectionError:
+                failure = "the server could not be reached, or broke off"
+            except (openai.APIError, ValueError):
+                failure = "the server sent something that is no answer"
+            if attempt < TRIES:
+                await asyncio.sleep(self._backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.5))
+        raise Unavailable(f"{self.name}: {failure} ({TRIES} attempts)")
+
+    @staticmethod
+    def _reply(completion: Any) -> ModelReply:
+        raw: dict[str, Any] = completion.model_dump(exclude_unset=True)
+        try:
+            (choice,) = raw["choices"]
+            message = choice["message"]
+        except (KeyError, ValueError, TypeError):
+            raise Unavailable("the server sent an answer without a choice") from None
+        usage = raw.get("usage") or {}
+        details = usage.get("prompt_tokens_details") or {}
+        return ModelReply(
+            text=message.get("content") or "",
+            finish_reason=choice.get("finish_reason") or "stop",
+            tokens_in=usage.get("prompt_tokens"),
+            tokens_out=usage.get("completion_tokens"),
+            tokens_cached=details.get("cached_tokens"),
+            raw=raw,
+            reasoning=message.get("reasoning") or message.get("reasoning_content") or "",
+        )
+
+
+def _refusal(status: int, told: str) -> ModelError:
+    """Which refusal a 4xx is. vLLM gives no code for them, only words."""
+    words = told.lower()
+    if status in (400, 413, 422) and ("context length" in words or "maximum model length" in words or "longer than the maximum" in words):
+        return PromptTooLong("prompt and answer do not fit the context of the model")
+    if status in (400, 422) and ("grammar" in words or "schema" in words or "structured" in words):
+        return SchemaRefused("the server cannot hold an answer to this schema")
+    if status in (401, 403):
+        return RequestRefused(f"the server refuses the key ({status})")
+    if status == 404:
+        return RequestRefused("the server does not know the model, or the address has no such call (404)")
+    return RequestRefused(f"the server refuses the request ({status})")
