@@ -316,9 +316,72 @@ class Evidence:
     rerank_score: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class KeptSummary:
+    """A series summary that reached an occurrence where revision sees no rows: its words, and what brought it."""
+
+    uid: str
+    query: int
+    event: str
+    text: str
+    dense_rank: int
+    dense_score: float
+    rerank_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTime:
+    """When something happened, named by its own words alone: a line of a timeline without identifiers.
+
+    Times as in `Entry`. Nothing ties the line to an occurrence, so it has neither context nor rows.
+    """
+
+    event: str
+    time: float | None
+    lower: float | None = None
+    upper: float | None = None
+    known: bool = False
+    decided_by: str = ""
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.event.strip():
+            raise InvariantError("a line names no event")
+        told = [v for v in (self.lower, self.time, self.upper) if v is not None]
+        if not all(math.isfinite(v) for v in told):
+            raise InvariantError("a time or bound is not a finite number")
+        if told != sorted(told):
+            raise InvariantError("the bounds do not contain the time")
+
+
+@dataclass(frozen=True)
+class NamedTimeline:
+    """A revised timeline of a revision that saw no identifiers: as many lines as it chose to give, in its order."""
+
+    entries: tuple[NamedTime, ...]
+    alternative: int = 1
+
+    def __iter__(self) -> Iterator[NamedTime]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRow:
+    """A source row beside the words of the occurrence that it reached, for a revision that sees no identifiers."""
+
+    event: str
+    row: SourceRow
+
+
 @dataclass(frozen=True)
 class Reconstruction:
-    """Everything the seven stages produced for one case; the chain of provenance is in here."""
+    """Everything the seven stages produced for one case; the chain of provenance is in here.
+
+    `summaries` instead of `evidence` where revision saw no rows, `unidentified` instead of `revised` where it saw no identifiers.
+    """
 
     note: TaggedNote
     text_only: Timeline
@@ -327,3 +390,5 @@ class Reconstruction:
     evidence: tuple[Evidence, ...] = ()
     revised: tuple[Timeline, ...] = ()
     without_evidence: tuple[str, ...] = field(default=())
+    summaries: tuple[KeptSummary, ...] = ()
+    unidentified: tuple[NamedTimeline, ...] = ()

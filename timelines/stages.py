@@ -22,9 +22,9 @@ from jobs.worker import work
 from timelines import storage
 from timelines.domain import Lane, Polarity, Query, TaggedNote, TaggedSpan, Timeline, TimelineKind
 from timelines.models import CaseRun, Inventory, Stage, StageBatch, StageRun
-from timelines.pipeline.config import PipelineConfig
-from timelines.pipeline.revision import revise
-from timelines.pipeline.run import Case, Tools, expand_rows, identify, search, verified, write_queries
+from timelines.pipeline.config import PipelineConfig, Variant
+from timelines.pipeline.retrieval import judged_again
+from timelines.pipeline.run import Case, Expanded, Tools, expanded, identify, revised_with, search, verified, write_queries
 from timelines.pipeline.tagging import tag
 from timelines.pipeline.text_inference import infer
 from timelines.record import embed_missing, load_record
@@ -68,6 +68,17 @@ class StageWork:
         if note is None:
             raise PermanentFailure("the case has no note")
         return note
+
+    @cached_property
+    def base(self) -> CaseRun | None:
+        """This case in the run that its run is based on."""
+        run = self.case_run.run
+        return None if run.based_on_id is None else CaseRun.objects.get(run_id=run.based_on_id, encounter_id=self.case_run.encounter_id)
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """What a stored batch says when it was taken over and not computed; nothing in a run of its own."""
+        return {} if self.base is None else {"kept_from": self.base.public_id}
 
     @cached_property
     def case(self) -> Case:
@@ -135,16 +146,34 @@ def _uids(work: StageWork) -> None:
 
 
 def _infer(work: StageWork) -> None:
-    if not work.has(0):
+    """A run that is based on another keeps that run's estimates."""
+    if work.has(0):
+        return
+    if work.base is not None:
+        (timeline,) = storage.load_timelines(work.base, TimelineKind.TEXT_ONLY)
+    else:
         timeline = infer(work.tools.backbone.timer, work.tagged, work.case.window.anchor)
-        work.store(0, {"entries": len(timeline)}, lambda: _save_timelines(work, [timeline]))
+    work.store(0, {"entries": len(timeline), **work.kept}, lambda: _save_timelines(work, [timeline]))
 
 
 def _retrieve(work: StageWork) -> None:
-    """Batch 0 holds the queries; each later one what the queries of some occurrences brought back."""
+    """Batch 0 holds the queries; each later one what the queries of some occurrences brought back.
+
+    Where the run keeps the queries of the run it is based on, their scores are known too: only the fates are decided anew.
+    """
+    base = None if work.tools.config.variant is Variant.NO_QUERY else work.base
     if not work.has(0):
-        written = write_queries(work.tagged, work.tools)
-        work.store(0, {"queries": len(written)}, lambda: storage.save_queries(work.case_run, written))
+        written = storage.load_queries(base) if base else write_queries(work.tagged, work.tools)
+        payload = {"queries": len(written), **(work.kept if base else {})}
+        work.store(0, payload, lambda: storage.save_queries(work.case_run, written))
+    if base is None:
+        _search(work)
+    elif not work.has(1):
+        found = judged_again(storage.load_candidates(base), work.tools.reranker, work.tools.config)
+        work.store(1, {"candidates": len(found), **work.kept}, lambda: storage.save_candidates(work.case_run, found))
+
+
+def _search(work: StageWork) -> None:
     batches = _by_occurrence(storage.load_queries(work.case_run), work.tools.config.query_batch_size)
     if all(work.has(ordinal) for ordinal in range(1, len(batches) + 1)):
         return
@@ -167,17 +196,25 @@ def _expand(work: StageWork) -> None:
     if not work.has(0):
         record = load_record(work.case_run.encounter, work.tools.embedder)
         candidates = storage.load_candidates(work.case_run)
-        found = expand_rows(work.tagged.inventory, work.text_only, candidates, record, work.case.window, work.tools)
-        payload = {"rows": len(found.evidence), "without_evidence": list(found.without_evidence)}
+        found = expanded(work.tagged.inventory, work.text_only, candidates, record, work.case.window, work.tools)
+        payload: dict[str, Any] = {"rows": len(found.evidence), "without_evidence": list(found.without_evidence)}
+        if work.tools.config.variant is Variant.NO_ROWS:
+            payload |= {"summaries": len(found.summaries), "given": storage.given_of(found.summaries)}
         work.store(0, payload, lambda: storage.save_evidence(work.case_run, found.evidence))
 
 
 def _revise(work: StageWork) -> None:
-    if not work.has(0):
-        evidence = storage.load_evidence(work.case_run)
-        reviser, alternatives = work.tools.backbone.reviser, work.tools.config.alternatives
-        revised = revise(reviser, work.tagged, work.text_only, evidence, work.case.window, alternatives=alternatives)
-        work.store(0, {"alternatives": len(revised)}, lambda: _save_timelines(work, revised))
+    if work.has(0):
+        return
+    found = Expanded(storage.load_evidence(work.case_run), storage.load_summaries(work.case_run), ())
+    revised = revised_with(found, work.tagged, work.text_only, work.case.window, work.tools)
+
+    def save() -> None:
+        _save_timelines(work, revised.timelines)
+        for timeline in revised.unidentified:
+            storage.save_named_timeline(timeline=timeline, source=work.case_run.run.source, case_run=work.case_run)
+
+    work.store(0, {"alternatives": len(revised.timelines) + len(revised.unidentified)}, save)
 
 
 def _provenance(work: StageWork) -> None:

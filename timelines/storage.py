@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from ehr.models import Encounter, EventSeries, Note, SourceRow
 from timelines import domain, models
 from timelines.pipeline.run import Case
+from timelines.pipeline.summaries import summary_of
 
 #: Rows an INSERT may carry: statements stay small, batches of a case are few.
 BATCH_ROWS = 1000
@@ -143,6 +144,45 @@ def load_timelines(case_run: models.CaseRun, kind: domain.TimelineKind) -> tuple
     return tuple(domain.Timeline(tuple(found), kind, alternative) for alternative, found in entries.items())
 
 
+def save_named_timeline(*, timeline: domain.NamedTimeline, source: str, case_run: models.CaseRun) -> models.Timeline:
+    """A revised timeline of a run whose revision saw no identifiers: no inventory, each entry named by its own words."""
+    row = models.Timeline.objects.create(
+        encounter_id=case_run.encounter_id,
+        case_run=case_run,
+        source=source,
+        kind=domain.TimelineKind.REVISED.value,
+        alternative=timeline.alternative,
+    )
+    models.Entry.objects.bulk_create(
+        (
+            models.Entry(
+                timeline=row,
+                event=e.event,
+                time=e.time,
+                lower=e.lower,
+                upper=e.upper,
+                known=e.known,
+                decided_by=e.decided_by,
+                reason=e.reason,
+            )
+            for e in timeline
+        ),
+        batch_size=BATCH_ROWS,
+    )
+    return row
+
+
+def load_named_timelines(case_run: models.CaseRun) -> tuple[domain.NamedTimeline, ...]:
+    """The case run's revised timelines without an inventory, by alternative; entries in the order in which they were given."""
+    numbers = models.Timeline.objects.filter(case_run=case_run, inventory=None).order_by("alternative").values_list("pk", "alternative")
+    entries: dict[int, list[domain.NamedTime]] = defaultdict(list)
+    rows = models.Entry.objects.filter(timeline__case_run=case_run, timeline__inventory=None).order_by("pk")
+    fields = ("timeline", "event", "time", "lower", "upper", "known", "decided_by", "reason")
+    for timeline, event, time, lower, upper, known, decided_by, reason in rows.values_list(*fields):
+        entries[timeline].append(domain.NamedTime(event, time, lower, upper, known, decided_by, reason))
+    return tuple(domain.NamedTimeline(tuple(entries[pk]), alternative) for pk, alternative in numbers)
+
+
 def save_queries(case_run: models.CaseRun, queries: Iterable[domain.Query]) -> None:
     ids = occurrence_ids(_inventory_id(case_run))
     models.Query.objects.bulk_create(
@@ -234,12 +274,29 @@ def load_evidence(case_run: models.CaseRun) -> tuple[domain.Evidence, ...]:
     )
 
 
+def given_of(summaries: Iterable[domain.KeptSummary]) -> list[list[str | int]]:
+    """Which summaries revision was given, as the stage stores it: UID, query ordinal, event."""
+    return [[s.uid, s.query, s.event] for s in summaries]
+
+
+def load_summaries(case_run: models.CaseRun) -> tuple[domain.KeptSummary, ...]:
+    """The summaries that reached revision in a run whose revision sees no rows; none elsewhere."""
+    batch = models.StageBatch.objects.filter(stage_run__case_run=case_run, stage_run__stage=models.Stage.EXPAND, ordinal=0).first()
+    given = batch.payload.get("given", []) if batch else []
+    if not given:
+        return ()
+    candidates = {(c.uid, c.query, c.event): c for c in load_candidates(case_run)}
+    texts = dict(EventSeries.objects.filter(encounter_id=case_run.encounter_id).values_list("event", "summary"))
+    return tuple(summary_of(candidates[uid, query, event], texts[event]) for uid, query, event in given)
+
+
 def load_reconstruction(case_run: models.CaseRun, text: str) -> domain.Reconstruction:
     """Everything that a case run has stored so far about the note with that text; its text-only timeline must be there."""
     inventory = load_inventory(_inventory_id(case_run))
     (text_only,) = load_timelines(case_run, domain.TimelineKind.TEXT_ONLY)
     evidence = load_evidence(case_run)
-    reached = {e.uid for e in evidence}
+    summaries = load_summaries(case_run)
+    reached = {e.uid for e in evidence} | {s.uid for s in summaries}
     return domain.Reconstruction(
         note=domain.TaggedNote(text, inventory),
         text_only=text_only,
@@ -248,6 +305,8 @@ def load_reconstruction(case_run: models.CaseRun, text: str) -> domain.Reconstru
         evidence=evidence,
         revised=load_timelines(case_run, domain.TimelineKind.REVISED),
         without_evidence=tuple(uid for uid in inventory.uids if uid not in reached),
+        summaries=summaries,
+        unidentified=load_named_timelines(case_run),
     )
 
 

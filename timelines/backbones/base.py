@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from timelines.domain import Anchor, Evidence, TaggedNote, TaggedSpan, Timeline, Window
+from timelines.domain import (
+    Anchor,
+    Evidence,
+    KeptSummary,
+    NamedRow,
+    NamedTime,
+    TaggedNote,
+    TaggedSpan,
+    Timeline,
+    Window,
+)
 
 
 class Tagger(Protocol):
@@ -35,6 +45,36 @@ class Reviser(Protocol):
         ...
 
 
+class SummaryReviser(Protocol):
+    """What variant `no_rows` needs of a backbone beside its four stages."""
+
+    def revise_by_summaries(
+        self, note: TaggedNote, text_only: Timeline, summaries: Sequence[KeptSummary], window: Window, alternatives: int
+    ) -> Sequence[Timeline]:
+        """As `Reviser.revise`, from the words of series summaries: no row is seen, so no time rests on one."""
+        ...
+
+
+class UnidentifiedReviser(Protocol):
+    """What variant `no_uid` needs of a backbone beside its four stages."""
+
+    def revise_unidentified(
+        self,
+        note: str,
+        spans: Sequence[TaggedSpan],
+        table: Sequence[NamedTime],
+        evidence: Sequence[NamedRow],
+        window: Window,
+        alternatives: int,
+    ) -> Sequence[Sequence[NamedTime]]:
+        """Exactly `alternatives` tables of event, time, bounds and `known`; the first is primary.
+
+        `spans` and `table` (the text-only estimates) are in narrative order, one line an occurrence; `evidence` names the
+        occurrence that a row reached by its mention. Nothing carries an identifier, and what comes back is not held to any.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Backbone:
     """Four stages under one name; `version` is recorded with every run."""
@@ -48,3 +88,6 @@ class Backbone:
     #: Rows an occurrence may carry into revision, and rows a case may (None: no cap). Protocol stage 5.
     max_rows_per_occurrence: int | None = None
     max_rows_per_case: int | None = 100
+    #: What variants need beside the four stages; None: this backbone cannot run them.
+    summary_reviser: SummaryReviser | None = None
+    unidentified_reviser: UnidentifiedReviser | None = None

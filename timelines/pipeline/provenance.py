@@ -69,7 +69,8 @@ def verify(result: Reconstruction, *, note_sha256: str, latest: float | None = N
     The note is the one that was imported; with markup put around every span and removed again it is the same note and gives
     the same spans; mentions are in their escaped form; every timeline has every UID once, in order; every candidate has its
     query and every row its kept candidate; no row is later than `latest` (hours; discharge + 12, None where there is no
-    discharge); every row a revised time rests on is evidence of that very UID.
+    discharge); every row a revised time rests on is evidence of that very UID. A timeline without identifiers (variant `no_uid`)
+    is held to its numbering alone: its lines check themselves, and no UID can be missed where none was seen.
     """
     reasons = [*_note_faults(result, note_sha256), *_timeline_faults(result), *_evidence_faults(result, latest)]
     if reasons:
@@ -99,6 +100,10 @@ def _timeline_faults(result: Reconstruction) -> Iterator[str]:
         if tuple(e.uid for e in timeline) != result.note.inventory.uids:
             yield f"{name} does not have every UID once, in inventory order"
     yield from (f"UID {e.uid}: its text-only time rests on rows" for e in result.text_only if e.adopted_rows)
+    if [t.alternative for t in result.unidentified] != list(range(1, len(result.unidentified) + 1)):
+        yield "the timelines without identifiers are not numbered 1, 2, 3, …"
+    if result.unidentified and result.revised:
+        yield "timelines with and without identifiers are stored for one revision"
 
 
 def _evidence_faults(result: Reconstruction, latest: float | None) -> Iterator[str]:
@@ -106,6 +111,9 @@ def _evidence_faults(result: Reconstruction, latest: float | None) -> Iterator[s
     yield from (f"UID {uid}: a query of no occurrence" for uid, _ in queries if uid not in result.note.inventory.by_uid)
     yield from (f"UID {c.uid}: a candidate without its query" for c in result.candidates if (c.uid, c.query) not in queries)
     kept = {(c.uid, c.query, c.event) for c in result.candidates if c.kept}
+    yield from (f"UID {s.uid}: a summary without a kept candidate" for s in result.summaries if (s.uid, s.query, s.event) not in kept)
+    if result.summaries and result.evidence:
+        yield "rows are stored for a revision that saw summaries alone"
     for item in result.evidence:
         if (item.uid, item.query, item.row.event) not in kept:
             yield f"UID {item.uid}: row {item.row.row_index} without a kept candidate"

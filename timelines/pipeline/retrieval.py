@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Protocol
 
 from llm_runtime.base import Embedder, Reranker, Vectors
@@ -58,6 +59,19 @@ def retrieve(
             config.top_k_rerank,
         )
     return tuple(candidates)
+
+
+def judged_again(candidates: Sequence[Candidate], reranker: Reranker | None, config: PipelineConfig) -> tuple[Candidate, ...]:
+    """What `retrieve` would give under `config` for searches whose scores are known: only the fates are decided anew.
+
+    `candidates` are in the order in which `retrieve` gives them, of the same queries, embedder and reranker.
+    """
+    active = None if config.variant is Variant.NO_RERANKER else reranker
+    decided: list[Candidate] = []
+    for _, found in groupby(candidates, key=lambda c: (c.uid, c.query)):
+        scored = [c if active else replace(c, rerank_score=None) for c in found]
+        decided += select(scored, rho_threshold(active, config), config.top_k_rerank)
+    return tuple(decided)
 
 
 def rho_threshold(reranker: Reranker | None, config: PipelineConfig) -> float | None:

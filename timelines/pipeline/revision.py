@@ -60,9 +60,13 @@ def revise(
 
     Rows a time rests on must be rows that were given as evidence for that very UID.
     """
-    timelines = tuple(reviser.revise(note, text_only, evidence, window, alternatives))
+    return accepted(reviser.revise(note, text_only, evidence, window, alternatives), note.inventory, evidence, alternatives)
+
+
+def accepted(timelines: Iterable[Timeline], inventory: Inventory, evidence: Sequence[Evidence], alternatives: int) -> tuple[Timeline, ...]:
+    """What a revision returned, if it keeps its contract; `evidence` is what it was given. Raises RevisionRejected."""
     proposals = [[_proposed(e) for e in timeline] for timeline in timelines]
-    checked = validate_revision(note.inventory, proposals, alternatives)
+    checked = validate_revision(inventory, proposals, alternatives)
     given: dict[str, set[int]] = {}
     for item in evidence:
         given.setdefault(item.uid, set()).add(item.row.row_index)

@@ -9,16 +9,32 @@ from functools import cached_property
 
 from llm_runtime.base import Embedder, Reranker
 from timelines.backbones.base import Backbone
-from timelines.domain import Candidate, Inventory, Query, Reconstruction, SourceRow, TaggedNote, TaggedSpan, Timeline, Window
+from timelines.domain import (
+    Candidate,
+    Evidence,
+    Inventory,
+    KeptSummary,
+    NamedTimeline,
+    Query,
+    Reconstruction,
+    SourceRow,
+    TaggedNote,
+    TaggedSpan,
+    Timeline,
+    Window,
+)
 from timelines.pipeline.config import PipelineConfig, Variant
-from timelines.pipeline.expansion import Caps, Expansion, expand
+from timelines.pipeline.expansion import Caps, expand
 from timelines.pipeline.provenance import verify
 from timelines.pipeline.queries import complete_queries
 from timelines.pipeline.retrieval import SeriesSearch, retrieve
 from timelines.pipeline.revision import revise
+from timelines.pipeline.summaries import keep_summaries, revise_by_summaries
 from timelines.pipeline.tagging import tag
 from timelines.pipeline.text_inference import infer
 from timelines.pipeline.uids import assign_uids, uid_rng
+from timelines.pipeline.unidentified import revise_unidentified
+from timelines.pipeline.variants import check_supported, summary_reviser, unidentified_reviser
 
 
 @dataclass(frozen=True)
@@ -56,8 +72,9 @@ class Tools:
 def reconstruct(case: Case, record: Record, tools: Tools) -> Reconstruction:
     """Note and record → both timelines and the chain behind every time. Raises the error of the stage that failed.
 
-    Variant `unimodal` stops after the text-only timeline.
+    Variant `unimodal` stops after the text-only timeline. Raises VariantUnsupported before any stage.
     """
+    check_supported(tools.backbone, tools.config.variant)
     spans = tag(tools.backbone.tagger, case.note)
     note = TaggedNote(case.note, identify(case, spans, tools))
     text_only = infer(tools.backbone.timer, note, case.window.anchor)
@@ -65,9 +82,20 @@ def reconstruct(case: Case, record: Record, tools: Tools) -> Reconstruction:
         return verified(Reconstruction(note, text_only), case, tools)
     queries = write_queries(note, tools)
     candidates = search(queries, record, tools)
-    found = expand_rows(note.inventory, text_only, candidates, record, case.window, tools)
-    revised = revise(tools.backbone.reviser, note, text_only, found.evidence, case.window, alternatives=tools.config.alternatives)
-    return verified(Reconstruction(note, text_only, queries, candidates, found.evidence, revised, found.without_evidence), case, tools)
+    found = expanded(note.inventory, text_only, candidates, record, case.window, tools)
+    revised = revised_with(found, note, text_only, case.window, tools)
+    result = Reconstruction(
+        note,
+        text_only,
+        queries,
+        candidates,
+        found.evidence,
+        revised.timelines,
+        found.without_evidence,
+        found.summaries,
+        revised.unidentified,
+    )
+    return verified(result, case, tools)
 
 
 def identify(case: Case, spans: Sequence[TaggedSpan], tools: Tools) -> Inventory:
@@ -76,8 +104,9 @@ def identify(case: Case, spans: Sequence[TaggedSpan], tools: Tools) -> Inventory
 
 
 def write_queries(note: TaggedNote, tools: Tools) -> tuple[Query, ...]:
-    """Stage 4, its queries."""
-    return complete_queries(note.inventory, tools.backbone.query_writer.write(note), tools.config)
+    """Stage 4, its queries; in variant `no_query` nobody is asked for any."""
+    written = {} if tools.config.variant is Variant.NO_QUERY else tools.backbone.query_writer.write(note)
+    return complete_queries(note.inventory, written, tools.config)
 
 
 def search(queries: Sequence[Query], record: Record, tools: Tools) -> tuple[Candidate, ...]:
@@ -85,12 +114,47 @@ def search(queries: Sequence[Query], record: Record, tools: Tools) -> tuple[Cand
     return retrieve(queries, record.summaries, embedder=tools.embedder, search=record.search, reranker=tools.reranker, config=tools.config)
 
 
-def expand_rows(
+@dataclass(frozen=True)
+class Expanded:
+    """What reaches revision: rows, or in variant `no_rows` summaries; and the UIDs that neither reached."""
+
+    evidence: tuple[Evidence, ...]
+    summaries: tuple[KeptSummary, ...]
+    without_evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Revised:
+    """What revision gave: timelines over the inventory, or in variant `no_uid` timelines of events without identifiers."""
+
+    timelines: tuple[Timeline, ...] = ()
+    unidentified: tuple[NamedTimeline, ...] = ()
+
+
+def expanded(
     inventory: Inventory, text_only: Timeline, candidates: Sequence[Candidate], record: Record, window: Window, tools: Tools
-) -> Expansion:
+) -> Expanded:
     """Stage 5; a backbone that does not pay for context has no case cap, every other one has the run's."""
     caps = Caps(tools.backbone.max_rows_per_occurrence, None if tools.backbone.max_rows_per_case is None else tools.config.case_row_cap)
-    return expand(inventory, text_only, candidates, record.rows, discharge=window.discharge, caps=caps, config=tools.config)
+    if tools.config.variant is Variant.NO_ROWS:
+        kept = keep_summaries(inventory, candidates, record.summaries, caps)
+        reached = {s.uid for s in kept}
+        return Expanded((), kept, tuple(uid for uid in inventory.uids if uid not in reached))
+    found = expand(inventory, text_only, candidates, record.rows, discharge=window.discharge, caps=caps, config=tools.config)
+    return Expanded(found.evidence, (), found.without_evidence)
+
+
+def revised_with(found: Expanded, note: TaggedNote, text_only: Timeline, window: Window, tools: Tools) -> Revised:
+    """Stage 6, in the form the variant asks for. Raises RevisionRejected, VariantUnsupported."""
+    alternatives = tools.config.alternatives
+    if tools.config.variant is Variant.NO_ROWS:
+        by_summaries = summary_reviser(tools.backbone)
+        return Revised(revise_by_summaries(by_summaries, note, text_only, found.summaries, window, alternatives=alternatives))
+    if tools.config.variant is Variant.NO_UID:
+        unidentified = unidentified_reviser(tools.backbone)
+        tables = revise_unidentified(unidentified, note, text_only, found.evidence, window, alternatives=alternatives)
+        return Revised(unidentified=tables)
+    return Revised(revise(tools.backbone.reviser, note, text_only, found.evidence, window, alternatives=alternatives))
 
 
 def verified(result: Reconstruction, case: Case, tools: Tools) -> Reconstruction:

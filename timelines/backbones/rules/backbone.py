@@ -15,6 +15,8 @@ def rules_backbone() -> Backbone:
     """The four stages without a model. Imported here, so that naming the backbone does not load a parser."""
     from timelines.backbones.rules.querying.writer import RuleQueryWriter
     from timelines.backbones.rules.revision.reviser import RuleReviser
+    from timelines.backbones.rules.revision.summaries import SummaryRuleReviser
+    from timelines.backbones.rules.revision.unidentified import UnidentifiedRuleReviser
     from timelines.backbones.rules.tagging.tagger import RuleTagger
     from timelines.backbones.rules.timing.timer import RuleTimer
 
@@ -27,4 +29,6 @@ def rules_backbone() -> Backbone:
         reviser=RuleReviser(),
         max_rows_per_occurrence=MAX_ROWS_PER_OCCURRENCE,
         max_rows_per_case=None,
+        summary_reviser=SummaryRuleReviser(),
+        unidentified_reviser=UnidentifiedRuleReviser(),
     )

@@ -1,0 +1,89 @@
+"""Revision from the words of series summaries: what a reader knows who never sees a row.
+
+A summary states observations with their times: all of a short series, of a long one the first, last, lowest and highest,
+and when the series begins and ends. Those are judged as rows are; what a summary does not state cannot date anything. The
+words do not tell which act a time stands for, nor are there rows to cite.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from timelines.backbones.rules.revision.reviser import RuleReviser
+from timelines.domain import Entry, Evidence, KeptSummary, SourceRow, TaggedNote, Timeline, Window
+from timelines.pipeline.config import PipelineConfig
+
+_CLOCK = r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?)"
+#: "4.1 at 2150-03-01T11:00"; an observation without a value is its time alone.
+_STATED = re.compile(rf"(?:(.*?) )??at {_CLOCK}(?:; |$)")
+_ALL = "all observations: "
+_EXTREMES = re.compile(r"(?:^|; )(?:first|last|min|max) ")
+_EXTENT = re.compile(rf"^count \d+, (?:at|from) {_CLOCK}(?: to {_CLOCK})?$")
+_QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)(?: (\D\S*))?")
+
+
+class SummaryRuleReviser:
+    """SummaryReviser of the rules backbone."""
+
+    def revise_by_summaries(
+        self, note: TaggedNote, text_only: Timeline, summaries: Sequence[KeptSummary], window: Window, alternatives: int
+    ) -> list[Timeline]:
+        """As `RuleReviser.revise`, with stated observations in the place of rows."""
+        stated: dict[str, list[SourceRow]] = {}
+        first = 0
+        evidence = []
+        for s in summaries:
+            if s.event not in stated:
+                stated[s.event] = list(stated_observations(s, window, first))
+                first += len(stated[s.event])
+            evidence += [Evidence(s.uid, s.query, row, s.dense_rank, s.dense_score, s.rerank_score) for row in stated[s.event]]
+        rows = {row.row_index: row for found in stated.values() for row in found}
+        revised = RuleReviser().revise(note, text_only, evidence, window, alternatives)
+        return [replace(t, entries=tuple(_without_rows(e, rows) for e in t)) for t in revised]
+
+
+def stated_observations(summary: KeptSummary, window: Window, first: int = 0) -> Iterator[SourceRow]:
+    """The observations that a summary states, once each, in hours; numbered from `first`, numbers that name no row.
+
+    Observations later than discharge allows are left out, as rows would be.
+    """
+    heading, *lines = summary.text.split("\n")
+    unit = heading.removeprefix(summary.event).strip(" ()")
+    grace = PipelineConfig().discharge_grace_hours
+    latest = None if window.discharge is None else window.discharge + grace
+    seen: set[tuple[str, str]] = set()
+    for value, clock in _stated(lines):
+        hours = window.anchor.hours(datetime.fromisoformat(clock))
+        if (value, clock) in seen or (latest is not None and hours > latest):
+            continue
+        told = _QUANTITY.fullmatch(value)
+        number = float(told[1]) if told else None
+        yield SourceRow(first + len(seen), hours, summary.event, value, unit or (told[2] or "" if told else ""), numeric_value=number)
+        seen.add((value, clock))
+
+
+def _stated(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(value, clock time): of the listed observations where all are listed, else of the marked ones and both ends."""
+    listed = [line for line in lines if line.startswith(_ALL)]
+    for line in listed:
+        yield from _STATED.findall(line.removeprefix(_ALL))
+    if listed:
+        return
+    for line in lines:
+        extent = _EXTENT.match(line)
+        if extent:
+            yield from (("", clock) for clock in extent.groups() if clock)
+        elif line.startswith("first "):
+            yield from ((_EXTREMES.sub("", value), clock) for value, clock in _STATED.findall(line))
+
+
+def _without_rows(entry: Entry, stated: dict[int, SourceRow]) -> Entry:
+    if not entry.adopted_rows:
+        return entry
+    row = stated[entry.adopted_rows[0]]
+    what = f"{row.value} {row.unit}".strip() or "an observation"
+    reason = f"the summary of {row.event} states {what} at {row.time:.1f} h; no row behind it was seen"
+    return replace(entry, adopted_rows=(), decided_by="rules: summary", reason=reason)

@@ -1,0 +1,95 @@
+"""Revision without identifiers: an event is what its words say, so equal words are one event.
+
+Repeated mentions with equal text cannot be told apart: the second "fever" of a note and the first are one line here, placed
+where the first that has a time is told, with the rows of both. That loss is what the variant measures; no rule works
+around it by looking at places in the note. The rest is the reading and judging of the full revision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from timelines.backbones.rules.revision.reviser import RuleReviser
+from timelines.domain import (
+    Entry,
+    Evidence,
+    Inventory,
+    NamedRow,
+    NamedTime,
+    Occurrence,
+    TaggedNote,
+    TaggedSpan,
+    Timeline,
+    TimelineKind,
+    Window,
+)
+
+
+class UnidentifiedRuleReviser:
+    """UnidentifiedReviser of the rules backbone."""
+
+    def revise_unidentified(
+        self,
+        note: str,
+        spans: Sequence[TaggedSpan],
+        table: Sequence[NamedTime],
+        evidence: Sequence[NamedRow],
+        window: Window,
+        alternatives: int,
+    ) -> list[list[NamedTime]]:
+        """One line an event text in each table, in the order in which the texts first appear."""
+        events = _events(spans, table)
+        tagged = TaggedNote(note, Inventory(tuple(e.occurrence for e in events.values())))
+        text_only = Timeline.complete(tagged.inventory, [e.entry for e in events.values()], TimelineKind.TEXT_ONLY)
+        revised = RuleReviser().revise(tagged, text_only, _evidence(events, evidence), window, alternatives)
+        return [[_line(tagged.inventory, entry) for entry in timeline] for timeline in revised]
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """One event text under a number of this call's own, which nobody else sees."""
+
+    occurrence: Occurrence
+    entry: Entry
+
+
+def _events(spans: Sequence[TaggedSpan], table: Sequence[NamedTime]) -> dict[str, _Event]:
+    """Event text → what stands for it: the first span that has the text, the first line that has a time (else the first)."""
+    lines: dict[str, NamedTime] = {}
+    for line in table:
+        key = _key(line.event)
+        if key not in lines or (lines[key].time is None and line.time is not None):
+            lines[key] = line
+    places: dict[str, TaggedSpan] = {}
+    for span in spans:
+        places.setdefault(_key(span.mention), span)
+    return {key: _event(number, line, places.get(key)) for number, (key, line) in enumerate(lines.items())}
+
+
+def _event(number: int, line: NamedTime, span: TaggedSpan | None) -> _Event:
+    uid = f"{number:04x}"
+    entry = Entry(uid, line.time, line.lower, line.upper, line.known, decided_by=line.decided_by, reason=line.reason)
+    if span is None:
+        return _Event(Occurrence(uid, number, line.event, None, None), entry)
+    return _Event(Occurrence(uid, number, line.event, span.start, span.end, span.polarity, span.lane), entry)
+
+
+def _evidence(events: Mapping[str, _Event], rows: Sequence[NamedRow]) -> list[Evidence]:
+    """Each row once an event, in the order given."""
+    found: dict[tuple[str, int], Evidence] = {}
+    for item in rows:
+        event = events.get(_key(item.event))
+        if event is not None:
+            uid = event.occurrence.uid
+            found.setdefault((uid, item.row.row_index), Evidence(uid, 0, item.row, 1, 1.0))
+    return list(found.values())
+
+
+def _line(inventory: Inventory, entry: Entry) -> NamedTime:
+    event = inventory.by_uid[entry.uid].mention
+    return NamedTime(event, entry.time, entry.lower, entry.upper, entry.known, entry.decided_by, entry.reason)
+
+
+def _key(event: str) -> str:
+    return " ".join(event.casefold().split())

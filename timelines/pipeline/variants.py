@@ -1,0 +1,35 @@
+"""What a variant asks of a backbone, and what its revision works with (protocol section 2, "Variants")."""
+
+from __future__ import annotations
+
+from timelines.backbones.base import Backbone, SummaryReviser, UnidentifiedReviser
+from timelines.pipeline.config import Variant
+
+
+class VariantUnsupported(ValueError):
+    """The backbone cannot run the variant; the message says what it lacks."""
+
+    log_safe = True
+    retryable = False
+
+
+def check_supported(backbone: Backbone, variant: Variant) -> None:
+    """Raise VariantUnsupported where the backbone lacks what the variant needs."""
+    if variant is Variant.NO_ROWS:
+        summary_reviser(backbone)
+    if variant is Variant.NO_UID:
+        unidentified_reviser(backbone)
+
+
+def summary_reviser(backbone: Backbone) -> SummaryReviser:
+    """Raises VariantUnsupported."""
+    if backbone.summary_reviser is None:
+        raise VariantUnsupported(f"the variant no_rows needs a revision from summaries alone, which the backbone {backbone.name} lacks")
+    return backbone.summary_reviser
+
+
+def unidentified_reviser(backbone: Backbone) -> UnidentifiedReviser:
+    """Raises VariantUnsupported."""
+    if backbone.unidentified_reviser is None:
+        raise VariantUnsupported(f"the variant no_uid needs a revision without identifiers, which the backbone {backbone.name} lacks")
+    return backbone.unidentified_reviser
