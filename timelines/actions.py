@@ -19,12 +19,16 @@ from jobs.models import JobState
 from timelines import tools
 from timelines.models import CaseRun, Run, Stage, StageRun
 from timelines.pipeline.config import PipelineConfig, Variant
+from timelines.pipeline.variants import VariantUnsupported, check_supported
+from timelines.run_bases import BaseRefused, base_cases, check_base
 from timelines.versions import code_revision, package_versions, prompt_hashes
 
+#: The stages of each variant; a run that is based on another leaves out those whose result it only points at.
 STAGES_OF: dict[Variant, tuple[Stage, ...]] = {
-    Variant.FULL: tuple(Stage),
+    **dict.fromkeys(Variant, tuple(Stage)),
     Variant.UNIMODAL: (Stage.TAG, Stage.UIDS, Stage.INFER, Stage.PROVENANCE),
 }
+_POINTED_AT = (Stage.TAG, Stage.UIDS)
 
 
 class RunRefused(ValueError):
@@ -39,49 +43,61 @@ def start_run(
     config: PipelineConfig | None = None,
     cases: Sequence[str] | None = None,
     label: str = "",
+    based_on: Run | None = None,
     by: User | None,
 ) -> Run:
     """Freeze the configuration and queue the first stage of every case; `cases` are case ids, None means all that have a note.
 
-    Raises RunRefused for a variant or case that cannot be run, UnknownBackbone for a backbone that is not there.
+    With `based_on`, all that this run has: their inventories, text-only estimates and searches are kept (`run_bases`).
+    Raises RunRefused for a variant, base or case that cannot be run, UnknownBackbone for a backbone that is not there.
     """
     config = config or PipelineConfig()
-    if config.variant not in STAGES_OF:
-        known = ", ".join(STAGES_OF)
-        raise RunRefused(f"the variant {config.variant} is not supported by the backbone {backbone} yet; supported: {known}")
     used = tools.tools_of(backbone, config)
+    names = tools.names_of(used)
+    try:
+        check_supported(used.backbone, config.variant)
+        if based_on is not None:
+            check_base(based_on, dataset, backbone, config, names)
+            inventories = {c.encounter: c.inventory_id for c in base_cases(based_on, cases)}
+        else:
+            inventories = dict.fromkeys(_encounters(dataset, cases))
+    except (VariantUnsupported, BaseRefused) as refused:
+        raise RunRefused(str(refused)) from refused
     run = Run.objects.create(
         study=dataset.study,
         dataset=dataset,
         label=label,
-        source=source_of(backbone, config.variant),
+        source=source_of(backbone, config.variant, config.rho_threshold),
         backbone=backbone,
         variant=config.variant.value,
         config=config.to_dict(),
         code_revision=code_revision(),
         prompt_hashes=prompt_hashes(),
         package_versions=package_versions(),
-        tools={
-            "backbone": f"{used.backbone.name} {used.backbone.version}",
-            "embedder": used.embedder.name,
-            "reranker": used.reranker.name if used.reranker else "none",
-        },
+        tools={**names, "reranker": "none"} if config.variant is Variant.NO_RERANKER else names,
         created_by=by,
+        based_on=based_on,
     )
-    case_runs = CaseRun.objects.bulk_create(CaseRun(run=run, encounter=e) for e in _encounters(dataset, cases))
+    case_runs = CaseRun.objects.bulk_create(CaseRun(run=run, encounter=e, inventory_id=i) for e, i in inventories.items())
     stages = StageRun.objects.bulk_create(
         StageRun(case_run=c, stage=stage, state=JobState.BLOCKED if n else JobState.QUEUED, max_attempts=config.max_attempts)
         for c in case_runs
-        for n, stage in enumerate(STAGES_OF[config.variant])
+        for n, stage in enumerate(stages_of(config.variant, based=based_on is not None))
     )
     send_hints(StageRun, [s.pk for s in stages if s.state == JobState.QUEUED])
     _audit(run, "run.start", by, cases=len(case_runs))
     return run
 
 
-def source_of(backbone: str, variant: Variant) -> str:
-    """What pages and exports call the timelines of such a run."""
-    return backbone if variant is Variant.FULL else f"{backbone}/{variant}"
+def stages_of(variant: Variant, *, based: bool = False) -> tuple[Stage, ...]:
+    """The stages of a case; a run that is based on another points at inventories that are there already."""
+    return tuple(s for s in STAGES_OF[variant] if not (based and s in _POINTED_AT))
+
+
+def source_of(backbone: str, variant: Variant, rho_threshold: float | None = None) -> str:
+    """What pages and exports call the timelines of such a run: "rules", "rules/no_uid", "rules/rho=0.1"."""
+    parts = [backbone, *([] if variant is Variant.FULL else [variant.value])]
+    return "/".join([*parts, *([] if rho_threshold is None else [f"rho={rho_threshold:g}"])])
 
 
 def missing_cases(dataset: Dataset, source: str) -> list[str]:

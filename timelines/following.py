@@ -13,6 +13,7 @@ from kombu.exceptions import OperationalError
 from jobs.claims import due, expired
 from jobs.models import JobState
 from timelines.models import Run, Stage, StageRun
+from timelines.run_bases import is_kept
 from timelines.run_progress import RunTotals, totals
 from timelines.stages import execute_stage
 from timelines.tools import queue_of
@@ -92,7 +93,7 @@ def progress_words(run: Run, counts: RunTotals) -> str:
 def silent_queues(run: Run) -> list[str]:
     """The queues on which stages of the run wait and no worker listens; all of them where the broker does not answer."""
     waiting = StageRun.objects.filter(case_run__run=run, state=JobState.QUEUED).values_list("stage", flat=True).distinct()
-    needed = {queue_of(run.backbone, stage) for stage in waiting}
+    needed = {queue_of(run.backbone, stage, kept=is_kept(run, stage)) for stage in waiting}
     try:
         answers = current_app.control.inspect(timeout=ANSWER_SECONDS).active_queues() or {}
     except (OperationalError, OSError):

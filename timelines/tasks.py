@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from kombu.exceptions import OperationalError
 
 from timelines.models import StageRun
+from timelines.run_bases import is_kept
 from timelines.stages import execute_stage
 from timelines.tools import queue_of
 
@@ -25,10 +26,12 @@ def run_stage(stage_run_id: int) -> None:
 
 def send_stage_hints(stage_run_ids: Sequence[int]) -> None:
     """One message a stage, on the queue where its kind of work is done. Without a broker the rows wait for the sweeper."""
-    stages = StageRun.objects.filter(pk__in=stage_run_ids).order_by("pk").values_list("pk", "stage", "case_run__run__backbone")
+    stages = StageRun.objects.filter(pk__in=stage_run_ids).select_related("case_run__run").order_by("pk")
     try:
-        for pk, stage, backbone in stages:
-            run_stage.apply_async((pk,), queue=queue_of(backbone, stage), retry=False)
+        for stage in stages:
+            run = stage.case_run.run
+            queue = queue_of(run.backbone, stage.stage, kept=is_kept(run, stage.stage))
+            run_stage.apply_async((stage.pk,), queue=queue, retry=False)
     except (OperationalError, OSError):
         logger.warning("the broker did not take the hints for %s stages; the sweeper sends them again", len(stage_run_ids))
 

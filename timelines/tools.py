@@ -44,9 +44,23 @@ def tools_of(name: str, config: PipelineConfig) -> Tools:
     return Tools(backbone(name), roles().embedder(), roles().reranker(), config)
 
 
-def queue_of(name: str, stage: str) -> str:
-    """Where a stage of a run by that backbone waits: searches at the embedder, calls of a language model at its own queue."""
+def names_of(used: Tools) -> dict[str, str]:
+    """What did the work, as a run records it."""
+    return {
+        "backbone": f"{used.backbone.name} {used.backbone.version}",
+        "embedder": used.embedder.name,
+        "reranker": used.reranker.name if used.reranker else "none",
+    }
+
+
+def queue_of(name: str, stage: str, *, kept: bool = False) -> str:
+    """Where a stage of a run by that backbone waits: searches at the embedder, calls of a language model at its own queue.
+
+    `kept`: the stage only copies what another run has stored.
+    """
     _, _, prompted = _known(name)
+    if kept:
+        return "pipeline"
     if stage == Stage.RETRIEVE:
         return "embed"
     return "generate" if prompted and stage in (Stage.TAG, Stage.INFER, Stage.REVISE) else "pipeline"

@@ -1,0 +1,18 @@
+"""A base run stays while others rest on it, and both go together when their dataset goes (PROTECT would refuse that too)."""
+
+import django.db.models.deletion
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("timelines", "0003_authoring_and_evaluation")]
+
+    operations = [
+        migrations.AlterField(
+            model_name="run",
+            name="based_on",
+            field=models.ForeignKey(
+                blank=True, null=True, on_delete=django.db.models.deletion.RESTRICT, related_name="derived", to="timelines.run"
+            ),
+        ),
+    ]

@@ -1,0 +1,93 @@
+"""A run that is based on another keeps its inventories, text-only estimates and, where the variant lets it, its searches.
+
+So variants differ in the varied stage alone, and a model that is paid for is not asked twice. The base is a finished run of
+variant `full` over the same dataset, by the same backbone, with the same tools and settings (docs/adr/0022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+from django.db.models import Exists, OuterRef
+
+from ehr.models import Dataset
+from jobs.models import JobState
+from timelines.models import CaseRun, Run, Stage, StageRun
+from timelines.pipeline.config import PipelineConfig, Variant
+
+#: Settings in which a run may differ from its base: they act after what is kept, or on how often a stage is tried.
+FREE_SETTINGS = frozenset({"variant", "rho_threshold", "alternatives", "max_attempts"})
+LATEST = "latest"
+
+
+class BaseRefused(ValueError):
+    """A run cannot be the base of another; the message says why and never holds patient text."""
+
+
+def kept_stages(variant: Variant) -> frozenset[Stage]:
+    """The stages that a run of that variant takes over from its base."""
+    text = {Stage.TAG, Stage.UIDS, Stage.INFER}
+    return frozenset(text if variant in (Variant.NO_QUERY, Variant.UNIMODAL) else text | {Stage.RETRIEVE})
+
+
+def is_kept(run: Run, stage: str) -> bool:
+    """Whether a stage of the run copies what its base has stored, and so needs no model."""
+    return run.based_on_id is not None and stage in kept_stages(Variant(run.variant))
+
+
+def find_base(dataset: Dataset, backbone: str, wanted: str) -> Run:
+    """The run of that public id, or the newest finished full run by the backbone (`latest`). Raises BaseRefused."""
+    if wanted != LATEST:
+        found = Run.objects.filter(study=dataset.study, public_id=wanted).first()
+        if found is None:
+            raise BaseRefused(f"this study has no run {wanted}")
+        return found
+    for run in possible_bases(dataset, backbone):
+        return run
+    raise BaseRefused(f"the dataset {dataset.name} has no finished full run by {backbone} yet: start one first")
+
+
+def possible_bases(dataset: Dataset, backbone: str = "") -> list[Run]:
+    """Finished full runs over the dataset, newest first."""
+    unfinished = StageRun.objects.filter(case_run__run=OuterRef("pk")).exclude(state=JobState.SUCCEEDED)
+    runs = Run.objects.filter(~Exists(unfinished), dataset=dataset, variant=Variant.FULL.value, cases__isnull=False)
+    runs = runs.filter(backbone=backbone) if backbone else runs
+    return list(runs.distinct().order_by("-created_at", "-pk"))
+
+
+def based_config(base: Run, **settings: object) -> PipelineConfig:
+    """The base's settings with these in their place; a threshold is never inherited."""
+    return PipelineConfig.from_dict({**base.config, "rho_threshold": None, **settings})
+
+
+def check_base(base: Run, dataset: Dataset, backbone: str, config: PipelineConfig, tools: Mapping[str, str]) -> None:
+    """Raise BaseRefused where the two runs would differ in more than the variant."""
+    if base.dataset_id != dataset.pk:
+        raise BaseRefused(f"the run {base.public_id} is over another dataset")
+    if base.backbone != backbone:
+        raise BaseRefused(f"the run {base.public_id} is by the backbone {base.backbone}, not by {backbone}")
+    if base.variant != Variant.FULL.value:
+        raise BaseRefused(f"the run {base.public_id} is of the variant {base.variant}; variants are based on a full run")
+    changed = [f"{tools[name]} instead of {used}" for name, used in sorted(base.tools.items()) if tools.get(name) != used]
+    if changed:
+        raise BaseRefused(f"the run {base.public_id} was made with other tools ({', '.join(changed)}): repeat it first")
+    theirs = PipelineConfig.from_dict(base.config)
+    names = [f.name for f in fields(config) if f.name not in FREE_SETTINGS and getattr(config, f.name) != getattr(theirs, f.name)]
+    if names:
+        raise BaseRefused(f"the run {base.public_id} has other settings: {', '.join(names)}")
+
+
+def base_cases(base: Run, cases: Sequence[str] | None) -> list[CaseRun]:
+    """The base's cases (`cases` are case ids, None means all), in order of case id. Raises BaseRefused where one is not finished."""
+    found = base.cases.select_related("encounter").order_by("encounter__case_id")
+    if cases is not None:
+        found = found.filter(encounter__case_id__in=set(cases))
+        missing = sorted(set(cases) - {c.encounter.case_id for c in found})
+        if missing:
+            raise BaseRefused(f"not in the run {base.public_id}: {', '.join(missing[:10])}")
+    unfinished = Exists(StageRun.objects.filter(case_run=OuterRef("pk")).exclude(state=JobState.SUCCEEDED))
+    waiting, total = found.filter(unfinished).count(), found.count()
+    if waiting or not total:
+        raise BaseRefused(f"{waiting} of {total} cases of the run {base.public_id} are not finished")
+    return list(found)
