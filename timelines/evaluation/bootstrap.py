@@ -64,5 +64,5 @@ def percentile_interval(values: ArrayLike | Sequence[float | None], level: float
         raise ValueError("a statistic is infinite")
     if not numbers.size:
         return None, None
-    low, high = np.quantile(numbers, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.percentile(numbers, [50 * (1 - level), 50 * (1 + level)])
     return float(low), float(high)

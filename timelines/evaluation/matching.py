@@ -13,6 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Method = Literal["greedy", "assignment"]
+#: Reference index, predicted index, distance.
+Pair = tuple[int, int, float]
+
+#: Share of the events left below which a round of mutual choices is not worth another.
+FEW = 1 / 16
 
 
 def match_events(distance: ArrayLike, threshold: float = 0.1, method: Method = "greedy") -> list[tuple[int, int]]:
@@ -29,24 +34,22 @@ def match_events(distance: ArrayLike, threshold: float = 0.1, method: Method = "
     if np.isnan(threshold):
         raise ValueError("the threshold is not a number")
     if method == "greedy":
-        # Pairs at or above the threshold come last in the greedy order, so they cannot change those below it.
-        return [(r, p) for r, p, _ in _taken(matrix, np.flatnonzero(matrix.ravel() < threshold))]
+        return cut(_in_order(matrix), threshold)
     if method == "assignment":
         return _assigned(matrix, threshold)
     raise ValueError(f"unknown method {method!r}: greedy or assignment")
 
 
-def greedy_order(distance: ArrayLike) -> list[tuple[int, int, float]]:
+def greedy_order(distance: ArrayLike) -> list[Pair]:
     """The whole greedy matching, min(n_ref, n_pred) triples (reference index, predicted index, distance) in the order taken.
 
     Distances never fall along it, so the matching at any threshold is a prefix of it (see `cut`). Same rules and errors as
     `match_events`. O(n_ref · n_pred · log).
     """
-    matrix = _checked(distance)
-    return _taken(matrix, np.arange(matrix.size))
+    return _in_order(_checked(distance))
 
 
-def cut(order: Sequence[tuple[int, int, float]], threshold: float) -> list[tuple[int, int]]:
+def cut(order: Sequence[Pair], threshold: float) -> list[tuple[int, int]]:
     """The pairs of a greedy order below a threshold: what `match_events` gives there, without matching anew."""
     return [(r, p) for r, p, _ in order[: bisect_left(order, threshold, key=lambda pair: pair[2])]]
 
@@ -62,25 +65,37 @@ def _checked(distance: ArrayLike) -> NDArray[np.float64]:
     return matrix
 
 
-def _taken(matrix: NDArray[np.float64], candidates: NDArray[np.intp]) -> list[tuple[int, int, float]]:
-    """The greedy choice among some cells of the matrix, given as ascending indices of its rows laid end to end.
+def _in_order(matrix: NDArray[np.float64]) -> list[Pair]:
+    """The greedy matching by rounds: two events that are each other's closest, of those left, are a greedy pair.
 
-    A stable sort leaves equal distances in that order, which is the tie rule: lower reference, then lower predicted index.
+    No other pair with either of them comes earlier in the order (distance, reference index, predicted index), and `argmin`
+    breaks ties as that order does; the closest of all left is such a pair, so each round takes one at least. Most rounds
+    take many. Where one takes few, as among duplicates, the rest is sorted as a whole, which bounds the work.
     """
-    if not candidates.size:
-        return []
-    values = matrix.ravel()[candidates]
-    by_distance = np.argsort(values, kind="stable")
-    rows, columns = np.divmod(candidates[by_distance], matrix.shape[1])
+    pairs: list[Pair] = []
+    rows, columns = np.arange(matrix.shape[0]), np.arange(matrix.shape[1])
+    while min(matrix.shape):
+        closest_column, closest_row = matrix.argmin(axis=1), matrix.argmin(axis=0)
+        r = np.flatnonzero(closest_row[closest_column] == np.arange(len(rows)))
+        p = closest_column[r]
+        if len(r) < FEW * min(matrix.shape):
+            pairs += [(int(rows[r]), int(columns[p]), d) for r, p, d in _sorted_out(matrix)]
+            break
+        pairs += zip(rows[r].tolist(), columns[p].tolist(), matrix[r, p].tolist(), strict=True)
+        matrix = np.delete(np.delete(matrix, r, axis=0), p, axis=1)
+        rows, columns = np.delete(rows, r), np.delete(columns, p)
+    return sorted(pairs, key=lambda pair: (pair[2], pair[0], pair[1]))
+
+
+def _sorted_out(matrix: NDArray[np.float64]) -> list[Pair]:
+    """The same matching from one stable sort of all distances, which leaves equal ones by reference, then predicted index."""
+    order = np.argsort(matrix, axis=None, kind="stable")
     free_rows, free_columns = [True] * matrix.shape[0], [True] * matrix.shape[1]
-    left, pairs = min(matrix.shape), []
-    for r, p, d in zip(rows.tolist(), columns.tolist(), values[by_distance].tolist(), strict=True):
+    pairs: list[Pair] = []
+    for r, p in zip(*(indices.tolist() for indices in np.divmod(order, matrix.shape[1])), strict=True):
         if free_rows[r] and free_columns[p]:
             free_rows[r] = free_columns[p] = False
-            pairs.append((r, p, d))
-            left -= 1
-            if not left:
-                break
+            pairs.append((r, p, float(matrix[r, p])))
     return pairs
 
 

@@ -1,0 +1,129 @@
+"""Many figures over the same resamples of cases at once, without looking at events again.
+
+No Django. A resample is a weight for each case, how often it was drawn; pooled figures follow from sums a case times weights.
+All methods give an array of shape (resamples,), NaN where a resample has no data. Differences between two such arrays are
+paired: `interval(second - first)`; a resample that lacks either figure is left out. Source: protocol section 3 ("Intervals").
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from timelines.evaluation.aultc import U, check_s_max, log_errors
+from timelines.evaluation.bootstrap import FEWEST_CASES, RESAMPLES, SEED, Interval, percentile_interval, resample_indices
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Resamples:
+    """`indices` (resamples, n_cases): the cases of each resample, as `case_bootstrap` draws them with the same seed."""
+
+    indices: NDArray[np.intp]
+
+    @classmethod
+    def draw(cls, n_cases: int, resamples: int = RESAMPLES, seed: int = SEED) -> Resamples:
+        """Arguments and errors as in `resample_indices`."""
+        return cls(resample_indices(n_cases, resamples, seed))
+
+    @property
+    def n_cases(self) -> int:
+        return self.indices.shape[1]
+
+    @cached_property
+    def weights(self) -> NDArray[np.int64]:
+        """How often each case stands in each resample, shape (resamples, n_cases)."""
+        weights = np.zeros(self.indices.shape, dtype=np.int64)
+        np.add.at(weights, (np.arange(len(self.indices))[:, None], self.indices), 1)
+        return weights
+
+    def ratio(self, numerators: ArrayLike, denominators: ArrayLike) -> Values:
+        """Pooled share: sum of a number a case over the sum of another, as matched over reference events. NaN for 0 / 0.
+
+        Raises ValueError where a list has not one number a case, as every method does.
+        """
+        return _divided(self._summed(numerators), self._summed(denominators))
+
+    def median_of_cases(self, values: Sequence[float | None] | ArrayLike) -> Values:
+        """Median over cases of one figure a case, as concordance; cases without one (None, NaN) are left out."""
+        drawn = np.sort(self._per_case(values)[self.indices], axis=1)  # NaN comes last
+        return _middle(drawn, np.count_nonzero(~np.isnan(drawn), axis=1))
+
+    def aultc(self, errors: Sequence[ArrayLike], s_max: float) -> Values:
+        """Pooled AULTC of the errors of each case, in hours; `s_max`, range and errors raised as in `aultc.aultc`."""
+        logs = self._logs(errors)
+        for case in logs:
+            check_s_max(case, s_max)
+        count = self._summed([case.size for case in logs])
+        if not s_max:
+            return np.where(count > 0, 1.0, np.nan)
+        largest = np.array([case.max(initial=-math.inf) for case in logs])
+        free = np.where(self.weights > 0, largest, -math.inf).max(axis=1, initial=-math.inf)
+        total = self._summed([case.sum() for case in logs])
+        return 1 - _divided(total - np.where(count > 0, free, 0), count * math.log1p(s_max))
+
+    def aultc_ref(self, errors: Sequence[ArrayLike]) -> Values:
+        """Pooled AULTC with the fixed horizon; errors raised as in `aultc.aultc_ref`."""
+        logs = self._logs(errors)
+        return 1 - self.ratio([np.minimum(case, U).sum() for case in logs], [case.size for case in logs]) / U
+
+    def median_error(self, errors: Sequence[ArrayLike]) -> Values:
+        """Median of the errors of all cases pooled, in hours."""
+        cases = [np.asarray(case, dtype=np.float64).ravel() for case in self._one_each(errors)]
+        pooled = np.concatenate([*cases, np.empty(0)])
+        order = np.argsort(pooled, kind="stable")
+        owner = np.repeat(np.arange(len(cases)), [case.size for case in cases])[order]
+        upto = np.cumsum(self.weights[:, owner], axis=1)
+        return _weighted_middle(pooled[order], upto)
+
+    def interval(self, values: ArrayLike) -> Interval:
+        """The 95 % percentile interval of what a method gave; (None, None) without data or with fewer than two cases."""
+        return percentile_interval(values) if self.n_cases >= FEWEST_CASES else (None, None)
+
+    def _summed(self, values: ArrayLike) -> Values:
+        """The sum of one number a case over the cases of each resample."""
+        return np.asarray(self.weights @ self._per_case(values), dtype=np.float64)
+
+    def _per_case(self, values: Sequence[float | None] | ArrayLike) -> Values:
+        numbers = np.asarray(values, dtype=np.float64)
+        if numbers.shape != (self.n_cases,):
+            raise ValueError(f"{numbers.size} numbers for {self.n_cases} cases")
+        return numbers
+
+    def _one_each(self, errors: Sequence[ArrayLike]) -> Sequence[ArrayLike]:
+        if len(errors) != self.n_cases:
+            raise ValueError(f"{len(errors)} lists of errors for {self.n_cases} cases")
+        return errors
+
+    def _logs(self, errors: Sequence[ArrayLike]) -> list[Values]:
+        return [log_errors(case) for case in self._one_each(errors)]
+
+
+def _divided(above: Values, below: Values) -> Values:
+    return np.divide(above, below, out=np.full(below.shape, np.nan), where=below != 0)
+
+
+def _middle(rows: Values, counts: NDArray[np.intp]) -> Values:
+    """The median of the first `counts` of each sorted row; NaN where there are none."""
+    if not rows.shape[1]:
+        return np.full(len(rows), np.nan)
+    at = np.arange(len(rows))
+    return np.where(
+        counts > 0, (rows[at, np.maximum(counts - 1, 0) // 2] + rows[at, np.minimum(counts // 2, rows.shape[1] - 1)]) / 2, np.nan
+    )
+
+
+def _weighted_middle(ordered: Values, upto: NDArray[np.int64]) -> Values:
+    """The median of sorted values that stand several times each; `upto` is how many stand up to each, a row a resample."""
+    medians = np.full(len(upto), np.nan)
+    for row, counts in enumerate(upto):
+        if counts.size and counts[-1]:
+            low, high = np.searchsorted(counts, [(counts[-1] - 1) // 2, counts[-1] // 2], side="right")
+            medians[row] = (ordered[low] + ordered[high]) / 2
+    return medians
