@@ -1,0 +1,97 @@
+"""What every reader of foreign timelines takes and yields: cases to point into, timelines read whole, faults that quote nothing.
+
+No Django here. Times are hours from the encounter's anchor; offsets code points of our note, end-exclusive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from timelines.domain import Anchor, Lane, Polarity, TimelineKind
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something unusable: where it stands and why. `field` is a path or name of the format, never its content."""
+
+    file: str
+    line: int | None
+    field: str
+    reason: str
+
+    def words(self) -> str:
+        """`file, line 3, time: neither a number of hours nor N/A`."""
+        place = [self.file, *([f"line {self.line}"] if self.line else []), *([self.field] if self.field else [])]
+        return f"{', '.join(place)}: {self.reason}"
+
+
+class Unreadable(ValueError):
+    """A value that cannot be taken; becomes a Fault where it is known at which place it stands."""
+
+    def __init__(self, field: str, reason: str, line: int | None = None) -> None:
+        super().__init__(reason)
+        self.field, self.reason, self.line = field, reason, line
+
+    def at(self, file: str, line: int | None = None) -> Fault:
+        return Fault(file, self.line or line, self.field, self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Which timeline a line belongs to, as far as its file says. `case` is a case id or the name of a file."""
+
+    case: str
+    source: str | None = None
+    kind: TimelineKind | None = None
+    alternative: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    r"""One occurrence and when it happened. `mention` as inventories store it (`\`, `|`, `"` escaped, on one line).
+
+    `uid` is None where the file gives none; `context` and `rows` are empty then or name the file's own identifiers.
+    """
+
+    mention: str
+    start: int | None = None
+    end: int | None = None
+    time: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    known: bool = False
+    confidence: float | None = None
+    polarity: Polarity = Polarity.PRESENT
+    lane: Lane = Lane.FINDING
+    uid: str | None = None
+    context: tuple[str, ...] = ()
+    decided_by: str = ""
+    reason: str = ""
+    rows: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """One whole timeline of one of our cases, in the order of its file."""
+
+    file: str
+    heading: Heading
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFacts:
+    """What a reader needs to know of one of our cases."""
+
+    case_id: str
+    note: str
+    anchor: Anchor
+
+
+#: Finds a case by its id or by the name that an export gives its file; None where the dataset has none.
+Cases = Callable[[str], CaseFacts | None]
+
+UNKNOWN_CASE = "the dataset has no case of that name; name the file, or fill case_id, by the case's id"
+NO_CASE = "no case is named; add a case_id, or name the file by the case's id"
+EMPTY = "no events; a timeline without any is not imported, leave the file away"
