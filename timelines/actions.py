@@ -104,18 +104,25 @@ def missing_cases(dataset: Dataset, source: str) -> list[str]:
     """Case ids with a note that no run of that source has reconstructed or is about to: those never run, failed or cancelled."""
     ended = StageRun.objects.filter(case_run=OuterRef("pk"), state__in=(JobState.FAILED, JobState.CANCELLED))
     covered = CaseRun.objects.filter(~Exists(ended), run__source=source, run__dataset=dataset).values("encounter")
-    noted = Encounter.objects.filter(Exists(Note.objects.filter(encounter=OuterRef("pk"))), dataset=dataset)
-    return list(noted.exclude(pk__in=covered).order_by("case_id").values_list("case_id", flat=True))
+    return list(_noted(dataset).exclude(pk__in=covered).values_list("case_id", flat=True))
+
+
+def noted_cases(dataset: Dataset) -> list[str]:
+    """Case ids of the cases that have a note, in order."""
+    return list(_noted(dataset).values_list("case_id", flat=True))
+
+
+def _noted(dataset: Dataset) -> QuerySet[Encounter]:
+    return Encounter.objects.filter(Exists(Note.objects.filter(encounter=OuterRef("pk"))), dataset=dataset).order_by("case_id")
 
 
 def _encounters(dataset: Dataset, cases: Sequence[str] | None) -> list[Encounter]:
-    noted = Encounter.objects.filter(Exists(Note.objects.filter(encounter=OuterRef("pk"))), dataset=dataset).order_by("case_id")
     if cases is None:
-        found = list(noted)
+        found = list(_noted(dataset))
         if not found:
             raise RunRefused("no case of this dataset has a note to reconstruct")
         return found
-    found = list(noted.filter(case_id__in=set(cases)))
+    found = list(_noted(dataset).filter(case_id__in=set(cases)))
     missing = sorted(set(cases) - {e.case_id for e in found})
     if missing or not found:
         raise RunRefused(f"not in this dataset, or without a note: {', '.join(missing[:10]) or 'every case'}")

@@ -6,7 +6,7 @@ variant `full` over the same dataset, by the same backbone, with the same tools 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 
 from django.db.models import Exists, OuterRef
@@ -91,3 +91,26 @@ def base_cases(base: Run, cases: Sequence[str] | None) -> list[CaseRun]:
     if waiting or not total:
         raise BaseRefused(f"{waiting} of {total} cases of the run {base.public_id} are not finished")
     return list(found)
+
+
+def finished_cases(base: Run) -> list[str]:
+    """Case ids of the run's cases whose every stage has succeeded, in order."""
+    unfinished = Exists(StageRun.objects.filter(case_run=OuterRef("pk")).exclude(state=JobState.SUCCEEDED))
+    return list(base.cases.exclude(unfinished).order_by("encounter__case_id").values_list("encounter__case_id", flat=True))
+
+
+def bases_for(
+    dataset: Dataset, backbone: str, config: PipelineConfig, tools: Mapping[str, str], cases: Collection[str]
+) -> tuple[list[tuple[Run, list[str]]], list[str]]:
+    """The newest run that can be the base of each case, as (run, case ids); and the cases that have none, in order."""
+    left, found = set(cases), []
+    for run in Run.objects.filter(dataset=dataset, backbone=backbone, variant=Variant.FULL.value).order_by("-created_at", "-pk"):
+        try:
+            check_base(run, dataset, backbone, config, tools)
+        except BaseRefused:
+            continue
+        mine = [case for case in finished_cases(run) if case in left]
+        if mine:
+            found.append((run, mine))
+            left -= set(mine)
+    return found, sorted(left)

@@ -102,10 +102,11 @@ def test_each_stage_releases_the_next_onto_its_queue(backbone, hints, dataset):
     assert kind_of(StageRun).job_class is StageRun
 
 
-@pytest.mark.parametrize("variant", [Variant.NO_QUERY, Variant.NO_RERANKER])
-def test_a_variant_that_is_not_there_yet_says_so(dataset, variant):
-    with pytest.raises(actions.RunRefused, match=f"{variant} is not supported by the backbone rules yet"):
+@pytest.mark.parametrize(("variant", "lack"), [(Variant.NO_ROWS, "from summaries alone"), (Variant.NO_UID, "without identifiers")])
+def test_a_variant_that_the_backbone_cannot_run_is_refused_with_what_it_lacks(backbone, dataset, variant, lack):
+    with pytest.raises(actions.RunRefused, match=f"the variant {variant} needs a revision {lack}, which the backbone scripted lacks"):
         actions.start_run(dataset=dataset, backbone="rules", config=PipelineConfig(variant=variant), by=None)
+    assert not Run.objects.exists()
 
 
 def test_what_cannot_be_run_is_refused_with_words(dataset):

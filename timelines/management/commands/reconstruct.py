@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from timelines import actions
+from ehr.models import Dataset
+from timelines import actions, tools
 from timelines.datasets import find_dataset
 from timelines.following import NoWorker, failures, follow, work_inline
 from timelines.models import Run
 from timelines.pipeline.config import PipelineConfig, Variant
+from timelines.run_bases import LATEST, based_config, bases_for, find_base, finished_cases
 from timelines.tools import BACKBONES, UnknownBackbone
 
 
@@ -24,61 +27,151 @@ class Command(BaseCommand):
         parser.add_argument("--cases", nargs="+", metavar="CASE", help="case ids (default: every case that has a note)")
         parser.add_argument("--missing", action="store_true", help="only cases that are neither reconstructed this way nor under way")
         parser.add_argument("--backbone", default="rules", help=f"one of: {', '.join(BACKBONES)} (default: rules)")
-        parser.add_argument("--variant", default="full", choices=[v.value for v in Variant], help="default: full")
+        which = parser.add_mutually_exclusive_group()
+        which.add_argument("--variant", default="full", choices=[v.value for v in Variant], help="default: full")
+        which.add_argument(
+            "--variants",
+            metavar="A,B,…",
+            help="several in one go: one full run, and each other variant with that run's inventory and text-only estimates",
+        )
+        parser.add_argument(
+            "--based-on", default="", metavar="RUN", help=f"keep what this finished full run has stored; {LATEST}: the newest"
+        )
+        parser.add_argument(
+            "--rho", type=float, default=None, help="rerank score below which a series is dropped (default: the reranker's)"
+        )
         parser.add_argument("--alternatives", type=int, default=None, help="complete revised timelines a case (default: the protocol's)")
         parser.add_argument("--label", default="", help="a name for the run")
         parser.add_argument("--wait", action="store_true", help="follow the run to its end; workers do the work")
         parser.add_argument("--inline", action="store_true", help="do the work in this process")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Start the run; follow it or do it where asked."""
-        run = self._started(options)
-        if run is None:
-            return
-        self.stdout.write(f"run {run.public_id}: {run.cases.count()} cases by {run.source}")
-        if options["inline"]:
-            work_inline(run, self._say)
-        elif options["wait"]:
-            try:
-                follow(run, self._say)
-            except NoWorker as error:
-                raise CommandError(
-                    f"The run stands still: {error}. Its stages wait and are done when a worker starts (`make run`). "
-                    "To do the work in this process, cancel it and add --inline."
-                ) from error
-        else:
-            return
-        self._report(run)
-
-    def _started(self, options: dict[str, Any]) -> Run | None:
-        """The new run; None where `--missing` finds nothing to do."""
-        settings = {"variant": options["variant"]}
-        if options["alternatives"] is not None:
-            settings["alternatives"] = options["alternatives"]
+        """Start the run or runs; follow them or do them where asked."""
         try:
             dataset = find_dataset(options["dataset"], options["study"])
-            config = PipelineConfig.from_dict(settings)
-            cases = options["cases"]
-            if options["missing"]:
-                source = actions.source_of(options["backbone"], config.variant)
-                cases = [case for case in actions.missing_cases(dataset, source) if cases is None or case in cases]
-                if not cases:
-                    self._say(f"every case has been reconstructed by {source}, or is under way")
-                    return None
-            return actions.start_run(
-                dataset=dataset, backbone=options["backbone"], config=config, cases=cases, label=options["label"], by=None
-            )
+            several = _variants(options["variants"]) if options["variants"] else []
+            runs = self._variants(dataset, several, options) if several else self._one(dataset, options)
         except (LookupError, UnknownBackbone, ValueError) as error:
             raise CommandError(str(error)) from error
+        if runs and (options["inline"] or options["wait"]):
+            self._report(runs)
 
-    def _report(self, run: Run) -> None:
-        failed = failures(run)
+    def _one(self, dataset: Dataset, options: dict[str, Any]) -> list[Run]:
+        """The run that was asked for; none where `--missing` finds nothing to do."""
+        variant = Variant(options["variant"])
+        base = find_base(dataset, options["backbone"], options["based_on"]) if options["based_on"] else None
+        cases = options["cases"]
+        if options["missing"]:
+            source = actions.source_of(options["backbone"], variant, options["rho"])
+            cases = _missing(dataset, source, cases if base is None else _within(cases, finished_cases(base)))
+            if not cases:
+                self._say(f"every case has been reconstructed by {source}, or is under way")
+                return []
+        return self._done([self._start(dataset, variant, cases, base, options)], options)
+
+    def _variants(self, dataset: Dataset, variants: Sequence[Variant], options: dict[str, Any]) -> list[Run]:
+        """A full run over what has none that may be a base, then every other variant on its base, all at once."""
+        if not (options["based_on"] or options["wait"] or options["inline"]):
+            raise ValueError("--variants waits for the full run before it starts the others: add --wait or --inline")
+        backbone = options["backbone"]
+        wanted = {v: _missing(dataset, actions.source_of(backbone, v, options["rho"]), options["cases"]) for v in variants}
+        if not options["missing"]:
+            every = options["cases"] or actions.noted_cases(dataset)
+            wanted = dict.fromkeys(variants, every)
+        if not any(wanted.values()):
+            self._say(f"every case has been reconstructed in all {len(variants)} variants, or is under way")
+            return []
+        bases, runs = self._bases(dataset, wanted, options)
+        derived = []
+        for base, cases in bases:
+            for variant in (v for v in variants if v is not Variant.FULL):
+                if mine := _within(wanted[variant], cases):
+                    derived.append(self._start(dataset, variant, mine, base, options))
+        return runs + self._done(derived, options)
+
+    def _bases(
+        self, dataset: Dataset, wanted: dict[Variant, list[str]], options: dict[str, Any]
+    ) -> tuple[list[tuple[Run, list[str]]], list[Run]]:
+        """(run, its finished cases) to base variants on, and the full runs that were started for it and have ended."""
+        if options["based_on"]:
+            base = find_base(dataset, options["backbone"], options["based_on"])
+            return [(base, finished_cases(base))], []
+        config = _config(options, Variant.FULL)
+        names = tools.names_of(tools.tools_of(options["backbone"], config))
+        cases = sorted({case for found in wanted.values() for case in found})
+        bases, without = bases_for(dataset, options["backbone"], config, names, cases) if options["missing"] else ([], cases)
+        without = sorted({*without, *wanted.get(Variant.FULL, [])})
+        if not without:
+            return bases, []
+        full = self._start(dataset, Variant.FULL, without, None, options)
+        started = self._done([full], options)
+        return [(full, finished_cases(full)), *((run, [c for c in found if c not in without]) for run, found in bases)], started
+
+    def _start(self, dataset: Dataset, variant: Variant, cases: Sequence[str] | None, base: Run | None, options: dict[str, Any]) -> Run:
+        run = actions.start_run(
+            dataset=dataset,
+            backbone=options["backbone"],
+            config=_config(options, variant, base),
+            cases=cases,
+            label=options["label"],
+            based_on=base,
+            by=None,
+        )
+        kept = f", based on run {base.public_id}" if base else ""
+        self._say(f"run {run.public_id}: {run.cases.count()} cases by {run.source}{kept}")
+        return run
+
+    def _done(self, runs: list[Run], options: dict[str, Any]) -> list[Run]:
+        """The same runs, ended where that was asked for."""
+        for run in runs:
+            if options["inline"]:
+                work_inline(run, self._say)
+            elif options["wait"]:
+                self._follow(run)
+        return runs
+
+    def _follow(self, run: Run) -> None:
+        try:
+            follow(run, self._say)
+        except NoWorker as error:
+            raise CommandError(
+                f"The run stands still: {error}. Its stages wait and are done when a worker starts (`make run`). "
+                "To do the work in this process, cancel it and add --inline."
+            ) from error
+
+    def _report(self, runs: Sequence[Run]) -> None:
+        failed = [failure for run in runs for failure in failures(run)]
         for failure in failed:
             self.stderr.write(f"{failure.case_id}: {failure.stage.lower()} failed: {'; '.join(failure.reasons)}")
         if failed:
-            raise CommandError(f"{len(failed)} of {run.cases.count()} cases failed")
+            raise CommandError(f"{len(failed)} of {sum(run.cases.count() for run in runs)} cases failed")
         self._say("finished")
 
     def _say(self, words: str) -> None:
         self.stdout.write(words)
         self.stdout.flush()
+
+
+def _variants(text: str) -> list[Variant]:
+    known = ", ".join(Variant)
+    try:
+        return list(dict.fromkeys(Variant(part.strip()) for part in text.split(",") if part.strip()))
+    except ValueError:
+        raise ValueError(f"--variants takes names between commas, of: {known}") from None
+
+
+def _config(options: dict[str, Any], variant: Variant, base: Run | None = None) -> PipelineConfig:
+    """The settings that were asked for; the others are the base's, or the protocol's."""
+    settings: dict[str, Any] = {"variant": variant.value, "rho_threshold": options["rho"]}
+    if options["alternatives"] is not None:
+        settings["alternatives"] = options["alternatives"]
+    return PipelineConfig.from_dict(settings) if base is None else based_config(base, **settings)
+
+
+def _missing(dataset: Dataset, source: str, cases: Sequence[str] | None) -> list[str]:
+    return _within(cases, actions.missing_cases(dataset, source))
+
+
+def _within(cases: Sequence[str] | None, found: Sequence[str]) -> list[str]:
+    """Those found that were asked for."""
+    return [case for case in found if cases is None or case in cases]
