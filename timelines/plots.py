@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from timelines.domain import DAY, WEEK, YEAR, Lane
 
@@ -91,6 +92,11 @@ def axis_for(times: Iterable[float], discharge: float | None) -> Axis:
         past=_step(max((-h for h in known if h < 0), default=0.0), _PAST_LADDER),
         future=_step(max((h for h in known if h > 0), default=0.0), _FUTURE_LADDER),
     )
+
+
+def axis_ladder() -> dict[str, Any]:
+    """The constants of the axis, for a script that draws the same one over times which change under its hands."""
+    return {"zero": ZERO, "linear": LINEAR_HOURS, "past_steps": _PAST_LADDER, "future_steps": _FUTURE_LADDER, "ticks": _TICKS}
 
 
 def lanes(marks: Sequence[Mark], axis: Axis) -> list[LaneRows]:
