@@ -1,0 +1,121 @@
+// The form of the selected occurrence. What is typed is saved a moment after, when the field is left, and before the page goes.
+(() => {
+  "use strict";
+  const Author = window.AuthorPage;
+  const Text = window.AuthorText;
+  const { state, note } = Author;
+  const form = Author.find("[data-form]");
+  const fields = form.elements;
+  const problem = Author.find("[data-problem]");
+  const PAUSE = 600;
+  const waiting = new Map();
+  let shown = null;
+
+  // A field whose change waits for the pause; `commit` saves it, on leaving the field or the page at once.
+  function keep(field, commit) {
+    const save = () => {
+      clearTimeout(waiting.get(field)?.timer);
+      if (waiting.delete(field)) commit();
+    };
+    field.addEventListener("input", () => {
+      clearTimeout(waiting.get(field)?.timer);
+      waiting.set(field, { timer: setTimeout(save, PAUSE), save });
+    });
+    field.addEventListener("change", save);
+    field.addEventListener("blur", save);
+  }
+  const flush = () => [...waiting.values()].forEach(({ save }) => save());
+  const isWaiting = (field) => waiting.has(field);
+  const drop = (field) => {
+    clearTimeout(waiting.get(field)?.timer);
+    waiting.delete(field);
+  };
+
+  // Sets a field unless the person is writing in it.
+  function fill(field, value) {
+    if (field.value !== value && !isWaiting(field)) field.value = value;
+  }
+
+  function draw() {
+    const o = Author.selected();
+    form.hidden = !o;
+    Author.find("[data-form-empty]").hidden = Boolean(o);
+    Author.find("[data-form-title]").textContent = o ? o.mention || "…" : "Selected occurrence";
+    Author.find("[data-form-position]").textContent = o ? `${Author.ordered().findIndex((x) => x.uid === o.uid) + 1} of ${Author.view().size}` : "";
+    if (!o) {
+      shown = null;
+      return;
+    }
+    if (shown !== o.uid) complain("");
+    shown = o.uid;
+    Author.find("[data-fields]").disabled = state.locked || Boolean(o.busy);
+    Author.find("[data-span-text]").textContent = note.slice(o.start, o.end);
+    fill(fields.mention, o.mention);
+    fill(fields.reason, o.reason);
+    fields.polarity.value = o.polarity;
+    for (const button of form.querySelectorAll("[data-edge]")) button.disabled = !edged(o, button);
+    Author.tell("form", o);
+  }
+
+  function edged(o, button) {
+    const [edge, way] = button.dataset.edge.split(" ");
+    return Text.moved(note, o, edge, way === "out");
+  }
+
+  function complain(words, field = null) {
+    problem.textContent = words;
+    problem.hidden = !words;
+    for (const one of form.querySelectorAll("[aria-invalid]")) one.removeAttribute("aria-invalid");
+    if (field) field.setAttribute("aria-invalid", "true");
+  }
+
+  // The mention must not become empty: the words of the mark stand in.
+  keep(fields.mention, () => {
+    const o = Author.selected();
+    const mention = fields.mention.value.trim().replace(/\s+/gu, " ");
+    if (!o) return;
+    if (!mention) fields.mention.value = o.mention;
+    else if (mention !== o.mention) Author.change(o.uid, { mention });
+  });
+  keep(fields.reason, () => {
+    const o = Author.selected();
+    if (o && fields.reason.value.trim() !== o.reason) Author.change(o.uid, { reason: fields.reason.value.trim() });
+  });
+  for (const radio of fields.polarity) radio.addEventListener("change", () => Author.change(state.selected, { polarity: fields.polarity.value }));
+  fields.mention.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    flush();
+    fields.when.focus();
+  });
+  form.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-edge]");
+    if (button && Author.selected()) Author.respan(edged(Author.selected(), button));
+  });
+  form.addEventListener("submit", (event) => event.preventDefault());
+
+  Author.on("flush", flush);
+  Author.on("rejected", (edit, answer) => {
+    const uid = edit.uid ?? edit.made;
+    Author.tell("notice", `Not saved: ${answer.message}`, "error");
+    if (uid === state.selected) complain(answer.message, { mention: fields.mention, time_text: fields.when, time: fields.when, lower: fields.lower, upper: fields.upper, reason: fields.reason }[answer.field]);
+  });
+  Author.beforeSelect(flush);
+  Author.on("document", draw);
+  Author.on("renamed", (before, after) => {
+    if (shown === before) shown = after;
+  });
+  Author.on("select", (o, from) => {
+    draw();
+    Author.find("[data-fields]").parentElement.scrollTop = 0;
+    if (o && from === "mark") Author.focusForm();
+  });
+  Object.assign(Author, {
+    form, keep, fill, complain, drop, isWaiting, drawForm: draw,
+    focusForm: () => {
+      if (form.hidden) return;
+      fields.mention.focus();
+      fields.mention.select();
+    },
+  });
+})();

@@ -1,0 +1,139 @@
+// The time of the selected occurrence: typed as a clinician says it, and read by the server while it is being typed.
+(() => {
+  "use strict";
+  const Author = window.AuthorPage;
+  const { state } = Author;
+  const { when, lower, upper, known } = Author.form.elements;
+  const read = Author.find("[data-when-read]");
+  const boundsRead = Author.find("[data-bounds-read]");
+  const READ_AFTER = 180;
+  const kept = new Map();
+  let asked = 0;
+  let timer = null;
+
+  // Hours as they can be typed again: whole days as days.
+  function typed(hours) {
+    if (hours === null) return "";
+    const size = Math.abs(hours);
+    const sign = hours < 0 ? "-" : "+";
+    return size >= 48 && size % 24 === 0 ? `${sign}${size / 24} d` : `${sign}${Number(size.toFixed(3))} h`;
+  }
+
+  const whenText = (o) => {
+    if (!o.placed) return "";
+    return o.entered || (o.time === null ? "N/A" : typed(o.time));
+  };
+
+  // {status, data} of a reading; a text that was read once is not asked for again.
+  async function reading(text) {
+    if (kept.has(text)) return kept.get(text);
+    const answer = await Author.post(Author.data.urls.time, { text });
+    if (answer.status === 200 || answer.status === 422) kept.set(text, answer);
+    return answer;
+  }
+
+  function say(words, kind) {
+    read.textContent = words;
+    read.className = `when-read is-${kind}`;
+  }
+
+  const inWords = (found) => [found.time === null ? "N/A" : found.words, found.bounds].filter(Boolean).join(" · ");
+
+  function settled(o) {
+    if (Author.isWaiting(when)) return;
+    if (o.unread) say(Author.momentWords(o), "waiting");
+    else if (!o.placed) say("Not placed yet", "todo");
+    else say(inWords(o) || "N/A", "read");
+  }
+
+  async function live() {
+    const text = when.value.trim();
+    const mine = (asked += 1);
+    if (!text) return say("Not placed yet", "todo");
+    const { status, data } = await reading(text);
+    if (mine !== asked) return undefined;
+    if (status === 200) return say(inWords(data), "read");
+    if (status === 422) return say(data.message, "wrong");
+    return say("It is read once the connection is back.", "waiting");
+  }
+
+  // Saved when it can be read, or when nobody can say yet; a text that is no time stays in the field with the reason below it.
+  async function commit() {
+    const o = Author.selected();
+    const text = when.value.trim();
+    if (!o || text === whenText(o)) return;
+    if (!text) return Author.change(o.uid, { time_text: "" }, { placed: false, time: null, lower: null, upper: null, entered: "", unread: false });
+    const { status, data } = await reading(text);
+    if (status === 422) {
+      if (state.selected === o.uid) wrong(data.message);
+      return;
+    }
+    const uid = Author.current(o.uid);
+    if (status !== 200) return Author.change(uid, { time_text: text });
+    Author.change(uid, { time_text: text }, { ...data, unread: false });
+    Author.announce(`Placed: ${inWords(data)}`);
+  }
+
+  function wrong(message) {
+    say(message, "wrong");
+    when.setAttribute("aria-invalid", "true");
+  }
+
+  async function bound(field, name) {
+    const o = Author.selected();
+    const text = field.value.trim();
+    if (!o || text === typed(o[name])) return;
+    if (!text) return Author.change(o.uid, { [name]: null });
+    if (!o.placed) return said(field, "Say first when it was.");
+    const { status, data } = await reading(text);
+    if (status !== 200) return said(field, status === 422 ? data.message : "A bound needs the connection to be read.");
+    const hours = data[name] ?? data.time;
+    if (o.time !== null && (name === "lower" ? hours > o.time : hours < o.time)) return said(field, "The bounds do not hold the time between them.");
+    said(null, "");
+    return Author.change(Author.current(o.uid), { [name]: hours });
+  }
+
+  function said(field, words) {
+    boundsRead.textContent = words;
+    boundsRead.classList.toggle("field-error", Boolean(field));
+    if (field) field.setAttribute("aria-invalid", "true");
+    else for (const one of [lower, upper]) one.removeAttribute("aria-invalid");
+  }
+
+  function place(text) {
+    Author.drop(when);
+    when.value = text;
+    commit();
+    live();
+  }
+
+  Author.keep(when, commit);
+  Author.keep(lower, () => bound(lower, "lower"));
+  Author.keep(upper, () => bound(upper, "upper"));
+  when.addEventListener("input", () => {
+    when.removeAttribute("aria-invalid");
+    clearTimeout(timer);
+    timer = setTimeout(live, READ_AFTER);
+  });
+  when.addEventListener("keydown", async (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    Author.drop(when);
+    await live();
+    await commit();
+    if (!when.hasAttribute("aria-invalid")) Author.backToNote();
+  });
+  known.addEventListener("change", () => Author.change(state.selected, { known: known.checked }));
+  Author.on("form", (o) => {
+    Author.fill(when, whenText(o));
+    Author.fill(lower, typed(o.lower));
+    Author.fill(upper, typed(o.upper));
+    known.checked = o.known;
+    known.disabled = !o.placed || o.time === null;
+    lower.disabled = upper.disabled = !o.placed;
+    when.removeAttribute("aria-invalid");
+    settled(o);
+  });
+  Author.on("select", () => said(null, ""));
+  Author.place = place;
+})();
