@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 NOTE = "=Fever 😀 since Monday.\r\nNo chest\r\npain. Ceftriaxone given."
 KEYS = [
     *("case_id", "source", "kind", "alternative", "uid4", "mention", "start", "end", "time", "lower", "upper", "known", "context"),
-    "evidence",
+    *("evidence", "polarity", "lane", "rows", "reason", "decided_by", "confidence"),
 ]
 
 
@@ -190,10 +190,12 @@ def test_brat_offsets_point_into_the_note_beside_them(world, tmp_path):
     note = (folder / "20001.txt").read_bytes().decode("utf-8")
     assert note == NOTE
     annotations = (folder / "20001.ann").read_text(encoding="utf-8").splitlines()
-    assert annotations[:2] == [
-        "T1\tFinding 0 8\t=Fever 😀",
-        "#1\tAnnotatorNotes T1\tuid=0a1b time=-72 lower=-96 upper=-48 known=1 mention==Fever",
-    ]
+    assert annotations[0] == "T1\tFinding 0 8\t=Fever 😀"
+    head, target, note_words = annotations[1].split("\t")
+    assert (head, target) == ("#1", "AnnotatorNotes T1")
+    values = json.loads(note_words)
+    assert (values["uid4"], values["time"], values["lower"], values["upper"], values["known"]) == ("0a1b", -72.0, -96.0, -48.0, 1)
+    assert (values["case_id"], values["source"], values["mention"], values["context"]) == ("20001", "rules", "=Fever", ["0a1d"])
     assert annotations[2:4] == ["T2\tFinding 27 32;34 38\tchest pain", "A2\tAbsent T2"]
     for line in annotations:
         if line.startswith("T"):

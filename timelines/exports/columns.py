@@ -59,11 +59,11 @@ def subject_id(encounter: Encounter) -> int:
 
 def _meds_rows(cases: list[CaseLines]) -> Iterator[dict[str, Any]]:
     """All occurrences of one subject: those without a time first, then by time."""
-    rows = [_meds_row(case.encounter, line) for case in cases for line in case.lines]
+    rows = [_meds_row(case.encounter, line, n) for case in cases for timeline in case.timelines for n, line in enumerate(timeline)]
     yield from sorted(rows, key=lambda r: (r["time"] is not None, r["time"] or datetime.min))
 
 
-def _meds_row(encounter: Encounter, line: Line) -> dict[str, Any]:
+def _meds_row(encounter: Encounter, line: Line, ordinal: int) -> dict[str, Any]:
     return {
         "subject_id": subject_id(encounter),
         "time": None if line.time is None else Anchor(encounter.admitted_at).clock(line.time),
@@ -81,6 +81,12 @@ def _meds_row(encounter: Encounter, line: Line) -> dict[str, Any]:
         "known": line.known,
         "start": line.start,
         "end": line.end,
+        "ordinal": ordinal,
+        "context": list(line.context),
+        "rows": list(line.rows),
+        "reason": line.reason,
+        "decided_by": line.decided_by,
+        "confidence": line.confidence,
     }
 
 
@@ -112,8 +118,8 @@ def _blocks(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 def _table_schema(*, with_note_text: bool) -> Any:
     pa = import_module("pyarrow")
     evidence = pa.struct([(f.name, _type(f.type)) for f in dictionary.EVIDENCE_FIELDS])
-    types = {"list<string>": pa.list_(pa.string()), "list<struct>": pa.list_(evidence)}
-    return pa.schema([(f.name, types.get(f.type) or _type(f.type)) for f in dictionary.fields(with_note_text=with_note_text)])
+    listed = dictionary.fields(with_note_text=with_note_text)
+    return pa.schema([(f.name, pa.list_(evidence) if f.type == "list<struct>" else _type(f.type)) for f in listed])
 
 
 def _meds_schema() -> Any:
@@ -135,10 +141,18 @@ def _meds_schema() -> Any:
         ("known", "bool"),
         ("start", "int32"),
         ("end", "int32"),
+        ("ordinal", "int32"),
+        ("context", "list<string>"),
+        ("rows", "list<int32>"),
+        ("reason", "large_string"),
+        ("decided_by", "string"),
+        ("confidence", "double"),
     ]
     return pa.schema([(name, _type(kind)) for name, kind in fields])
 
 
 def _type(name: str) -> Any:
     pa = import_module("pyarrow")
+    if name.startswith("list<"):
+        return pa.list_(pa.type_for_alias(name.removeprefix("list<").removesuffix(">")))
     return pa.timestamp("us") if name == "timestamp[us]" else pa.type_for_alias(name)

@@ -44,8 +44,8 @@ def write_csv(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool) ->
 
 
 def safe_cell(text: str) -> str:
-    """Text that a spreadsheet shows and does not calculate."""
-    return f"'{text}" if text.startswith(FORMULA) else text
+    """Text that a spreadsheet shows and does not calculate. Taking one apostrophe away again gives the text (`imports.tables`)."""
+    return f"'{text}" if text.lstrip("'").startswith(FORMULA) else text
 
 
 def _cell(value: Any) -> Any:
@@ -53,5 +53,5 @@ def _cell(value: Any) -> Any:
     if isinstance(value, str):
         return safe_cell(value)
     if isinstance(value, list):
-        return " ".join(value) if all(isinstance(v, str) for v in value) else json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False) if any(isinstance(v, dict) for v in value) else " ".join(map(str, value))
     return value

@@ -13,7 +13,7 @@ from ehr.models import Dataset, Encounter, Note, SourceRow
 from jobs.models import JobState
 from timelines.domain import Anchor, TimelineKind
 from timelines.models import Entry, Evidence, StageRun, Timeline
-from timelines.pipeline.config import PipelineConfig
+from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.storage import checked_text, note_of
 
 
@@ -54,6 +54,11 @@ class Line:
     polarity: str
     lane: str
     span_text: str | None
+    #: All rows that the time rests on, also those that `evidence` leaves out.
+    rows: tuple[int, ...] = ()
+    reason: str = ""
+    decided_by: str = ""
+    confidence: float | None = None
 
 
 @dataclass(frozen=True)
@@ -72,11 +77,15 @@ class CaseLines:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which timelines: of these sources and cases (empty: all), of one run only where its public id is given."""
+    """Which timelines: of these sources and cases (empty: all), of one run only where its public id is given.
+
+    `identified`: no timelines of a revision that saw no identifiers (variant `no_uid`), whose lines no UID tells apart.
+    """
 
     sources: Sequence[str] = ()
     cases: Sequence[str] = ()
     run: str = ""
+    identified: bool = False
 
 
 def cases_of(dataset: Dataset, wanted: Selection) -> QuerySet[Encounter]:
@@ -106,6 +115,8 @@ def chosen_timelines(encounter: Encounter, wanted: Selection) -> list[Timeline]:
         found = found.filter(source__in=wanted.sources)
     if wanted.run:
         found = found.filter(case_run__run__public_id=wanted.run)
+    if wanted.identified:
+        found = found.exclude(case_run__run__variant=Variant.NO_UID.value)
     timelines = list(found.select_related("inventory__note").order_by("source", "kind", "alternative", "pk"))
     latest: dict[str, int] = {}
     for t in timelines:
@@ -156,6 +167,10 @@ def _line(encounter: Encounter, timeline: Timeline, entry: Entry, text: str | No
         polarity=o.polarity if o else "",
         lane=o.lane if o else "",
         span_text=text[o.start : o.end] if o and text is not None and o.start is not None else None,
+        rows=tuple(entry.adopted_rows),
+        reason=entry.reason,
+        decided_by=entry.decided_by,
+        confidence=entry.confidence,
     )
 
 
@@ -224,5 +239,11 @@ def line_values(line: Line, *, with_note_text: bool) -> dict[str, Any]:
         "known": int(line.known),
         "context": list(line.context),
         "evidence": [vars(c) for c in line.evidence],
+        "polarity": line.polarity or None,
+        "lane": line.lane or None,
+        "rows": list(line.rows),
+        "reason": line.reason,
+        "decided_by": line.decided_by,
+        "confidence": line.confidence,
     }
     return {**values, "span_text": line.span_text} if with_note_text else values

@@ -54,7 +54,7 @@ def _document(file: Path, number: int, document: dict[str, Any], name: str, case
             items.append(Fault(file.name, number, f"occurrences[{len(items)}].{error.field}", error.reason))
             continue
         span = None if event.start is None or event.end is None else (event.start, event.end)
-        if span is None:
+        if span is None or values.get("marked") is False:
             items.append(event)
         elif sum(1 for _, found, _ in marks if found == span) > kept[span]:
             kept[span] += 1

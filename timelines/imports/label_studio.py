@@ -68,7 +68,7 @@ def _task(file: Path, place: str, task: Any, name: str, cases: Cases) -> Iterato
             start, end = offset(value["start"]), offset(value["end"])
             place_of = over.span(start, end)
             own = values.pop("occurrent", None)
-            plain = {"mention": text[start:end]} | (own if isinstance(own, dict) else {}) | values
+            plain = {"mention": text[start:end]} | (_still(own, values) if isinstance(own, dict) else {}) | values
             event = replace(event_of(plain), start=place_of[0], end=place_of[1])
             order = plain.get("ordinal")
             items.append((order if isinstance(order, int) else len(items), event))
@@ -117,6 +117,13 @@ def _regions(result: list[Any]) -> Iterator[_Region]:
         lane = {"lane": label.lower()} if label.lower() in tuple(Lane) else {}
         controls = said.get(key, {}) if isinstance(key, str | int) else {}
         yield f"[{n}]", value, lane | own | controls
+
+
+def _still(own: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """What we wrote of a region; where its time was changed since then, only what does not hang on the time."""
+    if own.get("time") == values.get("time"):
+        return own
+    return {k: own[k] for k in ("mention", "polarity", "lane", "uid4", "ordinal") if k in own}
 
 
 def _control(name: object, value: dict[str, Any]) -> dict[str, Any]:

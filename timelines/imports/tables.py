@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -61,6 +60,7 @@ def read_own_csv(file: str, text: str, cases: Cases) -> Iterator[Foreign | Fault
 
 
 def _csv_lines(file: str, text: str, cases: Cases) -> Iterator[_Line]:
+    csv.field_size_limit(2**31 - 1)  # evidence of a long series as JSON exceeds the default of 128 KiB
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         for row in reader:
@@ -135,8 +135,3 @@ def _parquet_rows(file: Path, needed: Iterable[str]) -> list[dict[str, Any]]:
         raise Unreadable(missing[0], "the table has no such column; it is none of our exports")
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows
-
-
-def dumped(values: Mapping[str, Any]) -> str:
-    """JSON in ASCII: every format can hold it."""
-    return json.dumps(values, ensure_ascii=True)

@@ -14,25 +14,42 @@ from ehr.models import Dataset, Encounter
 from timelines.datasets import find_dataset
 from timelines.exports.brat import write_brat
 from timelines.exports.columns import subject_id, write_meds, write_parquet
+from timelines.exports.doccano import write_doccano
+from timelines.exports.event_table import write_bsv
 from timelines.exports.flat import write_csv, write_jsonl
+from timelines.exports.i2b2 import write_i2b2
+from timelines.exports.label_studio import write_label_studio
 from timelines.exports.lines import CaseLines, Selection, cases_of, export_cases
 from timelines.exports.prov import write_prov
+from timelines.models import Run
+from timelines.pipeline.config import Variant
 from timelines.storage import NoteChanged
 
 TABLES: dict[str, Callable[..., int]] = {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}
-FORMATS = (*TABLES, "meds", "brat", "prov")
+#: Formats of other tools; those of annotation tools hold the note itself.
+FOREIGN: dict[str, Callable[..., int]] = {
+    "bsv": write_bsv,
+    "brat": write_brat,
+    "doccano": write_doccano,
+    "label_studio": write_label_studio,
+    "i2b2": write_i2b2,
+}
+FORMATS = (*TABLES, "meds", *FOREIGN, "prov")
 CHUNK = 200
 
 
 class Command(BaseCommand):
-    help = "Export finished timelines, one occurrence of one timeline a line. Of several runs of one source the latest is taken."
+    help = (
+        "Export finished timelines, one occurrence of one timeline a line. Of several runs of one source the latest is taken. "
+        "Runs of variant no_uid, whose revised lines have no identifiers, are exported when their source or run is named."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """What to export, where to, and as what."""
         parser.add_argument("--dataset", required=True, help="name or public id of an imported dataset")
         parser.add_argument("--study", default="", help="name of its study, where two studies have a dataset of that name")
         parser.add_argument("--format", required=True, choices=FORMATS)
-        parser.add_argument("--out", required=True, type=Path, help="the file to write; for meds and brat the folder")
+        parser.add_argument("--out", required=True, type=Path, help="the file to write; for meds, bsv, brat and i2b2 the folder")
         parser.add_argument("--source", action="append", default=[], help="only timelines of this source (rules, reference, …); repeatable")
         parser.add_argument("--cases", nargs="+", default=[], metavar="CASE", help="only these cases")
         parser.add_argument("--run", default="", help="only timelines of the run with this id")
@@ -44,12 +61,17 @@ class Command(BaseCommand):
             dataset = find_dataset(options["dataset"], options["study"])
         except LookupError as error:
             raise CommandError(str(error)) from error
-        wanted = Selection(tuple(options["source"]), tuple(options["cases"]), options["run"])
+        named = bool(options["source"] or options["run"])
+        wanted = Selection(tuple(options["source"]), tuple(options["cases"]), options["run"], identified=not named)
         try:
             count = self._write(dataset, wanted, options["format"], options["out"], with_note_text=options["with_note_text"])
         except (NoteChanged, OSError) as error:
             raise CommandError(str(error)) from error
-        detail = {"format": options["format"], "lines": count, "with_note_text": options["with_note_text"] or options["format"] == "brat"}
+        detail = {
+            "format": options["format"],
+            "lines": count,
+            "with_note_text": options["with_note_text"] or options["format"] in set(FOREIGN) - {"bsv"},
+        }
         record(
             actor=None,
             study=dataset.study,
@@ -59,6 +81,9 @@ class Command(BaseCommand):
             detail=detail,
         )
         self.stdout.write(f"{count} occurrences of timelines written to {options['out']}")
+        left = [] if named else Run.objects.filter(dataset=dataset, variant=Variant.NO_UID.value).order_by("source")
+        for source in dict.fromkeys(run.source for run in left):
+            self.stdout.write(f"{source} is left out: its revised lines have no identifiers. Name it with --source to export it.")
         if not count:
             raise CommandError("Nothing to export: no finished timeline matches. Start one with manage.py reconstruct.")
 
@@ -69,7 +94,7 @@ class Command(BaseCommand):
         if format == "prov":
             return write_prov(cases, wanted, out, with_note_text=with_note_text)
         lines = export_cases(cases, wanted)
-        return write_brat(lines, out) if format == "brat" else TABLES[format](lines, out, with_note_text=with_note_text)
+        return FOREIGN[format](lines, out) if format in FOREIGN else TABLES[format](lines, out, with_note_text=with_note_text)
 
 
 def _by_subject(dataset: Dataset, wanted: Selection) -> Iterator[CaseLines]:
