@@ -9,8 +9,9 @@ from django.db.models import Count
 
 from accounts.models import Study
 from ehr.models import Dataset, Encounter
-from timelines.actions import STAGES_OF
+from timelines.models import Run
 from timelines.pipeline.config import PipelineConfig, Variant
+from timelines.run_bases import based_config, finished_full_runs
 
 BACKBONES = (("rules", "Rules (deterministic, on the CPU)"),)
 _VARIANT_WORDS = {
@@ -30,12 +31,31 @@ class CohortField(forms.ModelChoiceField):
         return f"{obj.name} ({obj.cases} case{'' if obj.cases == 1 else 's'})"
 
 
+class BaseField(forms.ModelChoiceField):
+    """Finished full runs by cohort and date."""
+
+    def label_from_instance(self, obj: Any) -> str:
+        return f"{obj.dataset.name}: {obj.label or obj.source}, {obj.created_at:%Y-%m-%d %H:%M} UTC ({obj.public_id})"
+
+
 class LaunchForm(forms.Form):
-    """Cohort, backbone, variant, and how many alternatives."""
+    """Cohort, backbone, variants, the run they are based on, and how many alternatives."""
 
     dataset = CohortField(Dataset.objects.none(), label="Cohort", to_field_name="public_id", empty_label=None)
     backbone = forms.ChoiceField(choices=BACKBONES)
-    variant = forms.ChoiceField(choices=[(v.value, _VARIANT_WORDS[v]) for v in STAGES_OF])
+    variant = forms.MultipleChoiceField(
+        choices=[(v.value, _VARIANT_WORDS[v]) for v in Variant],
+        initial=[Variant.FULL.value],
+        widget=forms.CheckboxSelectMultiple,
+        label="Variants",
+    )
+    based_on = BaseField(
+        Run.objects.none(),
+        required=False,
+        to_field_name="public_id",
+        empty_label="nothing: read every note anew",
+        help_text="A finished full run whose occurrences and text-only times are kept, so that variants differ in the varied stage alone.",
+    )
     alternatives = forms.IntegerField(
         min_value=1, max_value=3, initial=3, help_text="Complete alternative timelines after revision. Timeline 1 is primary."
     )
@@ -44,10 +64,13 @@ class LaunchForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 4, "autocomplete": "off"}),
         help_text="Case ids, one a line. Leave empty for the whole cohort.",
     )
-    label = forms.CharField(required=False, max_length=200, help_text="A name for the run. Leave empty to use backbone and variant.")
+    label = forms.CharField(required=False, max_length=180, help_text="A name for the run. Leave empty to use backbone and variant.")
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
+        bases = self.fields["based_on"]
+        assert isinstance(bases, BaseField)
+        bases.queryset = finished_full_runs().filter(study=study).select_related("dataset")
         field = self.fields["dataset"]
         assert isinstance(field, CohortField)
         field.queryset = Dataset.objects.filter(study=study).order_by("name").annotate(cases=Count("encounters"))
@@ -62,15 +85,25 @@ class LaunchForm(forms.Form):
             if unknown:
                 self.add_error("cases", f"Not in this cohort: {', '.join(unknown[:10])}. Check the ids, one a line.")
         cleaned["cases"] = wanted
+        if len(cleaned.get("variant", [])) > 1 and not cleaned.get("based_on"):
+            self.add_error("based_on", "Choose the run that they are based on, or a single variant. Launch the full variant first.")
         return cleaned
 
-    def launch_arguments(self) -> dict[str, Any]:
-        """Keyword arguments of `timelines.actions.start_run`, but for `by`."""
+    def launch_arguments(self) -> list[dict[str, Any]]:
+        """For each run to start, the keyword arguments of `timelines.actions.start_run`, but for `by`."""
         data = self.cleaned_data
-        return {
-            "dataset": data["dataset"],
-            "backbone": data["backbone"],
-            "config": PipelineConfig(variant=Variant(data["variant"]), alternatives=data["alternatives"]),
-            "cases": data["cases"] or None,
-            "label": data["label"],
-        }
+        return [
+            {
+                "dataset": data["dataset"],
+                "backbone": data["backbone"],
+                "config": self._config(variant),
+                "cases": data["cases"] or None,
+                "label": data["label"] and (data["label"] if len(data["variant"]) == 1 else f"{data['label']} ({variant})"),
+                "based_on": data["based_on"],
+            }
+            for variant in data["variant"]
+        ]
+
+    def _config(self, variant: str) -> PipelineConfig:
+        base, settings = self.cleaned_data["based_on"], {"variant": variant, "alternatives": self.cleaned_data["alternatives"]}
+        return based_config(base, **settings) if base else PipelineConfig.from_dict(settings)

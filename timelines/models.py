@@ -37,7 +37,8 @@ class Run(models.Model):
     paused_at = models.DateTimeField(null=True, blank=True)
     cancelled_at = models.DateTimeField(null=True, blank=True)
     #: The run whose inventories and text-only estimates this one keeps, so that only the varied stages differ (ablations).
-    based_on = models.ForeignKey("self", null=True, blank=True, on_delete=models.RESTRICT, related_name="derived")
+    #: It stays while others are based on it: its inventories restrict its deletion, and the foreign key does (migration 0004).
+    based_on = models.ForeignKey("self", null=True, blank=True, on_delete=models.DO_NOTHING, related_name="derived")
 
     class Meta:
         ordering = ["-created_at"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 
 from ehr.models import Dataset
 from jobs.models import JobState
@@ -43,17 +43,17 @@ def find_base(dataset: Dataset, backbone: str, wanted: str) -> Run:
         if found is None:
             raise BaseRefused(f"this study has no run {wanted}")
         return found
-    for run in possible_bases(dataset, backbone):
-        return run
-    raise BaseRefused(f"the dataset {dataset.name} has no finished full run by {backbone} yet: start one first")
+    latest = finished_full_runs().filter(dataset=dataset, backbone=backbone).first()
+    if latest is None:
+        raise BaseRefused(f"the dataset {dataset.name} has no finished full run by {backbone} yet: start one first")
+    return latest
 
 
-def possible_bases(dataset: Dataset, backbone: str = "") -> list[Run]:
-    """Finished full runs over the dataset, newest first."""
+def finished_full_runs() -> QuerySet[Run]:
+    """Full runs whose every stage has succeeded, newest first."""
     unfinished = StageRun.objects.filter(case_run__run=OuterRef("pk")).exclude(state=JobState.SUCCEEDED)
-    runs = Run.objects.filter(~Exists(unfinished), dataset=dataset, variant=Variant.FULL.value, cases__isnull=False)
-    runs = runs.filter(backbone=backbone) if backbone else runs
-    return list(runs.distinct().order_by("-created_at", "-pk"))
+    some = StageRun.objects.filter(case_run__run=OuterRef("pk"))
+    return Run.objects.filter(Exists(some), ~Exists(unfinished), variant=Variant.FULL.value).order_by("-created_at", "-pk")
 
 
 def based_config(base: Run, **settings: object) -> PipelineConfig:

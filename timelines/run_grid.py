@@ -21,11 +21,12 @@ PAGE_SIZE = 50
 #: What a finished stage counted in its first batch, and how that is said.
 _OUTCOMES: Mapping[str, tuple[str, str]] = {
     Stage.UIDS: ("occurrences", "occurrence"),
+    Stage.INFER: ("entries", "time"),
     Stage.RETRIEVE: ("queries", "query"),
     Stage.EXPAND: ("rows", "row"),
     Stage.REVISE: ("alternatives", "timeline"),
 }
-_PLURALS = {"query": "queries"}
+_PLURALS = {"query": "queries", "summary": "summaries"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +141,9 @@ def _outcomes(case_runs: Sequence[CaseRun]) -> dict[int, str]:
 
 
 def _outcome_words(stage: str, payload: Mapping[str, Any]) -> str:
-    key, one = _OUTCOMES[stage]
+    key, one = ("summaries", "summary") if "summaries" in payload else _OUTCOMES[stage]
     n = payload.get(key)
     if not isinstance(n, int):
         return ""
-    return f"{n} {one if n == 1 else _PLURALS.get(one, one + 's')}"
+    words = f"{n} {one if n == 1 else _PLURALS.get(one, one + 's')}"
+    return f"{words}, taken over" if "kept_from" in payload else words

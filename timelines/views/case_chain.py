@@ -13,7 +13,7 @@ from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Encounter
 from ehr.wording import event_words, hours_words, time_kind_words, value_words
 from timelines.domain import Anchor, Lane, TimelineKind
-from timelines.models import Candidate, Entry, Evidence, Occurrence, Query
+from timelines.models import Candidate, CaseRun, Entry, Evidence, Occurrence, Query
 from timelines.presentation.pairing import paired
 from timelines.presentation.segments import Span
 from timelines.presentation.sentence import sentence_around
@@ -103,6 +103,7 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
         "lane": LANE_WORDS[Lane(occurrence.lane)],
         "sentence": None if occurrence.start is None else sentence_around(note, occurrence.start, occurrence.end or 0),
         "authored": chosen.case_run_id is None,
+        "variant": _variant(chosen),
         "shown": shown,
         "text": next((e for e in estimates if e.kind == TimelineKind.TEXT_ONLY), None),
         "revised": [e for e in estimates if e.kind == TimelineKind.REVISED],
@@ -162,6 +163,11 @@ def _context_lines(occurrence: Occurrence, entries: list[Entry], chosen: Choice)
     found = Entry.objects.filter(timeline_id=chosen.pk, occurrence__inventory_id=occurrence.inventory_id, occurrence__uid4__in=uids)
     rows = found.values_list("occurrence__uid4", "occurrence__mention", "time")
     return {uid: ContextLine(uid, mention, hours_words(time)) for uid, mention, time in rows}
+
+
+def _variant(chosen: Choice) -> str:
+    """Which parts of the pipeline took part in the timeline's run; "" for a timeline of no run."""
+    return "" if chosen.case_run_id is None else CaseRun.objects.select_related("run").get(pk=chosen.case_run_id).run.variant
 
 
 def _queries(occurrence: Occurrence, chosen: Choice) -> list[QueryLine]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -57,17 +58,22 @@ def runs(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @study_role_required(Role.ADMIN)
 def run_new(request: StudyRequest) -> HttpResponse:
-    """Choose cohort, backbone and variant, and launch."""
+    """Choose cohort, backbone and variants, and launch; several variants only on a finished full run, all or none."""
     form = LaunchForm(request.POST or None, study=request.study)
     if request.method == "POST" and form.is_valid():
         try:
-            started = actions.start_run(by=request.user, **form.launch_arguments())
+            with transaction.atomic():
+                started = [actions.start_run(by=request.user, **arguments) for arguments in form.launch_arguments()]
         except actions.RunRefused as refused:
-            form.add_error(None, f"The run was not started: {refused}.")
+            form.add_error(None, f"Nothing was started: {refused}.")
         else:
-            count = started.cases.count()
-            messages.success(request, f"The run over {count} case{'' if count == 1 else 's'} has started.")
-            return redirect("timelines:run", started.public_id)
+            count = started[0].cases.count()
+            cases = f"{count} case{'' if count == 1 else 's'}"
+            if len(started) == 1:
+                messages.success(request, f"The run over {cases} has started.")
+                return redirect("timelines:run", started[0].public_id)
+            messages.success(request, f"{len(started)} runs over {cases} have started.")
+            return redirect("timelines:runs")
     return render(request, "timelines/run_new.html", {"form": form})
 
 
@@ -89,6 +95,7 @@ def run(request: StudyRequest, public_id: str) -> HttpResponse:
             "tool_items": sorted(found.tools.items()),
             "package_items": sorted(found.package_versions.items()),
             "prompt_items": sorted(found.prompt_hashes.items()),
+            "derived": found.derived.order_by("source", "pk"),
         }
         response = render(request, "timelines/run.html", _live(request, found) | configuration)
     response["Vary"] = "HX-Request"
@@ -126,7 +133,9 @@ def case_retry(request: StudyRequest, public_id: str, case_run_id: str) -> HttpR
 
 
 def _run(request: StudyRequest, public_id: str) -> Run:
-    return get_object_or_404(scoped(Run.objects.select_related("dataset", "study", "created_by"), request.user), public_id=public_id)
+    return get_object_or_404(
+        scoped(Run.objects.select_related("dataset", "study", "created_by", "based_on"), request.user), public_id=public_id
+    )
 
 
 def _live(request: StudyRequest, run: Run) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from timelines.pipeline.expansion import Caps
 from timelines.pipeline.provenance import BrokenChain
 from timelines.pipeline.retrieval import judged_again, select
 from timelines.pipeline.revision import RevisionRejected
-from timelines.pipeline.run import Tools, reconstruct, verified
+from timelines.pipeline.run import reconstruct, verified
 from timelines.pipeline.summaries import keep_summaries
 from timelines.pipeline.variants import VariantUnsupported
 
@@ -221,7 +221,7 @@ def test_fates_decided_again_are_those_of_a_new_search(queries, rho, variant):
     assert judged_again(stored, reranker, config) == tuple(expected)
 
 
-def test_tools_of_every_variant_reconstruct():
+def test_every_variant_reconstructs():
     for variant in Variant:
-        used: Tools = tools(every(), variant)
+        used = tools(every(), variant)
         assert len(reconstruct(case(), record(), used).note.inventory) == 3
