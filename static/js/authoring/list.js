@@ -121,7 +121,6 @@
     });
   }
   todoOnly.addEventListener("change", draw);
-  merge.addEventListener("click", mergeTicked);
   Author.on("document", draw);
   Author.on("ticked", ticked);
   Author.on("renamed", draw);

@@ -3,8 +3,9 @@
 window.AuthorPage = (() => {
   "use strict";
   const root = document.getElementById("authoring");
-  const data = JSON.parse(document.getElementById("authoring-data").textContent);
-  const note = window.AuthorText.indexed(data.note);
+  const stored = (id) => JSON.parse(document.getElementById(id).textContent);
+  const data = { ...stored("authoring-data"), ...stored("authoring-layout") };
+  const note = window.AuthorText.indexed(stored("authoring-note"));
   const listeners = {};
   const state = {
     document: new Map(data.occurrences.map((o) => [o.uid, o])),
@@ -18,6 +19,8 @@ window.AuthorPage = (() => {
     locked: data.state !== "draft",
     inTime: false,
   };
+  const before = [];
+  const names = new Map();
   let view = new Map();
   let made = 0;
 
@@ -33,7 +36,7 @@ window.AuthorPage = (() => {
     else if (kind === "remove") shown.delete(uid);
     else for (const one of edit.uids ?? [uid]) if (shown.has(one)) shown.set(one, { ...shown.get(one), waiting: true, busy: true });
   }
-  const BLANK = { mention: "", polarity: "present", placed: false, time: null, lower: null, upper: null, known: false, context: [], rows: [], entered: "", reason: "", words: "", clock: "" };
+  const BLANK = { mention: "", polarity: "present", placed: false, time: null, lower: null, upper: null, known: false, context: [], rows: [], entered: "", reason: "", words: "", clock: "", bounds: "" };
 
   // A time that the server has not read yet: shown as it was typed.
   function timed(values) {
@@ -46,7 +49,10 @@ window.AuthorPage = (() => {
     view = new Map(state.document);
     for (const edit of state.pending) overlay(view, edit);
     for (const uid of state.ticked) if (!view.has(uid)) state.ticked.delete(uid);
-    if (state.selected && !view.has(state.selected)) select(null, "gone");
+    if (state.selected && !view.has(state.selected)) {
+      state.selected = null;
+      tell("select", null, "gone");
+    }
     tell("document");
   }
 
@@ -80,7 +86,7 @@ window.AuthorPage = (() => {
     if (edit.kind === "add") renamed(edit.made, fresh[0] ?? answer.changed[0].uid);
     rebuilt();
     if (["split", "merge", "undo", "redo"].includes(edit.kind)) {
-      const next = fresh[0] ?? answer.changed[0]?.uid;
+      const next = edit.uid ?? edit.uids?.[0] ?? answer.changed[0]?.uid;
       if (next) select(next, edit.kind);
       tell("said", edit.kind, answer);
     }
@@ -88,6 +94,7 @@ window.AuthorPage = (() => {
 
   // An occurrence that was made here has got its identifier: what waits for it is told.
   function renamed(before, after) {
+    names.set(before, after);
     for (const edit of state.pending) {
       if (edit.uid === before) edit.uid = after;
       if (edit.uids) edit.uids = edit.uids.map((uid) => (uid === before ? after : uid));
@@ -105,8 +112,10 @@ window.AuthorPage = (() => {
     state.revision = revision;
   }
 
+  // What has been typed into the form belongs to the occurrence that is left: it is taken over first.
   function select(uid, from) {
     if (uid === state.selected) return;
+    before.forEach((listener) => listener());
     state.selected = uid;
     tell("select", uid ? view.get(uid) : null, from);
   }
@@ -147,7 +156,8 @@ window.AuthorPage = (() => {
   function momentWords(o) {
     if (!o.placed) return "to place";
     if (o.unread) return `“${o.entered}”, read once saved`;
-    return o.time === null ? "N/A" : o.words;
+    if (o.time !== null) return o.words;
+    return o.bounds ? `N/A, ${o.bounds}` : "N/A";
   }
 
   const element = (name, className = "", text = "") => {
@@ -183,6 +193,8 @@ window.AuthorPage = (() => {
     root, data, note, state, on, tell, edit, change, saved, replaced, rebuilt, select, step, tick, pick, token, status, statusWords,
     momentWords, element, announce, remembered, inNote, ordered,
     view: () => view,
+    current: (uid) => names.get(uid) ?? uid,
+    beforeSelect: (listener) => before.push(listener),
     selected: () => (state.selected ? view.get(state.selected) : null),
     find: (selector) => root.querySelector(selector),
   };

@@ -18,15 +18,12 @@
   }
 
   // {status, data}; status 0 where there was no answer, 401 where the session has ended.
-  async function post(url, body) {
+  const get = (url) => ask(url, { headers: { Accept: "application/json" } });
+  const post = (url, body) =>
+    ask(url, { method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json", "X-CSRFToken": csrf }, body: JSON.stringify(body) });
+  async function ask(url, options) {
     try {
-      const response = await fetch(url, {
-        method: "POST",
-        headers: { "Content-Type": "application/json", Accept: "application/json", "X-CSRFToken": csrf },
-        body: JSON.stringify(body),
-        redirect: "manual",
-        signal: AbortSignal.timeout(PATIENCE),
-      });
+      const response = await fetch(url, { ...options, redirect: "manual", signal: AbortSignal.timeout(PATIENCE) });
       if (response.type === "opaqueredirect") return { status: 401, data: {} };
       const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
       return { status: response.status, data: isJson ? await response.json() : {} };
@@ -38,7 +35,7 @@
   // Asks for this page again: tells whether the person is signed in, and brings a token that fits the present session.
   async function renew() {
     try {
-      const response = await fetch(Author.data.urls.page, { redirect: "manual", signal: AbortSignal.timeout(PATIENCE) });
+      const response = await fetch(location.pathname, { redirect: "manual", signal: AbortSignal.timeout(PATIENCE) });
       if (response.type === "opaqueredirect") return "signed-out";
       if (!response.ok) return "refused";
       const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
@@ -131,5 +128,5 @@
     Author.tell("flush");
     if (state.pending.length) event.preventDefault();
   });
-  Object.assign(Author, { post, again, connection, run, settled: () => !state.pending.length });
+  Object.assign(Author, { get, post, again, connection, run, settled: () => !state.pending.length });
 })();

@@ -8,6 +8,7 @@
   const boundsRead = Author.find("[data-bounds-read]");
   const READ_AFTER = 180;
   const kept = new Map();
+  let held = null;
   let asked = 0;
   let timer = null;
 
@@ -39,8 +40,11 @@
 
   const inWords = (found) => [found.time === null ? "N/A" : found.words, found.bounds].filter(Boolean).join(" · ");
 
+  // A text that is being read, or that is no time, stays in the field.
+  const holds = (o) => held !== null && Author.current(held) === o.uid;
+
   function settled(o) {
-    if (Author.isWaiting(when)) return;
+    if (Author.isWaiting(when) || holds(o)) return;
     if (o.unread) say(Author.momentWords(o), "waiting");
     else if (!o.placed) say("Not placed yet", "todo");
     else say(inWords(o) || "N/A", "read");
@@ -61,14 +65,17 @@
   async function commit() {
     const o = Author.selected();
     const text = when.value.trim();
+    held = null;
     if (!o || text === whenText(o)) return;
     if (!text) return Author.change(o.uid, { time_text: "" }, { placed: false, time: null, lower: null, upper: null, entered: "", unread: false });
+    held = o.uid;
     const { status, data } = await reading(text);
+    const uid = Author.current(o.uid);
     if (status === 422) {
-      if (state.selected === o.uid) wrong(data.message);
+      if (state.selected === uid) wrong(data.message);
       return;
     }
-    const uid = Author.current(o.uid);
+    held = null;
     if (status !== 200) return Author.change(uid, { time_text: text });
     Author.change(uid, { time_text: text }, { ...data, unread: false });
     Author.announce(`Placed: ${inWords(data)}`);
@@ -125,15 +132,24 @@
   });
   known.addEventListener("change", () => Author.change(state.selected, { known: known.checked }));
   Author.on("form", (o) => {
-    Author.fill(when, whenText(o));
+    if (!holds(o)) {
+      Author.fill(when, whenText(o));
+      when.removeAttribute("aria-invalid");
+    }
     Author.fill(lower, typed(o.lower));
     Author.fill(upper, typed(o.upper));
     known.checked = o.known;
     known.disabled = !o.placed || o.time === null;
     lower.disabled = upper.disabled = !o.placed;
-    when.removeAttribute("aria-invalid");
     settled(o);
   });
-  Author.on("select", () => said(null, ""));
+  Author.on("select", () => {
+    held = null;
+    said(null, "");
+  });
+  Author.on("adopting", () => {
+    Author.drop(when);
+    held = null;
+  });
   Author.place = place;
 })();

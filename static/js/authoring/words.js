@@ -8,6 +8,7 @@
   const WORDS_READ = 12;
   // Word numbers: `anchor` where the selection began, `at` where the arrows are. Null outside this mode.
   let cursor = null;
+  let byKeys = false;
 
   const spanOf = () => {
     const [first, last] = [Math.min(cursor.anchor, cursor.at), Math.max(cursor.anchor, cursor.at)];
@@ -34,6 +35,7 @@
     const from = state.picked?.start ?? chosen?.start ?? firstSeen();
     const at = Text.wordAt(note, from);
     cursor = { anchor: at, at };
+    byKeys = true;
     scroller.setAttribute("role", "application");
     scroller.classList.add("is-choosing");
     show();
@@ -143,7 +145,15 @@
       scroller.classList.remove("is-choosing");
     }
   });
-  Author.on("words-off", end);
+  Author.on("words-off", () => {
+    byKeys = false;
+    end();
+  });
+  // Where the marking goes on once an occurrence has its time.
+  Author.backToNote = () => {
+    scroller.focus({ preventScroll: true });
+    if (byKeys) begin();
+  };
   Author.chooseWords = () => {
     scroller.focus({ preventScroll: true });
     if (!cursor) begin();

@@ -1,7 +1,7 @@
 // The dividers between the panes: dragged or moved with the arrow keys, and remembered.
 (() => {
   "use strict";
-  const Case = window.CasePage;
+  const Case = window.CasePage ?? window.AuthorPage;
   const panes = Case.find("[data-panes]");
   const KINDS = {
     note: { property: "--note-share", otherwise: 46, least: 25, most: 70, across: true },

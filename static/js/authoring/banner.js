@@ -1,0 +1,125 @@
+// What the page says of saving, what it notices, the history, and the way to submitting.
+(() => {
+  "use strict";
+  const Author = window.AuthorPage;
+  const { state, element } = Author;
+  const saved = Author.find("[data-saved]");
+  const banner = Author.find("[data-banner]");
+  const bannerWords = Author.find("[data-banner-words]");
+  const signIn = Author.find("[data-banner-sign-in]");
+  const notice = Author.find("[data-notice]");
+  const submitDialog = document.getElementById("author-submit");
+  const historyDialog = document.getElementById("author-history");
+  const submitNow = submitDialog.querySelector("[data-submit-now]");
+  const submitProblem = submitDialog.querySelector("[data-submit-problem]");
+
+  function waitingWords() {
+    const count = state.pending.length;
+    return `Not saved: ${count} change${count === 1 ? " waits" : "s wait"}`;
+  }
+  const WORDS = {
+    lost: () => `${waitingWords()}; trying again. Keep this page open.`,
+    "signed-out": () => `You were signed out. ${waitingWords()} in this page. Sign in as ${Author.root.dataset.person} in a new tab, then come back here.`,
+    stopped: () => `${waitingWords()}. ${Author.connection.message}`,
+    locked: () => Author.connection.message,
+  };
+
+  // Quiet while all is well; a banner only when the person should know or do something.
+  function connection() {
+    const { kind } = Author.connection;
+    const words = WORDS[kind]?.() ?? "";
+    if (bannerWords.textContent !== words) bannerWords.textContent = words;
+    banner.hidden = !words;
+    signIn.hidden = kind !== "signed-out";
+    Author.find("[data-do=retry]").textContent = kind === "signed-out" ? "I have signed in" : "Try now";
+    if (state.locked) saved.textContent = "";
+    else if (state.pending.length) saved.textContent = words ? "Not saved" : "Saving…";
+    else saved.textContent = "All saved";
+    saved.classList.toggle("is-unsaved", state.pending.length > 0);
+    steps();
+  }
+
+  function steps() {
+    const set = (name, can) => Author.find(`[data-do=${name}]`)?.toggleAttribute("disabled", !can || state.locked);
+    set("undo", state.canUndo || state.pending.length > 0);
+    set("redo", state.canRedo && !state.pending.length);
+  }
+
+  function note(words, kind = "info") {
+    notice.hidden = !words;
+    notice.className = `author-notice message-${kind}`;
+    notice.querySelector("[data-notice-words]").textContent = words;
+  }
+
+  const DONE = { undo: "Undone", redo: "Done again", split: "Split", merge: "Merged" };
+  Author.on("said", (kind) => Author.announce(DONE[kind]));
+
+  // The history page holds the list; here it is shown in a dialog.
+  async function history() {
+    const box = historyDialog.querySelector("[data-history]");
+    box.replaceChildren(element("p", "muted", "Loading…"));
+    historyDialog.showModal();
+    try {
+      const response = await fetch(Author.data.urls.history, { redirect: "manual" });
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      box.replaceChildren(document.adoptNode(page.getElementById("history-list")));
+    } catch {
+      box.replaceChildren(element("p", "", "The history cannot be read without the connection."));
+    }
+  }
+
+  function open(uid) {
+    submitDialog.close();
+    Author.select(uid, "submit");
+    Author.form.elements.when.focus();
+  }
+
+  // What is not placed yet is named, each with a way to it.
+  function submit() {
+    Author.tell("flush");
+    const all = Author.inNote();
+    const todo = all.filter((o) => !o.placed);
+    const words = submitDialog.querySelector("[data-submit-words]");
+    words.textContent = all.length ? `${todo.length} occurrence${todo.length === 1 ? " is" : "s are"} not placed yet. Say when, or N/A where no time can be defended.` : "Nothing is marked yet.";
+    submitDialog.querySelector("[data-submit-todo]").hidden = all.length > 0 && !todo.length;
+    submitDialog.querySelector("[data-submit-list]").replaceChildren(...todo.map((o) => {
+      const made = element("li");
+      const go = element("button", "link", o.mention);
+      go.type = "button";
+      go.addEventListener("click", () => open(o.uid));
+      made.append(go);
+      return made;
+    }));
+    submitDialog.querySelector("[data-submit-ready]").hidden = !all.length || todo.length > 0;
+    submitProblem.hidden = true;
+    ready();
+    if (!submitDialog.open) submitDialog.showModal();
+  }
+
+  function ready() {
+    const all = [...Author.view().values()];
+    submitNow.disabled = !all.length || all.some((o) => !o.placed) || state.pending.length > 0;
+    submitNow.textContent = state.pending.length ? "Saving first…" : "Submit and lock";
+  }
+
+  async function send() {
+    submitNow.disabled = true;
+    const { status, data } = await Author.post(Author.data.urls.submit, { revision: state.revision });
+    if (status === 200) return location.reload();
+    if (status === 409) Author.conflict(data);
+    submitProblem.textContent = data.message ?? (status === 401 ? "You were signed out. Sign in in another tab, then try again." : "There is no connection. Nothing was submitted; try again.");
+    submitProblem.hidden = false;
+    ready();
+    return undefined;
+  }
+
+  submitNow.addEventListener("click", send);
+  Author.on("connection", connection);
+  Author.on("document", () => {
+    connection();
+    if (submitDialog.open) ready();
+  });
+  Author.on("notice", note);
+  Object.assign(Author, { submit, history, dismissNotice: () => note("") });
+  connection();
+})();
