@@ -125,6 +125,8 @@ class Limits:
     concurrency: int = 8
     #: Whether the server holds an answer to a JSON schema; without it the table protocol is used.
     schema: bool = True
+    #: Tokens a model may think in before a schema answer; 0 leaves the reasoning out, for models too small to end one.
+    reasoning: int = 4000
 
 
 @runtime_checkable

@@ -28,7 +28,8 @@ class OpenAIModel:
     """One model of one endpoint.
 
     `context` is its context length in tokens, `concurrency` how many calls go out at once, `output` "schema" where the server
-    holds answers to a JSON schema, else "table". `connect` and `read` are seconds. `extra` fields go with every request.
+    holds answers to a JSON schema, else "table"; `reasoning` the tokens it may think in before a schema answer. `connect` and
+    `read` are seconds. `extra` fields go with every request.
     Raises ProviderError where the client library is missing or the address is none.
     """
 
@@ -41,6 +42,7 @@ class OpenAIModel:
         api_key: str = "",
         concurrency: int = 8,
         output: str = "schema",
+        reasoning: int = 4000,
         connect: float = 5.0,
         read: float = 1800.0,
         extra: Mapping[str, Any] | None = None,
@@ -54,7 +56,7 @@ class OpenAIModel:
         self.base_url = base_url.rstrip("/")
         self.model = model
         self.name = f"{model}@{parts.netloc}"
-        self.limits = Limits(context=context, concurrency=concurrency, schema=output == "schema")
+        self.limits = Limits(context=context, concurrency=concurrency, schema=output == "schema", reasoning=reasoning)
         self._api_key = api_key or "none"
         self._timeouts = (connect, read)
         self._extra = dict(extra or {})

@@ -1,0 +1,84 @@
+"""From the text of a reply to the value in it. Strict: what is not exactly there is refused with its reasons, never mended."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from llm_runtime.errors import AnswerRejected
+
+_THINK_END = re.compile(r"</think(?:ing)?\s*>", re.IGNORECASE)
+_FENCE = re.compile(r"\A```[a-zA-Z]*[ \t]*\n(?P<body>.*)\n```\Z", re.DOTALL)
+_ANSWER = re.compile(r"<answer>(?P<body>.*?)</answer>", re.DOTALL | re.IGNORECASE)
+
+
+def answer_text(text: str) -> str:
+    """The answer without the thinking that a reasoning model writes before it (`<think>…</think>`, also without its beginning)."""
+    ends = list(_THINK_END.finditer(text))
+    if ends:
+        return text[ends[-1].end() :].strip()
+    if re.match(r"\s*<think", text, re.IGNORECASE):
+        raise AnswerRejected(["the answer ends within its thinking; write the answer after </think>"])
+    return text.strip()
+
+
+def enclosed(text: str) -> str:
+    """What stands between <answer> and </answer>. Raises AnswerRejected unless there is exactly one."""
+    found = _ANSWER.findall(answer_text(text))
+    if len(found) != 1:
+        raise AnswerRejected([f"there are {len(found)} blocks between <answer> and </answer>, there must be exactly one"])
+    body: str = found[0].strip("\n")
+    return body
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """The one JSON object of a reply, which may stand in a code fence. Raises AnswerRejected; a key that occurs twice is refused."""
+    body = answer_text(text)
+    fenced = _FENCE.match(body)
+    twice: list[str] = []
+
+    def once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            twice.append("a key occurs twice in one object")
+        return found
+
+    try:
+        value = json.loads(fenced["body"] if fenced else body, object_pairs_hook=once, parse_constant=_no_constant)
+    except (json.JSONDecodeError, RecursionError) as error:
+        where = f" at line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise AnswerRejected([f"not valid JSON{where}"]) from None
+    if not isinstance(value, dict):
+        raise AnswerRejected(["the answer must be one JSON object"])
+    if twice:
+        raise AnswerRejected(twice)
+    return value
+
+
+def keys_exactly(value: Mapping[str, Any], wanted: Sequence[str], what: str) -> list[str]:
+    """Faults of an object's keys: missing and unknown ones, the first twenty of each."""
+    missing = [key for key in wanted if key not in value]
+    unknown = [key for key in value if key not in set(wanted)]
+    faults = []
+    if missing:
+        faults.append(f"{what}: missing {', '.join(missing[:20])}")
+    if unknown:
+        # An unknown key is the model's text, possibly the note's: it is counted, not quoted.
+        faults.append(f"{what}: {len(unknown)} keys that were not asked for")
+    return faults
+
+
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON schema of an object with exactly these properties, all required, in this order."""
+    return {"type": "object", "properties": dict(properties), "required": list(properties), "additionalProperties": False}
+
+
+def reasoned(properties: Mapping[str, Any], name: str, tokens: int) -> dict[str, Any]:
+    """Properties that begin with a reasoning of that name, so that the model may think before it answers; none for 0 tokens."""
+    return {**({name: {"type": "string"}} if tokens else {}), **properties}
+
+
+def _no_constant(name: str) -> float:
+    raise AnswerRejected([f"{name} is not a number that JSON knows; use null for N/A"])

@@ -1,0 +1,40 @@
+"""The prompted backbone: the four stages over any language models, one a role."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+from llm_runtime.calling import Asker
+from llm_runtime.prompts import load
+from timelines.backbones.base import Backbone
+from timelines.backbones.prompted.query_writer import PromptedQueryWriter
+from timelines.backbones.prompted.reviser import PromptedReviser
+from timelines.backbones.prompted.tagger import PromptedTagger
+from timelines.backbones.prompted.timer import PromptedTimer
+from timelines.pipeline.config import PipelineConfig
+
+NAME = "prompted"
+ROLES = ("tagger", "timer", "query_writer", "reviser")
+PROMPTS = ("tag", "tag_table", "infer", "infer_table", "query", "revise", "revise_table", "revise_no_uid")
+
+
+def prompted_backbone(askers: Mapping[str, Asker], config: PipelineConfig) -> Backbone:
+    """The stages over the askers of the four roles. It pays for context, so the case cap of rows holds (protocol stage 5)."""
+    missing = [role for role in ROLES if role not in askers]
+    if missing:
+        raise ValueError(f"no model for the roles {', '.join(missing)}")
+    return Backbone(
+        name=NAME,
+        version=prompt_version(),
+        tagger=PromptedTagger(askers["tagger"], config),
+        timer=PromptedTimer(askers["timer"], config),
+        query_writer=PromptedQueryWriter(askers["query_writer"], config),
+        reviser=PromptedReviser(askers["reviser"], config),
+    )
+
+
+def prompt_version() -> str:
+    """The first eight digits of the digest of all its prompts: a changed prompt is another version."""
+    joined = "".join(load(f"timelines/{name}").sha256 for name in PROMPTS)
+    return hashlib.sha256(joined.encode()).hexdigest()[:8]

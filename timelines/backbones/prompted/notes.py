@@ -1,0 +1,98 @@
+"""The note as prompts show it: with identifiers, cut by the protocol's limits in a fixed order, or in numbered sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from timelines.domain import Inventory, Occurrence, TaggedNote
+from timelines.pipeline.tagging import Chunk
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+(?=[A-Z0-9(\"'])")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A note as a prompt holds it; `cut` says what was left out, "" where nothing was."""
+
+    text: str
+    cut: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A piece of the note between two line breaks or sentence ends, `[start, end)` in code points."""
+
+    start: int
+    end: int
+
+
+def with_uids(note: str, inventory: Inventory, start: int = 0, end: int | None = None) -> str:
+    """`[start, end)` of the note, each occurrence that lies in it between `<uid>` and `</uid>`; nested and crossing spans too."""
+    end = len(note) if end is None else end
+    opening: dict[int, list[tuple[int, str]]] = {}
+    closing: dict[int, list[tuple[int, str]]] = {}
+    for o in inventory:
+        if o.start is not None and o.end is not None and start <= o.start and o.end <= end:
+            opening.setdefault(o.start, []).append((-o.end, f"<{o.uid}>"))
+            closing.setdefault(o.end, []).append((-o.start, f"</{o.uid}>"))
+    marks = sorted({start, end, *opening, *closing})
+    pieces = []
+    for at, following in zip(marks, [*marks[1:], end], strict=True):
+        pieces += [markup for _, markup in sorted(closing.get(at, ()), key=lambda m: m[0])]
+        pieces += [markup for _, markup in sorted(opening.get(at, ()), key=lambda m: m[0])]
+        pieces.append(note[at:following])
+    return "".join(pieces)
+
+
+def shown_note(note: TaggedNote, occurrences: Sequence[Occurrence], *, whole: int, local: int) -> Shown:
+    """The whole note with identifiers where that has at most `whole` characters, else what surrounds the occurrences.
+
+    Each occurrence is then shown within `local` characters of the note, pieces that touch are joined; once `whole` characters
+    are reached the pieces are made shorter, never fewer.
+    """
+    text = with_uids(note.text, note.inventory)
+    if len(text) <= whole:
+        return Shown(text)
+    while True:
+        pieces = _around(note, occurrences, local)
+        cut = "\n[…]\n".join(with_uids(note.text, note.inventory, start, end) for start, end in pieces)
+        if len(cut) <= whole or local <= 40:
+            return Shown(cut, f"note of {len(text)} characters shown within {local} characters of each event")
+        local = max(40, local // 2)
+
+
+def _around(note: TaggedNote, occurrences: Sequence[Occurrence], local: int) -> list[tuple[int, int]]:
+    pieces: list[tuple[int, int]] = []
+    located = sorted((o.start, o.end) for o in occurrences if o.start is not None and o.end is not None)
+    for start, end in located:
+        beside = max(0, (local - (end - start)) // 2)
+        left, right = max(0, start - beside), min(len(note.text), max(end, start + local - beside))
+        if pieces and left <= pieces[-1][1]:
+            pieces[-1] = (pieces[-1][0], max(right, pieces[-1][1]))
+        else:
+            pieces.append((left, right))
+    return pieces
+
+
+def sentences_of(note: str, chunk: Chunk) -> list[Sentence]:
+    """The sentences of a chunk, without white space at their edges and without empty ones. Every other character is in one."""
+    found: list[Sentence] = []
+    at = chunk.start
+    for line in re.split(r"(\r\n|\r|\n)", note[chunk.start : chunk.end]):
+        begin = at
+        for stop in [*(m.start() for m in _SENTENCE_END.finditer(line)), len(line)]:
+            piece = line[begin - at : stop]
+            stripped = piece.strip()
+            if stripped:
+                first = begin + len(piece) - len(piece.lstrip())
+                found.append(Sentence(first, first + len(stripped)))
+            begin = at + stop
+        at += len(line)
+    return found
+
+
+def numbered(note: str, sentences: Sequence[Sentence]) -> str:
+    """`1: sentence` a line. A sentence holds no line break, so that lines and numbers agree."""
+    return "\n".join(f"{n}: {note[s.start : s.end]}" for n, s in enumerate(sentences, start=1))

@@ -1,0 +1,253 @@
+"""Stage 6 by a language model: one joint pass over the complete timeline (protocol).
+
+Where one answer for all alternatives does not fit schema, context or answer, the alternatives are asked for one by one, and then
+parts of the inventory in turn, each call seeing everything and what earlier parts decided. Nothing is ever left out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from asgiref.sync import async_to_sync
+
+from llm_runtime.base import ModelReply
+from llm_runtime.budget import room
+from llm_runtime.calling import Asker
+from llm_runtime.errors import AnswerRejected, TooLarge
+from llm_runtime.prompts import Rendered, load
+from llm_runtime.structured import json_object, keys_exactly, object_schema, reasoned
+from timelines.backbones.prompted.notes import shown_note
+from timelines.backbones.prompted.rows import read_bounds, read_hours, split_row
+from timelines.backbones.prompted.tables import hours_text, read_table, timeline_table
+from timelines.backbones.prompted.timer import anchor_words, read_rows, row_schema
+from timelines.domain import Entry, Evidence, InvariantError, Occurrence, TaggedNote, Timeline, Window
+from timelines.pipeline.config import PipelineConfig
+from timelines.pipeline.revision import ProposedEntry, RevisionRejected, validate_revision
+
+#: Tokens of an answer for each row, at least and at most.
+ROW_TOKENS = (30, 100)
+WORDS_KEPT = ""
+WORDS_KEPT_TABLE = " and with its mention unchanged"
+
+
+@dataclass(frozen=True)
+class Material:
+    """What every call of one revision shows."""
+
+    note: TaggedNote
+    text_only: Timeline
+    evidence: Sequence[Evidence]
+    window: Window
+
+
+@dataclass(frozen=True)
+class PromptedReviser:
+    asker: Asker
+    config: PipelineConfig
+
+    def revise(
+        self, note: TaggedNote, text_only: Timeline, evidence: Sequence[Evidence], window: Window, alternatives: int
+    ) -> Sequence[Timeline]:
+        """Exactly `alternatives` complete timelines. Raises ModelError, AttemptsExhausted."""
+        return async_to_sync(self.timelines)(Material(note, text_only, evidence, window), alternatives)
+
+    async def timelines(self, material: Material, alternatives: int) -> Sequence[Timeline]:
+        if not self.asker.model.limits.schema:
+            return await self._tables(material, alternatives)
+        asked = material.note.inventory.occurrences
+        try:
+            proposals = await self._schema(material, alternatives, alternatives, asked, "", "revise")
+        except TooLarge:
+            proposals = [await self._alternative(material, alternatives, n) for n in range(1, alternatives + 1)]
+        return _validated(material, proposals, alternatives)
+
+    async def _alternative(self, material: Material, alternatives: int, number: int) -> list[ProposedEntry]:
+        """One alternative by itself, in as many parts as it takes."""
+        waiting = [list(material.note.inventory.occurrences)]
+        settled: list[ProposedEntry] = []
+        while waiting:
+            part = waiting.pop(0)
+            words = f"revise timeline {number} of {alternatives}, {len(part)} events from {part[0].uid}"
+            scope = _scope(number, alternatives, part, settled, len(material.note.inventory))
+            try:
+                settled += (await self._schema(material, alternatives, 1, part, scope, words))[0]
+            except TooLarge:
+                if len(part) < 2:
+                    raise
+                half = len(part) // 2
+                waiting = [part[:half], part[half:], *waiting]
+        return settled
+
+    async def _schema(
+        self, material: Material, alternatives: int, count: int, asked: Sequence[Occurrence], scope: str, words: str
+    ) -> list[list[ProposedEntry]]:
+        prompt = self._prompt("timelines/revise", material, alternatives, WORDS_KEPT, asked=str(count), scope=scope)
+        tokens = await self._room(prompt, count, len(asked))
+        known = frozenset(material.note.inventory.uids)
+        by_uid = _by_uid(material.evidence)
+
+        def validate(reply: ModelReply) -> list[list[ProposedEntry]]:
+            answer = json_object(reply.text)
+            timelines = _timelines({"reasoning_summary": "", **answer}, count)
+            rows = []
+            for number, timeline in enumerate(timelines, start=1):
+                timeline.pop("reasoning", None)
+                found = read_rows(timeline, asked, known, self.asker.model.name, f"timeline {number}")
+                rows.append([_cited(entry, material, by_uid) for entry in found])
+            return rows
+
+        schema = revision_schema([o.uid for o in asked], count, self.asker.model.limits.reasoning)
+        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=words, schema=schema)
+
+    async def _tables(self, material: Material, alternatives: int) -> Sequence[Timeline]:
+        prompt = self._prompt("timelines/revise_table", material, alternatives, WORDS_KEPT_TABLE)
+        tokens = await self._room(prompt, alternatives, 2 * len(material.note.inventory))
+        inventory, known = material.note.inventory, frozenset(material.note.inventory.uids)
+        by_uid = _by_uid(material.evidence)
+
+        def validate(reply: ModelReply) -> Sequence[Timeline]:
+            answer = json_object(reply.text)
+            proposals = []
+            for number, timeline in enumerate(_timelines(answer, alternatives), start=1):
+                faults = keys_exactly(timeline, ("timeline_id", "data", "reasoning"), f"timeline {number}")
+                if faults or not isinstance(timeline["data"], str):
+                    raise AnswerRejected(faults or [f"timeline {number}: data is not a text"])
+                rows = read_table(timeline["data"], inventory.occurrences, known, self.asker.model.name, f"timeline {number}")
+                proposals.append([_cited(entry, material, by_uid) for entry in rows])
+            return _validated(material, proposals, alternatives)
+
+        return await self.asker.ask(prompt, validate, max_tokens=tokens, part="revise")
+
+    def _prompt(self, name: str, material: Material, alternatives: int, keeping: str, **more: str) -> Rendered:
+        inventory = material.note.inventory
+        shown = shown_note(
+            material.note, inventory.occurrences, whole=self.config.revise_note_characters, local=self.config.revise_local_characters
+        )
+        discharge = material.window.discharge
+        clock = None if discharge is None else material.window.anchor.clock(discharge)
+        return load(name).render(
+            note=shown.text,
+            alternatives=str(alternatives),
+            keeping=keeping,
+            admitted=anchor_words(material.window.anchor),
+            discharged="not recorded" if discharge is None or clock is None else f"{hours_text(discharge)} ({clock:%Y-%m-%d %H:%M})",
+            timeline=timeline_table(inventory, material.text_only.by_uid),
+            evidence=evidence_lines(material.evidence, self.config.evidence_field_characters),
+            **more,
+        )
+
+    async def _room(self, prompt: Rendered, timelines: int, rows: int) -> int:
+        thinking = self.asker.model.limits.reasoning
+        least = thinking // 6 + ROW_TOKENS[0] * timelines * rows
+        most = 100 + thinking * (1 + timelines) + ROW_TOKENS[1] * timelines * rows
+        return await room(self.asker.model, prompt.messages, at_least=least, at_most=most)
+
+
+def evidence_lines(evidence: Sequence[Evidence], most: int) -> str:
+    """`uid | event | value | hours | kind of moment | relevance` a row, in the order given; fields of at most `most` characters."""
+    lines = ["uid4 | event | value | hours | kind of moment | relevance"]
+    for item in evidence:
+        row = item.row
+        value = f"{row.value} {row.unit}".strip()
+        score = item.rerank_score if item.rerank_score is not None else item.dense_score
+        fields = (item.uid, row.event, value, hours_text(row.time), row.time_kind.value, f"{score:.2f}")
+        lines.append(" | ".join(" ".join(str(f).split()).replace("|", "/")[:most] for f in fields))
+    return "\n".join(lines) if evidence else "none found"
+
+
+def revision_schema(uids: Sequence[str], timelines: int, thinking: int = 1) -> dict[str, Any]:
+    """`reasoning_summary`, then exactly that many timelines, each `reasoning` and one required row for each UID."""
+    rows = {uid: {"$ref": "#/$defs/row"} for uid in uids}
+    timeline = object_schema(reasoned(rows, "reasoning", thinking))
+    listed = {"type": "array", "items": {"$ref": "#/$defs/timeline"}, "minItems": timelines, "maxItems": timelines}
+    return {
+        **object_schema(reasoned({"timelines": listed}, "reasoning_summary", thinking)),
+        "$defs": {"row": row_schema(), "timeline": timeline},
+    }
+
+
+def _timelines(answer: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    faults = keys_exactly(answer, ("reasoning_summary", "timelines"), "answer")
+    if faults:
+        raise AnswerRejected(faults)
+    timelines = answer["timelines"]
+    if not isinstance(timelines, list) or not all(isinstance(t, dict) for t in timelines):
+        raise AnswerRejected(["timelines is not a list of objects"])
+    if len(timelines) != count:
+        raise AnswerRejected([f"there are {len(timelines)} timelines, exactly {count} are asked for"])
+    return timelines
+
+
+def _scope(number: int, alternatives: int, part: Sequence[Occurrence], settled: Sequence[ProposedEntry], total: int) -> str:
+    """What a partial call is told of its part; the prompt before it is that of every other part."""
+    words = [f"This call is for timeline {number} of {alternatives} alone."]
+    if len(part) < total:
+        words.append(f"Of it, answer for these identifiers only: {', '.join(o.uid for o in part)}.")
+    if settled:
+        rows = "; ".join(f"{e.uid} {hours_text(e.time)}" for e in settled)
+        words.append(f"Already decided in this timeline, as identifier and hours: {rows}.")
+    return " ".join(words)
+
+
+def _by_uid(evidence: Sequence[Evidence]) -> Mapping[str, Sequence[Evidence]]:
+    found: dict[str, list[Evidence]] = defaultdict(list)
+    for item in evidence:
+        found[item.uid].append(item)
+    return found
+
+
+def _cited(entry: ProposedEntry, material: Material, evidence: Mapping[str, Sequence[Evidence]]) -> ProposedEntry:
+    """The entry with the rows its time rests on: those of its own evidence that stand at the revised hour, where that is not the
+    text's own. Models round to the minute or the hour's second decimal, hence one minute and a half."""
+    before = material.text_only.by_uid[entry.uid]
+    near = [
+        item.row.row_index
+        for item in evidence.get(entry.uid, ())
+        if entry.time is not None and item.row.time is not None and abs(item.row.time - entry.time) <= 0.025
+    ]
+    moved = before.time is None or entry.time is None or abs(before.time - entry.time) > 0.025
+    if near:
+        return replace(entry, adopted_rows=tuple(dict.fromkeys(near)), reason="the revised hour is that of a row found for it")
+    return replace(entry, reason="revised by the model without a row of its own" if moved else "kept as inferred from the text")
+
+
+def _validated(material: Material, proposals: Sequence[Sequence[ProposedEntry]], alternatives: int) -> Sequence[Timeline]:
+    try:
+        return validate_revision(material.note.inventory, proposals, alternatives)
+    except RevisionRejected as rejection:
+        raise AnswerRejected(rejection.reasons) from None
+
+
+def read_unidentified(text: str, alternatives: int, decided_by: str) -> list[list[tuple[str, Entry]]]:
+    """The answer of the variant without identifiers: (event text, entry) for each row of each timeline.
+
+    Only form and bounds are checked: which occurrences are lost is what the variant measures. Raises AnswerRejected.
+    """
+    found = []
+    for number, timeline in enumerate(_timelines(json_object(text), alternatives), start=1):
+        faults = keys_exactly(timeline, ("timeline_id", "data", "reasoning"), f"timeline {number}")
+        if faults or not isinstance(timeline["data"], str):
+            raise AnswerRejected(faults or [f"timeline {number}: data is not a text"])
+        lines = [line for line in timeline["data"].split("\n") if line.strip()]
+        if not lines or [c.casefold() for c in split_row(lines[0])] != ["mention", "time", "bounds", "known"]:
+            raise AnswerRejected([f"timeline {number}: the first line must be the header mention|time|bounds|known"])
+        rows = []
+        for at, line in enumerate(lines[1:], start=1):
+            cells = split_row(line)
+            (time, read), (lower, upper, bounds_read) = (
+                (read_hours(cells[1]), read_bounds(cells[2])) if len(cells) == 4 else ((None, False), (None, None, False))
+            )
+            if len(cells) != 4 or not cells[0] or not read or not bounds_read or cells[3] not in ("0", "1"):
+                faults.append(f"timeline {number}: row {at} is not mention|time|bounds|known")
+                continue
+            try:
+                rows.append((cells[0], Entry("0000", time, lower, upper, cells[3] == "1", (), decided_by)))
+            except InvariantError:
+                faults.append(f"timeline {number}: row {at}: the bounds do not contain the time")
+        if faults or not rows:
+            raise AnswerRejected(faults or [f"timeline {number} is empty"])
+        found.append(rows)
+    return found

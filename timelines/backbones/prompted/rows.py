@@ -1,0 +1,110 @@
+"""A row of a model's answer in either output protocol → a proposed entry, checked field by field.
+
+Faults name the UID and the field; they never repeat what the model wrote.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from timelines.domain import MAX_CONTEXT, UID_PATTERN, Entry, InvariantError
+from timelines.pipeline.revision import ProposedEntry
+
+FIELDS = ("time", "lower", "upper", "known", "context")
+_NUMBER = re.compile(r"[+-]?\d{1,9}(?:\.\d{1,6})?\Z")
+_BOUNDS = re.compile(r"\[\s*([^,\[\]]*?)\s*,\s*([^,\[\]]*?)\s*\]\Z")
+_BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
+
+
+def from_json(uid: str, value: object, context: frozenset[str], decided_by: str) -> tuple[ProposedEntry | None, list[str]]:
+    """(entry, faults) of `{"time", "lower", "upper", "known", "context"}`; `context` are the UIDs it may name."""
+    if not isinstance(value, Mapping):
+        return None, [f"{uid}: not an object"]
+    faults = [f"{uid}: {name} is missing" for name in FIELDS if name not in value]
+    if len(value) > len(FIELDS) - len(faults):
+        faults.append(f"{uid}: fields that were not asked for")
+    if faults:
+        return None, faults
+    numbers = {}
+    for name in ("time", "lower", "upper"):
+        if not _is_hours(value[name]):
+            faults.append(f"{uid}: {name} is neither a number of hours nor null")
+        numbers[name] = None if value[name] is None else value[name]
+    if value["known"] not in (0, 1):
+        faults.append(f"{uid}: known is neither 0 nor 1")
+    if not isinstance(value["context"], list) or not all(isinstance(c, str) for c in value["context"]):
+        faults.append(f"{uid}: context is not a list of identifiers")
+    if faults:
+        return None, faults
+    return checked(uid, numbers, bool(value["known"]), value["context"], context, decided_by)
+
+
+def checked(
+    uid: str,
+    hours: Mapping[str, float | None],
+    known: bool,
+    named: Sequence[str],
+    context: frozenset[str],
+    decided_by: str,
+    mention: str | None = None,
+) -> tuple[ProposedEntry | None, list[str]]:
+    """Both protocols end here: bounds hold the time, contexts are at most five others of the case."""
+    faults = []
+    if len(named) > MAX_CONTEXT:
+        faults.append(f"{uid}: {len(named)} context identifiers, at most {MAX_CONTEXT}")
+    if any(c not in context for c in named):
+        faults.append(f"{uid}: a context identifier that the case does not have")
+    if len(set(named)) != len(named) or uid in named:
+        faults.append(f"{uid}: context identifiers must be different others")
+    if faults:
+        return None, faults
+    numbers = {name: None if value is None else float(value) for name, value in hours.items()}
+    try:
+        entry = Entry(uid, numbers["time"], numbers["lower"], numbers["upper"], known, tuple(named))
+    except InvariantError:
+        return None, [f"{uid}: the bounds do not contain the time, or are reversed"]
+    return ProposedEntry(uid, entry.time, entry.lower, entry.upper, known, entry.context, mention, decided_by), []
+
+
+def split_row(line: str) -> list[str]:
+    r"""The cells of a bar-separated line; `\|` is a bar within a cell."""
+    cells, last = [], 0
+    for bar in _BAR.finditer(line):
+        cells.append(line[last : bar.start() + len(bar[1])].strip())
+        last = bar.end()
+    return [*cells, line[last:].strip()]
+
+
+def read_hours(cell: str) -> tuple[float | None, bool]:
+    """(hours or None for N/A, whether the cell could be read)."""
+    text = cell.strip().replace("−", "-")
+    if text.upper() in ("N/A", "NA", "NULL", "NONE"):
+        return None, True
+    return (float(text), True) if _NUMBER.match(text) else (None, False)
+
+
+def read_bounds(cell: str) -> tuple[float | None, float | None, bool]:
+    """(lower, upper, whether the cell could be read) of `[-72, 0]`; N/A inside, or alone, is an open bound."""
+    if read_hours(cell) == (None, True):
+        return None, None, True
+    match = _BOUNDS.match(cell.strip())
+    if not match:
+        return None, None, False
+    (lower, low_read), (upper, high_read) = read_hours(match[1]), read_hours(match[2])
+    return lower, upper, low_read and high_read
+
+
+def read_context(cell: str) -> list[str] | None:
+    """The identifiers of `[3f0c, 9b21]`; None where it is no such list."""
+    text = cell.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        return None
+    named = [part.strip().strip("'\"") for part in text[1:-1].split(",") if part.strip()]
+    return named if all(UID_PATTERN.fullmatch(name) for name in named) else None
+
+
+def _is_hours(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value))

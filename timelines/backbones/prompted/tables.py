@@ -1,0 +1,87 @@
+"""The bar-separated tables of the `table` output protocol: written for a prompt, read from an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from llm_runtime.errors import AnswerRejected
+from timelines.backbones.prompted.rows import checked, read_bounds, read_context, read_hours, split_row
+from timelines.domain import Entry, Inventory, Occurrence
+from timelines.pipeline.revision import ProposedEntry
+
+COLUMNS = ("uid4", "mention", "time", "bounds", "known", "context uid4s")
+HEADER = " | ".join(COLUMNS)
+
+
+def mention_table(occurrences: Sequence[Occurrence]) -> str:
+    """`uid4 | mention` a line. Mentions were escaped when the UID was given, so a bar in one is no column."""
+    return "\n".join(["uid4 | mention", *(f"{o.uid} | {o.mention}" for o in occurrences)])
+
+
+def timeline_table(inventory: Inventory, entries: Mapping[str, Entry]) -> str:
+    """The six columns for every occurrence, in inventory order."""
+    return "\n".join([HEADER, *(_line(o, entries[o.uid]) for o in inventory)])
+
+
+def _line(occurrence: Occurrence, entry: Entry) -> str:
+    bounds = f"[{hours_text(entry.lower)}, {hours_text(entry.upper)}]"
+    context = f"[{', '.join(entry.context)}]"
+    return f"{occurrence.uid} | {occurrence.mention} | {hours_text(entry.time)} | {bounds} | {int(entry.known)} | {context}"
+
+
+def hours_text(hours: float | None) -> str:
+    """At most two decimals, none for a whole hour; N/A for none."""
+    if hours is None:
+        return "N/A"
+    text = f"{hours:.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def read_table(text: str, asked: Sequence[Occurrence], context: frozenset[str], decided_by: str, what: str) -> list[ProposedEntry]:
+    """The rows of a table for exactly the occurrences `asked`. Raises AnswerRejected with every fault found.
+
+    The header must be the one that was asked for (spaces and underscores are alike, and case is not told apart); each UID stands
+    there once, with its own mention.
+    """
+    lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
+    if not lines or _header(lines[0]) != _header(HEADER):
+        raise AnswerRejected([f"{what}: the first line must be the header {HEADER}"])
+    mentions = {o.uid: o.mention for o in asked}
+    seen: dict[str, ProposedEntry | None] = {}
+    faults: list[str] = []
+    for number, line in enumerate(lines[1:], start=1):
+        cells = split_row(line)
+        if len(cells) != len(COLUMNS):
+            faults.append(f"{what}: row {number} has {len(cells)} columns, not {len(COLUMNS)}")
+            continue
+        uid = cells[0]
+        if uid not in mentions:
+            faults.append(f"{what}: row {number} has an identifier that was not asked for")
+        elif uid in seen:
+            faults.append(f"{what}: {uid} occurs twice")
+        else:
+            seen[uid], found = _entry(cells, mentions[uid], context, decided_by)
+            faults += [f"{what}: {fault}" for fault in found]
+    faults += [f"{what}: {uid} is missing" for uid in mentions if uid not in seen]
+    if faults:
+        raise AnswerRejected(faults)
+    return [entry for o in asked if (entry := seen[o.uid]) is not None]
+
+
+def _entry(cells: Sequence[str], mention: str, context: frozenset[str], decided_by: str) -> tuple[ProposedEntry | None, list[str]]:
+    uid, told, time, bounds, known, named = cells
+    hours, time_read = read_hours(time)
+    lower, upper, bounds_read = read_bounds(bounds)
+    contexts = read_context(named)
+    faults = [f"{uid}: the mention was changed"] * (told != mention)
+    faults += [f"{uid}: time is neither a number nor N/A"] * (not time_read)
+    faults += [f"{uid}: bounds are not of the form [lower, upper]"] * (not bounds_read)
+    faults += [f"{uid}: known is neither 0 nor 1"] * (known not in ("0", "1"))
+    faults += [f"{uid}: context is not a list of identifiers in brackets"] * (contexts is None)
+    if faults or contexts is None:
+        return None, faults
+    return checked(uid, {"time": hours, "lower": lower, "upper": upper}, known == "1", contexts, context, decided_by, mention)
+
+
+def _header(line: str) -> list[str]:
+    return [cell.replace("_", " ").casefold() for cell in split_row(line)]

@@ -1,0 +1,130 @@
+"""Stage 1 by a language model. The note is preserved: quotes are found in it, or markup is put back onto it, or the answer is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from asgiref.sync import async_to_sync
+
+from llm_runtime.base import ModelReply
+from llm_runtime.budget import room
+from llm_runtime.calling import Asker, ask_in_parts, together
+from llm_runtime.errors import AnswerRejected
+from llm_runtime.prompts import load
+from llm_runtime.structured import enclosed, json_object, keys_exactly, object_schema, reasoned
+from timelines.backbones.prompted.notes import Sentence, numbered, sentences_of
+from timelines.domain import InvariantError, TaggedSpan
+from timelines.pipeline.config import PipelineConfig
+from timelines.pipeline.tagging import Chunk, TaggingRejected, chunk_note, in_order, parse_tagged
+
+#: Tokens of an answer for each character of the note, at most.
+TOKENS_A_CHARACTER = 1.5
+
+
+@dataclass(frozen=True)
+class PromptedTagger:
+    """Chunks go out concurrently; what is too large for one call is halved at a sentence."""
+
+    asker: Asker
+    config: PipelineConfig
+
+    def tag(self, note: str) -> Sequence[TaggedSpan]:
+        """Every occurrence the model names, in order. Raises ModelError, AttemptsExhausted."""
+        return async_to_sync(self.spans)(note)
+
+    async def spans(self, note: str) -> Sequence[TaggedSpan]:
+        chunks = chunk_note(note, self.config)
+        by_chunk = await together([self._chunk(note, n, chunk) for n, chunk in enumerate(chunks, start=1)])
+        # Two chunks share no text, and one span with one mention counts once, however often it was named.
+        return in_order(list(dict.fromkeys(span for spans in by_chunk for span in spans)))
+
+    async def _chunk(self, note: str, number: int, chunk: Chunk) -> list[TaggedSpan]:
+        if not self.asker.model.limits.schema:
+            return await self._rewritten(note, f"tag chunk {number}", chunk)
+        sentences = sentences_of(note, chunk)
+
+        async def ask(part: Sequence[Sentence]) -> Mapping[str, list[TaggedSpan]]:
+            return await self._quoted(note, f"tag chunk {number}, {len(part)} sentences from {part[0].start}", part)
+
+        found = await ask_in_parts(sentences, ask) if sentences else {}
+        return [span for sentence in sentences for span in found[str(sentence.start)]]
+
+    async def _quoted(self, note: str, part: str, sentences: Sequence[Sentence]) -> dict[str, list[TaggedSpan]]:
+        """Sentence start → its spans."""
+        prompt = load("timelines/tag").render(sentences=numbered(note, sentences))
+        characters = sum(s.end - s.start for s in sentences)
+        thinking = self.asker.model.limits.reasoning
+        least, most = thinking // 4 + characters // 3, 200 + thinking + int(TOKENS_A_CHARACTER * characters)
+        tokens = await room(self.asker.model, prompt.messages, at_least=least, at_most=most)
+
+        def validate(reply: ModelReply) -> dict[str, list[TaggedSpan]]:
+            return read_quotes(reply.text, note, sentences)
+
+        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part, schema=quote_schema(len(sentences), thinking))
+
+    async def _rewritten(self, note: str, part: str, chunk: Chunk) -> list[TaggedSpan]:
+        text = note[chunk.start : chunk.end]
+        prompt = load("timelines/tag_table").render(note=text)
+        most = 200 + self.asker.model.limits.reasoning + int(TOKENS_A_CHARACTER * len(text))
+        tokens = await room(self.asker.model, prompt.messages, at_least=len(text) // 3, at_most=most)
+
+        def validate(reply: ModelReply) -> list[TaggedSpan]:
+            try:
+                spans = parse_tagged(enclosed(reply.text), text)
+            except TaggingRejected as rejection:
+                raise AnswerRejected(rejection.reasons) from None
+            return [replace(s, start=s.start + chunk.start, end=s.end + chunk.start) for s in spans]
+
+        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part)
+
+
+def quote_schema(sentences: int, thinking: int = 1) -> dict[str, Any]:
+    """Reasoning, then one required list for each sentence number."""
+    item = object_schema({"quote": {"type": "string"}, "mention": {"type": "string"}})
+    lists = {str(n): {"type": "array", "items": {"$ref": "#/$defs/event"}} for n in range(1, sentences + 1)}
+    return {**object_schema(reasoned(lists, "reasoning", thinking)), "$defs": {"event": item}}
+
+
+def read_quotes(text: str, note: str, sentences: Sequence[Sentence]) -> dict[str, list[TaggedSpan]]:
+    """Sentence start → spans: the n-th entry with one quote is the n-th place of these words in the sentence.
+
+    Raises AnswerRejected, with sentence and entry numbers, for a quote that the sentence does not hold (so often).
+    """
+    answer = json_object(text)
+    answer.pop("reasoning", None)
+    faults = keys_exactly(answer, [str(n) for n in range(1, len(sentences) + 1)], "sentences")
+    found: dict[str, list[TaggedSpan]] = {str(s.start): [] for s in sentences}
+    for number, sentence in enumerate(sentences, start=1):
+        entries = answer.get(str(number), [])
+        if not isinstance(entries, list):
+            faults.append(f"sentence {number}: not a list")
+            continue
+        used: dict[str, int] = {}
+        for count, entry in enumerate(entries, start=1):
+            span, fault = _span(entry, note, sentence, used)
+            if span is not None and span not in found[str(sentence.start)]:
+                found[str(sentence.start)].append(span)
+            if fault:
+                faults.append(f"sentence {number}, entry {count}: {fault}")
+    if faults:
+        raise AnswerRejected(faults)
+    return found
+
+
+def _span(entry: object, note: str, sentence: Sentence, used: dict[str, int]) -> tuple[TaggedSpan | None, str]:
+    if not isinstance(entry, dict) or set(entry) != {"quote", "mention"} or not all(isinstance(v, str) for v in entry.values()):
+        return None, "an entry has exactly a quote and a mention"
+    quote, mention = entry["quote"], " ".join(entry["mention"].split())
+    if not quote.strip() or not mention:
+        return None, "the quote or the mention is empty"
+    quote = quote.strip()
+    at = note.find(quote, used.get(quote, sentence.start), sentence.end)
+    if at < 0:
+        return None, "the sentence does not hold these words" + (" so often" if quote in used else "")
+    used[quote] = at + len(quote)
+    try:
+        return TaggedSpan(at, at + len(quote), mention), ""
+    except InvariantError:
+        return None, "the quote or the mention is empty"

@@ -1,0 +1,124 @@
+"""Stage 3 by a language model: batches of at most 60 occurrences, each call sees the whole tagged note (protocol)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from asgiref.sync import async_to_sync
+
+from llm_runtime.base import ModelReply
+from llm_runtime.budget import room
+from llm_runtime.calling import Asker, ask_in_parts, together
+from llm_runtime.errors import AnswerRejected
+from llm_runtime.prompts import load
+from llm_runtime.structured import enclosed, json_object, keys_exactly, object_schema, reasoned
+from timelines.backbones.prompted.notes import with_uids
+from timelines.backbones.prompted.rows import from_json
+from timelines.backbones.prompted.tables import mention_table, read_table
+from timelines.domain import Anchor, Entry, Inventory, Occurrence, TaggedNote, Timeline, TimelineKind
+from timelines.pipeline.config import PipelineConfig
+from timelines.pipeline.revision import ProposedEntry
+
+#: Tokens of an answer for each row, at least and at most.
+ROW_TOKENS = (30, 90)
+
+
+@dataclass(frozen=True)
+class PromptedTimer:
+    """Batches go out concurrently; a batch that is too large for schema, context or answer is halved."""
+
+    asker: Asker
+    config: PipelineConfig
+
+    def infer(self, note: TaggedNote, anchor: Anchor) -> Timeline:
+        """A complete text-only timeline. Raises ModelError, AttemptsExhausted."""
+        return async_to_sync(self.timeline)(note, anchor)
+
+    async def timeline(self, note: TaggedNote, anchor: Anchor) -> Timeline:
+        shown = with_uids(note.text, note.inventory)
+        size = self.config.infer_batch_size
+        batches = [note.inventory.occurrences[at : at + size] for at in range(0, len(note.inventory), size)]
+
+        async def batch(number: int, occurrences: Sequence[Occurrence]) -> dict[str, Entry]:
+            async def ask(part: Sequence[Occurrence]) -> Mapping[str, Entry]:
+                words = f"infer batch {number} of {len(batches)}, {len(part)} events from {part[0].uid}"
+                return await self._batch(shown, note.inventory, anchor, words, part)
+
+            return await ask_in_parts(occurrences, ask)
+
+        answers = await together([batch(n, b) for n, b in enumerate(batches, start=1)])
+        entries = {uid: entry for answer in answers for uid, entry in answer.items()}
+        return Timeline.complete(note.inventory, list(entries.values()), TimelineKind.TEXT_ONLY)
+
+    async def _batch(self, shown: str, inventory: Inventory, anchor: Anchor, part: str, asked: Sequence[Occurrence]) -> dict[str, Entry]:
+        schema = self.asker.model.limits.schema
+        prompt = load("timelines/infer" if schema else "timelines/infer_table").render(
+            note=shown, anchor=anchor_words(anchor), mentions=mention_table(asked)
+        )
+        thinking = self.asker.model.limits.reasoning
+        least, most = thinking // 8 + ROW_TOKENS[0] * len(asked), 100 + thinking + ROW_TOKENS[1] * len(asked)
+        tokens = await room(self.asker.model, prompt.messages, at_least=least, at_most=most)
+        known = frozenset(inventory.uids)
+
+        def validate(reply: ModelReply) -> dict[str, Entry]:
+            read = read_entries if schema else read_answer_table
+            return {p.uid: _entry(p) for p in read(reply.text, asked, known, self.asker.model.name)}
+
+        wanted = entries_schema([o.uid for o in asked], thinking) if schema else None
+        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part, schema=wanted)
+
+
+def anchor_words(anchor: Anchor) -> str:
+    """ "the hospital admission, 2180-03-04 14:38"; the earliest presentation where there is no admission."""
+    what = "the hospital admission" if anchor.kind == "admission" else "the earliest documented presentation"
+    return f"{what}, {anchor.at:%Y-%m-%d %H:%M}"
+
+
+def row_schema() -> dict[str, Any]:
+    """One row; UIDs by pattern, so that the schema stays small however many there are."""
+    number = {"type": ["number", "null"]}
+    context = {"type": "array", "items": {"type": "string", "pattern": "^[0-9a-f]{4}$"}, "maxItems": 5}
+    return object_schema(
+        {"time": number, "lower": number, "upper": number, "known": {"type": "integer", "enum": [0, 1]}, "context": context}
+    )
+
+
+def entries_schema(uids: Sequence[str], thinking: int = 1) -> dict[str, Any]:
+    """Reasoning, then one required row for each UID, in inventory order (protocol "schema")."""
+    rows = {uid: {"$ref": "#/$defs/row"} for uid in uids}
+    return {**object_schema(reasoned(rows, "reasoning", thinking)), "$defs": {"row": row_schema()}}
+
+
+def read_entries(text: str, asked: Sequence[Occurrence], context: frozenset[str], decided_by: str) -> list[ProposedEntry]:
+    """The rows of a schema answer. Raises AnswerRejected with every fault found."""
+    answer = json_object(text)
+    answer.pop("reasoning", None)
+    return read_rows(answer, asked, context, decided_by, "answer")
+
+
+def read_rows(
+    answer: Mapping[str, Any], asked: Sequence[Occurrence], context: frozenset[str], decided_by: str, what: str
+) -> list[ProposedEntry]:
+    """One row for each UID asked for, and no other. Raises AnswerRejected."""
+    faults = keys_exactly(answer, [o.uid for o in asked], what)
+    entries: list[ProposedEntry] = []
+    for o in asked:
+        if o.uid in answer:
+            entry, found = from_json(o.uid, answer[o.uid], context, decided_by)
+            faults += [f"{what}: {fault}" for fault in found]
+            if entry is not None:
+                entries.append(entry)
+    if faults:
+        raise AnswerRejected(faults)
+    return entries
+
+
+def read_answer_table(text: str, asked: Sequence[Occurrence], context: frozenset[str], decided_by: str) -> list[ProposedEntry]:
+    """The table between <answer> and </answer>. Raises AnswerRejected."""
+    return read_table(enclosed(text), asked, context, decided_by, "table")
+
+
+def _entry(p: ProposedEntry) -> Entry:
+    return Entry(p.uid, p.time, p.lower, p.upper, p.known, p.context, p.decided_by, "inferred from the text by the model")
