@@ -76,6 +76,7 @@
       return;
     }
     held = null;
+    asked += 1;
     if (status !== 200) return Author.change(uid, { time_text: text });
     Author.change(uid, { time_text: text }, { ...data, unread: false });
     Author.announce(`Placed: ${inWords(data)}`);
@@ -111,7 +112,6 @@
     Author.drop(when);
     when.value = text;
     commit();
-    live();
   }
 
   Author.keep(when, commit);
@@ -125,8 +125,8 @@
   when.addEventListener("keydown", async (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
+    clearTimeout(timer);
     Author.drop(when);
-    await live();
     await commit();
     if (!when.hasAttribute("aria-invalid")) Author.backToNote();
   });
