@@ -208,15 +208,19 @@ def test_what_cannot_be_started_says_why(dataset, tmp_path):
 def test_the_case_page_shows_an_imported_timeline(dataset, client, tmp_path):
     (tmp_path / "20001.csv").write_text("event,time,confidence\nFever,-72,8\nchest pain,,2\nnowhere to be seen,0,1\n")
     run("csv", tmp_path)
+    run("csv", tmp_path, source="second system")
     encounter = Encounter.objects.get(case_id="20001")
     client.force_login(factories.make_user(dataset.study, Role.CLINICIAN))
-    page = client.get(reverse("timelines:case", args=[encounter.public_id]))
-    assert page.status_code == 200
-    html = page.content.decode()
-    assert "other" in html
-    assert "nowhere to be seen" in html
-    uid = Occurrence.objects.get(mention="nowhere to be seen").uid4
-    assert client.get(reverse("timelines:case", args=[encounter.public_id]), {"o": uid}).status_code == 200
+    for timeline in Timeline.objects.all():
+        page = client.get(reverse("timelines:case", args=[encounter.public_id]), {"t": timeline.public_id})
+        html = page.content.decode()
+        assert page.status_code == 200
+        assert "second system" in html
+        assert "nowhere to be seen" in html
+        uid = Occurrence.objects.get(inventory=timeline.inventory, mention="nowhere to be seen").uid4
+        panel = client.get(reverse("timelines:chain", args=[encounter.public_id, uid]), {"t": timeline.public_id})
+        assert panel.status_code == 200
+        assert "nowhere to be seen" in panel.content.decode()
 
 
 def test_a_dataset_goes_with_its_imported_timelines(dataset, tmp_path):

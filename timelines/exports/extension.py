@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from timelines.exports.lines import CaseLines, Line, line_values
+from timelines.imports.alignment import is_blank
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 
@@ -46,4 +47,4 @@ def with_notes(cases: Iterable[CaseLines]) -> Iterator[tuple[CaseLines, str, tup
 
 def is_shown(line: Line, note: str) -> bool:
     """Whether a tool can mark the line's span: it has one, and something can be seen there."""
-    return line.start is not None and bool(note[line.start : line.end].strip())
+    return line.start is not None and not all(is_blank(c) for c in note[line.start : line.end])
