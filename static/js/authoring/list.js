@@ -28,7 +28,6 @@
     if (o.polarity === "absent") name.append(element("span", "absent", "absent"));
     const when = element("td", "row-when");
     when.append(element("span", `status status-${Author.status(o)}`, Author.momentWords(o)));
-    if (o.clock && o.time !== null && !o.unread) when.append(element("span", "clock", o.clock));
     const saving = element("td", "row-saving");
     if (o.waiting) saving.append(Object.assign(element("span", "", "●"), { title: "not saved yet" }), element("span", "visually-hidden", "not saved yet"));
     made.append(tick, element("td", "num muted", String(number)), name, when, saving);
