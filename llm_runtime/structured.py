@@ -47,7 +47,7 @@ def json_object(text: str) -> dict[str, Any]:
 
     try:
         value = json.loads(fenced["body"] if fenced else body, object_pairs_hook=once, parse_constant=_no_constant)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a ValueError of another kind
         where = f" at line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
         raise AnswerRejected([f"not valid JSON{where}"]) from None
     if not isinstance(value, dict):
@@ -55,6 +55,11 @@ def json_object(text: str) -> dict[str, Any]:
     if twice:
         raise AnswerRejected(twice)
     return value
+
+
+def storable(text: str) -> bool:
+    """Whether a text can be kept: no NUL and no half of a surrogate pair, which JSON can spell and no database holds."""
+    return "\x00" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def keys_exactly(value: Mapping[str, Any], wanted: Sequence[str], what: str) -> list[str]:

@@ -13,7 +13,7 @@ from llm_runtime.budget import room
 from llm_runtime.calling import Asker, ask_in_parts, together
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import load
-from llm_runtime.structured import json_object, object_schema
+from llm_runtime.structured import json_object, object_schema, storable
 from timelines.backbones.prompted.notes import shown_note
 from timelines.backbones.prompted.tables import mention_table
 from timelines.domain import Occurrence, TaggedNote
@@ -85,6 +85,8 @@ def read_queries(text: str, uids: Sequence[str], most: int) -> dict[str, list[st
             faults.append(f"{uid}: {len(texts)} texts, at most {most}")
         elif any(len(t) > QUERY_CHARACTERS for t in texts):
             faults.append(f"{uid}: a text of more than {QUERY_CHARACTERS} characters is no search text")
+        elif not all(storable(t) for t in texts):
+            faults.append(f"{uid}: a text holds a character that is none")
         elif kept := [" ".join(t.split()) for t in texts if t.strip()]:
             found[uid] = kept
     if faults:

@@ -99,7 +99,7 @@ class PromptedReviser:
                 rows.append([_cited(entry, material, by_uid) for entry in found])
             return rows
 
-        schema = revision_schema([o.uid for o in asked], count, self.asker.model.limits.reasoning)
+        schema = revision_schema([o.uid for o in asked], material.note.inventory.uids, count, self.asker.model.limits.reasoning)
         return await self.asker.ask(prompt, validate, max_tokens=tokens, part=words, schema=schema)
 
     async def _tables(self, material: Material, alternatives: int) -> Sequence[Timeline]:
@@ -158,14 +158,14 @@ def evidence_lines(evidence: Sequence[Evidence], most: int) -> str:
     return "\n".join(lines) if evidence else "none found"
 
 
-def revision_schema(uids: Sequence[str], timelines: int, thinking: int = 1) -> dict[str, Any]:
+def revision_schema(uids: Sequence[str], context: Sequence[str], timelines: int, thinking: int = 1) -> dict[str, Any]:
     """`reasoning_summary`, then exactly that many timelines, each `reasoning` and one required row for each UID."""
     rows = {uid: {"$ref": "#/$defs/row"} for uid in uids}
     timeline = object_schema(reasoned(rows, "reasoning", thinking))
     listed = {"type": "array", "items": {"$ref": "#/$defs/timeline"}, "minItems": timelines, "maxItems": timelines}
     return {
         **object_schema(reasoned({"timelines": listed}, "reasoning_summary", thinking)),
-        "$defs": {"row": row_schema(), "timeline": timeline},
+        "$defs": {"row": row_schema(context), "timeline": timeline},
     }
 
 

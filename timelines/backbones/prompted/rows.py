@@ -5,7 +5,6 @@ Faults name the UID and the field; they never repeat what the model wrote.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,6 +12,8 @@ from typing import Any
 from timelines.domain import MAX_CONTEXT, UID_PATTERN, Entry, InvariantError
 from timelines.pipeline.revision import ProposedEntry
 
+#: No time of a patient lies farther from the admission (228 years).
+MOST_HOURS = 2_000_000
 FIELDS = ("time", "lower", "upper", "known", "context")
 _NUMBER = re.compile(r"[+-]?\d{1,9}(?:\.\d{1,6})?\Z")
 _BOUNDS = re.compile(r"\[\s*([^,\[\]]*?)\s*,\s*([^,\[\]]*?)\s*\]\Z")
@@ -83,7 +84,9 @@ def read_hours(cell: str) -> tuple[float | None, bool]:
     text = cell.strip().replace("−", "-")
     if text.upper() in ("N/A", "NA", "NULL", "NONE"):
         return None, True
-    return (float(text), True) if _NUMBER.match(text) else (None, False)
+    if not _NUMBER.match(text) or not _is_hours(float(text)):
+        return None, False
+    return float(text), True
 
 
 def read_bounds(cell: str) -> tuple[float | None, float | None, bool]:
@@ -107,4 +110,7 @@ def read_context(cell: str) -> list[str] | None:
 
 
 def _is_hours(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value))
+    if value is None:
+        return True
+    # Compared before it is made a float: an integer of four hundred digits is one, and no hour.
+    return isinstance(value, int | float) and not isinstance(value, bool) and -MOST_HOURS <= value <= MOST_HOURS

@@ -13,7 +13,7 @@ from llm_runtime.budget import room
 from llm_runtime.calling import Asker, ask_in_parts, together
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import load
-from llm_runtime.structured import enclosed, json_object, keys_exactly, object_schema, reasoned
+from llm_runtime.structured import enclosed, json_object, keys_exactly, object_schema, reasoned, storable
 from timelines.backbones.prompted.notes import Sentence, numbered, sentences_of
 from timelines.domain import InvariantError, TaggedSpan
 from timelines.pipeline.config import PipelineConfig
@@ -75,6 +75,8 @@ class PromptedTagger:
                 spans = parse_tagged(enclosed(reply.text), text)
             except TaggingRejected as rejection:
                 raise AnswerRejected(rejection.reasons) from None
+            if not all(storable(s.mention) for s in spans):
+                raise AnswerRejected(["a mention holds a character that is none"])
             return [replace(s, start=s.start + chunk.start, end=s.end + chunk.start) for s in spans]
 
         return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part)
@@ -119,6 +121,8 @@ def _span(entry: object, note: str, sentence: Sentence, used: dict[str, int]) ->
     quote, mention = entry["quote"], " ".join(entry["mention"].split())
     if not quote.strip() or not mention:
         return None, "the quote or the mention is empty"
+    if not storable(mention):
+        return None, "the mention holds a character that is none"
     quote = quote.strip()
     at = note.find(quote, used.get(quote, sentence.start), sentence.end)
     if at < 0:

@@ -17,7 +17,7 @@ from llm_runtime.structured import enclosed, json_object, keys_exactly, object_s
 from timelines.backbones.prompted.notes import with_uids
 from timelines.backbones.prompted.rows import from_json
 from timelines.backbones.prompted.tables import mention_table, read_table
-from timelines.domain import Anchor, Entry, Inventory, Occurrence, TaggedNote, Timeline, TimelineKind
+from timelines.domain import MAX_CONTEXT, Anchor, Entry, Inventory, Occurrence, TaggedNote, Timeline, TimelineKind
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.revision import ProposedEntry
 
@@ -66,7 +66,7 @@ class PromptedTimer:
             read = read_entries if schema else read_answer_table
             return {p.uid: _entry(p) for p in read(reply.text, asked, known, self.asker.model.name)}
 
-        wanted = entries_schema([o.uid for o in asked], thinking) if schema else None
+        wanted = entries_schema([o.uid for o in asked], inventory.uids, thinking) if schema else None
         return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part, schema=wanted)
 
 
@@ -76,19 +76,17 @@ def anchor_words(anchor: Anchor) -> str:
     return f"{what}, {anchor.at:%Y-%m-%d %H:%M}"
 
 
-def row_schema() -> dict[str, Any]:
-    """One row; UIDs by pattern, so that the schema stays small however many there are."""
+def row_schema(context: Sequence[str]) -> dict[str, Any]:
+    """One row. Contexts are held to the UIDs of the case, which every row's rule refers to, so the schema stays small."""
     number = {"type": ["number", "null"]}
-    context = {"type": "array", "items": {"type": "string", "pattern": "^[0-9a-f]{4}$"}, "maxItems": 5}
-    return object_schema(
-        {"time": number, "lower": number, "upper": number, "known": {"type": "integer", "enum": [0, 1]}, "context": context}
-    )
+    named = {"type": "array", "items": {"type": "string", "enum": list(context)}, "maxItems": MAX_CONTEXT}
+    return object_schema({"time": number, "lower": number, "upper": number, "known": {"type": "integer", "enum": [0, 1]}, "context": named})
 
 
-def entries_schema(uids: Sequence[str], thinking: int = 1) -> dict[str, Any]:
+def entries_schema(uids: Sequence[str], context: Sequence[str], thinking: int = 1) -> dict[str, Any]:
     """Reasoning, then one required row for each UID, in inventory order (protocol "schema")."""
     rows = {uid: {"$ref": "#/$defs/row"} for uid in uids}
-    return {**object_schema(reasoned(rows, "reasoning", thinking)), "$defs": {"row": row_schema()}}
+    return {**object_schema(reasoned(rows, "reasoning", thinking)), "$defs": {"row": row_schema(context)}}
 
 
 def read_entries(text: str, asked: Sequence[Occurrence], context: frozenset[str], decided_by: str) -> list[ProposedEntry]:

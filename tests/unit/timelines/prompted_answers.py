@@ -1,0 +1,80 @@
+"""A model that answers every stage's prompt validly, from what the prompt itself shows: for tests of everything around an answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+from llm_runtime.base import Limits, ModelReply, ModelRequest
+from llm_runtime.providers.scripted import ScriptedModel
+from timelines.backbones.prompted.rows import split_row
+from timelines.backbones.prompted.tables import HEADER
+
+_BLOCK = r"<<<BEGIN {name} (?P<tag>[0-9a-f]{{8}})>>>\n(?P<body>.*?)\n<<<END {name} (?P=tag)>>>"
+_TIMELINE = "uid4|mention|time|bounds|known|context_uid4s"
+
+
+def block(request: ModelRequest, name: str) -> str:
+    """The data of one field of the prompt."""
+    text = request.messages[1].content
+    found = re.search(_BLOCK.format(name=name), text, re.DOTALL)
+    assert found is not None, name
+    return found["body"]
+
+
+def mentions(request: ModelRequest) -> list[tuple[str, str]]:
+    """(uid, mention) of the prompt's table."""
+    rows = [split_row(line) for line in block(request, "MENTIONS").split("\n")[1:]]
+    return [(uid, mention) for uid, mention in rows]
+
+
+def good_answer(request: ModelRequest) -> str:
+    """A valid answer to any of the stages' prompts; times count up by one hour from 0."""
+    text = request.messages[1].content
+    if "Mark every clinical event" in text:
+        sentences = [line.split(": ", 1) for line in block(request, "SENTENCES").split("\n")]
+        return json.dumps({"reasoning": "r", **{n: [{"quote": s.split()[0], "mention": f"says {s.split()[0]}"}] for n, s in sentences}})
+    if "Write it out again" in text:
+        note = block(request, "NOTE")
+        word = note.split()[0]
+        return f'<answer>{note.replace(word, f"""<tag_1 mention="{word}">{word}</tag_1>""", 1)}</answer>'
+    if "one to three search texts" in text:
+        return json.dumps({uid: [f"rows of {mention}"] for uid, mention in mentions(request)})
+    if "complete revised timeline(s)" in text:
+        return _revision(request)
+    if request.schema is not None:
+        rows = {uid: row(n) for n, (uid, _) in enumerate(mentions(request))}
+        return json.dumps({"reasoning": "r", **rows})
+    lines = [f"{uid} | {mention} | {n} | [{n}, {n}] | 0 | []" for n, (uid, mention) in enumerate(mentions(request))]
+    return "<think>r</think>\n<answer>\n" + "\n".join([HEADER, *lines]) + "\n</answer>"
+
+
+def row(hour: float) -> dict[str, object]:
+    return {"time": hour, "lower": hour - 1, "upper": None, "known": 0, "context": []}
+
+
+def _revision(request: ModelRequest) -> str:
+    rows = [split_row(line) for line in block(request, "TIMELINE").split("\n")[1:]]
+    if request.schema is not None:
+        timeline = request.schema["$defs"]["timeline"]["properties"]
+        count = request.schema["properties"]["timelines"]["minItems"]
+        uids = [name for name in timeline if name != "reasoning"]
+        timelines = [{"reasoning": "r", **{uid: row(n + k / 4) for n, uid in enumerate(uids)}} for k in range(count)]
+        return json.dumps({"reasoning_summary": "r", "timelines": timelines})
+    count = int(re.search(r"list of exactly\s+(\d+)", request.messages[1].content)[1])  # type: ignore[index]
+    data = "\n".join([_TIMELINE, *(f"{uid}|{mention}|{n}|[{n},{n}]|1|[]" for n, (uid, mention, *_) in enumerate(rows))])
+    timelines = [{"timeline_id": f"timeline_{k}", "data": data, "reasoning": "r"} for k in range(1, count + 1)]
+    return json.dumps({"reasoning_summary": "r", "timelines": timelines})
+
+
+def good_model(
+    *, schema: bool = True, context: int = 128_000, change: Callable[[ModelRequest, str], str | ModelReply] | None = None
+) -> ScriptedModel:
+    """The model; `change` may alter its answers."""
+
+    def answer(request: ModelRequest) -> str | ModelReply:
+        text = good_answer(request)
+        return change(request, text) if change else text
+
+    return ScriptedModel(answer, name="good", limits=Limits(context=context, schema=schema))
