@@ -43,7 +43,7 @@ def stem_of(path: Path) -> str:
 
 def _without_ending(name: str) -> str:
     endings = (".ann", ".bsv", ".csv", ".json", ".jsonl", ".psv", ".txt", ".xml", ".unlocated")
-    return next((name.removesuffix(e) for e in endings if name.lower().endswith(e) and len(name) > len(e)), name)
+    return next((name[: -len(e)] for e in endings if name.lower().endswith(e) and len(name) > len(e)), name)
 
 
 def case_of(heading: Heading, cases: Cases) -> CaseFacts:
