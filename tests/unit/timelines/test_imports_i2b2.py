@@ -9,6 +9,8 @@ import pytest
 
 from tests.unit.timelines import foreign_cases as foreign
 from timelines.domain import Anchor, Lane, Polarity
+from timelines.exports.i2b2 import write_i2b2
+from timelines.exports.lines import Line
 from timelines.imports.i2b2_times import period_of
 
 NOTE = 'Admission Date :\n02/24/2131\nFever began 02/22 . No chest pain 😀 . Ceftriaxone 18:30 & later a "CT" .\n'
@@ -159,3 +161,19 @@ def test_a_file_of_no_case_and_a_file_that_is_not_text(tmp_path):
     assert foreign.faults("i2b2", write(tmp_path, xml(E0)), NOTE, case="b")[0].startswith("a.xml, case_id: the dataset has no case")
     (tmp_path / "a.xml").write_bytes(b"\xff\xfe\x00")
     assert "not well-formed" in foreign.faults("i2b2", tmp_path, NOTE)[0]
+
+
+def test_a_reader_of_the_layers_alone_finds_our_times_to_the_second(tmp_path):
+    def line(uid: str, words: str, time: float | None, polarity: str = "present") -> Line:
+        start = NOTE.index(words)
+        return Line(
+            "a", "s", "text_only", 1, uid, "in words", start, start + len(words), time, 0.0, None, True, (), (), polarity, "lab", None
+        )
+
+    lines = (line("0001", "Fever", 1.5), line("0002", "chest pain", None, "absent"), line("0003", '"CT"', 1 / 3))
+    write_i2b2([foreign.case_lines("a", NOTE, [lines])], tmp_path)
+    (file,) = tmp_path.rglob("a.xml")
+    kept = [row for row in file.read_text(encoding="utf-8").split("\n") if not row.startswith("<?occurrent")]
+    found = foreign.events("i2b2", write(tmp_path / "s-text_only-1", "\n".join(kept)), NOTE)
+    assert [e.time for e in found] == [1.5, None, 1 / 3]
+    assert [(e.mention, e.polarity) for e in found] == [("Fever", "present"), ("chest pain", "absent"), ('\\"CT\\"', "present")]
