@@ -343,6 +343,8 @@ class NamedTime:
     known: bool = False
     decided_by: str = ""
     reason: str = ""
+    #: How sure the source says it is, on its own scale; None where it says nothing.
+    confidence: float | None = None
 
     def __post_init__(self) -> None:
         if not self.event.strip():

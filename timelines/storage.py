@@ -164,6 +164,7 @@ def save_named_timeline(*, timeline: domain.NamedTimeline, source: str, case_run
                 known=e.known,
                 decided_by=e.decided_by,
                 reason=e.reason,
+                confidence=e.confidence,
             )
             for e in timeline
         ),
@@ -177,9 +178,9 @@ def load_named_timelines(case_run: models.CaseRun) -> tuple[domain.NamedTimeline
     numbers = models.Timeline.objects.filter(case_run=case_run, inventory=None).order_by("alternative").values_list("pk", "alternative")
     entries: dict[int, list[domain.NamedTime]] = defaultdict(list)
     rows = models.Entry.objects.filter(timeline__case_run=case_run, timeline__inventory=None).order_by("pk")
-    fields = ("timeline", "event", "time", "lower", "upper", "known", "decided_by", "reason")
-    for timeline, event, time, lower, upper, known, decided_by, reason in rows.values_list(*fields):
-        entries[timeline].append(domain.NamedTime(event, time, lower, upper, known, decided_by, reason))
+    fields = ("timeline", "event", "time", "lower", "upper", "known", "decided_by", "reason", "confidence")
+    for timeline, *told in rows.values_list(*fields):
+        entries[timeline].append(domain.NamedTime(*told))
     return tuple(domain.NamedTimeline(tuple(entries[pk]), alternative) for pk, alternative in numbers)
 
 

@@ -1,0 +1,85 @@
+"""The single-step baseline `llm_timeline`: one call gives events, hours and confidence (protocol section 2, "Baselines").
+
+Its events have no spans and no identifiers; they are matched only in evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from asgiref.sync import async_to_sync
+
+from llm_runtime.base import ModelReply
+from llm_runtime.budget import room
+from llm_runtime.calling import Asker
+from llm_runtime.errors import AnswerRejected
+from llm_runtime.prompts import load
+from llm_runtime.structured import answer_text, storable
+from timelines.backbones.prompted.rows import read_hours, split_row
+from timelines.domain import NamedTime
+
+NAME = "llm_timeline"
+HEADER = ("event", "time", "confidence")
+#: The answer may have at least this many tokens; where the context leaves less the prompt is too long for this baseline.
+OUTPUT_TOKENS = 16_000
+#: A longer cell is no event.
+EVENT_CHARACTERS = 500
+
+
+@dataclass(frozen=True)
+class SingleStep:
+    """An answer that was cut off is flagged as such and asked for again; it never becomes a shorter timeline."""
+
+    asker: Asker
+    output_tokens: int = OUTPUT_TOKENS
+
+    def timeline(self, note: str) -> tuple[NamedTime, ...]:
+        """The whole timeline of a note, in the model's order. Raises ModelError, Truncated, AttemptsExhausted."""
+        return async_to_sync(self.ask)(note)
+
+    async def ask(self, note: str) -> tuple[NamedTime, ...]:
+        prompt = load("timelines/single_step").render(note=note)
+        tokens = await room(self.asker.model, prompt.messages, at_least=self.output_tokens, at_most=2 * self.output_tokens)
+
+        def validate(reply: ModelReply) -> tuple[NamedTime, ...]:
+            return read_events(reply.text, self.asker.model.name)
+
+        return await self.asker.ask(prompt, validate, max_tokens=tokens, part="single step")
+
+
+def read_events(text: str, decided_by: str) -> tuple[NamedTime, ...]:
+    """The rows of the table. Raises AnswerRejected, with row numbers, for anything but `event | time | confidence`."""
+    lines = answer_text(text).replace("\r\n", "\n").split("\n")
+    if tuple(cell.casefold() for cell in split_row(lines[0])) != HEADER:
+        raise AnswerRejected([f"the first line must be exactly the header {' | '.join(HEADER)}, and nothing may stand before it"])
+    faults: list[str] = []
+    events: list[NamedTime] = []
+    for number, line in enumerate(lines[1:], start=1):
+        cells = split_row(line)
+        fault = _fault(cells)
+        if fault:
+            faults.append(f"row {number}: {fault}")
+        else:
+            hours, _ = read_hours(cells[1])
+            events.append(NamedTime(cells[0], hours, decided_by=decided_by, confidence=float(cells[2])))
+    if not events and not faults:
+        faults.append("the table has no row")
+    if faults:
+        raise AnswerRejected(faults)
+    return tuple(events)
+
+
+def _fault(cells: Sequence[str]) -> str:
+    if len(cells) != len(HEADER):
+        return f"{len(cells)} columns, not {len(HEADER)}"
+    event, time, confidence = cells
+    if not event or len(event) > EVENT_CHARACTERS or not storable(event):
+        return "no event, or a text that is none"
+    hours, read = read_hours(time)
+    if not read or hours is None:
+        return "the time is not a number"
+    sure, read = read_hours(confidence)
+    if not read or sure is None or not 1 <= sure <= 9:
+        return "the confidence is not a number from 1 to 9"
+    return ""

@@ -1,0 +1,58 @@
+"""Retrieval of the TKW2 baseline: rows as documents `event,value`, the bare event as query, top 5, no threshold (protocol).
+
+Rows with identical event and value are one document that lists at most five of their times, equally spaced, the last kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timelines.domain import SourceRow
+
+TOP = 5
+MOST_TIMES = 5
+
+#: Texts → (n, d) unit vectors, mean-pooled; the same for queries and documents.
+Embed = Callable[[Sequence[str]], NDArray[np.float32]]
+
+
+@dataclass(frozen=True, slots=True)
+class RowDocument:
+    """One (event, value) of a record; `times` in hours from admission, ascending."""
+
+    event: str
+    value: str
+    times: tuple[float, ...]
+
+    @property
+    def text(self) -> str:
+        return f"{self.event},{self.value}"
+
+
+def documents_of(rows: Sequence[SourceRow]) -> tuple[RowDocument, ...]:
+    """The record's documents in order of first appearance; rows without a time give none."""
+    times: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        if row.time is not None:
+            times.setdefault((row.event, row.value), []).append(row.time)
+    return tuple(RowDocument(event, value, spaced(sorted(found))) for (event, value), found in times.items())
+
+
+def spaced(times: Sequence[float]) -> tuple[float, ...]:
+    """At most five, equally spaced by position, the first and the last among them."""
+    if len(times) <= MOST_TIMES:
+        return tuple(times)
+    step = (len(times) - 1) / (MOST_TIMES - 1)
+    return tuple(times[round(k * step)] for k in range(MOST_TIMES))
+
+
+def nearest(events: Sequence[str], documents: Sequence[RowDocument], embed: Embed) -> list[list[RowDocument]]:
+    """For each event its five nearest documents by cosine, ties to the earlier one; empty lists for an empty record."""
+    if not documents or not events:
+        return [[] for _ in events]
+    scores = embed(list(events)) @ embed([d.text for d in documents]).T
+    return [[documents[i] for i in np.argsort(-row, kind="stable")[:TOP]] for row in scores]
