@@ -65,7 +65,7 @@ def assembled(file: str, heading: Heading, items: Sequence[Event | Fault], facts
     if faults:
         yield from faults
         return
-    found = Foreign(file, replace(heading, case=facts.case_id), events)
+    found = Foreign(file, replace(heading, case=facts.case_id), located(events, facts.note))
     try:
         domain_of(found, facts.note, seed="")
     except InvariantError as error:
@@ -111,15 +111,15 @@ def _beside(fault: Fault) -> Fault:
     return Fault(fault.file, fault.line, "", "beside an unreadable line, so this timeline may lack an occurrence and is left out")
 
 
-def located(events: Sequence[Event], note: str) -> list[Event]:
-    """The events, those without a span with the place of their mention where the rule of `locating` finds one."""
-    missing = [n for n, e in enumerate(events) if e.start is None]
+def located(events: Sequence[Event], note: str) -> tuple[Event, ...]:
+    """The events, those whose place is sought with it where the rule of `locating` finds one."""
+    missing = [n for n, e in enumerate(events) if e.sought and e.start is None]
     places = locate([unescape_mention(events[n].mention) for n in missing], note)
     found = list(events)
     for number, place in zip(missing, places, strict=True):
         if place is not None:
             found[number] = replace(found[number], start=place[0], end=place[1])
-    return found
+    return tuple(found)
 
 
 def domain_of(

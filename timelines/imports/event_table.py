@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from timelines.imports.assembling import assembled, case_of, files_of, grouped, located, read_text, stem_of
+from timelines.imports.assembling import assembled, case_of, files_of, grouped, read_text, stem_of
 from timelines.imports.fields import event_of, heading_of, hours, object_of, stored_mention
 from timelines.imports.tables import NEEDED, read_own_csv
 from timelines.imports.values import Cases, Event, Fault, Foreign, Heading, Unreadable
@@ -75,7 +75,7 @@ def _table(file: Path, rows: list[_Row], cases: Cases) -> Iterator[Foreign | Fau
     items = [_item(file.name, columns, number, cells) for number, cells in rows]
     first = next((h for h, _ in items if h is not None), Heading(stem_of(file)))
     facts = case_of(first, cases)
-    yield from assembled(file.name, first, _placed([item for _, item in items], facts.note), facts)
+    yield from assembled(file.name, first, [item for _, item in items], facts)
 
 
 def _by_case(file: Path, columns: list[str], rows: list[_Row], cases: Cases) -> Iterator[Foreign | Fault]:
@@ -86,20 +86,7 @@ def _by_case(file: Path, columns: list[str], rows: list[_Row], cases: Cases) -> 
         lines.append((number, Heading(values["case_id"]) if values.get("case_id") else None, item))
         if lines[-1][1] is None and isinstance(item, Event):
             lines[-1] = (number, None, Fault(file.name, number, "case_id", "no case is named"))
-    for found in grouped(file.name, lines, cases):
-        if isinstance(found, Foreign):
-            facts = case_of(found.heading, cases)
-            yield Foreign(found.file, found.heading, tuple(located(found.events, facts.note)))
-        else:
-            yield found
-
-
-def _placed(items: list[Event | Fault], note: str) -> list[Event | Fault]:
-    """Spans are sought for plain events alone: a line with everything else says itself whether it has one."""
-    plain = [n for n, item in enumerate(items) if isinstance(item, Event) and item.uid is None]
-    found = located([item for n in plain if isinstance(item := items[n], Event)], note)
-    placed = dict(zip(plain, found, strict=True))
-    return [placed.get(n, item) for n, item in enumerate(items)]
+    yield from grouped(file.name, lines, cases)
 
 
 def _item(file: str, columns: list[str], number: int, cells: list[str]) -> tuple[Heading | None, Event | Fault]:
@@ -119,7 +106,7 @@ def _item(file: str, columns: list[str], number: int, cells: list[str]) -> tuple
 
 def _plain(values: dict[str, str]) -> Event:
     time, confidence = hours(values.get("time", ""), "time"), hours(values.get("confidence", ""), "confidence")
-    return Event(mention=stored_mention(values["event"]), time=time, confidence=confidence)
+    return Event(mention=stored_mention(values["event"]), time=time, confidence=confidence, sought=True)
 
 
 def _agreeing(own: Event, values: dict[str, str]) -> Event:

@@ -70,6 +70,7 @@ def event_of(values: Mapping[str, Any]) -> Event:
         decided_by=text_of(values.get("decided_by") or "", "decided_by"),
         reason=text_of(values.get("reason") or "", "reason"),
         rows=_rows(values.get("rows")),
+        sought="start" not in values and "uid4" not in values,
     )
     check_bounds(event)
     return event

@@ -69,6 +69,8 @@ class Event:
     decided_by: str = ""
     reason: str = ""
     rows: tuple[int, ...] = ()
+    #: The file does not speak of places, so the mention's is sought (`locating`); False where it says that there is none.
+    sought: bool = False
 
 
 @dataclass(frozen=True, slots=True)

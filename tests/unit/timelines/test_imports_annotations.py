@@ -246,3 +246,9 @@ def test_brat_text_with_other_line_ends(tmp_path):
 def test_damaged_brat_files(tmp_path, lines, reason):
     found = foreign.faults("brat", brat(tmp_path, *lines), NOTE)
     assert found[0].startswith(reason), found
+
+
+def test_marks_stay_where_they_are_though_their_mention_stands_elsewhere(tmp_path):
+    mark = {"label": "Lab", "start_offset": 2, "end_offset": 7, "mention": "Monday"}
+    (event,) = foreign.events("doccano", doccano(tmp_path, {"text": NOTE, "entities": [mark]}), NOTE)
+    assert (event.start, event.end, event.mention) == (2, 7, "Monday")

@@ -158,6 +158,11 @@ def test_a_line_of_least_says_a_case_a_mention_and_a_time(tmp_path):
     assert (event.mention, event.time, event.polarity, event.uid, event.start) == ("Fever", 1.0, Polarity.ABSENT, None, 0)
 
 
+def test_a_place_is_sought_only_where_the_lines_do_not_speak_of_places(tmp_path):
+    found = foreign.events("jsonl", jsonl(tmp_path, LINE, LINE | {"mention": "painless", "start": None, "end": None}), NOTE)
+    assert [(e.start, e.end) for e in found] == [(0, 5), (None, None)]
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
