@@ -1,0 +1,175 @@
+"""Qwen3-Embedding and Qwen3-Reranker through transformers, exactly as their references compute (protocol section 2, stage 4).
+
+Embedding: `Instruct: …\\nQuery:…` on queries only, left padding, the last token's state, L2. Reranker: the probability of "yes"
+between "yes" and "no" as the next token, at most 8192 tokens. Device and number format are chosen: a CUDA card with bfloat16 where there
+is one, else the CPU with float32. Weights are read at the first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from llm_runtime.base import ProviderError, Vectors
+
+EMBEDDING_MODEL = "Qwen/Qwen3-Embedding-8B"
+RERANKER_MODEL = "Qwen/Qwen3-Reranker-8B"
+MAX_TOKENS = 8192
+EMBED_BATCH = 8
+RERANK_BATCH = 4
+#: ρ below which candidates are dropped; it belongs to this reranker (protocol stage 5).
+THRESHOLD = 0.05
+
+#: What is looked for, told to both models.
+TASK = "Given a clinical event from a discharge summary, retrieve the structured EHR event series that record it or its time"
+
+# The chat form in which the reranker was trained; another form gives other probabilities.
+_PREFIX = (
+    "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct provided. "
+    'Note that the answer can only be "yes" or "no".<|im_end|>\n<|im_start|>user\n'
+)
+_SUFFIX = "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a model needs to compute."""
+
+    torch: Any
+    tokenizer: Any
+    model: Any
+    device: str
+
+
+class QwenEmbedder:
+    """Embedder by last-token pooling. `model` is a name or a folder; `name` is stored beside every vector."""
+
+    def __init__(
+        self, *, model: str = EMBEDDING_MODEL, task: str = TASK, max_tokens: int = MAX_TOKENS, device: str = "", dtype: str = ""
+    ) -> None:
+        self._model, self._task, self._max_tokens = model, task, max_tokens
+        self._device, self._dtype = device, dtype
+        self.name = model.rstrip("/").split("/")[-1]
+
+    @property
+    def dimension(self) -> int:
+        return int(self._loaded.model.config.hidden_size)
+
+    def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+        return self._embed([f"Instruct: {self._task}\nQuery:{text}" for text in texts], batch_size or EMBED_BATCH)
+
+    def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+        return self._embed(list(texts), batch_size or EMBED_BATCH)
+
+    def _embed(self, texts: list[str], batch_size: int) -> Vectors:
+        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        for batch in batches_by_length(texts, batch_size):
+            vectors[batch] = self._forward([texts[i] for i in batch])
+        return vectors
+
+    def _forward(self, texts: list[str]) -> Vectors:
+        loaded = self._loaded
+        torch = loaded.torch
+        inputs = loaded.tokenizer(texts, padding=True, truncation=True, max_length=self._max_tokens, return_tensors="pt").to(loaded.device)
+        with torch.inference_mode():
+            # Padding is on the left, so the last position is the last token of every text.
+            last = loaded.model(**inputs).last_hidden_state[:, -1].float()
+            unit: Vectors = torch.nn.functional.normalize(last, p=2, dim=1).cpu().numpy().astype(np.float32)
+        return unit
+
+    @cached_property
+    def _loaded(self) -> Loaded:
+        return _load("AutoModel", self._model, self._device, self._dtype)
+
+
+class QwenReranker:
+    """Reranker by P(yes). `model` is a name or a folder."""
+
+    threshold = THRESHOLD
+
+    def __init__(
+        self, *, model: str = RERANKER_MODEL, task: str = TASK, max_tokens: int = MAX_TOKENS, device: str = "", dtype: str = ""
+    ) -> None:
+        self._model, self._task, self._max_tokens = model, task, max_tokens
+        self._device, self._dtype = device, dtype
+        self.name = model.rstrip("/").split("/")[-1]
+
+    def rerank(
+        self, query: str, documents: Sequence[str], *, cosines: Sequence[float] | None = None, batch_size: int | None = None
+    ) -> Sequence[float]:
+        """P(yes) of each document, in input order; the cosines are not looked at."""
+        texts = [f"<Instruct>: {self._task}\n<Query>: {query}\n<Document>: {document}" for document in documents]
+        scores = np.empty(len(texts), dtype=np.float64)
+        for batch in batches_by_length(texts, batch_size or RERANK_BATCH):
+            scores[batch] = self._forward([texts[i] for i in batch])
+        return [float(s) for s in scores]
+
+    def _forward(self, texts: list[str]) -> np.ndarray:
+        loaded, (prefix, suffix, yes, no) = self._loaded, self._frame
+        torch = loaded.torch
+        most = self._max_tokens - len(prefix) - len(suffix)
+        cut = loaded.tokenizer(texts, truncation=True, max_length=most, add_special_tokens=False, return_attention_mask=False)
+        framed = {"input_ids": [prefix + ids + suffix for ids in cut["input_ids"]]}
+        inputs = loaded.tokenizer.pad(framed, padding=True, return_tensors="pt").to(loaded.device)
+        with torch.inference_mode():
+            logits = loaded.model(**inputs).logits[:, -1, [no, yes]].double()
+            found: np.ndarray = torch.softmax(logits, dim=1)[:, 1].cpu().numpy()
+        return found
+
+    @cached_property
+    def _frame(self) -> tuple[list[int], list[int], int, int]:
+        """(prefix tokens, suffix tokens, the token "yes", the token "no"). Raises ProviderError where these are no single tokens."""
+        tokenizer = self._loaded.tokenizer
+        tokens = []
+        for word in ("yes", "no"):
+            ids = tokenizer.encode(word, add_special_tokens=False)
+            if len(ids) != 1:
+                raise ProviderError(f"the tokenizer of {self._model} has no single token {word!r}, which its answer is read from")
+            tokens.append(ids[0])
+        prefix = tokenizer.encode(_PREFIX, add_special_tokens=False)
+        return prefix, tokenizer.encode(_SUFFIX, add_special_tokens=False), tokens[0], tokens[1]
+
+    @cached_property
+    def _loaded(self) -> Loaded:
+        return _load("AutoModelForCausalLM", self._model, self._device, self._dtype)
+
+
+def batches_by_length(texts: Sequence[str], size: int) -> Iterator[list[int]]:
+    """Indices in batches of like length, so that little of a batch is padding."""
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    for at in range(0, len(order), size):
+        yield order[at : at + size]
+
+
+def _load(kind: str, model: str, device: str, dtype: str) -> Loaded:
+    """Weights and tokenizer. Raises ProviderError where a package or the weights are missing."""
+    torch, transformers = _require("torch"), _require("transformers")
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    number = getattr(torch, dtype or ("bfloat16" if device.startswith("cuda") else "float32"))
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(model, padding_side="left")
+        weights = getattr(transformers, kind).from_pretrained(model, dtype=number)
+    except OSError as error:
+        offline = " (HF_HUB_OFFLINE is set)" if os.environ.get("HF_HUB_OFFLINE") else ""
+        raise ProviderError(
+            f"the weights of {model} are not there{offline}: download them once, or name their folder in MODEL_ROLES"
+        ) from error
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return Loaded(torch, tokenizer, weights.to(device).eval(), device)
+
+
+def _require(package: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise ProviderError(
+            f"the Qwen providers need the package '{package}', which is not installed: "
+            "run `make setup`, or `pip install torch` and then `pip install -r requirements/models.txt`"
+        ) from error
