@@ -21,6 +21,8 @@ from jobs.states import InvalidTransition, next_state, sources
 FIRST_BACKOFF = timedelta(seconds=5)
 BACKOFF_GROWTH = 4
 LONGEST_BACKOFF = timedelta(minutes=10)
+#: How often a job waits for a service that is away before its case fails: with the longest backoff, well over half a day.
+MOST_OUTAGES = 100
 
 
 def backoff(attempt: int) -> timedelta:
@@ -41,22 +43,26 @@ def finish(*, hold: Hold, then: Callable[[], None] | None = None) -> None:
             then()
 
 
-def fail(*, hold: Hold, reasons: Sequence[str], retryable: bool = True) -> JobState:
+def fail(*, hold: Hold, reasons: Sequence[str], retryable: bool = True, outage: bool = False) -> JobState:
     """The attempt failed: back to the queue after a backoff while attempts are left, else failed. Returns the new state.
 
+    `outage`: a service that the job needs is away; the job waits for it without using up the attempt, at most MOST_OUTAGES times.
     `reasons` are words an admin can act on, never patient text. Raises LostLease.
     """
     told = [f"attempt {hold.attempt}: {reason}" for reason in reasons]
     with write_guard(hold):
         job = hold.row.get()
-        again = retryable and job.attempt < job.max_attempts and not job.cancel_requested
+        waits = outage and job.outages < MOST_OUTAGES
+        again = retryable and (waits or job.attempt < job.max_attempts) and not job.cancel_requested
         state = JobState(next_state(JobState.RUNNING, "requeue" if again else "fail"))
-        when: dict[str, Any] = (
-            {"not_before": database_time(backoff(job.attempt)), "queued_at": database_time(), "hinted_at": None}
-            if again
-            else {"finished_at": database_time()}
-        )
-        hold.row.update(state=state, reasons=[*job.reasons, *told], lease_expires_at=None, worker="", **when)
+        changes: dict[str, Any] = {"finished_at": database_time()}
+        if again:
+            wait = backoff(job.outages + 1 if waits else job.attempt)
+            changes = {"not_before": database_time(wait), "queued_at": database_time(), "hinted_at": None}
+        if again and waits:
+            changes |= {"attempt": job.attempt - 1, "outages": job.outages + 1}
+        reasons = [*job.reasons, *(reason for reason in told if not (waits and reason in job.reasons[-len(told) :]))]
+        hold.row.update(state=state, reasons=reasons, lease_expires_at=None, worker="", **changes)
     return state
 
 
@@ -95,6 +101,7 @@ def retry_all(*, jobs: QuerySet[Any], by: User, study: Study | None, waits: bool
         jobs,
         "retry_later" if waits else "retry",
         attempt=0,
+        outages=0,
         cancel_requested=False,
         queued_at=database_time(),
         not_before=None,

@@ -26,6 +26,8 @@ class ClaimableJob(models.Model):
     state = models.CharField(max_length=20, choices=JobState.choices, default=JobState.QUEUED)
     attempt = models.PositiveSmallIntegerField(default=0)
     max_attempts = models.PositiveSmallIntegerField(default=3)
+    #: How often it went back to wait for a service that was away; such a wait uses up no attempt.
+    outages = models.PositiveSmallIntegerField(default=0)
     fence = models.BigIntegerField(default=0)
     worker = models.CharField(max_length=200, blank=True)
     queued_at = models.DateTimeField(default=timezone.now)

@@ -31,8 +31,8 @@ def work(
     """Claim the job, run `do(job, hold)` under a heartbeat, and settle how it ended. None where there was nothing to claim.
 
     `do` stores its results inside `write_guard(hold)`. Its exceptions become reasons (`reason_of`); one with `retryable = False`
-    fails the job at once. `then(job)` runs in the transaction that finishes the job, so that what follows is released with it or not
-    at all. A job whose worker loses the lease or the database is left to the sweeper. Never raises for a failed job.
+    fails the job at once, one with `outage = True` uses up no attempt (`jobs.actions.fail`). `then(job)` runs in the transaction that
+    finishes the job, so that what follows is released with it or not at all. A job whose worker loses the lease or the database is left to the sweeper. Never raises for a failed job.
     """
     job = claim(job_class, job_id, lease=lease)
     if job is None:
@@ -60,4 +60,9 @@ def _attempt(job: J, hold: Hold, do: Callable[[J, Hold], None], then: Callable[[
     except Exception as error:  # whatever the work raised becomes the job's reason; nothing may end a job silently
         logger.warning("%s %s failed in attempt %s", type(job).__name__, hold.job_id, hold.attempt, exc_info=True)
         close_old_connections()
-        return fail(hold=hold, reasons=[reason_of(error)], retryable=getattr(error, "retryable", True))
+        return fail(
+            hold=hold,
+            reasons=[reason_of(error)],
+            retryable=getattr(error, "retryable", True),
+            outage=getattr(error, "outage", False),
+        )

@@ -1,7 +1,8 @@
 """Asking a model until its answer holds: the fixed retry policy, with every attempt kept (protocol section 2, "Rejected output").
 
 Three attempts; attempt k uses seed s + k; from the second on the validator's reasons are shown to the model. A call that the
-ledger already holds is not made again: neither one that succeeded nor one whose answer was refused.
+ledger already holds is not made again: neither one that succeeded nor one whose answer was refused. Where a person asks for the
+whole case again, the attempts are counted on: what was answered validly is found, and what was refused is asked with later seeds.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from llm_runtime.base import LanguageModel, Message, ModelReply, ModelRequest
@@ -24,7 +25,11 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attempt as it is kept. `reasons` are why its answer was refused, or what became of it; empty when it was accepted."""
+    """One attempt as it is kept. `reasons` are why its answer was refused, or what became of it; empty when it was accepted.
+
+    `error` is the class of a ModelError where no reply came, "AnswerRejected" where the answer was refused, "" where it was accepted.
+    `covers` names what the answer decides (UIDs, or "start:end" of the note).
+    """
 
     role: str
     model: str
@@ -37,6 +42,8 @@ class Call:
     reply: ModelReply | None
     reasons: tuple[str, ...]
     seconds: float
+    error: str = ""
+    covers: tuple[str, ...] = ()
 
 
 class Ledger(Protocol):
@@ -50,12 +57,17 @@ class Ledger(Protocol):
         """Store one attempt."""
         ...
 
+    async def reuse(self, call: Call) -> None:
+        """Note that a kept reply served once more. Nothing was paid for it."""
+        ...
+
 
 class MemoryLedger:
     """A ledger for notebooks and tests."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
+        self.reused: list[Call] = []
 
     async def find(self, request_sha256: str) -> ModelReply | None:
         return next((c.reply for c in self.calls if c.request_sha256 == request_sha256 and c.reply is not None), None)
@@ -63,13 +75,16 @@ class MemoryLedger:
     async def keep(self, call: Call) -> None:
         self.calls.append(call)
 
+    async def reuse(self, call: Call) -> None:
+        self.reused.append(call)
+
 
 @dataclass(frozen=True, slots=True)
 class Asker:
     """One role's model with its ledger and policy.
 
-    `round` counts how often a person asked for the whole case again: a later round uses later seeds, so that it does not
-    meet the refused answers of an earlier one in the ledger.
+    `round` counts how often a person asked for the whole case again: each round adds `attempts` to those of the rounds before it,
+    of which the ledger holds the answers.
     """
 
     role: str
@@ -89,66 +104,25 @@ class Asker:
         max_tokens: int,
         part: str,
         schema: Mapping[str, Any] | None = None,
+        covers: Sequence[str] = (),
     ) -> T:
         """The first valid answer, as `validate` returns it; it refuses one by raising AnswerRejected.
 
-        Raises AttemptsExhausted after the last refused attempt; TooLarge (also for an answer cut at `max_tokens` in every
-        attempt) where a smaller request is needed; Unavailable and RequestRefused as the provider raises them.
+        Raises AttemptsExhausted after the last refused attempt; TooLarge (also where the last attempt of a round was cut at
+        `max_tokens`) where a smaller request is needed; Unavailable and RequestRefused as the provider raises them.
         """
         refused: list[tuple[str, ...]] = []
-        truncated = False
-        for number in range(1, self.attempts + 1):
+        made = 0
+        for number in range(1, self.attempts * (self.round + 1) + 1):
             request = ModelRequest(
                 messages=(*prompt.messages, *_complaint(refused)),
                 max_tokens=max_tokens,
                 schema=schema,
                 temperature=self.temperature,
-                seed=self.seed + self.round * self.attempts + number,
+                seed=self.seed + number,
                 extra=self.extra,
             )
-            reply, kept, seconds = await self._reply(prompt, request, part, number)
-            try:
-                if reply.finish_reason == "length":
-                    raise AnswerRejected([f"the answer was cut off after {reply.tokens_out or max_tokens} tokens; answer more briefly"])
-                answer = validate(reply)
-            except AnswerRejected as rejection:
-                truncated = reply.finish_reason == "length"
-                refused.append(rejection.reasons)
-                if not kept:
-                    await self._keep(prompt, request, part, number, reply, rejection.reasons, seconds)
-                continue
-            if not kept:
-                await self._keep(prompt, request, part, number, reply, (), seconds)
-            return answer
-        if truncated:
-            raise Truncated(f"{part}: every answer was cut off at {max_tokens} tokens")
-        raise AttemptsExhausted(part, refused)
-
-    async def _reply(self, prompt: Rendered, request: ModelRequest, part: str, number: int) -> tuple[ModelReply, bool, float]:
-        """(reply, whether the ledger had it, seconds)."""
-        found = await self.ledger.find(request.sha256(self.model.name))
-        if found is not None:
-            return found, True, 0.0
-        begun = time.monotonic()
-        try:
-            reply = await self.model.generate(request)
-        except ModelError as error:
-            await self._keep(prompt, request, part, number, None, (f"{type(error).__name__}: {error}",), time.monotonic() - begun)
-            raise
-        return reply, False, time.monotonic() - begun
-
-    async def _keep(
-        self,
-        prompt: Rendered,
-        request: ModelRequest,
-        part: str,
-        number: int,
-        reply: ModelReply | None,
-        reasons: Sequence[str],
-        seconds: float,
-    ) -> None:
-        await self.ledger.keep(
-            Call(
+            call = Call(
                 role=self.role,
                 model=self.model.name,
                 prompt=prompt.name,
@@ -157,11 +131,53 @@ class Asker:
                 request=request,
                 request_sha256=request.sha256(self.model.name),
                 attempt=number,
-                reply=reply,
-                reasons=tuple(reasons),
-                seconds=seconds,
+                reply=None,
+                reasons=(),
+                seconds=0.0,
+                covers=tuple(covers),
             )
-        )
+            reply, paid, call = await self._reply(call)
+            store = self.ledger.keep if paid else self.ledger.reuse
+            made += paid
+            try:
+                if reply.finish_reason == "length":
+                    raise AnswerRejected([f"the answer was cut off after {reply.tokens_out or max_tokens} tokens; answer more briefly"])
+                answer = validate(reply)
+            except AnswerRejected as rejection:
+                refused.append(rejection.reasons)
+                await _surely(store(replace(call, reasons=rejection.reasons, error=type(rejection).__name__)))
+                if reply.finish_reason == "length" and number % self.attempts == 0:
+                    raise Truncated(f"{part}: every answer was cut off at {max_tokens} tokens") from None
+                if made == self.attempts:
+                    break
+                continue
+            await _surely(store(call))
+            return answer
+        raise AttemptsExhausted(part, refused)
+
+    async def _reply(self, call: Call) -> tuple[ModelReply, bool, Call]:
+        """The ledger's reply or a new one, whether it was paid for, and the call with it."""
+        found = await self.ledger.find(call.request_sha256)
+        if found is not None:
+            return found, False, replace(call, reply=found)
+        begun = time.monotonic()
+        try:
+            reply = await self.model.generate(call.request)
+        except ModelError as error:
+            name = type(error).__name__
+            await self.ledger.keep(replace(call, reasons=(f"{name}: {error}",), seconds=time.monotonic() - begun, error=name))
+            raise
+        return reply, True, replace(call, reply=reply, seconds=time.monotonic() - begun)
+
+
+async def _surely(storing: Awaitable[None]) -> None:
+    """Let the storing end even where its caller is cancelled meanwhile: an answer that was paid for is kept."""
+    task = asyncio.ensure_future(storing)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 def _complaint(refused: Sequence[Sequence[str]]) -> tuple[Message, ...]:

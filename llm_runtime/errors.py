@@ -18,6 +18,8 @@ class Unavailable(ModelError):
     """The server could not be reached, broke off, was too slow or too busy (connect, timeout, 429, 5xx); later it may answer."""
 
     retryable = True
+    #: A job that meets it waits and uses up none of its attempts (`jobs.actions.fail`).
+    outage = True
 
 
 class TooLarge(ModelError):

@@ -45,9 +45,11 @@ def django_db_modify_db_settings(services: ServicePaths) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
-    """Let the test runner empty the audit trail between tests that commit; everyone else's TRUNCATE stays refused (its own test)."""
+    """Let the test runner empty the append-only tables between tests that commit; everyone else's TRUNCATE stays refused (own tests)."""
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         cursor.execute("ALTER TABLE accounts_auditevent DISABLE TRIGGER accounts_audit_no_truncate")
+        cursor.execute("ALTER TABLE llm_runtime_modelcall DISABLE TRIGGER llm_runtime_calls_not_emptied")
+        cursor.execute("ALTER TABLE llm_runtime_modelrequesttext DISABLE TRIGGER llm_runtime_requests_not_emptied")
 
 
 @pytest.fixture

@@ -57,6 +57,8 @@ class CaseRun(models.Model):
         on_delete=models.RESTRICT,
         related_name="case_runs",
     )
+    #: How often a person asked for the case again: a language model then gets further attempts, with seeds of their own.
+    rounds = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "encounter"], name="case_once_per_run")]

@@ -6,10 +6,11 @@ import pytest
 
 from accounts.models import AuditEvent
 from jobs import hints, registry
-from jobs.actions import cancel, cancel_all, fail, finish, release, retry, retry_all
+from jobs.actions import MOST_OUTAGES, cancel, cancel_all, fail, finish, release, retry, retry_all
 from jobs.claims import claim
 from jobs.clock import database_time
 from jobs.holding import hold_of
+from jobs.models import JobState
 from jobs.states import InvalidTransition
 from jobs.tasks import sweep
 from tests.integration.job_rows import expire, stage_row, stage_rows
@@ -163,3 +164,20 @@ def test_an_unregistered_kind_is_named_with_the_fix(monkeypatch):
     monkeypatch.setattr(registry, "_kinds", {})
     with pytest.raises(LookupError, match=r"jobs\.registry\.register"):
         registry.kind_of(StageRun)
+
+
+def test_a_service_that_is_away_delays_a_job_and_uses_up_no_attempt():
+    row = stage_row(max_attempts=1)
+    for outage in range(1, 4):
+        StageRun.objects.filter(pk=row.pk).update(not_before=None)
+        hold = hold_of(claim(StageRun, row.pk))
+        assert fail(hold=hold, reasons=["Unavailable: the server is away"], outage=True) == JobState.QUEUED
+        row.refresh_from_db()
+        assert (row.attempt, row.outages) == (0, outage)
+        assert row.not_before > row.queued_at
+        assert row.reasons == ["attempt 1: Unavailable: the server is away"]
+
+
+def test_an_outage_without_end_fails_the_job():
+    row = stage_row(max_attempts=1, outages=MOST_OUTAGES)
+    assert fail(hold=hold_of(claim(StageRun, row.pk)), reasons=["away"], outage=True) == JobState.FAILED

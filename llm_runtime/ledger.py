@@ -1,0 +1,121 @@
+"""The ledger in the database: every call is stored as it ends, and a request that was ever answered is not sent again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.db import transaction
+
+from llm_runtime.base import ModelReply, ModelRequest
+from llm_runtime.calling import Call
+from llm_runtime.models import ModelCall, ModelRequestText, Outcome
+
+#: Class of the error that ended a call → what became of it.
+_OUTCOMES: Mapping[str, Outcome] = {
+    "": Outcome.ACCEPTED,
+    "AnswerRejected": Outcome.REJECTED,
+    "Truncated": Outcome.CUT,
+    "PromptTooLong": Outcome.TOO_LONG,
+    "SchemaRefused": Outcome.SCHEMA_REFUSED,
+    "RequestRefused": Outcome.REFUSED,
+    "Unavailable": Outcome.UNAVAILABLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseLedger:
+    """Keeps the calls of one owner, and finds answers whoever asked for them.
+
+    It works on the connection of the thread that waits for the coroutine (`async_to_sync`). Rows of a worker that lost its lease are
+    kept too: they say what happened, and what they cost was spent.
+    """
+
+    owner_type: str
+    owner_id: str
+
+    async def find(self, request_sha256: str) -> ModelReply | None:
+        """The first reply that came to that very request; None where there is none."""
+        return await sync_to_async(kept_reply)(request_sha256)
+
+    async def keep(self, call: Call) -> None:
+        """Store one attempt, committed when this returns."""
+        await sync_to_async(self._store)(call, reused=False)
+
+    async def reuse(self, call: Call) -> None:
+        """Store that a kept reply served this owner. It carries the reply, so that it stays when the first owner goes."""
+        await sync_to_async(self._store)(call, reused=True)
+
+    @transaction.atomic
+    def _store(self, call: Call, *, reused: bool) -> None:
+        ModelRequestText.objects.bulk_create(
+            [ModelRequestText(sha256=call.request_sha256, body=request_body(call.request))], ignore_conflicts=True
+        )
+        reply = call.reply
+        _, _, endpoint = call.model.partition("@")
+        ModelCall.objects.create(
+            owner_type=self.owner_type,
+            owner_id=self.owner_id,
+            role=call.role,
+            model=call.model,
+            endpoint=endpoint,
+            prompt=call.prompt,
+            prompt_sha256=call.prompt_sha256,
+            request_id=call.request_sha256,
+            part=call.part[:300],
+            covers=list(call.covers),
+            parameters=parameters(call.request),
+            seed=call.request.seed,
+            attempt=call.attempt,
+            reused=reused,
+            tokens_in=reply.tokens_in if reply else None,
+            tokens_cached=reply.tokens_cached if reply else None,
+            tokens_out=reply.tokens_out if reply else None,
+            seconds=call.seconds,
+            finish_reason=reply.finish_reason[:40] if reply else "",
+            response=None if reply is None else response_body(reply),
+            outcome=outcome_of(call),
+            reasons=list(call.reasons),
+        )
+
+
+def kept_reply(request_sha256: str) -> ModelReply | None:
+    """The first stored reply to that request; None where there is none."""
+    found = ModelCall.objects.filter(request_id=request_sha256, response__isnull=False).values_list("response", flat=True).first()
+    return None if found is None else reply_of(found)
+
+
+def outcome_of(call: Call) -> Outcome:
+    """What became of the call; an answer that was cut is told apart from one that was wrong."""
+    if call.reply is not None and call.reply.finish_reason == "length":
+        return Outcome.CUT
+    return _OUTCOMES.get(call.error, Outcome.FAILED)
+
+
+def parameters(request: ModelRequest) -> dict[str, Any]:
+    """What was asked for beside the messages; of a schema only that there was one (the request's text holds it)."""
+    told: dict[str, Any] = {"max_tokens": request.max_tokens, "temperature": request.temperature, "schema": request.schema is not None}
+    return {**told, "extra": dict(request.extra)} if request.extra else told
+
+
+def request_body(request: ModelRequest) -> str:
+    """The request as ASCII JSON. NUL and lone surrogates, which PostgreSQL's text does not hold, are escapes there."""
+    return json.dumps(asdict(request))
+
+
+def request_messages(body: str) -> list[tuple[str, str]]:
+    """(role, content) of each message of a stored request."""
+    return [(m["role"], m["content"]) for m in json.loads(body)["messages"]]
+
+
+def response_body(reply: ModelReply) -> str:
+    """The reply as ASCII JSON."""
+    return json.dumps(asdict(reply))
+
+
+def reply_of(body: str) -> ModelReply:
+    """The reply that `response_body` stored."""
+    return ModelReply(**json.loads(body))
