@@ -4,33 +4,47 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
-SELECT = """(phrase) => {
+#: The middle of the first and of the last character, wherever marks have cut the text between them.
+PLACES = """([from, to]) => {
+  const pieces = [];
   const walker = document.createTreeWalker(document.querySelector('[data-note-body]'), NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const at = node.parentElement.closest('.note-text') ? node.data.indexOf(phrase) : -1;
-    if (at < 0) continue;
-    node.parentElement.scrollIntoView({block: 'center'});
-    const range = document.createRange();
-    range.setStart(node, at);
-    range.setEnd(node, at + phrase.length);
-    const boxes = [...range.getClientRects()];
-    const [first, last] = [boxes[0], boxes.at(-1)];
-    return [first.left + 1, first.top + first.height / 2, last.right - 1, last.top + last.height / 2];
-  }
-  return null;
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) if (node.parentElement.closest('.note-text')) pieces.push(node);
+  const text = pieces.map((piece) => piece.data).join('');
+  const first = text.indexOf(from);
+  const last = text.indexOf(to, first) + to.length - 1;
+  if (first < 0 || last < first) return null;
+  const box = (offset) => {
+    let at = 0;
+    for (const piece of pieces) {
+      if (offset < at + piece.length) {
+        const range = document.createRange();
+        range.setStart(piece, offset - at);
+        range.setEnd(piece, offset - at + 1);
+        return [range.getBoundingClientRect(), piece];
+      }
+      at += piece.length;
+    }
+  };
+  box(first)[1].parentElement.scrollIntoView({block: 'center'});
+  const [a, b] = [box(first)[0], box(last)[0]];
+  return [a.left + 1, a.top + a.height / 2, b.right - 1, b.top + b.height / 2];
 }"""
 
 
-def drag_over(page: Page, phrase: str) -> None:
-    """Select the phrase with the mouse. It must lie in one piece of the note."""
-    page.mouse.move(0, 0)
-    place = page.evaluate(SELECT, phrase)
-    assert place is not None, phrase
+def drag(page: Page, first: str, last: str) -> None:
+    """Select with the mouse from the beginning of `first` to the end of the next `last`."""
+    place = page.evaluate(PLACES, [first, last])
+    assert place is not None, (first, last)
     page.mouse.move(place[0], place[1])
     page.mouse.down()
     page.mouse.move(place[2], place[3], steps=4)
     page.mouse.up()
     expect(page.get_by_role("toolbar", name="Selected text")).to_be_visible()
+
+
+def drag_over(page: Page, phrase: str) -> None:
+    """Select the phrase with the mouse."""
+    drag(page, phrase, phrase)
 
 
 def mark(page: Page, phrase: str, *, name: str = "", when: str = "") -> None:

@@ -5,16 +5,18 @@ Pictures go to ARTIFACTS (default `var/artifacts/authoring`), which is not commi
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from django.conf import settings
 from django.core.cache import cache
 from playwright.sync_api import Page, expect
 
 from accounts.models import User
-from tests.functional.authoring_world import all_saved, mark, place, row
+from tests.functional.authoring_world import all_saved, drag, drag_over, mark, place, row
 from tests.functional.case_world import build_world
 from timelines.authoring_actions import start_authoring
-from timelines.models import Authoring, Occurrence
+from timelines.models import Authoring, AuthoringEdit, Occurrence
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -153,6 +155,217 @@ def test_a_timeline_is_authored_with_the_keyboard_alone(editor, world):
     for occurrence in stored.values():
         assert world.note.text[occurrence.start : occurrence.end] in {"Fell at home", "שלום"}
     assert page.complaints == []
+
+
+def test_marks_are_split_merged_moved_and_taken_back(editor, world):
+    page = editor()
+    mark(page, "left thalamic hemorrhage with intraventricular extension", when="+1")
+    drag_over(page, "intraventricular extension")
+    page.get_by_role("button", name="Split here").click()
+    expect(page.locator("[data-rows] tr")).to_have_count(2)
+    expect(row(page, "left thalamic hemorrhage with")).to_contain_text("+1 h")
+    page.get_by_role("button", name="End one word earlier").click()
+    expect(row(page, "left thalamic hemorrhage")).to_be_visible()
+    drag_over(page, "large")
+    page.get_by_role("button", name="Move mark here").click()
+    expect(row(page, "large")).to_be_visible()
+    keys = page.keyboard
+    for _ in range(2):
+        keys.press("Control+z")
+    expect(row(page, "left thalamic hemorrhage with")).to_be_visible()
+
+    row(page, "left thalamic hemorrhage with").get_by_role("checkbox").check()
+    page.get_by_role("button", name="Merge").is_disabled()
+    row(page, "intraventricular extension").click(modifiers=["Control"])
+    page.get_by_role("button", name="Merge 2").click()
+    expect(page.locator("[data-rows] tr")).to_have_count(1)
+    expect(page.locator("[data-span-text]")).to_have_text("left thalamic hemorrhage with intraventricular extension")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("[data-rows] tr")).to_have_count(2)
+    page.get_by_role("button", name="Redo").click()
+    expect(page.locator("[data-rows] tr")).to_have_count(1)
+    all_saved(page)
+    assert [(o.mention, o.draft.time) for o in by_mention(world).values()] == [("left thalamic hemorrhage with", 1.0)]
+    page.reload()
+    page.wait_for_selector("#authoring[data-ready]")
+    keys.press("Control+z")
+    expect(page.locator("[data-rows] tr")).to_have_count(2)
+    assert page.complaints == []
+
+
+def test_overlapping_and_nested_marks_stay_visible_and_reachable(editor, world):
+    page = editor()
+    mark(page, "Head CT showed a large left thalamic hemorrhage")
+    page.keyboard.press("Escape")
+    drag(page, "thalamic", "intraventricular extension")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    drag(page, "thalamic", "hemorrhage")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-rows] tr")).to_have_count(3)
+    all_saved(page)
+    inner = page.locator(".seg").filter(has_text="thalamic hemorrhage").first
+    assert inner.locator(".u").count() == 3
+    page.keyboard.press("Escape")
+    names = []
+    for _ in range(3):
+        inner.click()
+        names.append(page.locator("[data-form-title]").inner_text())
+    assert len(set(names)) == 3
+    shown = page.evaluate("[...document.querySelectorAll('.note-text')].map((part) => part.textContent).join('')")
+    assert shown == world.note.text
+
+
+def test_a_submitted_timeline_is_locked_and_opened_again_with_a_reason(editor, world):
+    page = editor()
+    mark(page, "Fell at home", when="-3 d")
+    mark(page, "Diet was advanced")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Submit…").click()
+    dialog = page.get_by_role("dialog", name="Submit this timeline")
+    expect(dialog).to_contain_text("1 occurrence is not placed yet")
+    expect(dialog.get_by_role("button", name="Submit and lock")).to_be_disabled()
+    dialog.get_by_role("button", name="Diet was advanced").click()
+    expect(page.get_by_label("Time", exact=True)).to_be_focused()
+    place(page, "N/A")
+    all_saved(page)
+    page.get_by_role("button", name="Submit…").click()
+    dialog.get_by_role("button", name="Submit and lock").click()
+    page.wait_for_selector("#authoring.is-locked[data-ready]")
+    expect(page.get_by_role("region", name="Submitted")).to_contain_text("It is locked")
+    row(page, "Fell at home").click()
+    expect(page.get_by_label("Name", exact=True)).to_be_disabled()
+    expect(page.get_by_role("button", name="Remove occurrence")).to_have_count(0)
+    page.locator("[data-note]").focus()
+    page.keyboard.press("n")
+    page.keyboard.press("Delete")
+    expect(page.locator("[data-rows] tr")).to_have_count(2)
+
+    page.get_by_text("Open again…").click()
+    page.get_by_label("Why does it have to change?").fill("the fall was a day later")
+    page.get_by_role("button", name="Open for changes").click()
+    page.wait_for_selector("#authoring:not(.is-locked)[data-ready]")
+    row(page, "Fell at home").click()
+    place(page, "-2 d")
+    all_saved(page)
+    assert by_mention(world)["Fell at home"].draft.time == -48.0
+    assert page.complaints == []
+
+
+def test_a_lost_connection_in_mid_edit_loses_and_doubles_nothing(editor, world):
+    page = editor()
+    mark(page, "Fell at home", when="-3 d")
+    all_saved(page)
+    page.context.set_offline(True)
+    mark(page, "Denied headache", name="Headache denied", when="+0")
+    row(page, "Fell at home").click()
+    page.get_by_label("Name", exact=True).fill("Fall at home")
+    page.get_by_label("Reason").fill("told by the daughter")
+    page.get_by_label("Reason").blur()
+    banner = page.get_by_role("alert").filter(has_text="Not saved")
+    expect(banner).to_contain_text("trying again. Keep this page open.")
+    expect(page.locator("[data-saved]")).to_have_text("Not saved")
+    expect(row(page, "Headache denied")).to_contain_text("“+0”, read once saved")
+    kept = page.evaluate("JSON.stringify({...sessionStorage, ...localStorage})")
+    assert not any(words in kept for words in ("headache", "Fell", "Fall", "daughter")), "text of the draft was put into the browser's storage"
+    page.context.set_offline(False)
+    all_saved(page)
+    expect(banner).to_be_hidden()
+    stored = by_mention(world)
+    assert {name: o.draft.time for name, o in stored.items()} == {"Fall at home": -72.0, "Headache denied": 0.0}
+    assert stored["Fall at home"].draft.reason == "told by the daughter"
+
+
+def test_an_answer_that_is_lost_on_its_way_is_asked_for_again_and_stored_once(editor, world):
+    page = editor()
+    lost = []
+
+    def swallow(route):
+        if len(lost) < 2:
+            lost.append(json.loads(route.request.post_data)["token"])
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/edits/", swallow)
+    mark(page, "Fell at home")
+    all_saved(page)
+    assert len(set(lost)) == 1, "the same token goes out again"
+    assert AuthoringEdit.objects.count() == 1
+    expect(page.locator("[data-rows] tr")).to_have_count(1)
+
+
+def test_leaving_with_unsaved_changes_is_asked_about(editor):
+    page = editor()
+    page.route("**/edits/", lambda route: route.abort())
+    mark(page, "Fell at home")
+    asked = []
+    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.close(run_before_unload=True)
+    page.wait_for_timeout(300)
+    assert asked == ["beforeunload"]
+
+
+def test_after_signing_in_again_in_another_tab_the_waiting_changes_are_saved(editor, world, client, live_server):
+    page = editor()
+    page.context.clear_cookies()
+    mark(page, "Fell at home", when="-3 d")
+    banner = page.get_by_role("alert").filter(has_text="You were signed out")
+    expect(banner).to_be_visible()
+    expect(banner.get_by_role("link", name="Sign in in a new tab")).to_have_attribute("target", "_blank")
+    client.logout()
+    client.force_login(world.clinician)
+    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    banner.get_by_role("button", name="I have signed in").click()
+    all_saved(page)
+    assert by_mention(world)["Fell at home"].draft.time == -72.0
+
+
+def test_two_windows_meet_and_the_person_decides_per_occurrence(editor, world, context):
+    first = editor()
+    mark(first, "Fell at home", when="-3 d")
+    mark(first, "Denied headache", when="0")
+    all_saved(first)
+    second = editor(on=context.new_page())
+    row(second, "Fell at home").click()
+    place(second, "-2 d")
+    all_saved(second)
+
+    # What touches another occurrence is saved on top, without a question.
+    row(first, "Denied headache").click()
+    place(first, "+1")
+    all_saved(first)
+    expect(first.locator("[data-notice]")).to_contain_text("changed in another window: 1 occurrence was brought up to date")
+    expect(row(first, "Fell at home")).to_contain_text("−2 d")
+
+    # The same occurrences: mine of one is kept, theirs of the other is taken.
+    for mention, when in (("Fell at home", "-4 d"), ("Denied headache", "+2")):
+        row(second, mention).click()
+        place(second, when)
+        if mention == "Fell at home":
+            expect(second.locator("[data-notice]")).to_be_visible()
+        all_saved(second)
+    first.route("**/edits/", lambda route: route.abort())
+    row(first, "Fell at home").click()
+    place(first, "-5 d")
+    row(first, "Denied headache").click()
+    place(first, "+3")
+    expect(row(first, "Denied headache")).to_contain_text("+3 h")
+    first.unroute("**/edits/")
+    first.get_by_role("button", name="Try now").click()
+    dialog = first.get_by_role("dialog", name="Changed in another window")
+    expect(dialog).to_be_visible(timeout=15_000)
+    fall = dialog.get_by_role("group", name="Fell at home")
+    expect(fall).to_contain_text("−5 d")
+    expect(fall).to_contain_text("−4 d")
+    expect(dialog.get_by_role("button", name="Save what I chose")).to_be_disabled()
+    fall.get_by_label("Keep mine").check()
+    dialog.get_by_role("group", name="Denied headache").get_by_label("Take theirs").check()
+    dialog.get_by_role("button", name="Save what I chose").click()
+    all_saved(first)
+    stored = by_mention(world)
+    assert (stored["Fell at home"].draft.time, stored["Denied headache"].draft.time) == (-120.0, 2.0)
 
 
 def by_mention(world) -> dict[str, Occurrence]:

@@ -33,9 +33,10 @@
     signIn.hidden = kind !== "signed-out";
     Author.find("[data-do=retry]").textContent = kind === "signed-out" ? "I have signed in" : "Try now";
     if (state.locked) saved.textContent = "";
-    else if (state.pending.length) saved.textContent = words ? "Not saved" : "Saving…";
-    else saved.textContent = "All saved";
-    saved.classList.toggle("is-unsaved", state.pending.length > 0);
+    else if (Author.settled()) saved.textContent = "All saved";
+    else saved.textContent = words ? "Not saved" : "Saving…";
+    saved.classList.toggle("is-unsaved", !Author.settled());
+    if (submitDialog.open) ready();
     steps();
   }
 
@@ -98,8 +99,8 @@
 
   function ready() {
     const all = [...Author.view().values()];
-    submitNow.disabled = !all.length || all.some((o) => !o.placed) || state.pending.length > 0;
-    submitNow.textContent = state.pending.length ? "Saving first…" : "Submit and lock";
+    submitNow.disabled = !all.length || all.some((o) => !o.placed) || !Author.settled();
+    submitNow.textContent = Author.settled() ? "Submit and lock" : "Saving first…";
   }
 
   async function send() {
@@ -115,10 +116,7 @@
 
   submitNow.addEventListener("click", send);
   Author.on("connection", connection);
-  Author.on("document", () => {
-    connection();
-    if (submitDialog.open) ready();
-  });
+  Author.on("document", connection);
   Author.on("notice", note);
   Object.assign(Author, { submit, history, dismissNotice: () => note("") });
   connection();

@@ -14,11 +14,13 @@
   // A field whose change waits for the pause; `commit` saves it, on leaving the field or the page at once.
   function keep(field, commit) {
     const save = () => {
-      clearTimeout(waiting.get(field)?.timer);
-      if (waiting.delete(field)) commit();
+      const had = waiting.has(field);
+      drop(field);
+      if (had) commit();
     };
     field.addEventListener("input", () => {
-      clearTimeout(waiting.get(field)?.timer);
+      drop(field);
+      Author.working(1);
       waiting.set(field, { timer: setTimeout(save, PAUSE), save });
     });
     field.addEventListener("change", save);
@@ -26,10 +28,12 @@
   }
   const flush = () => [...waiting.values()].forEach(({ save }) => save());
   const isWaiting = (field) => waiting.has(field);
-  const drop = (field) => {
-    clearTimeout(waiting.get(field)?.timer);
+  function drop(field) {
+    if (!waiting.has(field)) return;
+    clearTimeout(waiting.get(field).timer);
     waiting.delete(field);
-  };
+    setTimeout(() => Author.working(-1));
+  }
 
   // Sets a field unless the person is writing in it.
   function fill(field, value) {

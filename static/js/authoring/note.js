@@ -41,10 +41,13 @@
     return made;
   }
 
-  // Only sections whose marks changed are drawn again, so that a selection elsewhere stays.
+  // Only sections whose marks changed are drawn again, and none under a selection that is being made.
+  let dragging = false;
   function draw() {
+    if (dragging) return;
     const spans = Author.inNote().filter((o) => o.start !== null && o.start < o.end);
     const levels = Text.levels(spans);
+    let redrawn = false;
     for (const part of parts) {
       const inside = spans.filter((o) => o.start < part.end && o.end > part.start);
       const signature = inside.map((o) => `${o.uid} ${o.start} ${o.end} ${Author.status(o)} ${levels.get(o.uid)}`).join("|");
@@ -52,7 +55,9 @@
       part.drawn = signature;
       for (const known of startOf.keys()) if (part.box.contains(known)) startOf.delete(known);
       part.box.replaceChildren(...Text.pieces(part.start, part.end, inside).map((piece) => segment(piece, levels)));
+      redrawn = true;
     }
+    if (redrawn && state.picked && !Author.form.contains(document.activeElement)) showPick(state.picked);
     light();
     counts();
   }
@@ -189,14 +194,20 @@
   }
 
   body.addEventListener("click", click);
-  scroller.addEventListener("pointerdown", () => Author.tell("words-off"));
-  document.addEventListener("pointerup", (event) => {
-    if (bar.contains(event.target) || !(event.target instanceof Node)) return;
-    setTimeout(() => {
-      const span = picked();
-      if (span || state.picked) Author.pick(span, "mouse");
-    });
+  body.addEventListener("pointerdown", (event) => {
+    if (bar.contains(event.target)) return;
+    dragging = true;
+    Author.tell("words-off");
   });
+  function dropped() {
+    if (!dragging) return;
+    dragging = false;
+    const span = picked();
+    if (span || state.picked) Author.pick(span, "mouse");
+    draw();
+  }
+  // The browser ends a selection only after the event that ends the drag.
+  for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, () => setTimeout(dropped));
   bar.addEventListener("pointerdown", (event) => event.preventDefault());
 
   Author.on("document", draw);

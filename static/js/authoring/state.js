@@ -113,7 +113,8 @@ window.AuthorPage = (() => {
   }
 
   // What has been typed into the form belongs to the occurrence that is left: it is taken over first.
-  function select(uid, from) {
+  function select(wanted, from) {
+    const uid = names.get(wanted) ?? wanted;
     if (uid === state.selected) return;
     before.forEach((listener) => listener());
     state.selected = uid;

@@ -121,12 +121,20 @@
     return run();
   }
 
+  // What is being typed or read is not saved yet either.
+  let unsettled = 0;
+  function working(change) {
+    unsettled += change;
+    Author.tell("connection", connection);
+  }
+  const settled = () => !state.pending.length && !unsettled;
+
   Author.on("queued", run);
   window.addEventListener("online", again);
   window.addEventListener("focus", () => connection.kind === "signed-out" && again());
   window.addEventListener("beforeunload", (event) => {
     Author.tell("flush");
-    if (state.pending.length) event.preventDefault();
+    if (!settled()) event.preventDefault();
   });
-  Object.assign(Author, { get, post, again, connection, run, settled: () => !state.pending.length });
+  Object.assign(Author, { get, post, again, connection, run, working, settled });
 })();

@@ -28,7 +28,9 @@
   // {status, data} of a reading; a text that was read once is not asked for again.
   async function reading(text) {
     if (kept.has(text)) return kept.get(text);
+    Author.working(1);
     const answer = await Author.post(Author.data.urls.time, { text });
+    Author.working(-1);
     if (answer.status === 200 || answer.status === 422) kept.set(text, answer);
     return answer;
   }
@@ -128,7 +130,7 @@
     clearTimeout(timer);
     Author.drop(when);
     await commit();
-    if (!when.hasAttribute("aria-invalid")) Author.backToNote();
+    if (!when.hasAttribute("aria-invalid") && document.activeElement === when) Author.backToNote();
   });
   known.addEventListener("change", () => Author.change(state.selected, { known: known.checked }));
   Author.on("form", (o) => {
