@@ -1,0 +1,162 @@
+"""Edits of a draft as the page sends them: stored once, refused in sentences, kept whole in the log, and never lost between two tabs."""
+
+import json
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests.integration.authored import NOTE, Page, make_author, make_case, make_draft, span
+from timelines.models import AuthoringEdit, DraftEntry, Occurrence
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def draft():
+    encounter = make_case()
+    return make_draft(encounter, make_author(encounter))
+
+
+@pytest.fixture
+def page(draft):
+    return Page(draft)
+
+
+def test_an_occurrence_is_added_placed_and_said_in_words(page):
+    answer = page.edit("add", values={**span("Fever for three days"), "time_text": "-3 d", "lower": -96, "upper": -48})
+    (fever,) = answer["changed"]
+    assert (fever["time"], fever["lower"], fever["upper"], fever["known"], fever["entered"]) == (-72, -96, -48, True, "-3 d")
+    assert fever["words"] == "−3 d (21 Feb, 14:38)"
+    assert answer["progress"] == {"total": 1, "placed": 1}
+    assert (answer["revision"], answer["can_undo"], answer["can_redo"]) == (1, True, False)
+    stored = DraftEntry.objects.get(occurrence__uid4=fever["uid"])
+    assert (stored.time, stored.placed, stored.entered) == (-72, True, "-3 d")
+
+
+def test_change_undo_redo_survive_the_page(page, draft):
+    uid = page.add("Fell at home")
+    page.edit("change", uid=uid, values={"time_text": "-2 h"})
+    page.edit("change", uid=uid, values={"mention": "Fall at home", "context": []})
+    again = Page(draft)
+    again.revision = 3
+    assert again.edit("undo")["changed"][0]["mention"] == "Fell at home"
+    assert again.edit("undo")["changed"][0]["placed"] is False
+    undone = again.edit("undo")
+    assert (undone["changed"], undone["removed"], undone["can_undo"]) == ([], [uid], False)
+    for _ in range(3):
+        last = again.edit("redo")
+    assert (last["changed"][0]["mention"], last["changed"][0]["time"], last["can_redo"]) == ("Fall at home", -2, False)
+    assert again.edit("redo", expect=422)["field"] == "kind"
+
+
+def test_the_same_token_is_stored_once_and_answered_alike(page, draft):
+    first = page.edit("add", token="lost", values=span("Fell at home"))
+    page.revision = 0
+    assert page.edit("add", token="lost", values=span("Fell at home")) == first
+    assert AuthoringEdit.objects.filter(authoring=draft).count() == 1
+    assert Occurrence.objects.filter(inventory=draft.inventory).count() == 1
+
+
+def test_two_tabs_conflict_and_the_late_one_gets_the_document(draft):
+    early, late = Page(draft), Page(draft)
+    uid = early.add("Fell at home")
+    answer = late.edit("add", expect=409, values=span("CT showed a bleed"))
+    assert [o["uid"] for o in answer["occurrences"]] == [uid]
+    late.revision = answer["revision"]
+    late.edit("add", values=span("CT showed a bleed"))
+    assert Occurrence.objects.filter(inventory=draft.inventory).count() == 2
+
+
+def test_split_merge_and_remove_keep_contexts_true(page, draft):
+    whole, fever = page.add("CT showed a bleed"), page.add("Fever")
+    page.edit("change", uid=fever, values={"context": [whole]})
+    parts = page.edit("split", uid=whole, parts=[span("CT"), span("bleed")])["changed"]
+    assert parts[0]["uid"] == whole
+    second = parts[1]["uid"]
+    page.edit("change", uid=fever, values={"context": [second, whole]})
+    merged = page.edit("merge", uids=[whole, second])
+    assert merged["removed"] == [second]
+    assert {o["uid"]: o["context"] for o in merged["changed"]} == {whole: [], fever: [whole]}
+    gone = page.edit("remove", uid=whole)
+    assert (gone["removed"], gone["changed"][0]["context"]) == ([whole], [])
+    page.edit("undo")
+    assert DraftEntry.objects.get(occurrence__uid4=fever).context == [whole]
+
+
+def test_a_uid_is_never_given_again(page, draft, monkeypatch):
+    uid = page.add("Fell at home")
+    page.edit("remove", uid=uid)
+    drawn = iter([int(uid, 16), int(uid, 16), 7])
+    monkeypatch.setattr("random.SystemRandom.randrange", lambda self, n: next(drawn))
+    assert page.add("Fever") == "0007"
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"start": 0, "end": len(NOTE) + 1, "mention": "x"}, "end"),
+        ({"start": 3, "end": 3, "mention": "x"}, "start"),
+        ({"start": 0, "end": 5, "mention": "  "}, "mention"),
+        ({"start": 0, "end": 5}, "mention"),
+        ({"start": 0, "end": 5, "mention": "x\x00"}, "mention"),
+        ({"start": 0, "end": 5, "mention": "\ud83d"}, "mention"),
+        ({"start": True, "end": 5, "mention": "x"}, "start"),
+        ({**span("Fever"), "polarity": "maybe"}, "polarity"),
+        ({**span("Fever"), "time": 1, "lower": 2}, "lower"),
+        ({**span("Fever"), "time": 1, "upper": 0.5}, "upper"),
+        ({**span("Fever"), "time": 1e300}, "time"),
+        ({**span("Fever"), "time_text": "whenever"}, "time_text"),
+        ({**span("Fever"), "context": ["dead"]}, "context"),
+        ({**span("Fever"), "rows": [999]}, "rows"),
+        ({**span("Fever"), "uid": "0000"}, "values"),
+    ],
+)
+def test_what_would_break_the_protocol_is_refused_and_nothing_stored(page, draft, values, field):
+    answer = page.edit("add", expect=422, values=values)
+    assert answer["field"] == field
+    assert answer["message"]
+    assert not Occurrence.objects.filter(inventory=draft.inventory).exists()
+    assert not AuthoringEdit.objects.filter(authoring=draft).exists()
+
+
+def test_at_most_five_context_occurrences(page):
+    uids = [page.add(phrase) for phrase in ("Fever", "Fell", "CT", "bleed", "Given", "ED", "home")]
+    page.edit("change", uid=uids[0], values={"context": uids[1:6]})
+    assert page.edit("change", uid=uids[0], expect=422, values={"context": uids[1:7]})["field"] == "context"
+
+
+def test_text_comes_back_as_data(page):
+    mention = "<script>alert(1)</script> & \"quoted\" | 'x' \\"
+    answer = page.edit("add", values={**span("Fever"), "mention": mention, "reason": "</script><b>"})
+    assert answer["changed"][0]["mention"] == mention
+    assert answer["changed"][0]["reason"] == "</script><b>"
+    assert page.found["Content-Type"] == "application/json"
+
+
+def test_offsets_are_code_points(page):
+    assert NOTE[page.edit("add", values=span("ED"))["changed"][0]["start"] :].startswith("ED")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"token": NaN}', "null", "[" * 5000])
+def test_a_body_that_is_no_object_is_refused(page, text):
+    address = reverse("timelines:authoring_edits", args=[page.id])
+    assert page.client.post(address, text, content_type="application/json").status_code == 400
+
+
+def test_a_form_is_not_json(page):
+    assert page.client.post(reverse("timelines:authoring_edits", args=[page.id]), {"token": "t"}).status_code == 415
+
+
+def test_a_request_without_the_token_of_the_site_is_refused(draft):
+    page = Page(draft, Client(enforce_csrf_checks=True))
+    assert page.post("edits", {"token": "t", "revision": 0, "kind": "add"}).status_code == 403
+
+
+def test_a_time_is_read_and_nothing_stored(page):
+    answer = page.post("time", {"text": "HD 1, 21:08"}).json()
+    assert (answer["time"], answer["words"]) == (6.5, "+6.5 h (HD 1, 21:08)")
+    refused = page.post("time", {"text": "whenever"})
+    assert refused.status_code == 422
+    assert "whenever" not in refused.content.decode()
+    assert json.loads(refused.content)["field"] == "text"

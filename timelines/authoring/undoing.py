@@ -1,0 +1,39 @@
+"""What can be undone and redone, from the edit log alone: the history outlives the page. No Django.
+
+An undo names the edit that it takes back, a redo the edit that it brings back; a new edit forgets what had been taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+UNDO, REDO = "undo", "redo"
+#: Steps in the life of a timeline that change no occurrence, so there is nothing to take back.
+MARKS = frozenset({"submit", "reopen"})
+
+
+@dataclass
+class Stacks:
+    """Numbers of the edits that can be taken back, and of those that can be brought back; the next one last."""
+
+    undo: list[int] = field(default_factory=list)
+    redo: list[int] = field(default_factory=list)
+
+
+def stacks(log: Iterable[tuple[int, str, int | None]]) -> Stacks:
+    """From (number, kind, number of the edit taken or brought back) in order."""
+    found = Stacks()
+    for number, kind, target in log:
+        if kind in MARKS:
+            continue
+        if kind == UNDO:
+            found.undo.remove(target or 0)
+            found.redo.append(target or 0)
+        elif kind == REDO:
+            found.redo.remove(target or 0)
+            found.undo.append(target or 0)
+        else:
+            found.undo.append(number)
+            found.redo.clear()
+    return found
