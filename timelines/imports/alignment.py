@@ -10,8 +10,8 @@ from timelines.imports.values import Unreadable
 
 
 def is_blank(character: str) -> bool:
-    """White space, and the control characters that some formats cannot hold and write as blanks."""
-    return character.isspace() or unicodedata.category(character) == "Cc" or character in "\ufffe\uffff"
+    """White space, byte order marks, and the control characters that some formats cannot hold and write as blanks."""
+    return character.isspace() or unicodedata.category(character) == "Cc" or character in "\ufeff\ufffe\uffff"
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,10 @@ def files_of(path: Path, *suffixes: str) -> list[Path]:
     return found
 
 
-def read_text(path: Path) -> str:
-    """The file's text exactly, without a byte order mark. Raises Unreadable."""
+def read_text(path: Path, *, exactly: bool = False) -> str:
+    """The file's text with its line ends, without a byte order mark unless `exactly` (offsets count it). Raises Unreadable."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return path.read_bytes().decode("utf-8" if exactly else "utf-8-sig")
     except UnicodeDecodeError:
         raise Unreadable("", "not UTF-8 text; save the file as UTF-8") from None
     except OSError as error:

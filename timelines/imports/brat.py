@@ -143,4 +143,4 @@ def _heading(notes: dict[str, dict[str, Any]], loose: list[tuple[float, dict[str
 
 def _text(file: Path) -> str | None:
     beside = file.with_suffix(".txt")
-    return read_text(beside) if beside.is_file() else None
+    return read_text(beside, exactly=True) if beside.is_file() else None

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.timelines.foreign_cases import Book, case_lines, read
@@ -112,6 +112,13 @@ def cohorts(draw: st.DrawFn) -> list[CaseLines]:
     return found
 
 
+def bare_case(case_id: str, note: str, span: tuple[int, int]) -> CaseLines:
+    """A case with one timeline of one occurrence, for examples."""
+    words = note[slice(*span)]
+    line = Line(case_id, "s", "text_only", 1, "0000", "x", *span, None, None, None, False, (), (), "present", "lab", words)
+    return case_lines(case_id, note, [(line,)])
+
+
 def write(format: str, cases: list[CaseLines], out: Path) -> Path:
     """The file or folder that the format makes of the cases."""
     path = out / f"t.{'json' if format == 'label_studio' else 'jsonl' if format in ('jsonl', 'doccano') else format}"
@@ -162,6 +169,7 @@ def as_lines(foreign: Foreign, note: str) -> tuple[Line, ...]:
 @pytest.mark.parametrize("format", FORMATS)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases=cohorts())
+@example(cases=[bare_case("ward/1", "\ufeffFever", (0, 2)), bare_case("ward_1", "\r\n\ufffe\x01|", (0, 5))])
 def test_a_timeline_comes_back_as_it_was(format, cases):
     notes = {case.encounter.case_id: case.note or "" for case in cases}
     with TemporaryDirectory() as folder:
