@@ -34,6 +34,13 @@ def sentences(note: str) -> list[str]:
         ("Discharge Condition", "discharge_condition"),
         ("Followup Instructions", "followup"),
         ("Transitional Issues", "transitional"),
+        ("DX", "discharge_diagnosis"),
+        ("Final Dx", "discharge_diagnosis"),
+        ("Admit Dx", "admission_diagnosis"),
+        ("RECS", "instructions"),
+        ("Hosp Crs", "hospital_course"),
+        ("D/C'd to", "disposition"),
+        ("PTA meds", "medications_admission"),
         ("Gardening", None),
     ],
 )

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from timelines.backbones.rules.timing.terms import Anchoring, Kind, TimeExpression
 
 _BREAK = re.compile(
-    r"[;,:](?=\s|$)|\s(?:->|→|=>|–>|-->)\s*|[()\[\]]|\s[-–—]{1,2}\s|\.(?=\s)|\n|\s(?:but|then|"
+    r"[;,:](?=\s|$)|\s(?:->|→|=>|–>|-->)\s*|[()]|\[(?!\*\*)|(?<!\*)\]|\s[-–—]{1,2}\s|\.(?=\s)|\n|\s(?:but|then|"
     r"f/b|followed by|after which|whereupon)\s|\s(?=p/w\s|presents?\s|presented\s|presenting\s|"
     r"s/p\s|who\s|(?:as\s+)?compared\s+(?:with|to)\s|versus\s|up\s+from\s|down\s+from\s|against\s)",
     re.IGNORECASE,
 )
+#: Brackets that set something aside; those of a masked date ("[**3-4**]") do not.
+_OPENS, _CLOSES = re.compile(r"\(|\[(?!\*\*)"), re.compile(r"\)|(?<!\*)\]")
 _SOFT = re.compile(r"[,\s](?:and|to|or|while|when|with|until|&|so|as|\+|from|w/)\s|/", re.IGNORECASE)
 _ASIDE = re.compile(
     r"\s*(?:(?:and|but)\s+)?(?:(?:for|by|of|in|at)\s+)?(?:which|who|whose|when|while|where|"
@@ -62,8 +64,8 @@ def clauses(text: str, start: int, end: int, expressions: list[TimeExpression]) 
     depth = 0
     for left, right in itertools.pairwise(edges):
         piece = text[left:right]
-        bracketed = depth > 0 or piece.lstrip()[:1] in ("(", "[")
-        depth = max(0, depth + len(re.findall(r"[(\[]", piece)) - len(re.findall(r"[)\]]", piece)))
+        bracketed = depth > 0 or _OPENS.match(piece.lstrip()) is not None
+        depth = max(0, depth + len(_OPENS.findall(piece)) - len(_CLOSES.findall(piece)))
         if not piece.strip(" \t\r\n,;:.-–()[]"):
             continue
         own = tuple(e for e in inside if left <= e.start < right)

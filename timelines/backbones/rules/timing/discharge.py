@@ -33,7 +33,9 @@ _GONE = re.compile(
 #: Days that are counted or dated, as opposed to "the next day".
 COUNTED = (Basis.HOSPITAL, Basis.POSTOP, Basis.DATE, Basis.UNIT)
 _DEATH = re.compile(r"\b(?:expired|died|passed\s+away|pronounced|time\s+of\s+death)\b", re.IGNORECASE)
-_HEADER_DATE = re.compile(r"discharge\s+date\s*:\s*|date\s+of\s+discharge\s*:\s*", re.IGNORECASE)
+_HEADER_DATE = re.compile(
+    r"\b(?:(?:discharge|d/?c|disch)\s+date|date\s+of\s+(?:discharge|d/?c)|(?:discharged|disch|d/?c'?d?))\s*:\s*", re.IGNORECASE
+)
 
 
 def discharge_estimate(narrator: Narrator, told_by_problem: bool, course: tuple[int, int]) -> Estimate:

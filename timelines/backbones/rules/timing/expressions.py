@@ -8,6 +8,7 @@ anchor and other occurrences happens elsewhere; here only strings are looked at.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 from timelines.backbones.rules.timing.daypart import part_of
@@ -15,21 +16,22 @@ from timelines.backbones.rules.timing.grammar_amounts import find_ages, find_off
 from timelines.backbones.rules.timing.grammar_clocks import find_clocks, find_parts, find_quantified_clocks
 from timelines.backbones.rules.timing.grammar_days import find_dates, find_days
 from timelines.backbones.rules.timing.grammar_events import find_events
-from timelines.backbones.rules.timing.terms import Basis, Kind, TimeExpression
+from timelines.backbones.rules.timing.terms import Basis, Day, Kind, TimeExpression
 
-#: In order of precedence: a later finder leaves alone what an earlier one has claimed.
-_FINDERS = (find_ages, find_dates, find_quantified_clocks, find_offsets, find_days, find_clocks, find_spans, find_parts, find_events)
+#: In order of precedence, after ages and dates: a later finder leaves alone what an earlier one has claimed.
+_FINDERS = (find_quantified_clocks, find_offsets, find_days, find_clocks, find_spans, find_parts, find_events)
 _GLUE = re.compile(r"[\s]*[,(]?[\s]*(?:(?:of|on|in|at|the|that|by|until|into|into\s+the|around|about|from)\s+)*", re.IGNORECASE)
 
 
-def find_expressions(text: str) -> list[TimeExpression]:
+def find_expressions(text: str, bare: Callable[[Day], bool] | None = None) -> list[TimeExpression]:
     """All time expressions of `text` in order, without overlaps; adjacent days, parts and clocks are joined.
 
-    Any string is accepted. Offsets are code points of `text`, end-exclusive.
+    Any string is accepted. Offsets are code points of `text`, end-exclusive. `bare` says which dates without a word
+    before them ("12/4") are dates; without it none is.
     """
     claimed: list[TimeExpression] = []
-    for finder in _FINDERS:
-        for expression in finder(text):
+    for found in (find_ages(text), find_dates(text, bare), *(finder(text) for finder in _FINDERS)):
+        for expression in found:
             if not any(expression.start < c.end and c.start < expression.end for c in claimed):
                 claimed.append(expression)
     claimed.sort(key=lambda e: e.start)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
+from timelines.backbones.rules.timing.bare_dates import BARE_DATE, as_day, is_share
 from timelines.backbones.rules.timing.daypart import BASE, part_of
 from timelines.backbones.rules.timing.quantities import number
 from timelines.backbones.rules.timing.terms import Basis, Day, Kind, TimeExpression
@@ -124,9 +126,13 @@ def _with_modifier(text: str, m: re.Match[str], day: Day) -> TimeExpression:
     return TimeExpression(before.start() if before else m.start(), m.end(), Kind.POINT, day=day, part=part)
 
 
-def find_dates(text: str) -> list[TimeExpression]:
-    """Calendar dates, weekdays and years. A bare "3/14" needs a word before it that says it is a date."""
+def find_dates(text: str, bare: Callable[[Day], bool] | None = None) -> list[TimeExpression]:
+    """Calendar dates, weekdays and years. A bare "3/14" needs a word before it that says it is a date, or the
+    word of `bare` that the note writes such dates and this is one."""
     found: list[TimeExpression] = []
+    if bare is not None:
+        dates = [m for m in BARE_DATE.finditer(text) if not is_share(text, m) and bare(as_day(m))]
+        found += [TimeExpression(m.start(), m.end(), Kind.POINT, day=as_day(m)) for m in dates]
     for pattern in (_FULL_DATE, _NAMED_DATE, _SLASH_DATE):
         for m in pattern.finditer(text):
             if pattern is _SLASH_DATE and not (

@@ -8,9 +8,11 @@ finds it, and repeats of one occurrence agree.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 from timelines.backbones.rules.text import Analysis, analyse
+from timelines.backbones.rules.timing.bare_dates import bare_dates
 from timelines.backbones.rules.timing.clock import Calendar
 from timelines.backbones.rules.timing.cursor import Cursor
 from timelines.backbones.rules.timing.discharge import discharge_estimate
@@ -24,7 +26,7 @@ from timelines.backbones.rules.timing.placement import Placement
 from timelines.backbones.rules.timing.references import ReferenceIndex
 from timelines.backbones.rules.timing.repeats import link_repeats
 from timelines.backbones.rules.timing.resolver import Resolver
-from timelines.backbones.rules.timing.terms import TimeExpression
+from timelines.backbones.rules.timing.terms import Day, TimeExpression
 from timelines.domain import Anchor, Occurrence, TaggedNote, Timeline, TimelineKind
 
 _PASSES = 3
@@ -59,7 +61,7 @@ class _Reading:
         self.analysis: Analysis = analyse(note.text)
         self.calendar = Calendar(anchor)
         self.milestones = Milestones(anchor)
-        self.expressions = _located(self.analysis)
+        self.expressions = _located(self.analysis, bare_dates(note.text, self.calendar))
         spanned = [o for o in note.inventory if o.start is not None]
         self.occurrences = tuple(sorted(spanned, key=lambda o: (o.start or 0, o.ordinal)))
         match = _AGE.search(note.text)
@@ -128,10 +130,10 @@ class _Reading:
         return tuple(o.uid for o in near[:3])
 
 
-def _located(analysis: Analysis) -> list[TimeExpression]:
+def _located(analysis: Analysis, bare: Callable[[Day], bool] | None) -> list[TimeExpression]:
     """Expressions of every sentence, with offsets of the note."""
     found = []
     for sentence in analysis.sentences:
-        for e in find_expressions(analysis.text[sentence.start : sentence.end]):
+        for e in find_expressions(analysis.text[sentence.start : sentence.end], bare):
             found.append(replace(e, start=e.start + sentence.start, end=e.end + sentence.start))
     return found

@@ -1,0 +1,55 @@
+"""Dates written without a word before them ("12/4", "replaced 12/3 1700"): told from fractions by the note and the stay.
+
+"12/4" may be the fourth of December, a strength, a murmur or a dose. It is read as a date when the note writes
+several that fall about the stay, and nothing beside it says that it is a share of something.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from timelines.backbones.rules.timing.clock import Calendar
+from timelines.backbones.rules.timing.terms import Basis, Day
+
+#: Month and day without a year, nothing numeric around them.
+BARE_DATE = re.compile(r"(?<![\w/.,+-])(?P<m>1[0-2]|0?[1-9])/(?P<d>3[01]|[12]\d|0?[1-9])\b(?![/%]|[.,:-]\d)")
+_SHARE_BEFORE = re.compile(
+    r"(?:\b(?:pain|strengths?|power|motor|murmur|grade|scores?|gcs|apgars?|scale|level|sensation|reflexes|pulses|dtrs?|vision|x|of|"
+    r"hand|level|burning|reported|rated|sharp|at|was)\s*(?:score|level|is|was|of|at|a)?|[<>≥≤=~])\s*$",
+    re.IGNORECASE,
+)
+_RATED = re.compile(r"\b(?:pain|strength|power|motor|murmur|scale|reflexes|pulses)\b[^.;\n]{0,25}$", re.IGNORECASE)
+_SHARE_AFTER = re.compile(
+    r"\s*(?:st|nd|rd|th|strength|sem|sys\w*|dia\w*|murmur|hsm|in (?:intensity|severity|all|upper|lower)|pain|ppd|packs?|tabs?|tablets?|"
+    r"pills?|bottles?|cultures|sets?|blood|ns|normal saline|hours?|hrs?|inch\w*|cups?|ss|lb|hpf|of|throughout|bilat\w*|b/l|"
+    r"at (?:apex|base|rest)|on the pain)\b",
+    re.IGNORECASE,
+)
+#: Days around t = 0 that dates of a stay fall in, and how many such dates make a manner of writing.
+_EARLIEST, _LATEST = -10, 60
+_MANNER = 2
+
+
+def bare_dates(text: str, calendar: Calendar) -> Callable[[Day], bool] | None:
+    """Whether a bare date is one, for the dates of this note; None when the note does not write dates so."""
+
+    def about_stay(day: Day) -> bool:
+        found = calendar.date_day(day)
+        return found is not None and _EARLIEST <= found <= _LATEST
+
+    written = {(m["m"], m["d"]) for m in BARE_DATE.finditer(text) if not is_share(text, m) and about_stay(as_day(m))}
+    return about_stay if len(written) >= _MANNER else None
+
+
+def as_day(match: re.Match[str]) -> Day:
+    """The named day of a match of `BARE_DATE`."""
+    return Day(Basis.DATE, int(match["d"]), month=int(match["m"]))
+
+
+def is_share(text: str, match: re.Match[str]) -> bool:
+    """True for "5/5 strength", "pain 8/10" and "2/6 SEM"."""
+    before = text[max(0, match.start() - 40) : match.start()]
+    if re.search(r"\b(?:on|since|from|until|by|through|of|dated?)\s+$", before, re.IGNORECASE):
+        return bool(_SHARE_AFTER.match(text, match.end()))
+    return bool(_SHARE_BEFORE.search(before) or _RATED.search(before) or _SHARE_AFTER.match(text, match.end()))
