@@ -19,6 +19,8 @@ class TimelinesConfig(AppConfig):
         register(StageRun, send_stage_hints, runnable=runnable_stages)
         register_nav_item(NavItem("Cases", "timelines:cases", CASE_READERS), order=100)
         register_nav_item(NavItem("Runs", "timelines:runs", CASE_READERS), order=200)
+        register_nav_item(NavItem("Authoring", "timelines:authorings", CASE_READERS), order=250)
         register_home_card(home_cards.attention_card, order=10)
         register_home_card(home_cards.cases_card, order=20)
+        register_home_card(home_cards.authoring_card, order=25)
         register_home_card(home_cards.runs_card, order=30)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.urls import reverse
 
 from accounts.models import Study, User
@@ -13,11 +13,12 @@ from accounts.registry import Card, Link
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
 from timelines.case_state import CaseState
-from timelines.models import Run, StageRun, Timeline
+from timelines.models import Authoring, Run, StageRun, Timeline
 from timelines.run_progress import run_line, totals_of
 
 SHOWN_RUNS = 3
 SHOWN_FAILURES = 5
+SHOWN_DRAFTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,21 @@ def cases_card(user: User, study: Study) -> Card | None:
     counts = {d["dataset"]: d["n"] for d in done}
     cohorts = [{"name": d.name, "public_id": d.public_id, "cases": d.cases, "done": counts.get(d.pk, 0)} for d in datasets]
     return Card("Cases", links=[link], template="timelines/_cases_card.html", context={"cohorts": cohorts})
+
+
+def authoring_card(user: User, study: Study) -> Card | None:
+    """The person's own open drafts, with how far they are. Nothing where none is open."""
+    if not user_can_open_cases(user, study):
+        return None
+    drafts = Authoring.objects.filter(author=user, encounter__dataset__study=study, state=Authoring.State.DRAFT).select_related("encounter")
+    counted = drafts.annotate(
+        total=Count("inventory__occurrences"), placed=Count("inventory__occurrences", filter=Q(inventory__occurrences__draft__placed=True))
+    )
+    shown = list(counted[:SHOWN_DRAFTS])
+    if not shown:
+        return None
+    link = Link("My timelines", reverse("timelines:authorings"))
+    return Card("My timelines", links=[link], template="timelines/_authoring_card.html", context={"drafts": shown})
 
 
 def runs_card(user: User, study: Study) -> Card | None:
