@@ -16,6 +16,8 @@ from config.services.serve import DEFAULT_PORT, beat, end_on_sigterm, require_fr
 from config.services.supervisor import Supervisor
 
 DATASETS = {"demo": "demo/cohort", "intro": "demo/intro"}
+#: What the ablation table compares; the variants keep the full run's occurrences, text-only times and searches.
+VARIANTS = "full,unimodal,no_uid,no_query,no_rows,no_reranker"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -52,10 +54,10 @@ def prepare() -> None:
 
 
 def reconstruct(supervisor: Supervisor) -> None:
-    """Both timelines of every case, by the worker, while the supervisor keeps it running."""
+    """Every case in every variant, by the worker, while the supervisor keeps it running."""
     for name in DATASETS:
         say(f"reconstructing {name}")
-        arguments = ["--dataset", name, "--backbone", "rules", "--variant", "full", "--missing", "--wait"]
+        arguments = ["--dataset", name, "--backbone", "rules", "--variants", VARIANTS, "--missing", "--wait"]
         if _watched(supervisor, _command("reconstruct", *arguments)) != 0:
             raise ServiceError(f"Reconstructing {name} failed. The worker's log is {supervisor.logs / 'worker.log'}.")
 

@@ -24,6 +24,7 @@ from timelines.models import Candidate, CaseRun, Entry, Evidence, Inventory, Que
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.run_bases import based_config, find_base
 from timelines.tasks import send_stage_hints
+from timelines.views.case_choices import choices_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -320,3 +321,15 @@ def test_an_admin_launches_several_variants_on_one_run(backbone, hints, dataset,
     factories.make_note(factories.make_encounter(elsewhere), NOTE)
     refused = reader.post(reverse("timelines:run_new"), {**form, "dataset": elsewhere.public_id, "based_on": base.public_id})
     assert "is over another dataset" in refused.content.decode()
+
+
+def test_a_case_opens_with_its_newest_full_run_and_offers_the_variants_after_it(backbone, hints, dataset):
+    first = done(dataset, Variant.FULL)
+    second = done(dataset, Variant.FULL)
+    done(dataset, Variant.NO_UID, second)
+    done(dataset, Variant.NO_ROWS, second)
+    choices = choices_of(dataset.encounters.get(case_id="a"))
+    assert [g.label for g in choices.groups] == ["rules", "rules", "rules/no_rows", "rules/no_uid"]
+    owners = [CaseRun.objects.get(pk=g.best.case_run_id).run for g in choices.groups[:2]]
+    assert owners == [second, first]
+    assert choices.default is choices.groups[0].best

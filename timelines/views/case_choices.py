@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ehr.models import Encounter
 from timelines.domain import TimelineKind
 from timelines.models import Timeline
+from timelines.pipeline.config import Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Choices:
-    """All timelines of a case; the latest run's group first."""
+    """All timelines of a case: the latest full run's group first, then other full runs, variants and foreign sources."""
 
     groups: tuple[Group, ...] = ()
     references: tuple[Choice, ...] = field(default=())
@@ -79,12 +80,15 @@ def choices_of(encounter: Encounter) -> Choices:
             "case_run_id",
             "inventory__sealed_at",
             "case_run__run__label",
+            "case_run__run__variant",
+            "case_run__run__based_on",
         )
     )
     grouped: dict[tuple[int, str], list[Choice]] = {}
     labels: dict[tuple[int, str], str] = {}
+    full: set[tuple[int, str]] = set()
     references = []
-    for pk, public_id, kind, alternative, source, inventory_id, case_run_id, sealed_at, label in rows:
+    for pk, public_id, kind, alternative, source, inventory_id, case_run_id, sealed_at, label, variant, base in rows:
         settled = sealed_at is not None or inventory_id is None
         choice = Choice(pk, public_id, TimelineKind(kind), alternative, source, inventory_id, case_run_id, settled)
         if choice.kind is TimelineKind.REFERENCE:
@@ -93,7 +97,9 @@ def choices_of(encounter: Encounter) -> Choices:
             key = (case_run_id or 0, "" if case_run_id else source)
             grouped.setdefault(key, []).append(choice)
             labels[key] = label or source
-    ordered = sorted(grouped, key=lambda key: (-key[0], key[1]))
+            if variant == Variant.FULL and base is None:
+                full.add(key)
+    ordered = sorted(grouped, key=lambda key: (key not in full, -key[0], key[1]))
     return Choices(tuple(_group(labels[key], grouped[key]) for key in ordered), tuple(references))
 
 
