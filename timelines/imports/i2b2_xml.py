@@ -13,7 +13,7 @@ TAGS = ("EVENT", "TIMEX3", "SECTIME", "TLINK")
 
 @dataclass(frozen=True)
 class Tag:
-    """One tag of the annotation; `own` is the processing instruction `occurrent` that follows it."""
+    """One tag of the annotation and the line that it stands in."""
 
     name: str
     line: int
@@ -22,7 +22,7 @@ class Tag:
 
 @dataclass
 class Layers:
-    """The text and the tags in order. `own`: (line, EVENT id or "", JSON) of our processing instructions."""
+    """The text and the tags in order. `own`: line and JSON of our processing instructions."""
 
     text: str = ""
     tags: list[Tag] = field(default_factory=list)
