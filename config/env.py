@@ -7,11 +7,12 @@ to appear neither in a process listing nor in a compose file. Values are never r
 
 from __future__ import annotations
 
+import json
 import os
 from collections import ChainMap
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -88,6 +89,17 @@ class Env:
     def words(self, name: str, default: str = "") -> list[str]:
         """A comma-separated list, blanks trimmed, empty items dropped."""
         return [word.strip() for word in self.text(name, default).split(",") if word.strip()]
+
+    def mapping(self, name: str) -> dict[str, Any]:
+        """A JSON object, empty where it is not set."""
+        raw = self._raw(name)
+        try:
+            value = json.loads(raw) if raw else {}
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise EnvError(f"""{name} is not a JSON object. Write it on one line as {{"name": …}}, or set {name}_FILE to a file of it.""")
+        return value
 
     def url(self, name: str, *, schemes: tuple[str, ...], default: str | None = None) -> str:
         """An address whose scheme is one of `schemes` and which says where to go (a host or a path)."""

@@ -228,6 +228,13 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
 }
 
+# Models. Which model serves which role, and the named models that a run may choose instead (docs/reference/models.md). Keys stand in
+# neither: an entry names the variable that holds its key, which is read when the model is first used.
+
+MODEL_ROLES = env.mapping("MODEL_ROLES")
+MODEL_ENDPOINTS = env.mapping("MODEL_ENDPOINTS")
+MODEL_KEY = env.text
+
 LOGGING = logging_config(level=env.text("LOG_LEVEL", "INFO").upper())
 LOGGING_CONFIG = "logging.config.dictConfig"
 

@@ -6,12 +6,11 @@ import logging
 from functools import lru_cache
 
 from celery import shared_task
-from django.conf import settings
 
 from ehr.index import embed_encounter
 from ehr.models import Dataset, Encounter
 from llm_runtime.base import Embedder
-from llm_runtime.roles import DEFAULT_ROLES, ModelRoles
+from llm_runtime.configured import configured_roles
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +18,7 @@ logger = logging.getLogger(__name__)
 @lru_cache(maxsize=1)
 def embedder() -> Embedder:
     """This process's embedder, by role (the setting MODEL_ROLES)."""
-    return ModelRoles(getattr(settings, "MODEL_ROLES", DEFAULT_ROLES)).embedder()
+    return configured_roles().embedder()
 
 
 def request_embedding(dataset: Dataset) -> None:

@@ -1,75 +1,136 @@
 """Roles, not model names: code asks for "the embedder", a mapping says which provider that is.
 
-The mapping (the setting MODEL_ROLES) is role → {"provider": name, **options}; options go to the
+The setting MODEL_ROLES is role → {"provider": name, **options}, or role → the name of an entry of MODEL_ENDPOINTS, which maps names
+to such options. `language_model` stands for every role of a language model that is not set by itself. Options go to the
 provider's constructor. Providers are imported when first asked for, and one instance serves a process.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from llm_runtime.base import Embedder, LanguageModel, ProviderError, Reranker
 
 EMBEDDER = "embedder"
 RERANKER = "reranker"
+#: The embedder by which events of two timelines are matched in an evaluation; the embedder where it is not set by itself.
+MATCHER = "matcher"
+#: Stands for every language role that is not set by itself.
+LANGUAGE_MODEL = "language_model"
+LANGUAGE_ROLES = ("tagger", "timer", "query_writer", "reviser", "judge")
+#: Role → the role whose model serves it where it has none of its own.
+FALLBACKS: Mapping[str, str] = {**dict.fromkeys(LANGUAGE_ROLES, LANGUAGE_MODEL), MATCHER: EMBEDDER}
+
+Spec = Mapping[str, Any]
 
 #: What a machine without a model server uses: both run on the CPU of a worker.
-DEFAULT_ROLES: Mapping[str, Mapping[str, Any]] = {
+DEFAULT_ROLES: Mapping[str, Spec | str] = {
     EMBEDDER: {"provider": "minilm"},
     RERANKER: {"provider": "lexical"},
 }
 
 #: provider name → where its class lives. Importing the module costs no heavy package.
 PROVIDERS: Mapping[str, tuple[str, str]] = {
+    "openai": ("llm_runtime.providers.openai_http", "OpenAIModel"),
     "minilm": ("llm_runtime.providers.minilm", "MiniLMEmbedder"),
     "lexical": ("llm_runtime.providers.lexical", "LexicalReranker"),
+    "qwen_embedder": ("llm_runtime.providers.qwen", "QwenEmbedder"),
+    "qwen_reranker": ("llm_runtime.providers.qwen", "QwenReranker"),
     "hashing": ("llm_runtime.providers.scripted", "HashingEmbedder"),
     "scripted": ("llm_runtime.providers.scripted", "ScriptedModel"),
 }
 
 
 class ModelRoles:
-    """The providers of one process, built on first use from a role mapping."""
+    """The providers of one process, built on first use from a role mapping and a catalogue of named models."""
 
-    def __init__(self, roles: Mapping[str, Mapping[str, Any]] = DEFAULT_ROLES) -> None:
+    def __init__(
+        self,
+        roles: Mapping[str, Spec | str] = DEFAULT_ROLES,
+        endpoints: Mapping[str, Spec] | None = None,
+        *,
+        secret: Callable[[str], str] | None = None,
+    ) -> None:
+        """`secret` reads the variable that an `api_key_env` names; by default the process environment, or a file it points to."""
         self._roles = roles
+        self.endpoints: Mapping[str, Spec] = endpoints or {}
+        self._secret = secret or _secret
         self._built: dict[str, Any] = {}
 
     def embedder(self, role: str = EMBEDDER) -> Embedder:
-        provider = self._provider(role)
+        provider = self._provider(role, None)
         if not isinstance(provider, Embedder):
-            raise ProviderError(f"role '{role}': provider '{self._roles[role]['provider']}' is not an embedder")
+            raise ProviderError(f"role '{role}': provider '{self.spec(role)['provider']}' is not an embedder")
         return provider
 
     def reranker(self, role: str = RERANKER) -> Reranker:
-        provider = self._provider(role)
+        provider = self._provider(role, None)
         if not isinstance(provider, Reranker):
-            raise ProviderError(f"role '{role}': provider '{self._roles[role]['provider']}' is not a reranker")
+            raise ProviderError(f"role '{role}': provider '{self.spec(role)['provider']}' is not a reranker")
         return provider
 
-    def language_model(self, role: str) -> LanguageModel:
-        provider = self._provider(role)
+    def language_model(self, role: str, choice: str | None = None) -> LanguageModel:
+        """The role's model, or the entry of the catalogue that is chosen in its place. Raises ProviderError."""
+        provider = self._provider(role, choice)
         if not isinstance(provider, LanguageModel):
-            raise ProviderError(f"role '{role}': provider '{self._roles[role]['provider']}' is not a language model")
+            raise ProviderError(f"role '{role}': provider '{self.spec(role, choice)['provider']}' is not a language model")
         return provider
 
-    def _provider(self, role: str) -> Any:
-        if role not in self._built:
-            self._built[role] = _build(role, self._roles)
-        return self._built[role]
+    def has(self, role: str) -> bool:
+        """Whether a model is set for the role, by itself or by its fallback."""
+        return role in self._roles or FALLBACKS.get(role) in self._roles
+
+    def spec(self, role: str, choice: str | None = None) -> Spec:
+        """The provider and options of a role, or of the entry chosen in its place. Raises ProviderError where nothing is set."""
+        if choice is None and not self.has(role):
+            raise ProviderError(f"no model is set for the role '{role}'; MODEL_ROLES has: {', '.join(sorted(self._roles)) or 'nothing'}")
+        wanted = choice if choice is not None else self._roles.get(role, self._roles.get(FALLBACKS.get(role, role)))
+        if not isinstance(wanted, str):
+            return wanted or {}
+        if wanted not in self.endpoints:
+            known = ", ".join(sorted(self.endpoints)) or "nothing"
+            raise ProviderError(f"role '{role}': no model is named {wanted!r}; MODEL_ENDPOINTS has: {known}")
+        return self.endpoints[wanted]
+
+    def _provider(self, role: str, choice: str | None) -> Any:
+        spec = self.spec(role, choice)
+        # Roles with the same options share an instance, and so its connections and their limit.
+        key = json.dumps(dict(spec), sort_keys=True, default=repr)
+        if key not in self._built:
+            self._built[key] = _build(role, spec, self._secret)
+        return self._built[key]
 
 
-def _build(role: str, roles: Mapping[str, Mapping[str, Any]]) -> Any:
-    if role not in roles:
-        raise ProviderError(f"no model is set for the role '{role}'; MODEL_ROLES has: {', '.join(sorted(roles)) or 'nothing'}")
-    options = dict(roles[role])
+def _build(role: str, spec: Spec, secret: Callable[[str], str]) -> Any:
+    options = dict(spec)
     name = options.pop("provider", None)
     if name not in PROVIDERS:
         raise ProviderError(f"role '{role}': unknown provider {name!r}; known: {', '.join(sorted(PROVIDERS))}")
+    if "api_key" in options:
+        raise ProviderError(f"role '{role}': name the environment variable that holds the key as api_key_env, not the key itself")
+    variable = options.pop("api_key_env", None)
+    if variable:
+        options["api_key"] = secret(variable)
     module, attribute = PROVIDERS[name]
     try:
         return getattr(importlib.import_module(module), attribute)(**options)
     except TypeError as error:
         raise ProviderError(f"role '{role}': provider '{name}' does not take these options ({error})") from error
+
+
+def _secret(variable: str) -> str:
+    """The value of an environment variable, or of the file that `variable`_FILE names. Raises ProviderError, without the value."""
+    if os.environ.get(variable):
+        return os.environ[variable].strip()
+    file = os.environ.get(f"{variable}_FILE")
+    if not file:
+        raise ProviderError(f"{variable} is not set. Set it, or {variable}_FILE to a file that holds the key.")
+    try:
+        return Path(file).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        raise ProviderError(f"{variable}_FILE points to a file that cannot be read. Check its path and permissions.") from None

@@ -6,9 +6,8 @@ import importlib
 from collections.abc import Mapping
 from functools import lru_cache
 
-from django.conf import settings
-
-from llm_runtime.roles import DEFAULT_ROLES, ModelRoles
+from llm_runtime.configured import configured_roles
+from llm_runtime.roles import ModelRoles
 from timelines.backbones.base import Backbone
 from timelines.models import Stage
 from timelines.pipeline.config import PipelineConfig
@@ -25,10 +24,9 @@ class UnknownBackbone(ValueError):
     retryable = False
 
 
-@lru_cache(maxsize=1)
 def roles() -> ModelRoles:
     """The providers behind the roles (the setting MODEL_ROLES)."""
-    return ModelRoles(getattr(settings, "MODEL_ROLES", DEFAULT_ROLES))
+    return configured_roles()
 
 
 @lru_cache(maxsize=8)

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
 
 from llm_runtime.base import Limits, Message, ModelReply, ModelRequest, ProviderError
 from llm_runtime.errors import ModelError, PromptTooLong, RequestRefused, SchemaRefused, Unavailable
@@ -27,9 +26,9 @@ _BUSY = frozenset({408, 409, 425, 429})
 class OpenAIModel:
     """One model of one endpoint.
 
-    `context` is its context length in tokens, `concurrency` how many calls go out at once, `output` "schema" where the server
-    holds answers to a JSON schema, else "table"; `reasoning` the tokens it may think in before a schema answer. `connect` and
-    `read` are seconds. `extra` fields go with every request.
+    `context` is its context length in tokens (None: as the server says, see `learn`), `concurrency` how many calls go out at once,
+    `output` "schema" where the server holds answers to a JSON schema, else "table"; `reasoning` the tokens it may think in before a
+    schema answer. `connect` and `read` are seconds. `extra` fields go with every request.
     Raises ProviderError where the client library is missing or the address is none.
     """
 
@@ -38,7 +37,7 @@ class OpenAIModel:
         *,
         base_url: str,
         model: str,
-        context: int,
+        context: int | None = None,
         api_key: str = "",
         concurrency: int = 8,
         output: str = "schema",
@@ -56,13 +55,43 @@ class OpenAIModel:
         self.base_url = base_url.rstrip("/")
         self.model = model
         self.name = f"{model}@{parts.netloc}"
-        self.limits = Limits(context=context, concurrency=concurrency, schema=output == "schema", reasoning=reasoning)
+        self.endpoint = parts.netloc
+        self._context = context
+        self._concurrency = concurrency
+        self._schema, self._reasoning = output == "schema", reasoning
         self._api_key = api_key or "none"
         self._timeouts = (connect, read)
         self._extra = dict(extra or {})
         self._backoff = backoff
-        # A client and its connections belong to one event loop.
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[Any, asyncio.Semaphore]] = WeakKeyDictionary()
+        # A client and its connections belong to one event loop; stages of several threads may each run one.
+        self._clients: dict[asyncio.AbstractEventLoop, tuple[Any, asyncio.Semaphore]] = {}
+
+    @property
+    def limits(self) -> Limits:
+        """Raises ProviderError where the context length is neither set nor learned yet."""
+        if self._context is None:
+            raise ProviderError(f"{self.name}: the context length is not known yet")
+        return Limits(context=self._context, concurrency=self._concurrency, schema=self._schema, reasoning=self._reasoning)
+
+    async def learn(self) -> None:
+        """Ask the server for the context length where it is not set, once. Raises Unavailable, RequestRefused."""
+        if self._context is None:
+            told = (await self.served()).get("max_model_len")
+            if not isinstance(told, int) or told < 1:
+                raise RequestRefused(f"{self.name}: the server does not say its context length; set `context`")
+            self._context = told
+
+    def told(self) -> dict[str, Any]:
+        """What a run records of the model; never the key."""
+        return {
+            "name": self.name,
+            "endpoint": self.endpoint,
+            "context": self._context,
+            "concurrency": self._concurrency,
+            "output": "schema" if self._schema else "table",
+            "reasoning": self._reasoning,
+            "extra": dict(self._extra),
+        }
 
     async def generate(self, request: ModelRequest) -> ModelReply:
         """One reply. Raises Unavailable, PromptTooLong, SchemaRefused, RequestRefused."""
@@ -101,16 +130,27 @@ class OpenAIModel:
             if found.id == self.model:
                 told: Mapping[str, Any] = found.model_dump()
                 return told
-        raise RequestRefused(f"the server at {urlsplit(self.base_url).netloc} does not serve the model {self.model}")
+        raise RequestRefused(f"the server at {self.endpoint} does not serve the model {self.model}")
 
     def _client(self) -> tuple[Any, asyncio.Semaphore]:
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
+            self._forget_closed()
             connect, read = self._timeouts
             timeout = self._library.Timeout(read, connect=connect)
             client = self._library.AsyncOpenAI(base_url=self.base_url, api_key=self._api_key, max_retries=0, timeout=timeout)
-            self._clients[loop] = (client, asyncio.Semaphore(self.limits.concurrency))
+            self._clients[loop] = (client, asyncio.Semaphore(self._concurrency))
         return self._clients[loop]
+
+    def _forget_closed(self) -> None:
+        for loop in [loop for loop in list(self._clients) if loop.is_closed()]:
+            self._clients.pop(loop, None)
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop; the next call opens new ones."""
+        client, _ = self._clients.pop(asyncio.get_running_loop(), (None, None))
+        if client is not None:
+            await client.close()
 
     @cached_property
     def _library(self) -> Any:

@@ -116,6 +116,7 @@ def test_odd_files(tmp_path, content, message):
         lambda env: env.integer("X"),
         lambda env: env.url("X", schemes=("redis",)),
         lambda env: env.secret("X"),
+        lambda env: env.mapping("X"),
     ],
 )
 def test_errors_never_repeat_the_value(read):
@@ -138,3 +139,13 @@ def test_an_odd_dotenv_line_is_named(tmp_path):
     dotenv.write_text("A=1\nexport B=2\n")
     with pytest.raises(EnvError, match=r"^\.env, line 2: not NAME=value"):
         environment(dotenv)
+
+
+def test_a_mapping_is_a_json_object_in_the_variable_or_in_a_file(tmp_path):
+    path = tmp_path / "models.json"
+    path.write_text('{\n  "language_model": "glm"\n}\n')
+    assert Env({}).mapping("X") == {}
+    assert Env({"X": '{"a": {"b": 1}}'}).mapping("X") == {"a": {"b": 1}}
+    assert Env({"X_FILE": str(path)}).mapping("X") == {"language_model": "glm"}
+    with pytest.raises(EnvError, match=r"^X is not a JSON object"):
+        Env({"X": "[1]"}).mapping("X")

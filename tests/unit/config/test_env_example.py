@@ -4,7 +4,7 @@ import re
 
 from config.env import BASE_DIR
 
-READS = re.compile(r"""env\.(?:text|boolean|integer|url|secret|words)\(\s*["']([A-Z_]+)["']""")
+READS = re.compile(r"""env\.(?:text|boolean|integer|url|secret|words|mapping)\(\s*["']([A-Z_]+)["']""")
 MENTIONS = re.compile(r"^#?([A-Z_]+)=", re.MULTILINE)
 
 

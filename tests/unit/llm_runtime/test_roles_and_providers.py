@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -69,3 +70,49 @@ def test_scripted_model_plays_back_and_then_refuses() -> None:
     assert model.requests == [request]
     with pytest.raises(ProviderError, match="ended after 1 replies"):
         asyncio.run(model.generate(request))
+
+
+SERVER = {"provider": "openai", "base_url": "http://127.0.0.1:8001/v1", "model": "a", "context": 8192}
+
+
+def test_one_language_model_serves_every_language_role_that_has_none_of_its_own() -> None:
+    roles = ModelRoles({"language_model": "small", "judge": {**SERVER, "model": "b"}}, {"small": SERVER})
+    assert roles.language_model("tagger") is roles.language_model("reviser")
+    assert roles.language_model("tagger").name == "a@127.0.0.1:8001"
+    assert roles.language_model("judge").name == "b@127.0.0.1:8001"
+    assert not roles.has("embedder")
+
+
+def test_a_run_may_choose_another_entry_of_the_catalogue() -> None:
+    roles = ModelRoles({"language_model": SERVER}, {"large": {**SERVER, "model": "c"}})
+    assert roles.language_model("reviser", "large").name == "c@127.0.0.1:8001"
+    with pytest.raises(ProviderError, match="no model is named 'huge'; MODEL_ENDPOINTS has: large"):
+        roles.language_model("reviser", "huge")
+
+
+def test_the_matcher_is_the_embedder_unless_set() -> None:
+    assert ModelRoles({"embedder": {"provider": "hashing", "dimension": 8}}).embedder("matcher").dimension == 8
+    both = ModelRoles({"embedder": {"provider": "hashing"}, "matcher": {"provider": "hashing", "dimension": 4}})
+    assert both.embedder("matcher").dimension == 4
+
+
+def test_a_key_comes_from_the_variable_that_the_entry_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SOME_KEY", "hunter2")
+    model = ModelRoles({"judge": {**SERVER, "api_key_env": "SOME_KEY"}}).language_model("judge")
+    assert getattr(model, "_api_key") == "hunter2"  # noqa: B009
+    monkeypatch.delenv("SOME_KEY")
+    file = tmp_path / "key"
+    file.write_text("from a file\n")
+    monkeypatch.setenv("SOME_KEY_FILE", str(file))
+    again = ModelRoles({"judge": {**SERVER, "api_key_env": "SOME_KEY"}}).language_model("judge")
+    assert getattr(again, "_api_key") == "from a file"  # noqa: B009
+    told = ModelRoles({"judge": SERVER}, secret=lambda name: f"secret of {name}")
+    assert told.language_model("judge").name == "a@127.0.0.1:8001"
+
+
+def test_a_key_itself_is_refused_and_a_missing_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ProviderError, match="api_key_env, not the key itself") as caught:
+        ModelRoles({"judge": {**SERVER, "api_key": "hunter2"}}).language_model("judge")
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(ProviderError, match="ABSENT_KEY is not set"):
+        ModelRoles({"judge": {**SERVER, "api_key_env": "ABSENT_KEY"}}).language_model("judge")

@@ -1,0 +1,15 @@
+"""The models that this installation has set: MODEL_ROLES and MODEL_ENDPOINTS, built once a process."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from django.conf import settings
+
+from llm_runtime.roles import DEFAULT_ROLES, ModelRoles
+
+
+@lru_cache(maxsize=1)
+def configured_roles() -> ModelRoles:
+    """The providers behind the roles. Keys are read from the variables that the settings name, and stand in no setting."""
+    return ModelRoles({**DEFAULT_ROLES, **settings.MODEL_ROLES}, settings.MODEL_ENDPOINTS, secret=settings.MODEL_KEY)
