@@ -1,0 +1,132 @@
+"""The values of adjudication, frozen and self-checking: findings, verdicts, and which pairs of them are legal.
+
+No Django here. A finding speaks of two timelines under the labels A and B; which source stands behind a label is not in it.
+Source: protocol section 4, "Finding".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from timelines.domain import Polarity
+
+
+class FindingType(StrEnum):
+    VALUE = "VALUE"
+    TIMING = "TIMING"
+    A_ONLY = "A_ONLY"
+    B_ONLY = "B_ONLY"
+    SHARED_UNSUPPORTED = "SHARED_UNSUPPORTED"
+    DUPLICATE = "DUPLICATE"
+
+    @property
+    def one_sided(self) -> bool:
+        return self in (FindingType.A_ONLY, FindingType.B_ONLY)
+
+
+class Verdict(StrEnum):
+    A = "A"
+    B = "B"
+    BOTH = "BOTH"
+    NEITHER = "NEITHER"
+    UNCLEAR = "UNCLEAR"
+
+    @property
+    def decisive(self) -> bool:
+        """Whether one side is held to be right."""
+        return self in (Verdict.A, Verdict.B)
+
+
+class Grounding(StrEnum):
+    NOTE = "NOTE"
+    TABLE = "TABLE"
+    BOTH = "BOTH"
+    NONE = "NONE"
+
+
+class Relation(StrEnum):
+    NOVEL_EVENT = "novel_event"
+    ADDED_DETAIL = "added_detail"
+
+
+class Side(StrEnum):
+    A = "A"
+    B = "B"
+
+    @property
+    def other(self) -> Side:
+        return Side.B if self is Side.A else Side.A
+
+
+#: Which sides hold a row, (A, B); findings about both hold both.
+_SIDES = {
+    FindingType.A_ONLY: ((True, False),),
+    FindingType.B_ONLY: ((False, True),),
+    FindingType.DUPLICATE: ((True, False), (False, True)),
+}
+
+
+class IllegalFinding(ValueError):
+    """A finding that breaks a rule of the protocol; the message names the rule and quotes nothing."""
+
+    log_safe = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One difference between timelines A and B, as a judge returned it and as it was validated.
+
+    Times are whole hours from admission, None for N/A; `*_event` is None where the side has no row. `a_row` and `b_row` are the
+    judge's opaque row numbers. `flagged` marks a TIMING finding whose hours lie within the tolerance: it is kept and charged.
+    """
+
+    type: FindingType
+    verdict: Verdict
+    polarity: Polarity = Polarity.PRESENT
+    a_event: str | None = None
+    a_time: int | None = None
+    b_event: str | None = None
+    b_time: int | None = None
+    a_row: int | None = None
+    b_row: int | None = None
+    note_evidence: str | None = None
+    table_evidence: str | None = None
+    grounding: Grounding = Grounding.NONE
+    relation: Relation | None = None
+    reason: str = ""
+    flagged: bool = False
+
+    def __post_init__(self) -> None:
+        if reasons := illegalities(self):
+            raise IllegalFinding("; ".join(reasons))
+
+    @property
+    def holder(self) -> Side | None:
+        """The side that holds the row of a one-sided or repeated event; None for findings about both."""
+        if self.type is FindingType.A_ONLY:
+            return Side.A
+        if self.type is FindingType.B_ONLY:
+            return Side.B
+        if self.type is FindingType.DUPLICATE:
+            return Side.A if self.a_event is not None else Side.B
+        return None
+
+
+def illegalities(finding: Finding) -> list[str]:
+    """Which rules about type, verdict, sides and relation a finding breaks."""
+    kind, verdict = finding.type, finding.verdict
+    faults = []
+    if kind is FindingType.SHARED_UNSUPPORTED and verdict is not Verdict.NEITHER:
+        faults.append("SHARED_UNSUPPORTED goes with NEITHER only")
+    if kind.one_sided and verdict in (Verdict.BOTH, Verdict.NEITHER):
+        faults.append("a one-sided finding is never BOTH or NEITHER")
+    filled = (finding.a_event is not None, finding.b_event is not None)
+    if filled not in _SIDES.get(kind, ((True, True),)):
+        faults.append("the sides that hold a row do not fit the type")
+    for side, event, time in (("a", finding.a_event, finding.a_time), ("b", finding.b_event, finding.b_time)):
+        if event is None and time is not None:
+            faults.append(f"{side}_time stands without {side}_event")
+    if kind.one_sided != (finding.relation is not None):
+        faults.append("relation belongs to one-sided findings, and to each of them")
+    return faults

@@ -1,0 +1,78 @@
+"""Charging: which error a decisive finding is, which side made it, and what it costs (protocol section 4, "Charging").
+
+Swapping A and B with everything that names them changes no charge: each follows from which side holds what, never from a label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from adjudication.domain import Finding, FindingType, Side, Verdict
+from timelines.domain import Polarity
+
+
+class Category(StrEnum):
+    OVER_ANNOTATION = "over_annotation"
+    FALSE_DUPLICATE = "false_duplicate"
+    WRONG_TIME = "wrong_time"
+    WRONG_VALUE = "wrong_value"
+    MISSED_POSITIVE = "missed_positive"
+    MISSED_NEGATIVE = "missed_negative"
+    MISSED_RECURRENCE = "missed_recurrence"
+
+
+#: The prespecified weights.
+WEIGHTS: Mapping[Category, float] = {
+    Category.OVER_ANNOTATION: 3.0,
+    Category.FALSE_DUPLICATE: 2.0,
+    Category.WRONG_TIME: 2.0,
+    Category.WRONG_VALUE: 2.0,
+    Category.MISSED_POSITIVE: 1.0,
+    Category.MISSED_NEGATIVE: 0.5,
+    Category.MISSED_RECURRENCE: 0.5,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """An error of one side."""
+
+    side: Side
+    category: Category
+
+    def cost(self, weights: Mapping[Category, float] = WEIGHTS) -> float:
+        return weights[self.category]
+
+
+def charge(finding: Finding) -> Charge | None:
+    """The charge of a finding; None for a verdict that is not decisive (BOTH, NEITHER, UNCLEAR).
+
+    One-sided and rejected: over-annotation by its holder. One-sided and supported: missed by the other side, positive or negative.
+    DUPLICATE rejected as an extra copy: false duplicate of the side that repeats; a real recurrence: missed by the other side.
+    Decisive TIMING and VALUE: charged to the side that is not held right. Flagged findings are charged like any other.
+    """
+    if not finding.verdict.decisive:
+        return None
+    right = Side.A if finding.verdict is Verdict.A else Side.B
+    wrong, holder = right.other, finding.holder
+    if finding.type is FindingType.TIMING:
+        return Charge(wrong, Category.WRONG_TIME)
+    if finding.type is FindingType.VALUE:
+        return Charge(wrong, Category.WRONG_VALUE)
+    supported = holder is right
+    if finding.type is FindingType.DUPLICATE:
+        return Charge(wrong, Category.MISSED_RECURRENCE if supported else Category.FALSE_DUPLICATE)
+    if not supported:
+        return Charge(wrong, Category.OVER_ANNOTATION)
+    return Charge(wrong, Category.MISSED_POSITIVE if finding.polarity is Polarity.PRESENT else Category.MISSED_NEGATIVE)
+
+
+def charged(findings: Iterable[Finding], weights: Mapping[Category, float] = WEIGHTS) -> tuple[float, float]:
+    """(points charged to A, points charged to B) over the findings of one game."""
+    points = {Side.A: 0.0, Side.B: 0.0}
+    for finding in findings:
+        if (found := charge(finding)) is not None:
+            points[found.side] += found.cost(weights)
+    return points[Side.A], points[Side.B]
