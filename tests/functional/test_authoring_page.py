@@ -405,7 +405,8 @@ def test_axe_finds_nothing_and_pictures_are_taken(editor, enter, world, page, th
         enter(page, world.clinician, f"/authoring/{authoring.public_id}/")
         page.set_viewport_size(size)
         page.wait_for_selector("#authoring[data-ready]")
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        wide = "[...document.querySelectorAll('*')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.className).slice(0, 9)"
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), page.evaluate(wide)
         assert_accessible(page)
         page.locator("[data-rows] tr").nth(5).click()
         assert_accessible(page)
