@@ -210,7 +210,7 @@ def test_what_has_no_finite_rating_is_reported() -> None:
         ratings([0, 2], [1, 3], [0.5, 0.5], 4)
     with pytest.raises(Undetermined, match="perfect separation: sources 0 lost nothing"):
         ratings([0, 0, 1], [1, 2, 2], [1.0, 1.0, 0.5], 3)
-    with pytest.raises(Undetermined, match="perfect separation: sources 2 earned nothing"):
+    with pytest.raises(Undetermined, match="perfect separation: sources 0, 1 lost nothing"):
         ratings([0, 0, 1], [1, 2, 2], [0.4, 1.0, 1.0], 3)
     with pytest.raises(ValueError, match="play itself"):
         ratings([0], [0], [0.5], 2)
