@@ -18,10 +18,10 @@ from playwright.sync_api import Page, expect
 from accounts.models import User
 from tests import demo_cases
 from tests.functional.authoring_world import all_saved, drag, drag_over, mark, place, row
-from tests.functional.case_world import build_world
+from tests.functional.case_world import MARKUP, build_world
 from timelines.authoring_actions import start_authoring
 from timelines.authoring_edits import Edit, apply_edit
-from timelines.models import Authoring, AuthoringEdit, Occurrence
+from timelines.models import AnchorSuggestion, Authoring, AuthoringEdit, Occurrence
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -371,6 +371,72 @@ def test_two_windows_meet_and_the_person_decides_per_occurrence(editor, world, c
     all_saved(first)
     stored = by_mention(world)
     assert (stored["Fell at home"].draft.time, stored["Denied headache"].draft.time) == (-120.0, 2.0)
+
+
+def test_a_row_of_the_record_gives_its_time_and_is_cited(editor, world):
+    page = editor()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    mark(page, "Andexanet alfa was given")
+    page.keyboard.press("Escape")
+    page.keyboard.press("e")
+    expect(page.get_by_label("Search the record")).to_be_focused()
+    page.keyboard.type("andexanet started")
+    found = page.get_by_role("list", name="Rows of the record, nearest first")
+    expect(found.get_by_role("listitem")).to_have_count(1)
+    expect(found).to_contain_text("med andexanet alfa started")
+    expect(found).to_contain_text(MARKUP)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-when-read]")).to_have_text("+6.5 h (HD 1, 21:08)")
+    expect(page.locator("[data-cited]")).to_contain_text("med andexanet alfa started")
+    expect(page.locator(".u-moved")).to_have_text("Andexanet alfa was given")
+    all_saved(page)
+    page.reload()
+    page.wait_for_selector("#authoring[data-ready]")
+    row(page, "Andexanet alfa was given").click()
+    expect(page.locator("[data-cited]")).to_contain_text("med andexanet alfa started")
+    assert_accessible(page)
+    draft = by_mention(world)["Andexanet alfa was given"].draft
+    assert (draft.time, len(draft.rows)) == (6.5, 1)
+    page.get_by_role("button", name="Do not rest on").click()
+    expect(page.locator("[data-cited] li")).to_have_count(0)
+    all_saved(page)
+    assert not any("suggestions" in url for url in asked), "an unaided page asked for suggestions"
+    assert page.evaluate("window.hit") is None
+    assert page.complaints == []
+
+
+def test_in_the_assisted_protocol_suggestions_stand_beside_the_occurrence(editor, world):
+    page = editor("assisted")
+    mark(page, "Andexanet alfa was given")
+    suggested = page.get_by_role("group", name="Suggested")
+    expect(suggested).to_contain_text("med andexanet alfa started", timeout=20_000)
+    picture(page, "assisted")
+    assert_accessible(page)
+    suggested.get_by_role("button", name="Use med andexanet alfa started").click()
+    expect(page.locator("[data-when-read]")).to_have_text("+6.5 h (HD 1, 21:08)")
+    expect(suggested).to_contain_text("accepted")
+    all_saved(page)
+    taken = AnchorSuggestion.objects.get(accepted_at__isnull=False)
+    assert by_mention(world)["Andexanet alfa was given"].draft.rows == [taken.row_index]
+
+
+def test_the_history_tells_every_edit(editor):
+    page = editor()
+    mark(page, "Fell at home", when="-3 d")
+    expect(row(page, "Fell at home")).to_contain_text("−3 d")
+    all_saved(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Undo").click()
+    all_saved(page)
+    page.get_by_role("button", name="History").click()
+    lines = page.get_by_role("dialog", name="History").get_by_role("listitem")
+    expect(lines).to_have_count(3)
+    expect(lines.nth(0)).to_contain_text("Undid: changed Fell at home")
+    expect(lines.nth(1)).to_contain_text("time not placed yet → −3 d (21 Feb, 14:38)")
+    assert_accessible(page)
+    picture(page, "history")
 
 
 def test_a_case_is_chosen_and_the_protocol_said_before_anything_is_seen(enter, world, page):

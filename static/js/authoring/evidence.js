@@ -19,8 +19,7 @@
   function described(row) {
     const made = element("span", "row-words");
     made.append(element("b", "", row.words));
-    const value = [row.value, row.unit].filter(Boolean).join(" ");
-    if (value) made.append(element("span", "row-value", value));
+    if (row.value_words) made.append(element("span", "row-value", row.value_words));
     made.append(element("span", "muted", [row.when, row.kind].filter(Boolean).join(" · ")));
     return made;
   }
@@ -148,7 +147,7 @@
       suggestions.replaceChildren(element("p", "muted", status === 0 ? "No suggestions without the connection." : data.message ?? "No suggestions now."));
       return;
     }
-    const rows = data.rows ?? data.suggestions;
+    const { rows } = data;
     remember(rows);
     suggestions.replaceChildren(...rows.map((row) => suggestion(uid, row)));
     if (!rows.length) suggestions.append(element("p", "muted", "Nothing in the record is near to this."));
