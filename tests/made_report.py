@@ -1,0 +1,141 @@
+"""A report made by hand, for tests of what pages and files say about one. No Django: figures are chosen, none is computed.
+
+Two sources (one with markup in its name), an ablation, one missing case, all three kinds of intervals: above zero, below zero, around zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from timelines.evaluation.values import (
+    Basis,
+    CaseResult,
+    CaseSource,
+    Difference,
+    Estimate,
+    EvaluationSettings,
+    MatchedPair,
+    Report,
+    RhoPoint,
+    SourceKey,
+    SourceResult,
+    StratumResult,
+)
+
+MARKUP = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>{{ 7|add:1 }}'
+FOREIGN = f"other {MARKUP}"
+TEXT, REVISED = SourceKey("rules", "text_only"), SourceKey("rules", "revised")
+SECOND = SourceKey("rules", "revised", 2)
+NO_ROWS = SourceKey("rules/no_rows", "revised")
+OTHER = SourceKey(FOREIGN, "text_only")
+SETTINGS = EvaluationSettings(bases=(Basis.SPAN, Basis.EMBEDDING), rho_sweep=(0.0, 0.1, 0.3))
+
+
+def estimate(value: float | None, half: float = 0.03, n: int = 120, why: str = "") -> Estimate:
+    """A figure with a symmetric interval."""
+    return Estimate(None, why=why) if value is None else Estimate(value, value - half, value + half, n)
+
+
+def figures(match: float, concordance: float, aultc: float, error: float) -> dict[str, Estimate]:
+    """The metrics of one timeline; evidence has no data."""
+    return {
+        "match_rate": estimate(match),
+        "precision": estimate(match - 0.05),
+        "concordance": estimate(concordance),
+        "concordance_ref": estimate(concordance - 0.01),
+        "aultc": estimate(aultc),
+        "aultc_ref": estimate(aultc - 0.02),
+        "median_error": estimate(error, 0.4),
+        "within_tolerance": estimate(0.71),
+        "numeric_share": estimate(0.93),
+        "evidence_precision": estimate(None, why="the reference cites no row"),
+        "evidence_recall": estimate(None, why="the reference cites no row"),
+    }
+
+
+def result(key: SourceKey, basis: Basis, values: Mapping[str, Estimate], *, missing: int = 0) -> SourceResult:
+    """One source under one basis with curves whose shape is plausible."""
+    worse = {m: replace(e, value=e.value - 0.08) if e.value is not None and m != "median_error" else e for m, e in values.items()}
+    match, concordance, aultc = (values[m].value or 0.0 for m in ("match_rate", "concordance", "aultc"))
+    sweep = tuple((n / 100, match + (n - 10) * 0.004, concordance - n * 0.001, aultc - n * 0.0008) for n in range(1, 51))
+    near = {"1 hour": 0.4, "1 day": 0.65, "1 week": 0.8, "1 month": 0.92, "1 year": 0.99}
+    bands = (
+        "up to 1 hour from admission",
+        "1 hour to 1 day",
+        "1 day to 1 week",
+        "1 week to 1 month",
+        "1 month to 1 year",
+        "more than 1 year",
+    )
+    shift = (key.kind == "revised") * 0.06 - (key.source != "rules") * 0.1
+    return SourceResult(
+        key=key,
+        basis=basis,
+        cases=4 - missing,
+        missing_cases=missing,
+        reference_events=160,
+        predicted_events=150,
+        matched_events=120,
+        available=values,
+        missing_as_zero=worse if missing else values,
+        cumulative=tuple((words, estimate(min(1.0, share + shift), 0.02)) for words, share in near.items()),
+        by_distance=tuple((words, 30 - 4 * n, estimate(0.5 * 4**n, 0.2 * 4**n), estimate(0.8 - 0.05 * n)) for n, words in enumerate(bands)),
+        sweep=() if basis is Basis.SPAN else sweep,
+        error_cdf=tuple((0.05 * 1.35**n, min(1.0, 0.2 + shift + n * 0.02)) for n in range(42)),
+    )
+
+
+def _results(basis: Basis) -> list[SourceResult]:
+    lower = 0.2 if basis is Basis.EMBEDDING else 0.0
+    return [
+        result(TEXT, basis, figures(0.742 - lower, 0.861, 0.743, 6.2)),
+        result(REVISED, basis, figures(0.742 - lower, 0.894, 0.792, 3.1)),
+        result(NO_ROWS, basis, figures(0.742 - lower, 0.871, 0.751, 5.4)),
+        result(OTHER, basis, figures(0.512 - lower, 0.803, 0.661, 11.5), missing=1),
+    ]
+
+
+def _difference(basis: Basis, first: SourceKey, second: SourceKey) -> Difference:
+    values = {
+        "concordance": Estimate(0.033, 0.012, 0.051, 4),
+        "aultc": Estimate(0.049, -0.004, 0.09, 4),
+        "median_error_common": Estimate(-3.1, -4.2, -1.4, 118),
+        "evidence_precision": Estimate(None, why="the reference cites no row"),
+    }
+    return Difference(first, second, basis, values)
+
+
+def made_report(**changes: object) -> Report:
+    """The whole report; `changes` replace fields."""
+    bases = (Basis.SPAN, Basis.EMBEDDING)
+    both = [r for basis in bases for r in _results(basis)]
+    differences = [_difference(b, *pair) for b in bases for pair in ((TEXT, REVISED), (REVISED, NO_ROWS))]
+    strata = [StratumResult(name, 2, tuple(r for r in both if r.key in (TEXT, REVISED))) for name in ("introduction", f"stays {MARKUP}")]
+    rho = [RhoPoint("rules", r, n, figures(0.7, 0.88 + r / 20, 0.78, 3.4)) for r, n in ((0.0, 310), (0.1, 240), (0.3, 90))]
+    report = Report(
+        settings=SETTINGS,
+        reference="reference",
+        embedder="sentence-transformers/all-MiniLM-L6-v2",
+        cases=4,
+        s_max={"span": 2160.0, "embedding": 2400.0},
+        results=tuple(both),
+        differences=tuple(differences),
+        alternatives=tuple(result(k, b, figures(0.742, 0.89, 0.79, 3.2)) for b in bases for k in (REVISED, SECOND)),
+        strata=tuple(strata),
+        rho=tuple(rho),
+        warnings=("The annotator of the reference knew the rows of the record: figures of revised timelines favour evidence.",),
+    )
+    return replace(report, **changes)  # type: ignore[arg-type]  # a test names fields of the report
+
+
+def made_case(case_id: str, stratum: str = "introduction", pairs: tuple[MatchedPair, ...] = ()) -> CaseResult:
+    """One case in which the other source is missing."""
+    common = {"reference_events": 10, "predicted_events": 9, "pairs": pairs, "metrics": figures(0.8, 0.9, 0.8, 2.0)}
+    sources = [
+        CaseSource(key=key, basis=basis, available=True, **common)  # type: ignore[arg-type]  # see above
+        for basis in (Basis.SPAN, Basis.EMBEDDING)
+        for key in (TEXT, REVISED)
+    ]
+    missing = [CaseSource(OTHER, basis, False, 10, 0) for basis in (Basis.SPAN, Basis.EMBEDDING)]
+    return CaseResult(case_id, stratum, (*sources, *missing))

@@ -1,0 +1,262 @@
+"""The tables of an evaluation as a page shows them: figures in words, best values marked, differences said in a sentence.
+
+No Django here, and nothing is computed anew: every value comes from a `timelines.evaluation.values.Report`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ehr.wording import MINUS
+from timelines.evaluation.values import METRICS, Basis, Difference, Estimate, Report, RhoPoint, SourceKey, SourceResult
+from timelines.pipeline.config import Variant
+
+BASIS_WORDS: Mapping[Basis, str] = {
+    Basis.SPAN: "Spans",
+    Basis.EMBEDDING: "Embeddings",
+    Basis.LEVENSHTEIN: "Spelling",
+}
+BASIS_SENTENCES: Mapping[Basis, str] = {
+    Basis.SPAN: "Paired one-to-one by the overlap of their spans in the note (intersection over union), largest first.",
+    Basis.EMBEDDING: "Paired one-to-one by the cosine distance of sentence embeddings of the mentions.",
+    Basis.LEVENSHTEIN: "Paired one-to-one by the normalised Levenshtein distance of the mentions.",
+}
+#: The columns of a main table; what else there is stands in a table of its own.
+HEADLINE = ("match_rate", "concordance", "aultc", "median_error", "within_tolerance")
+FURTHER = ("precision", "concordance_ref", "aultc_ref", "numeric_share", "evidence_precision", "evidence_recall")
+LOWER_IS_BETTER = frozenset({"median_error", "median_error_common"})
+#: Says what a timeline is like, not how good it is.
+NEUTRAL = frozenset({"numeric_share"})
+HOURS = LOWER_IS_BETTER
+AVAILABLE, MISSING_AS_ZERO = "available", "missing as 0"
+NO_FIGURE = "–"
+_VARIANTS = frozenset(v.value for v in Variant)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One cell: "0.812" with "0.78 to 0.84" below; without a value the reason."""
+
+    words: str
+    interval: str = ""
+    why: str = ""
+    best: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: a metric, read over the available cases or with missing cases counted as 0."""
+
+    metric: str
+    head: str
+    treatment: str = AVAILABLE
+
+
+@dataclass(frozen=True)
+class Row:
+    """One timeline's figures. `first` of its group carries the group's name over `span` rows."""
+
+    key: SourceKey
+    name: str
+    kind: str
+    cases: str
+    figures: tuple[Figure, ...]
+    first: bool = True
+    span: int = 1
+
+
+@dataclass(frozen=True)
+class Head:
+    """A head over one or two columns."""
+
+    words: str
+    span: int
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of figures; `treatments` is empty where every column is read in one way only."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def heads(self) -> list[Head]:
+        """The upper row of heads: one a metric."""
+        words = {c.metric: c.head for c in self.columns}
+        return [Head(head, sum(c.metric == metric for c in self.columns)) for metric, head in words.items()]
+
+    @property
+    def treatments(self) -> list[str]:
+        """The lower row of heads, where missing cases make two readings differ."""
+        twofold = any(c.treatment != AVAILABLE for c in self.columns)
+        return [c.treatment for c in self.columns] if twofold else []
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceRow:
+    """One metric of one comparison, with what its interval says."""
+
+    metric: str
+    words: str
+    interval: str
+    verdict: str
+    excludes_zero: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Second minus first, metric by metric."""
+
+    first: str
+    second: str
+    rows: tuple[DifferenceRow, ...]
+
+
+def metric_words(metric: str, basis: Basis | None = None) -> str:
+    """The head of a metric; on spans the match rate is span recall."""
+    if metric == "match_rate" and basis is Basis.SPAN:
+        return "Span recall"
+    return {**METRICS, "median_error_common": "Median error on common events, h"}.get(metric, metric.replace("_", " ").capitalize())
+
+
+def value_words(metric: str, value: float | None, *, signed: bool = False) -> str:
+    """Shares with three decimals, hours with two below ten and one above; a minus sign that is one."""
+    if value is None:
+        return NO_FIGURE
+    places = 3 if metric not in HOURS else 2 if abs(value) < 10 else 1
+    said = f"{abs(value):.{places}f}"
+    negative = value < 0 and float(said) != 0
+    return (MINUS if negative else "+" if signed and float(said) != 0 else "") + said
+
+
+def interval_words(metric: str, estimate: Estimate, *, signed: bool = False) -> str:
+    """ "0.781 to 0.842"; empty without an interval."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f"{value_words(metric, estimate.low, signed=signed)} to {value_words(metric, estimate.high, signed=signed)}"
+
+
+def figure(metric: str, estimate: Estimate | None) -> Figure:
+    """A cell of one estimate."""
+    if estimate is None or estimate.value is None:
+        return Figure(NO_FIGURE, why=(estimate.why if estimate else "") or "no data")
+    return Figure(value_words(metric, estimate.value), interval_words(metric, estimate))
+
+
+def variant_of(source: str) -> tuple[str, str]:
+    """A source as (backbone, variant): "rules/no_uid" → ("rules", "no_uid"); "" for the full one and for other sources' names."""
+    base, _, rest = source.partition("/")
+    return (base, rest) if rest.split("/")[0] in _VARIANTS or rest.startswith("rho=") else (source, "")
+
+
+def main_results(report: Report, basis: Basis) -> list[SourceResult]:
+    """What the main table compares: everything but variants."""
+    return [r for r in report.results if r.basis is basis and not variant_of(r.key.source)[1]]
+
+
+def ablation_results(report: Report, basis: Basis) -> list[SourceResult]:
+    """Each backbone with variants: its full timelines first, then the variants; none where there are no variants."""
+    of_basis = [r for r in report.results if r.basis is basis and r.key.alternative == 1]
+    varied = {variant_of(r.key.source)[0] for r in of_basis if _is_ablation(r.key)}
+    shown = [r for r in of_basis if _is_ablation(r.key) or r.key.source in varied]
+    return sorted(shown, key=lambda r: (variant_of(r.key.source)[0], variant_of(r.key.source)[1] != ""))
+
+
+def table_of(results: Sequence[SourceResult], metrics: Sequence[str], basis: Basis) -> Table:
+    """Figures of several timelines beside each other; two columns a metric where a compared timeline misses a case."""
+    twofold = any(r.missing_cases for r in results)
+    columns = []
+    for metric in metrics:
+        columns.append(Column(metric, metric_words(metric, basis)))
+        if twofold and any(metric in r.missing_as_zero for r in results):
+            columns.append(Column(metric, metric_words(metric, basis), MISSING_AS_ZERO))
+    rows = [_row(r, columns) for r in results]
+    marked = _marked(rows, columns, results)
+    return Table(tuple(columns), tuple(_grouped(marked)))
+
+
+def comparisons(differences: Iterable[Difference], basis: Basis, *, variants: bool) -> list[Comparison]:
+    """What evidence changed within a source, or with `variants` what a variant changed against the full one."""
+    chosen = [d for d in differences if d.basis is basis]
+    return [_comparison(d) for d in chosen if (_is_ablation(d.first) or _is_ablation(d.second)) == variants]
+
+
+def rho_rows(points: Sequence[RhoPoint], metrics: Sequence[str]) -> list[tuple[str, str, int, list[Figure]]]:
+    """(source, ρ, rows kept, figures) in order of source and ρ."""
+    ordered = sorted(points, key=lambda p: (p.source, p.rho))
+    return [(p.source, f"{p.rho:g}", p.rows, [figure(m, p.metrics.get(m)) for m in metrics]) for p in ordered]
+
+
+def _is_ablation(key: SourceKey) -> bool:
+    return variant_of(key.source)[1].split("/")[0] in _VARIANTS
+
+
+def _row(result: SourceResult, columns: Sequence[Column]) -> Row:
+    figures = []
+    for column in columns:
+        estimates = result.available if column.treatment == AVAILABLE else result.missing_as_zero
+        figures.append(figure(column.metric, estimates.get(column.metric)))
+    total = result.cases + result.missing_cases
+    cases = f"{result.cases} of {total}" if result.missing_cases else str(result.cases)
+    return Row(result.key, result.key.source, kind_words(result.key), cases, tuple(figures))
+
+
+def kind_words(key: SourceKey) -> str:
+    """ "text-only", "revised", "revised 2"."""
+    return SourceKey("", key.kind, key.alternative).label.removeprefix(" · ")
+
+
+def _marked(rows: Sequence[Row], columns: Sequence[Column], results: Sequence[SourceResult]) -> list[Row]:
+    """The best of each column marked; equal words are equally best, and a column in which all are equal has none."""
+    best: list[str | None] = []
+    for column in columns:
+        values = [
+            e.value
+            for r in results
+            if (e := (r.available if column.treatment == AVAILABLE else r.missing_as_zero).get(column.metric)) and e.value is not None
+        ]
+        said = {value_words(column.metric, v) for v in values}
+        if column.metric in NEUTRAL or len(said) < 2:
+            best.append(None)
+        else:
+            best.append(value_words(column.metric, min(values) if column.metric in LOWER_IS_BETTER else max(values)))
+    return [replace(row, figures=tuple(replace(f, best=f.words == b) for f, b in zip(row.figures, best, strict=True))) for row in rows]
+
+
+def _grouped(rows: Sequence[Row]) -> list[Row]:
+    """Rows of one source brought together, its name over all of them."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.name, []).append(row)
+    return [replace(row, first=n == 0, span=len(group)) for group in groups.values() for n, row in enumerate(group)]
+
+
+def _comparison(difference: Difference) -> Comparison:
+    rows = tuple(_difference(metric, estimate, difference.basis) for metric, estimate in difference.metrics.items())
+    return Comparison(difference.first.label, difference.second.label, rows)
+
+
+def _difference(metric: str, estimate: Estimate, basis: Basis) -> DifferenceRow:
+    excludes = estimate.low is not None and estimate.high is not None and (estimate.low > 0 or estimate.high < 0)
+    return DifferenceRow(
+        metric_words(metric, basis),
+        value_words(metric, estimate.value, signed=True),
+        interval_words(metric, estimate, signed=True),
+        _verdict(metric, estimate, excludes),
+        excludes,
+    )
+
+
+def _verdict(metric: str, estimate: Estimate, excludes_zero: bool) -> str:
+    if estimate.value is None:
+        return f"No figure: {estimate.why or 'no data'}"
+    if estimate.low is None or estimate.high is None:
+        return "No interval: too few cases"
+    if not excludes_zero:
+        return "No difference shown: the interval includes zero"
+    if metric in NEUTRAL:
+        return f"{'Higher' if estimate.value > 0 else 'Lower'}: the interval excludes zero"
+    better = (estimate.value < 0) if metric in LOWER_IS_BETTER else (estimate.value > 0)
+    return f"{'Better' if better else 'Worse'}: the interval excludes zero"

@@ -1,0 +1,72 @@
+"""What the plots of an evaluation draw, ready for JSON. No Django here; scripts choose ink and place labels, nothing else.
+
+Hours from admission; shares 0…1. Source: protocol section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from timelines.evaluation.values import Basis, Estimate, Report, RhoPoint, SourceKey, SourceResult
+from timelines.presentation.evaluation import kind_words, main_results, metric_words
+
+#: The five spans of time that cumulative error curves are read at: (hours, words).
+HORIZONS = ((1.0, "1 h"), (24.0, "1 day"), (168.0, "1 week"), (720.0, "1 month"), (8760.0, "1 year"))
+RHO_METRICS = ("concordance", "aultc", "median_error")
+
+
+def payload(report: Report, basis: Basis) -> dict[str, Any]:
+    """Every curve of one basis. `tone` numbers the sources, so that a source has one colour on every plot."""
+    results = main_results(report, basis)
+    tones = {source: tone for tone, source in enumerate(dict.fromkeys(r.key.source for r in report.results))}
+    return {
+        "threshold": report.settings.threshold,
+        "sweep": [{**_named(r.key, tones), "points": _sweep(r, report.settings.threshold)} for r in results if r.sweep],
+        "errors": [{**_named(r.key, tones), "points": _thinned(r)} for r in results if r.error_cdf],
+        "horizons": [[hours, words] for hours, words in HORIZONS],
+        "bands": _bands(results, tones),
+        "rho": _rho(report.rho, tones),
+        "rhoMetrics": [[metric, metric_words(metric, basis)] for metric in RHO_METRICS],
+        "recovery": metric_words("match_rate", basis),
+    }
+
+
+def _named(key: SourceKey, tones: dict[str, int]) -> dict[str, Any]:
+    return {"label": f"{key.source} · {kind_words(key)}", "source": key.source, "kind": key.kind, "tone": tones.get(key.source, 0)}
+
+
+def _sweep(result: SourceResult, threshold: float) -> list[list[Any]]:
+    """[threshold, match rate, concordance, AULTC, is the report's threshold] of every step."""
+    return [[*(_rounded(v) for v in step), int(abs(step[0] - threshold) < 1e-9)] for step in result.sweep]
+
+
+def _thinned(result: SourceResult) -> list[list[float | None]]:
+    return [[_rounded(hours), _rounded(share)] for hours, share in result.error_cdf]
+
+
+def _bands(results: Sequence[SourceResult], tones: dict[str, int]) -> list[dict[str, Any]]:
+    """Median error by distance from admission, one line a timeline: [words, median, low, high]."""
+    found = []
+    for result in results:
+        points = [[words, *_three(median)] for words, _, median, _ in result.by_distance]
+        if any(point[1] is not None for point in points):
+            found.append({**_named(result.key, tones), "points": points})
+    return found
+
+
+def _rho(points: Sequence[RhoPoint], tones: dict[str, int]) -> list[dict[str, Any]]:
+    found = []
+    for source in dict.fromkeys(p.source for p in points):
+        own = sorted((p for p in points if p.source == source), key=lambda p: p.rho)
+        values = {m: [[p.rho, *_three(p.metrics[m])] for p in own if m in p.metrics] for m in RHO_METRICS}
+        found.append({"label": source, "source": source, "kind": "revised", "tone": tones.get(source, 0), "points": values})
+    return found
+
+
+def _three(estimate: Estimate) -> list[float | None]:
+    return [_rounded(estimate.value), _rounded(estimate.low), _rounded(estimate.high)]
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 5)
