@@ -17,8 +17,6 @@ from accounts.permissions import NotAllowed, check_user_can_open_cases
 from ehr.models import Encounter
 from timelines.models import Authoring, Timeline
 
-#: What the pages that show timelines of a case are called to page guards (`accounts.registry`); the record is "ehr.encounter".
-TIMELINE_PAGES = "timelines.case"
 SOURCE = "author:"
 LONGEST_SOURCE = 90
 SUPERSEDED = re.compile(r"#\d+$")
@@ -27,7 +25,7 @@ UNAIDED_REFUSAL = (
     "the record is open, and your draft is under Authoring."
 )
 #: Audit events of a person who has had timelines of a case before their eyes.
-EXPOSING = ("case.open", "chain.open", "evaluation.case")
+EXPOSING = ("case.open", "agreement.open", "evaluation.case_open")
 
 
 class CaseClosed(NotAllowed):
@@ -49,12 +47,7 @@ def source_of(author: User) -> str:
     return f"{SOURCE}{name if len(name) <= LONGEST_SOURCE else author.public_id}"
 
 
-def is_superseded(source: str) -> bool:
-    """Whether the source names an earlier submission that a later one has replaced."""
-    return source.startswith(SOURCE) and SUPERSEDED.search(source) is not None
-
-
-#: The same as a condition on timelines.
+#: Submissions that a later one has replaced: default lists leave them out.
 SUPERSEDED_TIMELINES = Q(source__startswith=SOURCE, source__regex=SUPERSEDED.pattern)
 
 
@@ -62,13 +55,6 @@ def unaided_draft(user: User, encounter_id: str) -> Authoring | None:
     """The person's open unaided draft of the case of that public id."""
     drafts = Authoring.objects.filter(author=user, protocol=Authoring.Protocol.UNAIDED, state=Authoring.State.DRAFT)
     return drafts.filter(encounter__public_id=encounter_id).first()
-
-
-def guard_unaided(user: User, object_type: str, object_id: str) -> str | None:
-    """Page guard: the timelines of a case are closed to whoever writes an unaided one of it."""
-    if object_type != TIMELINE_PAGES or unaided_draft(user, object_id) is None:
-        return None
-    return UNAIDED_REFUSAL
 
 
 def check_user_may_see_timelines(user: User, encounter: Encounter) -> None:

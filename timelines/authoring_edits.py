@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -121,7 +121,12 @@ def stored_change(edit: AuthoringEdit) -> Change:
 
 def stacks_of(authoring: Authoring) -> Stacks:
     """What can be undone and redone now."""
-    return stacks(authoring.edits.order_by("number").values_list("number", "kind", "undoes__number"))
+    return stacks(log_of(authoring))
+
+
+def log_of(authoring: Authoring) -> Iterable[tuple[int, str, int | None]]:
+    """(number, kind, number of the edit taken or brought back) of every edit, in order."""
+    return authoring.edits.order_by("number").values_list("number", "kind", "undoes__number")
 
 
 def _change(authoring: Authoring, document: Document, edit: Edit) -> tuple[Change, AuthoringEdit | None]:

@@ -37,3 +37,14 @@ def stacks(log: Iterable[tuple[int, str, int | None]]) -> Stacks:
             found.undo.append(number)
             found.redo.clear()
     return found
+
+
+def taken_back(log: Iterable[tuple[int, str, int | None]]) -> set[int]:
+    """Numbers of the edits that an undo has taken back and no redo brought back, from the same log."""
+    found: set[int] = set()
+    for _, kind, target in log:
+        if kind == UNDO:
+            found.add(target or 0)
+        elif kind == REDO:
+            found.discard(target or 0)
+    return found

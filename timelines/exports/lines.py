@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from ehr.models import Dataset, Encounter, Note, SourceRow
 from jobs.models import JobState
+from timelines.authoring_access import SUPERSEDED_TIMELINES
 from timelines.domain import Anchor, TimelineKind
 from timelines.models import Entry, Evidence, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
@@ -105,14 +106,14 @@ def export_cases(cases: Iterable[Encounter], wanted: Selection) -> Iterator[Case
 def chosen_timelines(encounter: Encounter, wanted: Selection) -> list[Timeline]:
     """Finished timelines of a case; of several runs of one source the latest, unless a run is asked for.
 
-    A run's timelines count as finished when every stage of the case has succeeded; others when their inventory is sealed.
+    A run's timelines count as finished when every stage of the case has succeeded; others when their inventory is sealed. An author's
+    submission that a later one has replaced is left out, unless its source is named.
     """
     open_stages = StageRun.objects.filter(case_run=OuterRef("case_run")).exclude(state=JobState.SUCCEEDED)
     found = Timeline.objects.filter(~Exists(open_stages), encounter=encounter).filter(
         Q(case_run__isnull=False) | Q(inventory__isnull=True) | Q(inventory__sealed_at__isnull=False)
     )
-    if wanted.sources:
-        found = found.filter(source__in=wanted.sources)
+    found = found.filter(source__in=wanted.sources) if wanted.sources else found.exclude(SUPERSEDED_TIMELINES)
     if wanted.run:
         found = found.filter(case_run__run__public_id=wanted.run)
     if wanted.identified:

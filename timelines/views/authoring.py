@@ -20,6 +20,7 @@ from ehr.models import Encounter
 from timelines import authoring_actions as actions
 from timelines.authoring.values import EditRefused
 from timelines.authoring_access import check_user_can_author, was_exposed
+from timelines.authoring_download import FORMATS
 from timelines.authoring_edits import Conflict, Locked, stacks_of
 from timelines.authoring_storage import load_document
 from timelines.models import Authoring
@@ -30,7 +31,6 @@ from timelines.views.authoring_opened import own_authoring
 from timelines.views.case import stay
 from timelines.views.json_requests import JSON, json_body, refusal, text_in
 
-FORMATS = ("jsonl", "csv")
 PLACEHOLDER_UID, PLACEHOLDER_ROW = "0000", 0
 
 
@@ -98,7 +98,7 @@ def authoring(request: StudyRequest, public_id: str) -> HttpResponse:
         "data": json_script(data, "authoring-data"),
         "layout": json_script(layout(text), "authoring-layout"),
         "urls": data["urls"],
-        "formats": FORMATS,
+        "downloads": _downloads(found),
     }
     return render(request, "timelines/authoring.html", context)
 
@@ -186,10 +186,17 @@ def _editor_data(found: Authoring) -> dict[str, Any]:
 
 
 def _urls(found: Authoring) -> dict[str, str]:
-    """Where the script sends what; in `suggestions` and `suggestion` it puts UID and row for 0000 and 0."""
-    names = ["edits", "time", "submit", "reopen"]
+    """Where the script sends what; for suggestions, which only the assisted protocol has, it puts UID and row in place of 0000 and 0."""
+    names = ("edits", "time", "rows", "submit", "reopen", "history")
     urls = {name: reverse(f"timelines:authoring_{name}", args=[found.public_id]) for name in names}
-    return urls | {
-        "list": reverse("timelines:authorings"),
-        "record": reverse("ehr:record", args=[found.encounter.public_id]),
-    }
+    if found.protocol == Authoring.Protocol.ASSISTED:
+        urls["suggestions"] = reverse("timelines:authoring_suggestions", args=[found.public_id, PLACEHOLDER_UID])
+        urls["suggestion"] = reverse("timelines:authoring_suggestion", args=[found.public_id, PLACEHOLDER_UID, PLACEHOLDER_ROW])
+    return urls | {"list": reverse("timelines:authorings"), "record": reverse("ehr:record", args=[found.encounter.public_id])}
+
+
+def _downloads(found: Authoring) -> list[tuple[str, str]]:
+    """(address, name) of each file of what was submitted; none before."""
+    if found.timeline_id is None:
+        return []
+    return [(reverse("timelines:authoring_download", args=[found.public_id, name]), f.label) for name, f in FORMATS.items()]

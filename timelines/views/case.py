@@ -18,12 +18,14 @@ from accounts.permissions import CASE_READERS, check_user_can_open
 from accounts.scoping import StudyRequest, scoped, study_role_required
 from ehr.models import Encounter, Note
 from ehr.wording import span_words
+from timelines.authoring_access import check_user_may_see_timelines, hidden_timelines
 from timelines.domain import Anchor
 from timelines.models import Inventory, StageRun
 from timelines.presentation.case_plot import payload
 from timelines.presentation.note_html import note_html
 from timelines.storage import NoteChanged, checked_text, note_of
 from timelines.views.case_choices import Choice, Choices, choices_of
+from timelines.views.case_closed import leads_back_to_draft
 from timelines.views.case_items import occurrence_of, spans_and_items
 
 #: What is drawn from settled timelines is kept in this process for an hour of use.
@@ -41,12 +43,13 @@ class Drawn:
 
 @require_GET
 @study_role_required(*CASE_READERS)
+@leads_back_to_draft
 def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
     """One case. `t` chooses the timeline, `o` (or the path) the occurrence; both are ids, no address carries text."""
     encounter = opened(request, public_id)
     study = encounter.dataset.study
     record(actor=request.user, study=study, action="case.open", object_type="ehr.encounter", object_id=public_id)
-    choices = choices_of(encounter)
+    choices = choices_of(encounter, hidden=hidden_timelines(request.user, encounter))
     context = _case_context(encounter, choices)
     if choices:
         chosen = chosen_timeline(request, choices)
@@ -64,13 +67,14 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
 
 
 def opened(request: HttpRequest, public_id: str) -> Encounter:
-    """The encounter, if it is in one of the person's studies and they may open its cases. Raises Http404, NotAllowed."""
+    """The encounter, if it is in one of the person's studies and they may see its timelines. Raises Http404, NotAllowed."""
     cases = scoped(Encounter.objects.select_related("dataset__study"), request.user, "dataset__study")
     encounter = cases.filter(public_id=public_id).first()
     if encounter is None:
         raise Http404
     assert request.user.is_authenticated
     check_user_can_open(request.user, encounter.dataset.study, "ehr.encounter", public_id)
+    check_user_may_see_timelines(request.user, encounter)
     return encounter
 
 

@@ -12,6 +12,7 @@ from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Encounter
 from ehr.wording import event_words, hours_words, time_kind_words, value_words
+from timelines.authoring_access import hidden_timelines
 from timelines.domain import Anchor, Lane, TimelineKind
 from timelines.models import Candidate, CaseRun, Entry, Evidence, Occurrence, Query
 from timelines.presentation.pairing import paired
@@ -22,6 +23,7 @@ from timelines.presentation.wording import LANE_WORDS, bounds_words, moment_word
 from timelines.storage import checked_text
 from timelines.views.case import chosen_timeline, opened, stay
 from timelines.views.case_choices import Choice, Choices, choices_of
+from timelines.views.case_closed import leads_back_to_draft
 from timelines.views.case_items import occurrence_of
 
 
@@ -82,10 +84,11 @@ class QueryLine:
 
 @require_GET
 @study_role_required(*CASE_READERS)
+@leads_back_to_draft
 def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
     """The eight steps for one occurrence of one timeline (`t`), as a partial."""
     encounter = opened(request, public_id)
-    choices = choices_of(encounter)
+    choices = choices_of(encounter, hidden=hidden_timelines(request.user, encounter))
     if not choices:
         raise Http404
     chosen = chosen_timeline(request, choices)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from ehr.models import Encounter
+from timelines.authoring_access import SOURCE, SUPERSEDED_TIMELINES
 from timelines.domain import TimelineKind
 from timelines.models import Timeline
 from timelines.pipeline.config import Variant
@@ -65,10 +66,12 @@ class Choices:
         return next((g for g in self.groups if choice is g.text_only or choice in g.revised), None)
 
 
-def choices_of(encounter: Encounter) -> Choices:
-    """One query."""
+def choices_of(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choices:
+    """One query. Without the `hidden` ones (`authoring_access.hidden_timelines`), and without submissions that a later one replaced."""
     rows = (
         Timeline.objects.filter(encounter=encounter)
+        .exclude(pk__in=hidden)
+        .exclude(SUPERSEDED_TIMELINES)
         .order_by("-case_run_id", "source", "kind", "alternative", "-pk")
         .values_list(
             "pk",
@@ -100,6 +103,8 @@ def choices_of(encounter: Encounter) -> Choices:
             if variant == Variant.FULL and base is None:
                 full.add(key)
     ordered = sorted(grouped, key=lambda key: (key not in full, -key[0], key[1]))
+    # The cohort's own reference before those that people have written since: it is what the others are compared with.
+    references.sort(key=lambda c: c.source.startswith(SOURCE))
     return Choices(tuple(_group(labels[key], grouped[key]) for key in ordered), tuple(references))
 
 

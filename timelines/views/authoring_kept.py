@@ -1,0 +1,63 @@
+"""What is kept of a timeline that somebody writes: its history, and files of what was submitted. For its author alone."""
+
+from __future__ import annotations
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from accounts.audit import record
+from accounts.permissions import CASE_READERS
+from accounts.scoping import StudyRequest, study_role_required
+from timelines.authoring.undoing import taken_back
+from timelines.authoring_download import FORMATS
+from timelines.authoring_download import download as made_file
+from timelines.authoring_edits import log_of, stored_change
+from timelines.presentation.authored_history import history_line
+from timelines.views.authoring_opened import own_authoring
+from timelines.views.case import stay
+
+EDITS_PER_PAGE = 200
+
+
+@never_cache
+@require_GET
+@study_role_required(*CASE_READERS)
+def history(request: StudyRequest, public_id: str) -> HttpResponse:
+    """Every edit in words, latest first."""
+    authoring = own_authoring(request, public_id)
+    anchor, _ = stay(authoring.encounter)
+    page = Paginator(authoring.edits.select_related("undoes").order_by("-number"), EDITS_PER_PAGE).get_page(request.GET.get("page"))
+    lines = [(e, history_line(e.kind, stored_change(e), e.undoes.kind if e.undoes else "", e.reason, anchor)) for e in page.object_list]
+    context = {
+        "authoring": authoring,
+        "encounter": authoring.encounter,
+        "page": page,
+        "lines": lines,
+        "taken_back": taken_back(log_of(authoring)),
+    }
+    return render(request, "timelines/authoring_history.html", context)
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def download(request: StudyRequest, public_id: str, format: str) -> HttpResponse:
+    """The last submitted timeline as a file. 404 for an unknown format and before the first submission."""
+    authoring = own_authoring(request, public_id)
+    if format not in FORMATS:
+        raise Http404
+    try:
+        name, content = made_file(authoring, format)
+    except LookupError:
+        raise Http404 from None
+    record(
+        actor=request.user,
+        study=authoring.encounter.dataset.study,
+        action="authoring.download",
+        object_type="timelines.authoring",
+        object_id=public_id,
+        detail={"case": authoring.encounter.public_id, "format": format},
+    )
+    return HttpResponse(content, content_type="application/octet-stream", headers={"Content-Disposition": f'attachment; filename="{name}"'})
