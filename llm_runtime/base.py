@@ -20,7 +20,9 @@ Vectors = NDArray[np.float32]
 
 
 class ProviderError(RuntimeError):
-    """A provider cannot be built or used; the message says what is missing and how to supply it."""
+    """A provider cannot be built or used; the message says what is missing and how to supply it, never what was asked or answered."""
+
+    log_safe = True
 
 
 @runtime_checkable
@@ -145,4 +147,17 @@ class LanguageModel(Protocol):
 
     async def count_tokens(self, messages: Sequence[Message]) -> int:
         """Tokens of the rendered prompt, by the model's own tokenizer where the server offers it, else an upper estimate."""
+        ...
+
+
+@runtime_checkable
+class Served(Protocol):
+    """What a model behind a server has besides: facts to learn from it, and connections that belong to one event loop."""
+
+    async def learn(self) -> None:
+        """Ask the server for what the settings leave open, once. Raises Unavailable, RequestRefused."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop."""
         ...

@@ -13,7 +13,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
-from llm_runtime.base import LanguageModel, Message, ModelReply, ModelRequest
+from asgiref.sync import async_to_sync
+
+from llm_runtime.base import LanguageModel, Message, ModelReply, ModelRequest, Served
 from llm_runtime.errors import AnswerRejected, AttemptsExhausted, ModelError, TooLarge, Truncated
 from llm_runtime.prompts import Rendered
 
@@ -154,6 +156,22 @@ class Asker:
             await _surely(store(call))
             return answer
         raise AttemptsExhausted(part, refused)
+
+    def run(self, main: Callable[..., Awaitable[T]], *args: Any) -> T:
+        """What `main(*args)` returns, from synchronous code: on an event loop of its own, with what the server must tell first learned
+        and the connections closed after."""
+
+        async def whole() -> T:
+            served = self.model if isinstance(self.model, Served) else None
+            try:
+                if served:
+                    await served.learn()
+                return await main(*args)
+            finally:
+                if served:
+                    await served.close()
+
+        return async_to_sync(whole)()
 
     async def _reply(self, call: Call) -> tuple[ModelReply, bool, Call]:
         """The ledger's reply or a new one, whether it was paid for, and the call with it."""

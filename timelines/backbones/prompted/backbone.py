@@ -12,11 +12,15 @@ from timelines.backbones.prompted.query_writer import PromptedQueryWriter
 from timelines.backbones.prompted.reviser import PromptedReviser
 from timelines.backbones.prompted.tagger import PromptedTagger
 from timelines.backbones.prompted.timer import PromptedTimer
+from timelines.backbones.prompted.unidentified import PromptedUnidentifiedReviser
 from timelines.pipeline.config import PipelineConfig
 
 NAME = "prompted"
 ROLES = ("tagger", "timer", "query_writer", "reviser")
-PROMPTS = ("tag", "tag_table", "infer", "infer_table", "query", "revise", "revise_table", "revise_no_uid")
+PROMPTS = (
+    *("tag", "tag_table", "infer", "infer_table", "query"),
+    *("revise", "revise_table", "revise_no_rows", "revise_no_rows_table", "revise_no_uid"),
+)
 
 
 def prompted_backbone(askers: Mapping[str, Asker], config: PipelineConfig) -> Backbone:
@@ -24,13 +28,16 @@ def prompted_backbone(askers: Mapping[str, Asker], config: PipelineConfig) -> Ba
     missing = [role for role in ROLES if role not in askers]
     if missing:
         raise ValueError(f"no model for the roles {', '.join(missing)}")
+    reviser = PromptedReviser(askers["reviser"], config)
     return Backbone(
         name=NAME,
         version=prompt_version(),
         tagger=PromptedTagger(askers["tagger"], config),
         timer=PromptedTimer(askers["timer"], config),
         query_writer=PromptedQueryWriter(askers["query_writer"], config),
-        reviser=PromptedReviser(askers["reviser"], config),
+        reviser=reviser,
+        summary_reviser=reviser,
+        unidentified_reviser=PromptedUnidentifiedReviser(askers["reviser"], config),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from timelines.domain import Inventory, Occurrence, TaggedNote
@@ -55,20 +55,27 @@ def shown_note(note: TaggedNote, occurrences: Sequence[Occurrence], *, whole: in
     text = with_uids(note.text, note.inventory)
     if len(text) <= whole:
         return Shown(text)
+    located = [(o.start, o.end) for o in occurrences if o.start is not None and o.end is not None]
+    cut = around(note.text, located, whole, local, lambda start, end: with_uids(note.text, note.inventory, start, end))
+    return Shown(cut, f"note of {len(text)} characters shown within {local} characters of each event")
+
+
+def around(note: str, spans: Sequence[tuple[int, int]], whole: int, local: int, show: Callable[[int, int], str] | None = None) -> str:
+    """What surrounds the spans: `local` characters each, pieces that touch joined; shorter pieces, never fewer, until at most
+    `whole` characters are left. `show` renders a piece (start, end) of the note."""
+    render = show or (lambda start, end: note[start:end])
     while True:
-        pieces = _around(note, occurrences, local)
-        cut = "\n[…]\n".join(with_uids(note.text, note.inventory, start, end) for start, end in pieces)
+        cut = "\n[…]\n".join(render(start, end) for start, end in _pieces(note, spans, local))
         if len(cut) <= whole or local <= 40:
-            return Shown(cut, f"note of {len(text)} characters shown within {local} characters of each event")
+            return cut
         local = max(40, local // 2)
 
 
-def _around(note: TaggedNote, occurrences: Sequence[Occurrence], local: int) -> list[tuple[int, int]]:
+def _pieces(note: str, spans: Sequence[tuple[int, int]], local: int) -> list[tuple[int, int]]:
     pieces: list[tuple[int, int]] = []
-    located = sorted((o.start, o.end) for o in occurrences if o.start is not None and o.end is not None)
-    for start, end in located:
+    for start, end in sorted(spans):
         beside = max(0, (local - (end - start)) // 2)
-        left, right = max(0, start - beside), min(len(note.text), max(end, start + local - beside))
+        left, right = max(0, start - beside), min(len(note), max(end, start + local - beside))
         if pieces and left <= pieces[-1][1]:
             pieces[-1] = (pieces[-1][0], max(right, pieces[-1][1]))
         else:

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from asgiref.sync import async_to_sync
-
 from llm_runtime.base import ModelReply
 from llm_runtime.budget import room
 from llm_runtime.calling import Asker, ask_in_parts, together
@@ -34,7 +32,7 @@ class PromptedQueryWriter:
 
     def write(self, note: TaggedNote) -> Mapping[str, Sequence[str]]:
         """1–3 queries per UID that got any. Raises ModelError, AttemptsExhausted."""
-        return async_to_sync(self.queries)(note)
+        return self.asker.run(self.queries, note)
 
     async def queries(self, note: TaggedNote) -> dict[str, list[str]]:
         size = self.config.query_batch_size
@@ -60,7 +58,7 @@ class PromptedQueryWriter:
             return read_queries(reply.text, uids, self.config.max_queries)
 
         schema = query_schema(uids, self.config) if self.asker.model.limits.schema else None
-        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part, schema=schema)
+        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part, schema=schema, covers=uids)
 
 
 def query_schema(uids: Sequence[str], config: PipelineConfig) -> dict[str, Any]:

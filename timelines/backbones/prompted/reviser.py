@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from asgiref.sync import async_to_sync
-
 from llm_runtime.base import ModelReply
 from llm_runtime.budget import room
 from llm_runtime.calling import Asker
@@ -20,10 +18,9 @@ from llm_runtime.errors import AnswerRejected, TooLarge
 from llm_runtime.prompts import Rendered, load
 from llm_runtime.structured import json_object, keys_exactly, object_schema, reasoned
 from timelines.backbones.prompted.notes import shown_note
-from timelines.backbones.prompted.rows import read_bounds, read_hours, split_row
 from timelines.backbones.prompted.tables import hours_text, read_table, timeline_table
 from timelines.backbones.prompted.timer import anchor_words, read_rows, row_schema
-from timelines.domain import Entry, Evidence, InvariantError, Occurrence, TaggedNote, Timeline, Window
+from timelines.domain import Evidence, KeptSummary, Occurrence, TaggedNote, Timeline, Window
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.revision import ProposedEntry, RevisionRejected, validate_revision
 
@@ -35,12 +32,21 @@ WORDS_KEPT_TABLE = " and with its mention unchanged"
 
 @dataclass(frozen=True)
 class Material:
-    """What every call of one revision shows."""
+    """What every call of one revision shows. With `summaries` (variant `no_rows`) these stand in the place of rows."""
 
     note: TaggedNote
     text_only: Timeline
     evidence: Sequence[Evidence]
     window: Window
+    summaries: Sequence[KeptSummary] | None = None
+
+    @property
+    def prompt(self) -> str:
+        return "timelines/revise" if self.summaries is None else "timelines/revise_no_rows"
+
+    def lines(self, most: int) -> str:
+        """What of the record revision sees; fields of a row have at most `most` characters, summaries stay as they are."""
+        return evidence_lines(self.evidence, most) if self.summaries is None else summary_lines(self.summaries)
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,13 @@ class PromptedReviser:
         self, note: TaggedNote, text_only: Timeline, evidence: Sequence[Evidence], window: Window, alternatives: int
     ) -> Sequence[Timeline]:
         """Exactly `alternatives` complete timelines. Raises ModelError, AttemptsExhausted."""
-        return async_to_sync(self.timelines)(Material(note, text_only, evidence, window), alternatives)
+        return self.asker.run(self.timelines, Material(note, text_only, evidence, window), alternatives)
+
+    def revise_by_summaries(
+        self, note: TaggedNote, text_only: Timeline, summaries: Sequence[KeptSummary], window: Window, alternatives: int
+    ) -> Sequence[Timeline]:
+        """As `revise`, from summaries of series: no time rests on a row. Raises ModelError, AttemptsExhausted."""
+        return self.asker.run(self.timelines, Material(note, text_only, (), window, summaries), alternatives)
 
     async def timelines(self, material: Material, alternatives: int) -> Sequence[Timeline]:
         if not self.asker.model.limits.schema:
@@ -84,14 +96,14 @@ class PromptedReviser:
     async def _schema(
         self, material: Material, alternatives: int, count: int, asked: Sequence[Occurrence], scope: str, words: str
     ) -> list[list[ProposedEntry]]:
-        prompt = self._prompt("timelines/revise", material, alternatives, WORDS_KEPT, asked=str(count), scope=scope)
+        prompt = self._prompt(material.prompt, material, alternatives, WORDS_KEPT, asked=str(count), scope=scope)
         tokens = await self._room(prompt, count, len(asked))
         known = frozenset(material.note.inventory.uids)
         by_uid = _by_uid(material.evidence)
 
         def validate(reply: ModelReply) -> list[list[ProposedEntry]]:
             answer = json_object(reply.text)
-            timelines = _timelines({"reasoning_summary": "", **answer}, count)
+            timelines = timelines_of({"reasoning_summary": "", **answer}, count)
             rows = []
             for number, timeline in enumerate(timelines, start=1):
                 timeline.pop("reasoning", None)
@@ -100,10 +112,10 @@ class PromptedReviser:
             return rows
 
         schema = revision_schema([o.uid for o in asked], material.note.inventory.uids, count, self.asker.model.limits.reasoning)
-        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=words, schema=schema)
+        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=words, schema=schema, covers=[o.uid for o in asked])
 
     async def _tables(self, material: Material, alternatives: int) -> Sequence[Timeline]:
-        prompt = self._prompt("timelines/revise_table", material, alternatives, WORDS_KEPT_TABLE)
+        prompt = self._prompt(f"{material.prompt}_table", material, alternatives, WORDS_KEPT_TABLE)
         tokens = await self._room(prompt, alternatives, 2 * len(material.note.inventory))
         inventory, known = material.note.inventory, frozenset(material.note.inventory.uids)
         by_uid = _by_uid(material.evidence)
@@ -111,7 +123,7 @@ class PromptedReviser:
         def validate(reply: ModelReply) -> Sequence[Timeline]:
             answer = json_object(reply.text)
             proposals = []
-            for number, timeline in enumerate(_timelines(answer, alternatives), start=1):
+            for number, timeline in enumerate(timelines_of(answer, alternatives), start=1):
                 faults = keys_exactly(timeline, ("timeline_id", "data", "reasoning"), f"timeline {number}")
                 if faults or not isinstance(timeline["data"], str):
                     raise AnswerRejected(faults or [f"timeline {number}: data is not a text"])
@@ -119,7 +131,7 @@ class PromptedReviser:
                 proposals.append([_cited(entry, material, by_uid) for entry in rows])
             return _validated(material, proposals, alternatives)
 
-        return await self.asker.ask(prompt, validate, max_tokens=tokens, part="revise")
+        return await self.asker.ask(prompt, validate, max_tokens=tokens, part="revise", covers=inventory.uids)
 
     def _prompt(self, name: str, material: Material, alternatives: int, keeping: str, **more: str) -> Rendered:
         inventory = material.note.inventory
@@ -135,7 +147,7 @@ class PromptedReviser:
             admitted=anchor_words(material.window.anchor),
             discharged="not recorded" if discharge is None or clock is None else f"{hours_text(discharge)} ({clock:%Y-%m-%d %H:%M})",
             timeline=timeline_table(inventory, material.text_only.by_uid),
-            evidence=evidence_lines(material.evidence, self.config.evidence_field_characters),
+            evidence=material.lines(self.config.evidence_field_characters),
             **more,
         )
 
@@ -158,6 +170,15 @@ def evidence_lines(evidence: Sequence[Evidence], most: int) -> str:
     return "\n".join(lines) if evidence else "none found"
 
 
+def summary_lines(summaries: Sequence[KeptSummary]) -> str:
+    """`uid | relevance | summary` for each, in the order given; the summary's text unchanged but for line breaks."""
+    lines = ["uid4 | relevance | summary"]
+    for item in summaries:
+        score = item.rerank_score if item.rerank_score is not None else item.dense_score
+        lines.append(f"{item.uid} | {score:.2f} | {' '.join(item.text.split())}")
+    return "\n".join(lines) if summaries else "none found"
+
+
 def revision_schema(uids: Sequence[str], context: Sequence[str], timelines: int, thinking: int = 1) -> dict[str, Any]:
     """`reasoning_summary`, then exactly that many timelines, each `reasoning` and one required row for each UID."""
     rows = {uid: {"$ref": "#/$defs/row"} for uid in uids}
@@ -169,7 +190,8 @@ def revision_schema(uids: Sequence[str], context: Sequence[str], timelines: int,
     }
 
 
-def _timelines(answer: dict[str, Any], count: int) -> list[dict[str, Any]]:
+def timelines_of(answer: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    """The list in an answer, of exactly that many objects. Raises AnswerRejected."""
     faults = keys_exactly(answer, ("reasoning_summary", "timelines"), "answer")
     if faults:
         raise AnswerRejected(faults)
@@ -211,7 +233,8 @@ def _cited(entry: ProposedEntry, material: Material, evidence: Mapping[str, Sequ
     moved = before.time is None or entry.time is None or abs(before.time - entry.time) > 0.025
     if near:
         return replace(entry, adopted_rows=tuple(dict.fromkeys(near)), reason="the revised hour is that of a row found for it")
-    return replace(entry, reason="revised by the model without a row of its own" if moved else "kept as inferred from the text")
+    how = "revised by the model without a row of its own" if material.summaries is None else "revised by the model from summaries of series"
+    return replace(entry, reason=how if moved else "kept as inferred from the text")
 
 
 def _validated(material: Material, proposals: Sequence[Sequence[ProposedEntry]], alternatives: int) -> Sequence[Timeline]:
@@ -219,35 +242,3 @@ def _validated(material: Material, proposals: Sequence[Sequence[ProposedEntry]],
         return validate_revision(material.note.inventory, proposals, alternatives)
     except RevisionRejected as rejection:
         raise AnswerRejected(rejection.reasons) from None
-
-
-def read_unidentified(text: str, alternatives: int, decided_by: str) -> list[list[tuple[str, Entry]]]:
-    """The answer of the variant without identifiers: (event text, entry) for each row of each timeline.
-
-    Only form and bounds are checked: which occurrences are lost is what the variant measures. Raises AnswerRejected.
-    """
-    found = []
-    for number, timeline in enumerate(_timelines(json_object(text), alternatives), start=1):
-        faults = keys_exactly(timeline, ("timeline_id", "data", "reasoning"), f"timeline {number}")
-        if faults or not isinstance(timeline["data"], str):
-            raise AnswerRejected(faults or [f"timeline {number}: data is not a text"])
-        lines = [line for line in timeline["data"].split("\n") if line.strip()]
-        if not lines or [c.casefold() for c in split_row(lines[0])] != ["mention", "time", "bounds", "known"]:
-            raise AnswerRejected([f"timeline {number}: the first line must be the header mention|time|bounds|known"])
-        rows = []
-        for at, line in enumerate(lines[1:], start=1):
-            cells = split_row(line)
-            (time, read), (lower, upper, bounds_read) = (
-                (read_hours(cells[1]), read_bounds(cells[2])) if len(cells) == 4 else ((None, False), (None, None, False))
-            )
-            if len(cells) != 4 or not cells[0] or not read or not bounds_read or cells[3] not in ("0", "1"):
-                faults.append(f"timeline {number}: row {at} is not mention|time|bounds|known")
-                continue
-            try:
-                rows.append((cells[0], Entry("0000", time, lower, upper, cells[3] == "1", (), decided_by)))
-            except InvariantError:
-                faults.append(f"timeline {number}: row {at}: the bounds do not contain the time")
-        if faults or not rows:
-            raise AnswerRejected(faults or [f"timeline {number} is empty"])
-        found.append(rows)
-    return found

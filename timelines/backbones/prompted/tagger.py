@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from asgiref.sync import async_to_sync
-
 from llm_runtime.base import ModelReply
 from llm_runtime.budget import room
 from llm_runtime.calling import Asker, ask_in_parts, together
@@ -32,7 +30,7 @@ class PromptedTagger:
 
     def tag(self, note: str) -> Sequence[TaggedSpan]:
         """Every occurrence the model names, in order. Raises ModelError, AttemptsExhausted."""
-        return async_to_sync(self.spans)(note)
+        return self.asker.run(self.spans, note)
 
     async def spans(self, note: str) -> Sequence[TaggedSpan]:
         chunks = chunk_note(note, self.config)
@@ -62,7 +60,9 @@ class PromptedTagger:
         def validate(reply: ModelReply) -> dict[str, list[TaggedSpan]]:
             return read_quotes(reply.text, note, sentences)
 
-        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part, schema=quote_schema(len(sentences), thinking))
+        covers = [f"{sentences[0].start}:{sentences[-1].end}"]
+        schema = quote_schema(len(sentences), thinking)
+        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part, schema=schema, covers=covers)
 
     async def _rewritten(self, note: str, part: str, chunk: Chunk) -> list[TaggedSpan]:
         text = note[chunk.start : chunk.end]
@@ -79,7 +79,7 @@ class PromptedTagger:
                 raise AnswerRejected(["a mention holds a character that is none"])
             return [replace(s, start=s.start + chunk.start, end=s.end + chunk.start) for s in spans]
 
-        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part)
+        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part, covers=[f"{chunk.start}:{chunk.end}"])
 
 
 def quote_schema(sentences: int, thinking: int = 1) -> dict[str, Any]:

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from asgiref.sync import async_to_sync
-
 from llm_runtime.base import ModelReply
 from llm_runtime.budget import room
 from llm_runtime.calling import Asker, ask_in_parts, together
@@ -34,7 +32,7 @@ class PromptedTimer:
 
     def infer(self, note: TaggedNote, anchor: Anchor) -> Timeline:
         """A complete text-only timeline. Raises ModelError, AttemptsExhausted."""
-        return async_to_sync(self.timeline)(note, anchor)
+        return self.asker.run(self.timeline, note, anchor)
 
     async def timeline(self, note: TaggedNote, anchor: Anchor) -> Timeline:
         shown = with_uids(note.text, note.inventory)
@@ -67,7 +65,7 @@ class PromptedTimer:
             return {p.uid: _entry(p) for p in read(reply.text, asked, known, self.asker.model.name)}
 
         wanted = entries_schema([o.uid for o in asked], inventory.uids, thinking) if schema else None
-        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part, schema=wanted)
+        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part, schema=wanted, covers=[o.uid for o in asked])
 
 
 def anchor_words(anchor: Anchor) -> str:

@@ -1,0 +1,124 @@
+"""Stage 6 of variant `no_uid` by a language model: neither note, table nor evidence carries an identifier, and the answer is a table.
+
+Which occurrences are lost on the way is what the variant measures, so only form and bounds are checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from llm_runtime.base import ModelReply
+from llm_runtime.budget import room
+from llm_runtime.calling import Asker
+from llm_runtime.errors import AnswerRejected
+from llm_runtime.prompts import Rendered, load
+from llm_runtime.structured import json_object, keys_exactly, storable
+from timelines.backbones.prompted.notes import around
+from timelines.backbones.prompted.reviser import ROW_TOKENS, timelines_of
+from timelines.backbones.prompted.rows import read_bounds, read_hours, split_row
+from timelines.backbones.prompted.tables import hours_text
+from timelines.backbones.prompted.timer import anchor_words
+from timelines.domain import InvariantError, NamedRow, NamedTime, TaggedSpan, Window
+from timelines.pipeline.config import PipelineConfig
+
+COLUMNS = ("mention", "time", "bounds", "known")
+
+
+@dataclass(frozen=True)
+class PromptedUnidentifiedReviser:
+    asker: Asker
+    config: PipelineConfig
+
+    def revise_unidentified(
+        self,
+        note: str,
+        spans: Sequence[TaggedSpan],
+        table: Sequence[NamedTime],
+        evidence: Sequence[NamedRow],
+        window: Window,
+        alternatives: int,
+    ) -> Sequence[Sequence[NamedTime]]:
+        """Exactly `alternatives` tables. Raises ModelError, AttemptsExhausted."""
+        discharge = window.discharge
+        clock = None if discharge is None else window.anchor.clock(discharge)
+        prompt = load("timelines/revise_no_uid").render(
+            note=self._shown(note, spans),
+            alternatives=str(alternatives),
+            admitted=anchor_words(window.anchor),
+            discharged="not recorded" if discharge is None or clock is None else f"{hours_text(discharge)} ({clock:%Y-%m-%d %H:%M})",
+            keeping="",
+            timeline=named_table(table),
+            evidence=named_rows(evidence, self.config.evidence_field_characters),
+        )
+        return self.asker.run(self._tables, prompt, len(table), alternatives)
+
+    def _shown(self, note: str, spans: Sequence[TaggedSpan]) -> str:
+        """The note, cut as it is for a revision with identifiers."""
+        whole = self.config.revise_note_characters
+        return note if len(note) <= whole else around(note, [(s.start, s.end) for s in spans], whole, self.config.revise_local_characters)
+
+    async def _tables(self, prompt: Rendered, rows: int, alternatives: int) -> list[list[NamedTime]]:
+        thinking = self.asker.model.limits.reasoning
+        least = thinking // 6 + ROW_TOKENS[0] * alternatives * rows
+        most = 100 + thinking * (1 + alternatives) + ROW_TOKENS[1] * alternatives * rows
+        tokens = await room(self.asker.model, prompt.messages, at_least=least, at_most=most)
+
+        def validate(reply: ModelReply) -> list[list[NamedTime]]:
+            return read_unidentified(reply.text, alternatives, self.asker.model.name)
+
+        return await self.asker.ask(prompt, validate, max_tokens=tokens, part="revise without identifiers")
+
+
+def named_table(table: Sequence[NamedTime]) -> str:
+    """`mention | time | bounds | known` a line."""
+    lines = [" | ".join(COLUMNS)]
+    for line in table:
+        bounds = f"[{hours_text(line.lower)}, {hours_text(line.upper)}]"
+        lines.append(f"{line.event} | {hours_text(line.time)} | {bounds} | {int(line.known)}")
+    return "\n".join(lines)
+
+
+def named_rows(evidence: Sequence[NamedRow], most: int) -> str:
+    """`mention | event | value | hours | kind of moment` a row; fields of at most `most` characters."""
+    lines = ["mention | event | value | hours | kind of moment"]
+    for item in evidence:
+        row = item.row
+        fields = (item.event, row.event, f"{row.value} {row.unit}".strip(), hours_text(row.time), row.time_kind.value)
+        lines.append(" | ".join(" ".join(str(f).split()).replace("|", "/")[:most] for f in fields))
+    return "\n".join(lines) if evidence else "none found"
+
+
+def read_unidentified(text: str, alternatives: int, decided_by: str) -> list[list[NamedTime]]:
+    """The lines of each table of the answer. Raises AnswerRejected with every fault of form."""
+    return [_table(answer, number, decided_by) for number, answer in enumerate(timelines_of(json_object(text), alternatives), start=1)]
+
+
+def _table(answer: dict[str, object], number: int, decided_by: str) -> list[NamedTime]:
+    what = f"timeline {number}"
+    data = answer.get("data")
+    faults = keys_exactly(answer, ("timeline_id", "data", "reasoning"), what)
+    if faults or not isinstance(data, str):
+        raise AnswerRejected(faults or [f"{what}: data is not a text"])
+    lines = [line for line in data.split("\n") if line.strip()]
+    if not lines or [cell.casefold() for cell in split_row(lines[0])] != list(COLUMNS):
+        raise AnswerRejected([f"{what}: the first line must be the header {'|'.join(COLUMNS)}"])
+    read = [_line(line, f"{what}: row {at}", decided_by) for at, line in enumerate(lines[1:], start=1)]
+    faults = [fault for _, fault in read if fault]
+    if faults or not read:
+        raise AnswerRejected(faults or [f"{what} is empty"])
+    return [line for line, _ in read if line is not None]
+
+
+def _line(text: str, where: str, decided_by: str) -> tuple[NamedTime | None, str]:
+    cells = split_row(text)
+    if len(cells) != len(COLUMNS) or not cells[0] or not storable(cells[0]) or cells[3] not in ("0", "1"):
+        return None, f"{where} is not {'|'.join(COLUMNS)}"
+    time, time_read = read_hours(cells[1])
+    lower, upper, bounds_read = read_bounds(cells[2])
+    if not (time_read and bounds_read):
+        return None, f"{where}: time or bounds are not hours"
+    try:
+        return NamedTime(cells[0], time, lower, upper, cells[3] == "1", decided_by), ""
+    except InvariantError:
+        return None, f"{where}: the bounds do not contain the time"
