@@ -25,6 +25,11 @@ class Choice:
     case_run_id: int | None
     settled: bool
 
+    @property
+    def author(self) -> str:
+        """Whose submitted timeline it is; empty for any other."""
+        return self.source.removeprefix(SOURCE) if self.source.startswith(SOURCE) else ""
+
 
 @dataclass(frozen=True)
 class Group:
@@ -55,6 +60,11 @@ class Choices:
     @property
     def default(self) -> Choice:
         return self.groups[0].best if self.groups else self.references[0]
+
+    @property
+    def first_group(self) -> Group | None:
+        """The latest run's group; None for a case that has references alone."""
+        return self.groups[0] if self.groups else None
 
     def find(self, public_id: str) -> Choice | None:
         """The timeline of that public id, if this case has it."""
