@@ -13,10 +13,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from django.core.cache import cache
+from django.test import Client
 from playwright.sync_api import Page, expect
 
-from accounts.models import User
-from tests import demo_cases
+from accounts.models import Role, User
+from tests import demo_cases, factories
 from tests.functional.authoring_world import all_saved, drag, drag_over, mark, place, row
 from tests.functional.case_world import MARKUP, build_world
 from timelines.authoring_actions import start_authoring
@@ -35,10 +36,11 @@ def world():
 
 
 @pytest.fixture
-def enter(live_server, client):
+def enter(live_server):
     """Signs a person into a browser window and opens a path."""
 
     def enter_(page: Page, person: User, path: str) -> Page:
+        client = Client()
         client.force_login(person)
         page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": client.cookies["sessionid"].value, "url": live_server.url}])
         page.set_viewport_size(WIDE)
@@ -49,6 +51,20 @@ def enter(live_server, client):
         return page
 
     return enter_
+
+
+@pytest.fixture
+def new_window(browser):
+    """A browser window with cookies of its own."""
+    made = []
+
+    def new_window_() -> Page:
+        made.append(browser.new_context())
+        return made[-1].new_page()
+
+    yield new_window_
+    for context in made:
+        context.close()
 
 
 @pytest.fixture
@@ -66,7 +82,7 @@ def editor(world, enter, page):
 
 def test_a_timeline_is_authored_with_the_mouse(editor, world):
     page = editor()
-    expect(page.get_by_text("Mark each occurrence")).to_be_visible()
+    expect(page.get_by_text("select its words in the note")).to_be_visible()
     mark(page, "Fell at home", name="Fall at home", when="-3 d")
     expect(row(page, "Fall at home")).to_contain_text("−3 d (21 Feb, 14:38)")
     mark(page, "Head CT showed a large left thalamic hemorrhage")
@@ -327,12 +343,12 @@ def test_after_signing_in_again_in_another_tab_the_waiting_changes_are_saved(edi
     assert by_mention(world)["Fell at home"].draft.time == -72.0
 
 
-def test_two_windows_meet_and_the_person_decides_per_occurrence(editor, world, context):
+def test_two_windows_meet_and_the_person_decides_per_occurrence(editor, world, new_window):
     first = editor()
     mark(first, "Fell at home", when="-3 d")
     mark(first, "Denied headache", when="0")
     all_saved(first)
-    second = editor(on=context.new_page())
+    second = editor(on=new_window())
     row(second, "Fell at home").click()
     place(second, "-2 d")
     all_saved(second)
@@ -437,6 +453,52 @@ def test_the_history_tells_every_edit(editor):
     expect(lines.nth(1)).to_contain_text("time not placed yet → −3 d (21 Feb, 14:38)")
     assert_accessible(page)
     picture(page, "history")
+
+
+def test_two_authors_at_once_see_nothing_of_each_other_until_both_submitted(enter, world, new_window):
+    second_person = factories.make_user(world.study, Role.CLINICIAN)
+    pages = {}
+    for person, protocol in ((world.clinician, "unaided"), (second_person, "assisted")):
+        authoring, _ = start_authoring(encounter=world.encounter, protocol=Authoring.Protocol(protocol), by=person)
+        page = pages[person] = enter(new_window(), person, f"/authoring/{authoring.public_id}/")
+        page.wait_for_selector("#authoring[data-ready]")
+    first, second = pages.values()
+    mark(first, "Fell at home", name="fall of the first author", when="-3 d")
+    mark(second, "Fell at home", name="fall of the second author", when="-2 d")
+    mark(second, "Diet was advanced", when="N/A")
+    for page in (first, second):
+        all_saved(page)
+    other = Authoring.objects.get(author=world.clinician)
+    second.goto(second.url.replace(Authoring.objects.get(author=second_person).public_id, other.public_id))
+    expect(second.get_by_role("heading", level=1)).not_to_contain_text("timeline")
+    second.go_back()
+    second.wait_for_selector("#authoring[data-ready]")
+
+    submit(first)
+    agreement = f"/cases/{world.encounter.public_id}/agreement/"
+    for path in (world.address, agreement, "/authoring/"):
+        second.goto(second.url.split("/", 3)[0] + "//" + second.url.split("/")[2] + path)
+        assert "first author" not in second.content()
+        assert f"author:{world.clinician.username}" not in second.content()
+    first.goto(first.url.split("/authoring/")[0] + agreement)
+    assert "second author" not in first.content()
+
+    enter(second, second_person, f"/authoring/{Authoring.objects.get(author=second_person).public_id}/")
+    second.wait_for_selector("#authoring[data-ready]")
+    expect(row(second, "fall of the second author")).to_be_visible()
+    submit(second)
+    for page in (first, second):
+        page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/")[2] + agreement)
+        expect(page.get_by_role("main")).to_contain_text("fall of the first author")
+        expect(page.get_by_role("main")).to_contain_text("fall of the second author")
+        assert_accessible(page)
+        picture(page, "agreement")
+
+
+def submit(page: Page) -> None:
+    page.get_by_role("button", name="Submit…").click()
+    page.get_by_role("button", name="Submit and lock").click()
+    page.wait_for_selector("#authoring.is-locked[data-ready]")
 
 
 def test_a_case_is_chosen_and_the_protocol_said_before_anything_is_seen(enter, world, page):

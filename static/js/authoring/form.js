@@ -99,9 +99,11 @@
   form.addEventListener("submit", (event) => event.preventDefault());
 
   Author.on("flush", flush);
-  Author.on("rejected", (edit, answer) => {
+  Author.on("rejected", (edit, answer, about) => {
     const uid = edit.uid ?? edit.made;
-    Author.tell("notice", `Not saved: ${answer.message}`, "error");
+    const typed = edit.values?.time_text ? `“${edit.values.time_text}” ` : "";
+    const what = about ? `${typed}${typed ? "for " : ""}${about.mention}: not saved. ` : "Not saved. ";
+    Author.tell("notice", `${what}${answer.message ?? ""}`, "error");
     if (uid === state.selected) complain(answer.message, { mention: fields.mention, time_text: fields.when, time: fields.when, lower: fields.lower, upper: fields.upper, reason: fields.reason }[answer.field]);
   });
   Author.beforeSelect(flush);

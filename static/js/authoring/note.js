@@ -8,6 +8,8 @@
   const body = Author.find("[data-note-body]");
   const bar = Author.find("[data-pick-bar]");
   const DEEPEST = 3;
+  const LONGEST_NAME = 500;
+  const SETTLED_AFTER = 250;
   const startOf = new Map();
   let parts = [];
 
@@ -157,6 +159,11 @@
     scroller.scrollTo({ top: scroller.scrollTop + box.top - frame.top - frame.height * 0.35, behavior: calm ? "auto" : "smooth" });
   }
 
+  function named(span) {
+    const words = note.slice(span.start, span.end).replace(/\s+/gu, " ");
+    return words.length > LONGEST_NAME ? `${words.slice(0, LONGEST_NAME - 1).replace(/[\uD800-\uDBFF]$/u, "")}…` : words;
+  }
+
   // A mark: its own words name it until the author says more. The same span twice is one occurrence too few, so it is chosen instead.
   function mark() {
     const span = state.picked;
@@ -164,7 +171,7 @@
     Author.pick(null);
     const there = Author.inNote().find((o) => o.start === span.start && o.end === span.end);
     if (there) return Author.select(there.uid, "mark");
-    const mention = note.slice(span.start, span.end).replace(/\s+/gu, " ");
+    const mention = named(span);
     const edit = Author.edit("add", { values: { ...span, mention } });
     Author.select(edit.made, "mark");
     Author.announce(`Marked: ${mention}. Its name and time are beside the note.`);
@@ -173,9 +180,8 @@
   function respan(span) {
     const chosen = Author.selected();
     if (!chosen || chosen.busy || !span) return;
-    const named = note.slice(chosen.start, chosen.end).replace(/\s+/gu, " ");
     const values = { start: span.start, end: span.end };
-    if (chosen.mention === named) values.mention = note.slice(span.start, span.end).replace(/\s+/gu, " ");
+    if (chosen.mention === named(chosen)) values.mention = named(span);
     Author.pick(null);
     Author.change(chosen.uid, values);
     Author.announce(`Marked text is now: ${note.slice(span.start, span.end)}`);
@@ -190,7 +196,7 @@
     const spans = cuts.map(({ start, end }) => Text.tidied(note, start, end)).filter((span) => span && /[\p{L}\p{N}]/u.test(note.slice(span.start, span.end)));
     Author.pick(null);
     if (spans.length < 2) return;
-    Author.edit("split", { uid: whole.uid, parts: spans.map((span) => ({ ...span, mention: note.slice(span.start, span.end).replace(/\s+/gu, " ") })) });
+    Author.edit("split", { uid: whole.uid, parts: spans.map((span) => ({ ...span, mention: named(span) })) });
   }
 
   body.addEventListener("click", click);
@@ -206,6 +212,18 @@
     if (span || state.picked) Author.pick(span, "mouse");
     draw();
   }
+  // Touch moves a selection's ends without any event of a pointer; a click elsewhere takes the selection away.
+  let settling = null;
+  function selectionMoved() {
+    if (dragging || state.locked || scroller.classList.contains("is-choosing")) return;
+    const span = picked();
+    if (span?.start === state.picked?.start && span?.end === state.picked?.end) return;
+    Author.pick(span, "mouse");
+  }
+  document.addEventListener("selectionchange", () => {
+    clearTimeout(settling);
+    settling = setTimeout(selectionMoved, SETTLED_AFTER);
+  });
   // The browser ends a selection only after the event that ends the drag.
   for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, () => setTimeout(dropped));
   bar.addEventListener("pointerdown", (event) => event.preventDefault());

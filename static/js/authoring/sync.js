@@ -6,6 +6,8 @@
   const { state } = Author;
   const WAITS = [1, 2, 4, 8, 15, 30];
   const PATIENCE = 15000;
+  // The edit itself is at fault: sent again it would be refused again.
+  const REFUSED = new Set([400, 413, 415, 422]);
   let csrf = JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
   let busy = false;
   let failures = 0;
@@ -78,10 +80,11 @@
       return true;
     }
     if (status === 409) return Author.conflict(answer);
-    if (status === 422) {
+    if (REFUSED.has(status)) {
+      const about = Author.view().get(edit.uid ?? edit.made);
       state.pending.shift();
       Author.rebuilt();
-      Author.tell("rejected", edit, answer);
+      Author.tell("rejected", edit, answer, about);
       return true;
     }
     if (status === 423) {

@@ -34,8 +34,11 @@ window.AuthorText = (() => {
     const at = (point) => note.slice(point, point + 1);
     while (start < end && /\s/u.test(at(start))) start += 1;
     while (end > start && /\s/u.test(at(end - 1))) end -= 1;
-    while (end > start && end < note.length && /[\p{M}\u200D\uFE0F]/u.test(at(end))) end += 1;
-    return start < end ? { start, end } : null;
+    if (start >= end) return null;
+    const joined = (point) => /[\p{M}\u200D]/u.test(at(point)) || at(point - 1) === "\u200D";
+    while (start > 0 && joined(start)) start -= 1;
+    while (end < note.length && joined(end)) end += 1;
+    return { start, end };
   }
 
   // The first word that ends after `point`; the last one where there is none.
