@@ -1,0 +1,90 @@
+"""Differences between two timelines over the cases that both have, with paired intervals (protocol section 3).
+
+No Django. Two kinds of comparison are made of a report's sources: the text-only timeline of a source against its revised one, and the
+revised timeline of a full run against that of each of its variants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timelines.evaluation.figures import FIGURES, NO_TIME, Cases, mean_log_error
+from timelines.evaluation.scoring import Paired
+from timelines.evaluation.values import Basis, Difference, Estimate, SourceKey
+
+#: Figures of a single timeline that a difference says something about.
+COMPARED = tuple(name for name in FIGURES if name != "numeric_share")
+MEDIAN_COMMON, LOG_COMMON = "median_error_common", "mean_log_error_common"
+
+
+def differences(by_key: Mapping[tuple[SourceKey, Basis], Cases]) -> tuple[Difference, ...]:
+    """Text-only → revised of each source, then full → variant."""
+    found = []
+    for key, basis in by_key:
+        for other in _compared_with(key, [k for k, b in by_key if b is basis]):
+            found.append(difference(key, other, basis, by_key[key, basis], by_key[other, basis]))
+    return tuple(found)
+
+
+def _compared_with(first: SourceKey, keys: list[SourceKey]) -> list[SourceKey]:
+    if first.kind == "text_only":
+        return [k for k in keys if (k.source, k.kind, k.alternative) == (first.source, "revised", 1)]
+    if first.kind == "revised" and first.alternative == 1:
+        return [k for k in keys if k.source.startswith(f"{first.source}/") and k.kind == "revised" and k.alternative == 1]
+    return []
+
+
+def difference(first: SourceKey, second: SourceKey, basis: Basis, one: Cases, two: Cases) -> Difference:
+    """Second minus first on the cases both have; matched pairs of each, and errors on the reference events both place."""
+    both = one.available & two.available
+    a, b = _only(one, both), _only(two, both)
+    metrics = {name: _difference(a, b, name) for name in COMPARED}
+    errors = [_common(p, q) for p, q in zip(a.paired, b.paired, strict=True)]
+    before, after = [e for e, _ in errors], [e for _, e in errors]
+    metrics[MEDIAN_COMMON] = _estimated(
+        a, _median(before), _median(after), a.resamples.median_error(after) - a.resamples.median_error(before), sum(e.size for e in after)
+    )
+    (low, low_samples, n), (high, high_samples, _) = mean_log_error(before, a.resamples), mean_log_error(after, a.resamples)
+    metrics[LOG_COMMON] = _estimated(a, low, high, high_samples - low_samples, n)
+    return Difference(first, second, basis, metrics)
+
+
+def _difference(one: Cases, two: Cases, name: str) -> Estimate:
+    (first, before, _, why), (second, after, n, _) = FIGURES[name](one, False), FIGURES[name](two, False)
+    if first is None or second is None:
+        return Estimate(None, n=0, why=why)
+    return _estimated(one, first, second, after - before, n)
+
+
+def _estimated(cases: Cases, first: float | None, second: float | None, samples: NDArray[np.float64], n: int) -> Estimate:
+    if first is None or second is None:
+        return Estimate(None, n=0, why=NO_TIME)
+    low, high = cases.resamples.interval(samples)
+    return Estimate(second - first, low, high, n)
+
+
+def _common(one: Paired | None, two: Paired | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The errors of both on the reference events that both match and place, in the order of these events."""
+    if one is None or two is None:
+        return np.empty(0), np.empty(0)
+    first, second = _error_of(one), _error_of(two)
+    shared = sorted(set(first) & set(second))
+    return np.array([first[r] for r in shared], dtype=np.float64), np.array([second[r] for r in shared], dtype=np.float64)
+
+
+def _error_of(paired: Paired) -> dict[int, float]:
+    errors = np.abs(paired.reference_times - paired.predicted_times)
+    return {r: float(e) for (r, _, _), e in zip(paired.pairs, errors, strict=True) if not np.isnan(e)}
+
+
+def _median(errors: list[NDArray[np.float64]]) -> float | None:
+    pooled = np.concatenate([*errors, np.empty(0)])
+    return float(np.median(pooled)) if pooled.size else None
+
+
+def _only(cases: Cases, kept: NDArray[np.bool_]) -> Cases:
+    paired = [p if k else None for p, k in zip(cases.paired, kept, strict=True)]
+    return Cases(paired, cases.reference_sizes, cases.reference_timed, cases.resamples, cases.s_max)

@@ -1,0 +1,311 @@
+"""A whole evaluation: every source, kind and alternative held against the reference, with intervals (protocol section 3).
+
+No Django: a notebook gives `evaluate` its cases and gets values back. Every interval of a report comes from the same resamples of
+its cases, so differences are paired; matching is done once a case and source, and everything else cuts or counts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timelines.evaluation.aultc import aultc
+from timelines.evaluation.comparisons import differences
+from timelines.evaluation.figures import Cases, by_distance, cumulative, error_cdf, metrics
+from timelines.evaluation.resamples import Resamples
+from timelines.evaluation.scoring import Paired, has_spans, mention_distance, pair_by_distance, pair_by_span
+from timelines.evaluation.values import (
+    Basis,
+    CaseResult,
+    CaseSource,
+    Estimate,
+    EvaluatedCase,
+    EvaluationSettings,
+    Report,
+    RhoPoint,
+    SourceKey,
+    SourceResult,
+    StratumResult,
+)
+
+#: Texts → (n, d) vectors. Each distinct mention of a case is embedded once, so that equal mentions are at distance 0 exactly.
+Embed = Callable[[list[str]], NDArray[np.floating]]
+
+#: (threshold, match rate, concordance, AULTC), by threshold.
+Sweep = tuple[tuple[float, float | None, float | None, float | None], ...]
+
+CONFOUNDED = (
+    "The cases come from several datasets, which differ in more than their source: a comparison across them is descriptive, not causal."
+)
+ROWS_KNOWN = "The reference cites source rows: its author saw the record, which favours times that rest on rows over times from text."
+FEW_CASES = "Fewer than ten cases: intervals over cases are rough."
+
+
+@dataclass
+class _Scored:
+    """Everything that was paired so far; one entry a case in each list."""
+
+    settings: EvaluationSettings
+    pairs: dict[tuple[SourceKey, Basis], list[Paired | None]] = field(default_factory=dict)
+    sizes: list[int] = field(default_factory=list)
+    timed: list[int] = field(default_factory=list)
+    strata: list[str] = field(default_factory=list)
+    reference_rows: bool = False
+    span_sources: set[SourceKey] = field(default_factory=set)
+    reference_spans: bool = False
+
+    def add(self, case: EvaluatedCase, vectors: dict[str, NDArray[np.float64]] | None) -> dict[tuple[SourceKey, Basis], Paired]:
+        """Pair every timeline of a case; what the case has no timeline for is None."""
+        found = {
+            (key, basis): paired
+            for key, events in case.timelines.items()
+            for basis in self.settings.bases
+            if (paired := self._pair(case, key, basis, vectors)) is not None
+        }
+        before = len(self.sizes)
+        for known in found:
+            self.pairs.setdefault(known, [None] * before)
+        for known, listed in self.pairs.items():
+            listed.append(found.get(known))
+        self.sizes.append(len(case.reference))
+        self.timed.append(sum(e.time is not None for e in case.reference))
+        self.strata.append(case.stratum)
+        self.reference_rows |= any(e.rows for e in case.reference)
+        return found
+
+    def _pair(self, case: EvaluatedCase, key: SourceKey, basis: Basis, vectors: dict[str, NDArray[np.float64]] | None) -> Paired | None:
+        events = case.timelines[key]
+        if basis is Basis.SPAN:
+            self.reference_spans |= has_spans(case.reference)
+            if has_spans(events):
+                self.span_sources.add(key)
+            return pair_by_span(case.reference, events, self.settings.iou)
+        return pair_by_distance(case.reference, events, mention_distance(basis, case.reference, events, vectors), self.settings)
+
+    def comparable(self, key: SourceKey, basis: Basis) -> bool:
+        """Whether a source takes part on a basis: on spans, only where it and the reference have some."""
+        return basis is not Basis.SPAN or (key in self.span_sources and self.reference_spans)
+
+
+def evaluate(
+    cases: Iterable[EvaluatedCase],
+    *,
+    settings: EvaluationSettings,
+    reference: str,
+    embed: Embed | None = None,
+    embedder: str = "",
+    rho: Mapping[SourceKey, tuple[str, float]] | None = None,
+    on_case: Callable[[CaseResult], None] = lambda result: None,
+) -> Report:
+    """Hold every timeline of `cases` against their references. Cases are taken one by one and handed to `on_case` when paired.
+
+    `rho` names the timelines that stand for a source's revision at a reranker threshold; they give the ρ sweep and no result
+    of their own. Raises ValueError where basis `embedding` is asked for without `embed`.
+    """
+    if Basis.EMBEDDING in settings.bases and embed is None:
+        raise ValueError("the basis embedding needs an embedder")
+    scored, swept = _Scored(settings), rho or {}
+    for case in cases:
+        found = scored.add(case, _vectors(case, embed) if Basis.EMBEDDING in settings.bases else None)
+        on_case(_case_result(case, found, scored, settings, swept))
+    resamples = Resamples.draw(len(scored.sizes), settings.resamples, settings.seed)
+    s_max = {basis.value: _s_max(scored, basis) for basis in settings.bases}
+    by_key = {
+        known: Cases(_at(paired, settings, known[1]), scored.sizes, scored.timed, resamples, s_max[known[1].value])
+        for known, paired in scored.pairs.items()
+        if scored.comparable(*known)
+    }
+    main = {known: found for known, found in by_key.items() if known[0] not in swept}
+    ordered = sorted(main, key=lambda known: (settings.bases.index(known[1]), _order(known[0])))
+    results = tuple(_source_result(*known, main[known], _sweep(scored, *known, resamples, s_max)) for known in ordered)
+    return Report(
+        settings=settings,
+        reference=reference,
+        embedder=embedder,
+        cases=len(scored.sizes),
+        s_max=s_max,
+        results=results,
+        differences=differences({known: main[known] for known in ordered}),
+        alternatives=_alternatives(main, settings),
+        strata=_strata(main, ordered, scored, settings, s_max),
+        rho=_rho(by_key, swept, settings),
+        warnings=_warnings(scored),
+    )
+
+
+def _vectors(case: EvaluatedCase, embed: Embed | None) -> dict[str, NDArray[np.float64]]:
+    assert embed is not None
+    mentions = sorted({e.mention for e in case.reference} | {e.mention for events in case.timelines.values() for e in events})
+    return dict(zip(mentions, np.asarray(embed(mentions), dtype=np.float64), strict=True)) if mentions else {}
+
+
+def _at(paired: Sequence[Paired | None], settings: EvaluationSettings, basis: Basis) -> list[Paired | None]:
+    """The pairs that count at the report's threshold."""
+    threshold = None if basis is Basis.SPAN else settings.threshold
+    return [None if p is None else p.upto(threshold) for p in paired]
+
+
+def _s_max(scored: _Scored, basis: Basis) -> float | None:
+    """The largest error of any compared source at threshold 0.50. A resample repeats cases and so cannot exceed it."""
+    largest = [
+        float(p.errors.max())
+        for (key, found), paired in scored.pairs.items()
+        if found is basis and scored.comparable(key, basis)
+        for p in paired
+        if p is not None and p.errors.size
+    ]
+    return max(largest) if largest else None
+
+
+def _source_result(key: SourceKey, basis: Basis, cases: Cases, sweep: Sweep) -> SourceResult:
+    here = int(cases.available.sum())
+    return SourceResult(
+        key=key,
+        basis=basis,
+        cases=here,
+        missing_cases=len(cases.available) - here,
+        reference_events=sum(cases.sizes(missing=False)),
+        predicted_events=sum(cases.counts("predicted")),
+        matched_events=sum(cases.counts("matched")),
+        available=metrics(cases),
+        missing_as_zero=metrics(cases, missing=True),
+        cumulative=cumulative(cases),
+        by_distance=by_distance(cases),
+        sweep=sweep,
+        error_cdf=error_cdf(cases),
+    )
+
+
+def _sweep(scored: _Scored, key: SourceKey, basis: Basis, resamples: Resamples, s_max: Mapping[str, float | None]) -> Sweep:
+    """Threshold → match rate, concordance, AULTC, on the available cases. An assignment is made for one threshold and has no sweep."""
+    if basis is Basis.SPAN or scored.settings.method != "greedy":
+        return ()
+    found = []
+    for threshold in scored.settings.sweep:
+        cut = [None if p is None else p.upto(threshold) for p in scored.pairs[key, basis]]
+        cases = Cases(cut, scored.sizes, scored.timed, resamples, s_max[basis.value])
+        found.append((threshold, *_points(cases)))
+    return tuple(found)
+
+
+def _points(cases: Cases) -> tuple[float | None, float | None, float | None]:
+    matched, size = sum(cases.counts("matched")), sum(cases.sizes(missing=False))
+    orders = [v for v in cases.orders("concordance", missing=False) if v is not None]
+    pooled = np.concatenate([*cases.errors, np.empty(0)])
+    area = aultc(pooled, cases.s_max) if cases.s_max is not None and pooled.size else None
+    return (matched / size if size else None), (float(np.median(orders)) if orders else None), area
+
+
+def _alternatives(main: Mapping[tuple[SourceKey, Basis], Cases], settings: EvaluationSettings) -> tuple[SourceResult, ...]:
+    """Alternatives 1…A of a source on the cases where all of them are valid; nothing for a source with a single one."""
+    found = []
+    for basis in settings.bases:
+        families: dict[tuple[str, str], list[SourceKey]] = {}
+        for key, known in main:
+            if known is basis:
+                families.setdefault((key.source, key.kind), []).append(key)
+        for keys in families.values():
+            if len(keys) > 1:
+                common = np.logical_and.reduce([main[key, basis].available for key in keys])
+                found += [_source_result(key, basis, only(main[key, basis], common), ()) for key in sorted(keys, key=_order)]
+    return tuple(found)
+
+
+def only(cases: Cases, kept: NDArray[np.bool_]) -> Cases:
+    """The same source as if it, and its reference, had the kept cases alone; the resamples stay."""
+    return replace(
+        cases,
+        paired=[p if k else None for p, k in zip(cases.paired, kept, strict=True)],
+        reference_sizes=[n if k else 0 for n, k in zip(cases.reference_sizes, kept, strict=True)],
+        reference_timed=[n if k else 0 for n, k in zip(cases.reference_timed, kept, strict=True)],
+    )
+
+
+def _strata(
+    main: Mapping[tuple[SourceKey, Basis], Cases],
+    ordered: Sequence[tuple[SourceKey, Basis]],
+    scored: _Scored,
+    settings: EvaluationSettings,
+    s_max: Mapping[str, float | None],
+) -> tuple[StratumResult, ...]:
+    """Each dataset by itself, with resamples of its own cases, where there are several."""
+    names = sorted(set(scored.strata))
+    if len(names) < 2:
+        return ()
+    found = []
+    for name in names:
+        at = [i for i, stratum in enumerate(scored.strata) if stratum == name]
+        resamples = Resamples.draw(len(at), settings.resamples, settings.seed)
+        results = []
+        for key, basis in ordered:
+            whole = main[key, basis]
+            part = Cases(
+                [whole.paired[i] for i in at], [scored.sizes[i] for i in at], [scored.timed[i] for i in at], resamples, s_max[basis.value]
+            )
+            results.append(_source_result(key, basis, part, ()))
+        found.append(StratumResult(name, len(at), tuple(results)))
+    return tuple(found)
+
+
+def _rho(
+    by_key: Mapping[tuple[SourceKey, Basis], Cases], swept: Mapping[SourceKey, tuple[str, float]], settings: EvaluationSettings
+) -> tuple[RhoPoint, ...]:
+    """The sweep on the report's first basis that the timelines take part in."""
+    points = []
+    for key, (source, threshold) in swept.items():
+        cases = next((by_key[key, basis] for basis in settings.bases if (key, basis) in by_key), None)
+        if cases is not None:
+            rows = sum(len(e.rows) for p in cases.paired if p is not None for e in p.predicted)
+            points.append(RhoPoint(source, threshold, rows, metrics(cases)))
+    return tuple(sorted(points, key=lambda p: (p.source, p.rho)))
+
+
+def _case_result(
+    case: EvaluatedCase,
+    found: Mapping[tuple[SourceKey, Basis], Paired],
+    scored: _Scored,
+    settings: EvaluationSettings,
+    swept: Mapping[SourceKey, tuple[str, float]],
+) -> CaseResult:
+    sources = []
+    for (key, basis), paired in found.items():
+        if key not in swept:
+            at = paired.upto(None if basis is Basis.SPAN else settings.threshold)
+            sources.append(
+                CaseSource(key, basis, True, len(case.reference), len(at.predicted), at.matched(), _case_metrics(at, len(case.reference)))
+            )
+    return CaseResult(case.case_id, case.stratum, tuple(sources))
+
+
+def _case_metrics(paired: Paired, size: int) -> dict[str, Estimate]:
+    """The figures of one case, which has no interval."""
+    citing, with_rows, right = paired.evidence
+    placed = len(paired.errors)
+
+    def share(above: int, below: int, why: str) -> Estimate:
+        return Estimate(above / below if below else None, n=below, why="" if below else why)
+
+    median = float(np.median(paired.errors)) if placed else None
+    order = paired.order.concordance
+    return {
+        "match_rate": share(len(paired.pairs), size, "the reference has no occurrence"),
+        "precision": share(len(paired.pairs), len(paired.predicted), "nothing was predicted"),
+        "concordance": Estimate(order, n=placed, why="" if order is not None else "no two occurrences whose order can be compared"),
+        "median_error": Estimate(median, n=placed, why="" if placed else "no pair has a time on both sides"),
+        "within_tolerance": share(paired.tolerated, placed, "no pair has a time on both sides"),
+        "evidence_precision": share(right, citing, "no paired occurrence cites a row"),
+        "evidence_recall": share(right, with_rows, "no paired reference occurrence has rows"),
+    }
+
+
+def _warnings(scored: _Scored) -> tuple[str, ...]:
+    told = [(ROWS_KNOWN, scored.reference_rows), (CONFOUNDED, len(set(scored.strata)) > 1), (FEW_CASES, len(scored.sizes) < 10)]
+    return tuple(words for words, holds in told if holds)
+
+
+def _order(key: SourceKey) -> tuple[str, int, int]:
+    kinds = ("text_only", "revised", "reference")
+    return key.source, kinds.index(key.kind) if key.kind in kinds else len(kinds), key.alternative
