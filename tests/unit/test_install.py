@@ -33,7 +33,7 @@ def install(tmp_path, monkeypatch) -> ModuleType:
 def commands(install, monkeypatch):
     """What would have been run."""
     made: list[list[str]] = []
-    monkeypatch.setattr(install, "_run", lambda command, **environment: made.append(command))
+    monkeypatch.setattr(install, "run", lambda command, **environment: made.append(command))
     return made
 
 
@@ -68,7 +68,7 @@ def test_an_interrupted_build_is_continued(install, monkeypatch):
         if len(calls) == 2:
             raise subprocess.CalledProcessError(1, command)
 
-    monkeypatch.setattr(install, "_run", interrupted)
+    monkeypatch.setattr(install, "run", interrupted)
     with pytest.raises(subprocess.CalledProcessError):
         install.main()
     assert install.main() == 0

@@ -8,6 +8,8 @@ from config.env import BASE_DIR
 
 FOLDER = BASE_DIR / "requirements"
 NAMES = ["web", "models", "dev", "bench"]
+#: In an environment of its own, whose versions need not agree with the others'.
+ALL = [*NAMES, "verification"]
 PINNED = re.compile(r"^([a-z0-9][a-z0-9._-]*)(?:\[[a-z,]+\])?==", re.MULTILINE)
 
 
@@ -15,7 +17,7 @@ def pinned(name):
     return set(PINNED.findall((FOLDER / f"{name}.txt").read_text(encoding="utf-8")))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_every_dependency_says_why_it_is_there(name):
     lines = (FOLDER / f"{name}.in").read_text(encoding="utf-8").splitlines()
     dependencies = [line for line in lines if line and not line.startswith(("#", "-c "))]
@@ -23,14 +25,14 @@ def test_every_dependency_says_why_it_is_there(name):
     assert [line for line in dependencies if not re.search(r"\s# \w.{10,}", line)] == []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_every_direct_dependency_is_locked(name):
     lines = (FOLDER / f"{name}.in").read_text(encoding="utf-8").splitlines()
     wanted = {re.split(r"[\[~=<> ]", line)[0].lower() for line in lines if line and not line.startswith(("#", "-c "))}
     assert wanted - pinned(name) == set()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_every_lock_line_has_a_hash_and_no_address(name):
     text = (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
     entries = [entry for entry in re.split(r"\n(?=[a-z0-9])", text) if PINNED.match(entry)]
@@ -41,7 +43,7 @@ def test_every_lock_line_has_a_hash_and_no_address(name):
     assert "--find-links" not in text
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_no_lock_holds_torch_or_cuda(name):
     assert [package for package in pinned(name) if package in {"torch", "triton"} or package.startswith(("nvidia-", "cuda-"))] == []
 
