@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils import timezone
 
 from accounts.audit import record
@@ -16,7 +16,9 @@ from ehr.models import Dataset, Encounter, Note
 from jobs.actions import cancel_all, retry_all
 from jobs.hints import send_hints
 from jobs.models import JobState
+from llm_runtime.base import ProviderError
 from timelines import tools
+from timelines.askers import Calls, UnknownModel, choices_of, label_of
 from timelines.models import CaseRun, Run, Stage, StageRun
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.pipeline.variants import VariantUnsupported, check_supported
@@ -44,36 +46,42 @@ def start_run(
     cases: Sequence[str] | None = None,
     label: str = "",
     based_on: Run | None = None,
+    models: Mapping[str, str] | None = None,
     by: User | None,
 ) -> Run:
     """Freeze the configuration and queue the first stage of every case; `cases` are case ids, None means all that have a note.
 
     With `based_on`, all that this run has: their inventories, text-only estimates and searches are kept (`run_bases`).
-    Raises RunRefused for a variant, base or case that cannot be run, UnknownBackbone for a backbone that is not there.
+    `models` chooses language models by name, role → entry of MODEL_ENDPOINTS; a run on a base takes the base's.
+    Raises RunRefused for a variant, model, base or case that cannot be run, UnknownBackbone for a backbone that is not there.
     """
     config = config or PipelineConfig()
-    used = tools.tools_of(backbone, config)
-    names = tools.names_of(used)
+    if models is None and based_on is not None:
+        models = choices_of(based_on.language_models)
     try:
+        recorded = tools.models_of(backbone, models)
+        used = tools.tools_of(backbone, config, Calls(models or {}))
+        names = tools.names_of(used, recorded)
         check_supported(used.backbone, config.variant)
         if based_on is not None:
             check_base(based_on, dataset, backbone, config, names)
             inventories = {c.encounter: c.inventory_id for c in base_cases(based_on, cases)}
         else:
             inventories = dict.fromkeys(_encounters(dataset, cases))
-    except (VariantUnsupported, BaseRefused) as refused:
+    except (VariantUnsupported, BaseRefused, UnknownModel, ProviderError) as refused:
         raise RunRefused(str(refused)) from refused
     run = Run.objects.create(
         study=dataset.study,
         dataset=dataset,
         label=label,
-        source=source_of(backbone, config.variant, config.rho_threshold),
+        source=source_of(backbone, config.variant, config.rho_threshold, label_of(recorded)),
         backbone=backbone,
         variant=config.variant.value,
         config=config.to_dict(),
         code_revision=code_revision(),
         prompt_hashes=prompt_hashes(),
         package_versions=package_versions(),
+        language_models=recorded,
         tools={**names, "reranker": "none"} if config.variant is Variant.NO_RERANKER else names,
         created_by=by,
         based_on=based_on,
@@ -94,9 +102,9 @@ def stages_of(variant: Variant, *, based: bool = False) -> tuple[Stage, ...]:
     return tuple(s for s in STAGES_OF[variant] if not (based and s in _POINTED_AT))
 
 
-def source_of(backbone: str, variant: Variant, rho_threshold: float | None = None) -> str:
-    """What pages and exports call the timelines of such a run: "rules", "rules/no_uid", "rules/rho=0.1"."""
-    parts = [backbone, *([] if variant is Variant.FULL else [variant.value])]
+def source_of(backbone: str, variant: Variant, rho_threshold: float | None = None, models: str = "") -> str:
+    """What pages and exports call the timelines of such a run: "rules", "rules/no_uid", "rules/rho=0.1", "prompted:GLM-4.6"."""
+    parts = [f"{backbone}:{models}" if models else backbone, *([] if variant is Variant.FULL else [variant.value])]
     return "/".join([*parts, *([] if rho_threshold is None else [f"rho={rho_threshold:g}"])])
 
 
@@ -173,6 +181,7 @@ def _retry(run: Run, case_runs: QuerySet[CaseRun], by: User) -> int:
             later += ended[1:]
     retry_all(jobs=StageRun.objects.filter(pk__in=later), by=by, study=run.study, waits=True)
     retry_all(jobs=StageRun.objects.filter(pk__in=first), by=by, study=run.study)
+    CaseRun.objects.filter(stages__in=first).update(rounds=F("rounds") + 1)
     Run.objects.filter(pk=run.pk).update(cancelled_at=None)
     send_hints(StageRun, first)
     return len(first)

@@ -97,7 +97,7 @@ def check_source(dataset: Dataset, source: str) -> None:
     if not SOURCE_NAME.fullmatch(source):
         raise SourceRefused("a source is named by at most 100 letters, digits, spaces and . : / + = - _")
     runs = Run.objects.filter(study=dataset.study, source=source)
-    if source == REFERENCE_SOURCE or source.startswith("author:") or source.split("/")[0] in BACKBONES or runs.exists():
+    if source == REFERENCE_SOURCE or source.startswith("author:") or re.split("[/:]", source)[0] in BACKBONES or runs.exists():
         raise SourceRefused(f"{source!r} is the name of a reference, an author or a run; choose another")
 
 

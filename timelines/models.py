@@ -32,6 +32,8 @@ class Run(models.Model):
     package_versions = models.JSONField(default=dict)
     #: What did the work: {"backbone": "rules 1", "embedder": "…", "reranker": "…"}.
     tools = models.JSONField(default=dict)
+    #: Its language models (`timelines.askers.Recorded`): {"reviser": {"entry": "glm", "name": "GLM-4.6@gpu1:8001", …}}; never a key.
+    language_models = models.JSONField(default=dict)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     paused_at = models.DateTimeField(null=True, blank=True)

@@ -19,7 +19,9 @@ from jobs.hints import send_hints
 from jobs.holding import Hold, write_guard
 from jobs.models import JobState
 from jobs.worker import work
-from timelines import storage
+from llm_runtime.ledger import DatabaseLedger
+from timelines import storage, tools
+from timelines.askers import Calls, check_unchanged, choices_of
 from timelines.domain import Lane, Polarity, Query, TaggedNote, TaggedSpan, Timeline, TimelineKind
 from timelines.models import CaseRun, Inventory, Stage, StageBatch, StageRun
 from timelines.pipeline.config import PipelineConfig, Variant
@@ -28,7 +30,9 @@ from timelines.pipeline.run import Case, Expanded, Tools, expanded, identify, re
 from timelines.pipeline.tagging import tag
 from timelines.pipeline.text_inference import infer
 from timelines.record import embed_missing, load_record
-from timelines.tools import tools_of
+
+#: Whose calls the ledger holds: the type of the row that `owner_id` names.
+CALLS_OWNER = "timelines.stagerun"
 
 
 def execute_stage(stage_run_id: int) -> JobState | None:
@@ -86,8 +90,12 @@ class StageWork:
 
     @cached_property
     def tools(self) -> Tools:
+        """Language models are asked through the ledger, on behalf of this stage; a cancelled stage drops its requests."""
         run = self.case_run.run
-        return tools_of(run.backbone, PipelineConfig.from_dict(run.config))
+        check_unchanged(run.language_models, tools.roles())
+        ledger = DatabaseLedger(CALLS_OWNER, str(self.stage_run.pk))
+        calls = Calls(choices_of(run.language_models), ledger, self.hold.check, self.case_run.rounds)
+        return tools.tools_of(run.backbone, PipelineConfig.from_dict(run.config), calls)
 
     @cached_property
     def inventory(self) -> Inventory:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 from llm_runtime.configured import configured_roles
 from llm_runtime.roles import ModelRoles
+from timelines.askers import Calls, Recorded, UnknownModel, askers_of, names_of_models, recorded_models
 from timelines.backbones.base import Backbone
 from timelines.models import Stage
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.run import Tools
 
-#: name → where it is built, and whether its stages wait for a language model.
-BACKBONES: Mapping[str, tuple[str, str, bool]] = {"rules": ("timelines.backbones.rules.backbone", "rules_backbone", False)}
+#: name → where it is built, and the roles of the language models that its stages ask.
+BACKBONES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
+    "rules": ("timelines.backbones.rules.backbone", "rules_backbone", ()),
+    "prompted": ("timelines.backbones.prompted.backbone", "prompted_backbone", ("tagger", "timer", "query_writer", "reviser")),
+}
 
 
 class UnknownBackbone(ValueError):
@@ -31,21 +36,43 @@ def roles() -> ModelRoles:
 
 @lru_cache(maxsize=8)
 def backbone(name: str) -> Backbone:
-    """The backbone of that name. Raises UnknownBackbone."""
+    """The backbone of that name, which asks no language model. Raises UnknownBackbone."""
     module, attribute, _ = _known(name)
     built: Backbone = getattr(importlib.import_module(module), attribute)()
     return built
 
 
-def tools_of(name: str, config: PipelineConfig) -> Tools:
-    """Everything the stages of a run need."""
-    return Tools(backbone(name), roles().embedder(), roles().reranker(), config)
+def prompted(name: str, config: PipelineConfig, calls: Calls) -> Backbone:
+    """The backbone of that name over askers for the calls of one stage. Raises UnknownBackbone, ProviderError."""
+    module, attribute, wanted = _known(name)
+    askers = askers_of(wanted, config, calls, roles())
+    built: Backbone = getattr(importlib.import_module(module), attribute)(askers, config)
+    return built
 
 
-def names_of(used: Tools) -> dict[str, str]:
+def tools_of(name: str, config: PipelineConfig, calls: Calls | None = None) -> Tools:
+    """Everything the stages of a run need; `calls` are those of the stage that is executed."""
+    built = prompted(name, config, calls or Calls()) if asks_models(name) else backbone(name)
+    return Tools(built, roles().embedder(), roles().reranker(), config)
+
+
+def asks_models(name: str) -> bool:
+    """Whether stages of that backbone ask language models. Raises UnknownBackbone."""
+    return bool(_known(name)[2])
+
+
+def models_of(name: str, choices: Mapping[str, str] | None = None) -> dict[str, dict[str, Any]]:
+    """What a run by that backbone records of its language models (`timelines.askers`). Raises UnknownModel, ProviderError."""
+    if choices and not asks_models(name):
+        raise UnknownModel(f"the backbone {name} asks no language model")
+    return recorded_models(_known(name)[2], choices or {}, roles())
+
+
+def names_of(used: Tools, models: Recorded | None = None) -> dict[str, str]:
     """What did the work, as a run records it."""
     return {
         "backbone": f"{used.backbone.name} {used.backbone.version}",
+        **names_of_models(models or {}),
         "embedder": used.embedder.name,
         "reranker": used.reranker.name if used.reranker else "none",
     }
@@ -56,15 +83,15 @@ def queue_of(name: str, stage: str, *, kept: bool = False) -> str:
 
     `kept`: the stage only copies what another run has stored.
     """
-    _, _, prompted = _known(name)
+    asks = asks_models(name)
     if kept:
         return "pipeline"
     if stage == Stage.RETRIEVE:
         return "embed"
-    return "generate" if prompted and stage in (Stage.TAG, Stage.INFER, Stage.REVISE) else "pipeline"
+    return "generate" if asks and stage in (Stage.TAG, Stage.INFER, Stage.REVISE) else "pipeline"
 
 
-def _known(name: str) -> tuple[str, str, bool]:
+def _known(name: str) -> tuple[str, str, tuple[str, ...]]:
     try:
         return BACKBONES[name]
     except KeyError:

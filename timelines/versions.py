@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import subprocess
 import tomllib
 from functools import lru_cache
@@ -11,10 +10,13 @@ from pathlib import Path
 
 from django.conf import settings
 
+from llm_runtime.prompts import PROMPTS, load
+
 #: Packages whose version can change a result; those that are not installed are left out.
 PACKAGES = (
     "django",
     "numpy",
+    "openai",
     "pgvector",
     "psycopg",
     "pyarrow",
@@ -54,9 +56,9 @@ def package_versions() -> dict[str, str]:
 
 
 def prompt_hashes() -> dict[str, str]:
-    """File name → SHA-256 of every prompt of this app; empty where there are none."""
-    prompts = Path(settings.BASE_DIR) / "prompts" / "timelines"
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(prompts.glob("*.md"))}
+    """Name → SHA-256 of every prompt, with the parts that it takes in; parts that stand in several prompts are none themselves."""
+    names = (path.relative_to(PROMPTS).with_suffix("").as_posix() for path in sorted(PROMPTS.rglob("*.md")))
+    return {name: load(name).sha256 for name in names if not name.startswith("parts/")}
 
 
 def _git(root: Path, *arguments: str) -> str:

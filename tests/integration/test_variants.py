@@ -151,6 +151,7 @@ def test_without_identifiers_entries_carry_their_own_words_and_no_row(backbone, 
 
 def test_a_base_is_refused_with_what_is_wrong(backbone, hints, dataset, monkeypatch):
     base = done(dataset, Variant.FULL)
+    monkeypatch.setitem(tools.BACKBONES, "other", ("", "", ()))
 
     def refusal(based_on: Run = base, on: Dataset = dataset, by: str = "rules", cases: list[str] | None = None, **settings: object) -> str:
         config = PipelineConfig.from_dict({"variant": "no_uid", **settings})

@@ -8,7 +8,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from ehr.models import Dataset
+from llm_runtime.base import ProviderError
+from llm_runtime.roles import LANGUAGE_MODEL
 from timelines import actions, tools
+from timelines.askers import Calls, label_of
 from timelines.datasets import find_dataset
 from timelines.following import NoWorker, failures, follow, work_inline
 from timelines.models import Run
@@ -41,6 +44,13 @@ class Command(BaseCommand):
             "--rho", type=float, default=None, help="rerank score below which a series is dropped (default: the reranker's)"
         )
         parser.add_argument("--alternatives", type=int, default=None, help="complete revised timelines a case (default: the protocol's)")
+        parser.add_argument(
+            "--model",
+            action="append",
+            default=[],
+            metavar="[ROLE=]NAME",
+            help="an entry of MODEL_ENDPOINTS for every role, or for one; may be repeated (default: as MODEL_ROLES says)",
+        )
         parser.add_argument("--label", default="", help="a name for the run")
         parser.add_argument("--wait", action="store_true", help="follow the run to its end; workers do the work")
         parser.add_argument("--inline", action="store_true", help="do the work in this process")
@@ -51,7 +61,7 @@ class Command(BaseCommand):
             dataset = find_dataset(options["dataset"], options["study"])
             several = _variants(options["variants"]) if options["variants"] else []
             runs = self._variants(dataset, several, options) if several else self._one(dataset, options)
-        except (LookupError, UnknownBackbone, ValueError) as error:
+        except (LookupError, UnknownBackbone, ProviderError, ValueError) as error:
             raise CommandError(str(error)) from error
         if runs and (options["inline"] or options["wait"]):
             self._report(runs)
@@ -62,7 +72,7 @@ class Command(BaseCommand):
         base = find_base(dataset, options["backbone"], options["based_on"]) if options["based_on"] else None
         cases = options["cases"]
         if options["missing"]:
-            source = actions.source_of(options["backbone"], variant, options["rho"])
+            source = _source(options, variant)
             cases = _missing(dataset, source, cases if base is None else _within(cases, finished_cases(base)))
             if not cases:
                 self._say(f"every case has been reconstructed by {source}, or is under way")
@@ -73,8 +83,7 @@ class Command(BaseCommand):
         """A full run over what has none that may be a base, then every other variant on its base, all at once."""
         if not (options["based_on"] or options["wait"] or options["inline"]):
             raise ValueError("--variants waits for the full run before it starts the others: add --wait or --inline")
-        backbone = options["backbone"]
-        wanted = {v: _missing(dataset, actions.source_of(backbone, v, options["rho"]), options["cases"]) for v in variants}
+        wanted = {v: _missing(dataset, _source(options, v), options["cases"]) for v in variants}
         if not options["missing"]:
             every = options["cases"] or actions.noted_cases(dataset)
             wanted = dict.fromkeys(variants, every)
@@ -97,7 +106,8 @@ class Command(BaseCommand):
             base = find_base(dataset, options["backbone"], options["based_on"])
             return [(base, finished_cases(base))], []
         config = _config(options, Variant.FULL)
-        names = tools.names_of(tools.tools_of(options["backbone"], config))
+        choices = _models(options) or {}
+        names = tools.names_of(tools.tools_of(options["backbone"], config, Calls(choices)), tools.models_of(options["backbone"], choices))
         cases = sorted({case for found in wanted.values() for case in found})
         bases, without = bases_for(dataset, options["backbone"], config, names, cases) if options["missing"] else ([], cases)
         without = sorted({*without, *wanted.get(Variant.FULL, [])})
@@ -115,6 +125,7 @@ class Command(BaseCommand):
             cases=cases,
             label=options["label"],
             based_on=base,
+            models=_models(options),
             by=None,
         )
         kept = f", based on run {base.public_id}" if base else ""
@@ -158,6 +169,18 @@ def _variants(text: str) -> list[Variant]:
         return list(dict.fromkeys(Variant(part.strip()) for part in text.split(",") if part.strip()))
     except ValueError:
         raise ValueError(f"--variants takes names between commas, of: {known}") from None
+
+
+def _models(options: dict[str, Any]) -> dict[str, str] | None:
+    """Role → entry, as asked for; None where nothing was."""
+    pairs = [word.rpartition("=") for word in options["model"]]
+    return {role or LANGUAGE_MODEL: name for role, _, name in pairs} or None
+
+
+def _source(options: dict[str, Any], variant: Variant) -> str:
+    """What the runs that are asked for are called."""
+    recorded = tools.models_of(options["backbone"], _models(options))
+    return actions.source_of(options["backbone"], variant, options["rho"], label_of(recorded))
 
 
 def _config(options: dict[str, Any], variant: Variant, base: Run | None = None) -> PipelineConfig:
