@@ -37,7 +37,8 @@ WINDOW = Window(Anchor(datetime(2150, 1, 1)), 120.0)
 
 def _note(cell: str) -> TaggedNote:
     """The note without its brackets; each bracket is an occurrence, 0001 the first."""
-    occurrences, text = [], ""
+    occurrences: list[Occurrence] = []
+    text = ""
     for part in re.split(r"(\[\[.*?\]\])", cell):
         told = part.removeprefix("[[").removesuffix("]]")
         if told != part:
