@@ -7,16 +7,18 @@ class TimelinesConfig(AppConfig):
     def ready(self) -> None:
         """Let the sweeper look after stages; put cases and runs into the navigation and on the home page."""
         from accounts.permissions import CASE_READERS
-        from accounts.registry import NavItem, register_home_card, register_nav_item
+        from accounts.registry import NavItem, register_home_card, register_nav_item, register_page_guard
         from ehr.registry import register_import_hook
         from jobs.registry import register
         from timelines import home_cards
+        from timelines.authoring_access import guard_unaided
         from timelines.models import StageRun
         from timelines.references import import_reference
         from timelines.tasks import runnable_stages, send_stage_hints
 
         register_import_hook(import_reference)
         register(StageRun, send_stage_hints, runnable=runnable_stages)
+        register_page_guard(guard_unaided)
         register_nav_item(NavItem("Cases", "timelines:cases", CASE_READERS), order=100)
         register_nav_item(NavItem("Runs", "timelines:runs", CASE_READERS), order=200)
         register_nav_item(NavItem("Authoring", "timelines:authorings", CASE_READERS), order=250)

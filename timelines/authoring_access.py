@@ -14,9 +14,12 @@ from django.urls import reverse
 
 from accounts.models import AuditEvent, Study, User
 from accounts.permissions import NotAllowed, check_user_can_open_cases
+from accounts.registry import veto
 from ehr.models import Encounter
 from timelines.models import Authoring, Timeline
 
+#: What the pages that show timelines of a case are called to page guards (`accounts.registry`); its record is "ehr.encounter".
+TIMELINE_PAGES = "timelines.case"
 SOURCE = "author:"
 LONGEST_SOURCE = 90
 SUPERSEDED = re.compile(r"#\d+$")
@@ -34,6 +37,10 @@ class CaseClosed(NotAllowed):
     def __init__(self, words: str, url: str) -> None:
         super().__init__(words)
         self.url = url
+
+
+class Undecided(NotAllowed):
+    """Agreement is asked for before every author of the case, at least two, has submitted."""
 
 
 def check_user_can_author(user: User, study: Study) -> None:
@@ -57,10 +64,18 @@ def unaided_draft(user: User, encounter_id: str) -> Authoring | None:
     return drafts.filter(encounter__public_id=encounter_id).first()
 
 
+def guard_unaided(user: User, object_type: str, object_id: str) -> str | None:
+    """Page guard: the timelines of a case are closed to whoever writes an unaided one of it; its record stays open."""
+    closed = object_type == TIMELINE_PAGES and unaided_draft(user, object_id) is not None
+    return UNAIDED_REFUSAL if closed else None
+
+
 def check_user_may_see_timelines(user: User, encounter: Encounter) -> None:
-    """For every page that shows something made of this case's timelines. Raises CaseClosed."""
+    """For every page that shows something made of this case's timelines. Raises CaseClosed, or NotAllowed for another guard's reason."""
     if draft := unaided_draft(user, encounter.public_id):
         raise CaseClosed(UNAIDED_REFUSAL, reverse("timelines:authoring", args=[draft.public_id]))
+    if reason := veto(user, TIMELINE_PAGES, encounter.public_id):
+        raise NotAllowed(reason)
 
 
 def hidden_timelines(user: User, encounter: Encounter) -> set[int]:
@@ -77,6 +92,9 @@ def hidden_timelines(user: User, encounter: Encounter) -> set[int]:
 
 
 def was_exposed(user: User, encounter: Encounter) -> bool:
-    """Whether the trail says that the person has opened a page that shows timelines of this case."""
-    events = AuditEvent.objects.filter(actor=user, object_type="ehr.encounter", object_id=encounter.public_id)
-    return events.filter(action__in=EXPOSING).exists()
+    """Whether the trail says that the person has opened a page that showed a timeline of this case.
+
+    The page of a case that had none yet does not count.
+    """
+    events = AuditEvent.objects.filter(actor=user, object_type="ehr.encounter", object_id=encounter.public_id, action__in=EXPOSING)
+    return events.exclude(action="case.open", detail__contains={"timelines": False}).exists()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from timelines.views import authoring, authoring_edits, authoring_evidence, authoring_kept
+from timelines.views import agreement, authoring, authoring_edits, authoring_evidence, authoring_kept
 
 urlpatterns: list[URLPattern] = [
     path("cases/<str:public_id>/author/", authoring.author_start, name="author_start"),
+    path("cases/<str:public_id>/agreement/", agreement.agreed, name="agreement"),
     path("authoring/", authoring.authorings, name="authorings"),
     path("authoring/<str:public_id>/", authoring.authoring, name="authoring"),
     path("authoring/<str:public_id>/edits/", authoring_edits.edits, name="authoring_edits"),

@@ -48,8 +48,9 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
     """One case. `t` chooses the timeline, `o` (or the path) the occurrence; both are ids, no address carries text."""
     encounter = opened(request, public_id)
     study = encounter.dataset.study
-    record(actor=request.user, study=study, action="case.open", object_type="ehr.encounter", object_id=public_id)
     choices = choices_of(encounter, hidden=hidden_timelines(request.user, encounter))
+    seen = {"timelines": bool(choices)}
+    record(actor=request.user, study=study, action="case.open", object_type="ehr.encounter", object_id=public_id, detail=seen)
     context = _case_context(encounter, choices)
     if choices:
         chosen = chosen_timeline(request, choices)
