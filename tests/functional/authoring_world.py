@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Locator, Page, expect
+import os
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+from django.conf import settings
+from playwright.sync_api import Locator, Page, ViewportSize, expect
+
+from tests.functional.case_world import World
+from timelines.models import Occurrence
+
+WIDE: ViewportSize = {"width": 1440, "height": 900}
 
 #: The middle of the first and of the last character, wherever marks have cut the text between them.
 PLACES = """([from, to]) => {
@@ -73,3 +83,28 @@ def row(page: Page, mention: str) -> Locator:
 def all_saved(page: Page) -> None:
     """Wait until nothing is left to save."""
     expect(page.locator("[data-saved]")).to_have_text("All saved", timeout=15_000)
+
+
+def assert_accessible(page: Page) -> None:
+    page.wait_for_timeout(200)
+    found = Axe().run(page)
+    violations = [(v["id"], [node["html"][:160] for node in v["nodes"]][:3]) for v in found.response["violations"]]
+    assert violations == []
+
+
+def picture(page: Page, name: str) -> None:
+    folder = Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts")) / "authoring"
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=folder / f"{name}.png")
+
+
+def by_mention(world: World) -> dict[str, Occurrence]:
+    """The stored draft of the world's clinician."""
+    found = Occurrence.objects.filter(inventory__authoring__author=world.clinician).select_related("draft")
+    return {occurrence.mention: occurrence for occurrence in found}
+
+
+def submit(page: Page) -> None:
+    page.get_by_role("button", name="Submit…").click()
+    page.get_by_role("button", name="Submit and lock").click()
+    page.wait_for_selector("#authoring.is-locked[data-ready]")

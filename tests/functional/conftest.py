@@ -1,0 +1,72 @@
+"""Fixtures of the browser tests of authoring: people who enter with windows of their own, and the editor of a draft."""
+
+from __future__ import annotations
+
+import pytest
+from django.conf import settings
+from django.core.cache import cache
+from django.test import Client
+from playwright.sync_api import Page
+
+from accounts.models import User
+from tests.functional.authoring_world import WIDE
+from tests.functional.case_world import build_world
+from timelines.authoring_actions import start_authoring
+from timelines.models import Authoring
+
+
+@pytest.fixture
+def complaints() -> list[str]:
+    """What the consoles of all windows complained of."""
+    return []
+
+
+@pytest.fixture
+def world():
+    cache.clear()
+    return build_world()
+
+
+@pytest.fixture
+def enter(live_server, complaints):
+    """Signs a person into a browser window and opens a path."""
+
+    def enter_(page: Page, person: User, path: str) -> Page:
+        client = Client()
+        client.force_login(person)
+        session = client.cookies["sessionid"].value
+        page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_server.url}])
+        page.set_viewport_size(WIDE)
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{live_server.url}{path}")
+        return page
+
+    return enter_
+
+
+@pytest.fixture
+def new_window(browser):
+    """A browser window with cookies of its own."""
+    made = []
+
+    def new_window_() -> Page:
+        made.append(browser.new_context())
+        return made[-1].new_page()
+
+    yield new_window_
+    for context in made:
+        context.close()
+
+
+@pytest.fixture
+def editor(world, enter, page):
+    """The editor of a draft of the world's case, begun by its clinician."""
+
+    def editor_(protocol: str = "unaided", on: Page | None = None) -> Page:
+        authoring, _ = start_authoring(encounter=world.encounter, protocol=Authoring.Protocol(protocol), by=world.clinician)
+        opened = enter(on or page, world.clinician, f"/authoring/{authoring.public_id}/")
+        opened.wait_for_selector("#authoring[data-ready]")
+        return opened
+
+    return editor_

@@ -1,0 +1,174 @@
+"""Saving in a real browser: over a lost connection, after signing in again, from two windows, by two authors at once."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import expect
+
+from accounts.models import Role
+from tests import factories
+from tests.functional.authoring_world import all_saved, assert_accessible, by_mention, mark, picture, place, row, submit
+from timelines.authoring_actions import start_authoring
+from timelines.models import Authoring, AuthoringEdit
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def test_a_lost_connection_in_mid_edit_loses_and_doubles_nothing(editor, world):
+    page = editor()
+    mark(page, "Fell at home", when="-3 d")
+    all_saved(page)
+    page.context.set_offline(True)
+    mark(page, "Denied headache", name="Headache denied", when="+0")
+    row(page, "Fell at home").click()
+    page.get_by_label("Name", exact=True).fill("Fall at home")
+    page.get_by_label("Reason").fill("told by the daughter")
+    page.get_by_label("Reason").blur()
+    banner = page.get_by_role("alert").filter(has_text="Not saved")
+    expect(banner).to_contain_text("trying again. Keep this page open.")
+    expect(page.locator("[data-saved]")).to_have_text("Not saved")
+    expect(row(page, "Headache denied")).to_contain_text("“+0”, read once saved")
+    kept = page.evaluate("JSON.stringify({...sessionStorage, ...localStorage})")
+    words = ("headache", "Fell", "Fall", "daughter")
+    assert not any(word in kept for word in words), "text of the draft was put into the browser's storage"
+    page.context.set_offline(False)
+    all_saved(page)
+    expect(banner).to_be_hidden()
+    stored = by_mention(world)
+    assert {name: o.draft.time for name, o in stored.items()} == {"Fall at home": -72.0, "Headache denied": 0.0}
+    assert stored["Fall at home"].draft.reason == "told by the daughter"
+
+
+def test_an_answer_that_is_lost_on_its_way_is_asked_for_again_and_stored_once(editor, world):
+    page = editor()
+    lost = []
+
+    def swallow(route):
+        if len(lost) < 2:
+            lost.append(json.loads(route.request.post_data)["token"])
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/edits/", swallow)
+    mark(page, "Fell at home")
+    all_saved(page)
+    assert len(set(lost)) == 1, "the same token goes out again"
+    assert AuthoringEdit.objects.count() == 1
+    expect(page.locator("[data-rows] tr")).to_have_count(1)
+
+
+def test_leaving_with_unsaved_changes_is_asked_about(editor):
+    page = editor()
+    page.route("**/edits/", lambda route: route.abort())
+    mark(page, "Fell at home")
+    asked = []
+    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.close(run_before_unload=True)
+    page.wait_for_timeout(300)
+    assert asked == ["beforeunload"]
+
+
+def test_after_signing_in_again_in_another_tab_the_waiting_changes_are_saved(editor, world, client, live_server):
+    page = editor()
+    page.context.clear_cookies()
+    mark(page, "Fell at home", when="-3 d")
+    banner = page.get_by_role("alert").filter(has_text="You were signed out")
+    expect(banner).to_be_visible()
+    expect(banner.get_by_role("link", name="Sign in in a new tab")).to_have_attribute("target", "_blank")
+    client.logout()
+    client.force_login(world.clinician)
+    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    banner.get_by_role("button", name="I have signed in").click()
+    all_saved(page)
+    assert by_mention(world)["Fell at home"].draft.time == -72.0
+
+
+def test_two_windows_meet_and_the_person_decides_per_occurrence(editor, world, new_window):
+    first = editor()
+    mark(first, "Fell at home", when="-3 d")
+    mark(first, "Denied headache", when="0")
+    all_saved(first)
+    second = editor(on=new_window())
+    row(second, "Fell at home").click()
+    place(second, "-2 d")
+    all_saved(second)
+
+    # What touches another occurrence is saved on top, without a question.
+    row(first, "Denied headache").click()
+    place(first, "+1")
+    all_saved(first)
+    expect(first.locator("[data-notice]")).to_contain_text("changed in another window: 1 occurrence was brought up to date")
+    expect(row(first, "Fell at home")).to_contain_text("−2 d")
+
+    # The same occurrences: mine of one is kept, theirs of the other is taken.
+    for mention, when in (("Fell at home", "-4 d"), ("Denied headache", "+2")):
+        row(second, mention).click()
+        place(second, when)
+        if mention == "Fell at home":
+            expect(second.locator("[data-notice]")).to_be_visible()
+        all_saved(second)
+    first.route("**/edits/", lambda route: route.abort())
+    row(first, "Fell at home").click()
+    place(first, "-5 d")
+    row(first, "Denied headache").click()
+    place(first, "+3")
+    expect(row(first, "Denied headache")).to_contain_text("+3 h")
+    first.unroute("**/edits/")
+    first.get_by_role("button", name="Try now").click()
+    dialog = first.get_by_role("dialog", name="Changed in another window")
+    expect(dialog).to_be_visible(timeout=15_000)
+    fall = dialog.get_by_role("group", name="Fell at home")
+    expect(fall).to_contain_text("−5 d")
+    expect(fall).to_contain_text("−4 d")
+    expect(dialog.get_by_role("button", name="Save what I chose")).to_be_disabled()
+    fall.get_by_label("Keep mine").check()
+    dialog.get_by_role("group", name="Denied headache").get_by_label("Take theirs").check()
+    dialog.get_by_role("button", name="Save what I chose").click()
+    all_saved(first)
+    stored = by_mention(world)
+    assert (stored["Fell at home"].draft.time, stored["Denied headache"].draft.time) == (-120.0, 2.0)
+
+
+def test_two_authors_at_once_see_nothing_of_each_other_until_both_submitted(enter, world, new_window):
+    second_person = factories.make_user(world.study, Role.CLINICIAN)
+    pages = {}
+    for person, protocol in ((world.clinician, "unaided"), (second_person, "assisted")):
+        authoring, _ = start_authoring(encounter=world.encounter, protocol=Authoring.Protocol(protocol), by=person)
+        page = pages[person] = enter(new_window(), person, f"/authoring/{authoring.public_id}/")
+        page.wait_for_selector("#authoring[data-ready]")
+    first, second = pages.values()
+    mark(first, "Fell at home", name="fall of the first author", when="-3 d")
+    mark(second, "Fell at home", name="fall of the second author", when="-2 d")
+    mark(second, "Diet was advanced", when="N/A")
+    for page in (first, second):
+        all_saved(page)
+    other = Authoring.objects.get(author=world.clinician)
+    second.goto(second.url.replace(Authoring.objects.get(author=second_person).public_id, other.public_id))
+    expect(second.get_by_role("heading", level=1)).not_to_contain_text("timeline")
+    second.go_back()
+    second.wait_for_selector("#authoring[data-ready]")
+
+    submit(first)
+    agreement = f"/cases/{world.encounter.public_id}/agreement/"
+    for path in (world.address, agreement, "/authoring/"):
+        second.goto(second.url.split("/", 3)[0] + "//" + second.url.split("/")[2] + path)
+        assert "first author" not in second.content()
+        assert f"author:{world.clinician.username}" not in second.content()
+    first.goto(first.url.split("/authoring/")[0] + agreement)
+    assert "second author" not in first.content()
+
+    enter(second, second_person, f"/authoring/{Authoring.objects.get(author=second_person).public_id}/")
+    second.wait_for_selector("#authoring[data-ready]")
+    expect(row(second, "fall of the second author")).to_be_visible()
+    submit(second)
+    for page in (first, second):
+        page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/")[2] + agreement)
+        expect(page.get_by_role("main")).to_contain_text("fall of the first author")
+        expect(page.get_by_role("main")).to_contain_text("fall of the second author")
+        assert_accessible(page)
+        picture(page, "agreement")
