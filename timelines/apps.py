@@ -12,12 +12,13 @@ class TimelinesConfig(AppConfig):
         from jobs.registry import register
         from timelines import home_cards
         from timelines.authoring_access import guard_unaided
-        from timelines.models import StageRun
+        from timelines.models import Evaluation, StageRun
         from timelines.references import import_reference
-        from timelines.tasks import runnable_stages, send_stage_hints
+        from timelines.tasks import runnable_stages, send_evaluation_hints, send_stage_hints
 
         register_import_hook(import_reference)
         register(StageRun, send_stage_hints, runnable=runnable_stages)
+        register(Evaluation, send_evaluation_hints)
         register_page_guard(guard_unaided)
         register_nav_item(NavItem("Cases", "timelines:cases", CASE_READERS), order=100)
         register_nav_item(NavItem("Runs", "timelines:runs", CASE_READERS), order=200)

@@ -10,6 +10,7 @@ from celery import shared_task
 from django.db.models import QuerySet
 from kombu.exceptions import OperationalError
 
+from timelines.evaluation_actions import execute_evaluation
 from timelines.models import StageRun
 from timelines.run_bases import is_kept
 from timelines.stages import execute_stage
@@ -39,3 +40,18 @@ def send_stage_hints(stage_run_ids: Sequence[int]) -> None:
 def runnable_stages(stages: QuerySet[Any]) -> QuerySet[Any]:
     """Those of runs that are not paused."""
     return stages.filter(case_run__run__paused_at__isnull=True)
+
+
+@shared_task(name="timelines.tasks.run_evaluation")
+def run_evaluation(evaluation_id: int) -> None:
+    """Do the evaluation if it still waits."""
+    execute_evaluation(evaluation_id)
+
+
+def send_evaluation_hints(evaluation_ids: Sequence[int]) -> None:
+    """One message an evaluation, on the queue of the workers that embed."""
+    try:
+        for pk in evaluation_ids:
+            run_evaluation.apply_async((pk,), queue="embed", retry=False)
+    except (OperationalError, OSError):
+        logger.warning("the broker did not take the hints for %s evaluations; the sweeper sends them again", len(evaluation_ids))

@@ -1,0 +1,47 @@
+"""Figures that were published for this method and the baselines, on a cohort that is not here: context, never a result of ours.
+
+No Django. Source: the tables of the method's publication (`published.json`); 40 cases at the matching threshold 0.1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+#: What stands beside such a figure wherever it is shown.
+MARK = "published"
+METRICS = ("match_rate", "concordance", "aultc")
+_PATH = Path(__file__).with_name("published.json")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRow:
+    """One method of the main table, or one variant of the ablation table; None where nothing was published."""
+
+    name: str
+    text_only: Mapping[str, float] | None
+    revised: Mapping[str, float] | None
+
+
+@cache
+def main_table() -> tuple[PublishedRow, ...]:
+    """Methods and backbones, text-only beside revised."""
+    rows = json.loads(_PATH.read_text(encoding="utf-8"))["main"]
+    return tuple(PublishedRow(name, _named(told.get("unimodal")), _named(told.get("multimodal"))) for name, told in rows.items())
+
+
+@cache
+def ablation_table() -> tuple[PublishedRow, ...]:
+    """The variants of one backbone (GLM-5.2); `unimodal` has its figures as text-only."""
+    rows = json.loads(_PATH.read_text(encoding="utf-8"))["ablations_glm"]
+    return tuple(
+        PublishedRow(name, _named(told), None) if name == "unimodal" else PublishedRow(name, None, _named(told))
+        for name, told in rows.items()
+    )
+
+
+def _named(values: list[float] | None) -> Mapping[str, float] | None:
+    return None if values is None else dict(zip(METRICS, values, strict=True))

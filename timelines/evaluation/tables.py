@@ -1,0 +1,287 @@
+"""Tables of a report as plain cells, and as CSV, LaTeX and JSON. Pages, command and downloads write the same ones.
+
+No Django. Every cell comes from the report; a figure that there is none of carries its reason.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from timelines.evaluation.published import MARK, ablation_table, main_table
+from timelines.evaluation.values import METRICS, Basis, Estimate, Report, SourceKey, SourceResult
+from timelines.pipeline.config import Variant
+
+#: Figures in hours have two decimals, shares and indices three.
+HOURS = ("median_error", "median_error_common")
+EXTRA_WORDS = {"median_error_common": "Median error on common events, h", "mean_log_error_common": "Mean ln(1 + error) on common events"}
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_TEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+        "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "½": r"$\frac{1}{2}$", "ρ": r"$\rho$", "−": r"$-$", "Δ": r"$\Delta$",
+        "→": r"$\rightarrow$", "·": r"$\cdot$", "–": "--",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One figure of a table; `why` where it has no value."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    decimals: int = 3
+    why: str = ""
+
+    @property
+    def words(self) -> str:
+        """ "0.812 (0.780 to 0.840)", "–" for none."""
+        if self.value is None:
+            return "–"
+        shown = f"{self.value:.{self.decimals}f}"
+        if self.low is None or self.high is None:
+            return shown
+        return f"{shown} ({self.low:.{self.decimals}f} to {self.high:.{self.decimals}f})"
+
+
+#: Words first, then figures.
+TableRow = tuple[str | Cell, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of words and figures. `heads` names every column; the first `labels` of them are words."""
+
+    name: str
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+
+    def to_csv(self) -> str:
+        """A column a value, and for figures one each for the ends of the interval; safe for spreadsheets."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        figures = {at for row in self.rows for at, cell in enumerate(row) if isinstance(cell, Cell)}
+        heads = [
+            words for at, head in enumerate(self.heads) for words in ([head, f"{head} low", f"{head} high"] if at in figures else [head])
+        ]
+        writer.writerow([_safe(h) for h in heads])
+        for row in self.rows:
+            cells: list[object] = []
+            for at, cell in enumerate(row):
+                if isinstance(cell, Cell):
+                    cells += [cell.value, cell.low, cell.high]
+                else:
+                    cells += [_safe(cell)] + ["", ""] * (at in figures)
+            writer.writerow(["" if c is None else c for c in cells])
+        return out.getvalue()
+
+    def to_latex(self) -> str:
+        """A booktabs table; needs \\usepackage{booktabs}."""
+        words = [[c.words if isinstance(c, Cell) else c for c in row] for row in self.rows]
+        columns = "".join("r" if any(isinstance(row[at], Cell) for row in self.rows) else "l" for at in range(len(self.heads)))
+        lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _tex_row(self.heads), r"\midrule", *map(_tex_row, words)]
+        return "\n".join([f"% {self.title}", *lines, r"\bottomrule", r"\end{tabular}", ""])
+
+    def to_json(self) -> str:
+        """Heads, and rows of words or {value, low, high, why}."""
+        rows = [[_plain(cell) for cell in row] for row in self.rows]
+        return json.dumps({"name": self.name, "title": self.title, "heads": self.heads, "rows": rows}, ensure_ascii=False, indent=1)
+
+    def to_text(self) -> str:
+        """For a terminal: columns aligned."""
+        words = [list(self.heads), *([c.words if isinstance(c, Cell) else c for c in row] for row in self.rows)]
+        widths = [max(len(row[at]) for row in words) for at in range(len(self.heads))]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in words]
+        return "\n".join([self.title, lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
+
+
+def metric_words(metric: str, basis: Basis | None = None) -> str:
+    """The head of a metric's column; on spans the match rate is span recall."""
+    if metric == "match_rate" and basis is Basis.SPAN:
+        return "Span recall"
+    return EXTRA_WORDS.get(metric) or METRICS.get(metric, metric)
+
+
+def cell(estimate: Estimate | None, metric: str) -> Cell:
+    """A figure as it is shown."""
+    decimals = 2 if metric in HOURS else 3
+    return Cell(None, why="not computed") if estimate is None else Cell(estimate.value, estimate.low, estimate.high, decimals, estimate.why)
+
+
+def main(report: Report, basis: Basis, *, published: bool = False) -> Table:
+    """Every source, text-only and revised, with every metric over the available cases and, where cases are missing, with these as 0."""
+    results = [r for r in report.results if r.basis is basis and r.key.alternative == 1]
+    missing = any(r.missing_cases for r in results)
+    heads = ["Source", "Timeline", "Cases", *(metric_words(m, basis) for m in METRICS)]
+    heads += [f"{metric_words(m, basis)}, missing as 0" for m in METRICS] if missing else []
+    rows: list[TableRow] = []
+    for r in results:
+        row: list[str | Cell] = [r.key.source, r.key.kind.replace("_", "-"), _cases(r), *(cell(r.available.get(m), m) for m in METRICS)]
+        rows.append((*row, *(cell(r.missing_as_zero.get(m), m) for m in METRICS)) if missing else tuple(row))
+    if published and basis is not Basis.SPAN:
+        rows += _published_rows(len(heads))
+    return Table("main", f"Timelines against {report.reference}, {_basis_words(report, basis)}", tuple(heads), tuple(rows))
+
+
+def _published_rows(width: int) -> list[TableRow]:
+    rows: list[TableRow] = []
+    for told in main_table():
+        for kind, figures in (("text-only", told.text_only), ("revised", told.revised)):
+            if figures is not None:
+                cells = [Cell(figures.get(m), why="not published") for m in METRICS]
+                empty = [Cell(None, why="not published")] * (width - 3 - len(cells))
+                rows.append((f"{told.name} ({MARK})", kind, "40", *cells, *empty))
+    return rows
+
+
+def ablation(report: Report, basis: Basis, source: str, *, published: bool = False) -> Table:
+    """The variants of one backbone: full, text-only, and each run that leaves a part out."""
+    results = {r.key: r for r in report.results if r.basis is basis}
+    keys = [("full", SourceKey(source, "revised")), ("unimodal", SourceKey(source, "text_only"))]
+    keys += [(v.value, SourceKey(f"{source}/{v}", "revised")) for v in Variant if v.value not in ("full", "unimodal")]
+    shown = ("match_rate", "concordance", "aultc", "median_error", "within_tolerance", "evidence_precision", "evidence_recall")
+    rows: list[TableRow] = [
+        (name, _cases(results[key]), *(cell(results[key].available.get(m), m) for m in shown)) for name, key in keys if key in results
+    ]
+    if published and basis is not Basis.SPAN:
+        for told in ablation_table():
+            figures = told.revised or told.text_only or {}
+            rows.append((f"{told.name} ({MARK})", "40", *(Cell(figures.get(m), why="not published") for m in shown)))
+    heads = ("Variant", "Cases", *(metric_words(m, basis) for m in shown))
+    return Table("ablation", f"Variants of {source}, {_basis_words(report, basis)}", heads, tuple(rows))
+
+
+def strata(report: Report, basis: Basis) -> Table:
+    """Cumulative shares of errors, and errors by the distance of the reference from admission."""
+    results = [r for r in report.results if r.basis is basis]
+    heads = ("Source", "Group", "Events", "Median error, h", "Share")
+    rows: list[TableRow] = []
+    for r in results:
+        rows += [(r.key.label, f"within {w}", str(e.n), Cell(None), cell(e, "share")) for w, e in r.cumulative]
+        rows += [(r.key.label, w, str(n), cell(m, "median_error"), cell(t, "within_tolerance")) for w, n, m, t in r.by_distance]
+    return Table("strata", f"Errors in groups, {_basis_words(report, basis)}", heads, tuple(rows))
+
+
+def differences(report: Report, basis: Basis) -> Table:
+    """Second minus first, metric by metric, with paired intervals."""
+    rows: list[TableRow] = [
+        (d.first.label, d.second.label, metric_words(metric, basis), cell(e, metric), _verdict(e))
+        for d in report.differences
+        if d.basis is basis
+        for metric, e in d.metrics.items()
+    ]
+    heads = ("First", "Second", "Figure", "Second − first", "Interval excludes 0")
+    return Table("differences", f"Differences on common cases, {_basis_words(report, basis)}", heads, tuple(rows))
+
+
+def sweep(report: Report, basis: Basis) -> Table:
+    """Match rate, concordance and AULTC at every threshold."""
+    rows: list[TableRow] = [
+        (r.key.label, f"{threshold:.2f}", Cell(rate), Cell(order), Cell(area))
+        for r in report.results
+        if r.basis is basis
+        for threshold, rate, order, area in r.sweep
+    ]
+    return Table(
+        "sweep",
+        f"Threshold sweep, {_basis_words(report, basis)}",
+        ("Source", "Threshold", "Event match rate", "Concordance", "AULTC"),
+        tuple(rows),
+    )
+
+
+def alternatives(report: Report, basis: Basis) -> Table:
+    """Timelines 1…A on the cases where all of them are valid."""
+    shown = ("match_rate", "concordance", "aultc", "median_error", "within_tolerance")
+    rows: list[TableRow] = [
+        (r.key.source, str(r.key.alternative), str(r.cases), *(cell(r.available.get(m), m) for m in shown))
+        for r in report.alternatives
+        if r.basis is basis
+    ]
+    heads = ("Source", "Timeline", "Common cases", *(metric_words(m, basis) for m in shown))
+    return Table("alternatives", f"Alternatives on common valid cases, {_basis_words(report, basis)}", heads, tuple(rows))
+
+
+def datasets(report: Report, basis: Basis) -> Table:
+    """Each dataset by itself."""
+    shown = ("match_rate", "concordance", "aultc", "median_error", "within_tolerance")
+    rows: list[TableRow] = [
+        (s.stratum, r.key.label, str(r.cases), *(cell(r.available.get(m), m) for m in shown))
+        for s in report.strata
+        for r in s.results
+        if r.basis is basis
+    ]
+    heads = ("Dataset", "Source", "Cases", *(metric_words(m, basis) for m in shown))
+    return Table("datasets", f"By dataset, {_basis_words(report, basis)}", heads, tuple(rows))
+
+
+def rho(report: Report, basis: Basis) -> Table:
+    """Revised timelines over the reranker's threshold."""
+    shown = ("concordance", "aultc", "median_error", "within_tolerance", "evidence_precision", "evidence_recall")
+    rows: list[TableRow] = [(p.source, f"{p.rho:.2f}", str(p.rows), *(cell(p.metrics.get(m), m) for m in shown)) for p in report.rho]
+    return Table(
+        "rho",
+        "Sensitivity to the reranker's threshold",
+        ("Source", "ρ", "Rows cited", *(metric_words(m, basis) for m in shown)),
+        tuple(rows),
+    )
+
+
+#: Name in addresses and files → how the table is made.
+TABLES: Mapping[str, Callable[[Report, Basis], Table]] = {
+    "main": main,
+    "differences": differences,
+    "strata": strata,
+    "sweep": sweep,
+    "alternatives": alternatives,
+    "datasets": datasets,
+    "rho": rho,
+}
+
+
+def backbones(report: Report) -> list[str]:
+    """Sources of full runs: those that stand in no other source's variants, and have variants or a revision of their own."""
+    sources = list(dict.fromkeys(key.source for key in report.keys))
+    return [s for s in sources if "/" not in s and any(key.source == s and key.kind == "revised" for key in report.keys)]
+
+
+def all_tables(report: Report, basis: Basis) -> list[Table]:
+    """Every table of the report that has rows, ablations included."""
+    found = [make(report, basis) for make in TABLES.values()]
+    found[1:1] = [table for source in backbones(report) if len((table := ablation(report, basis, source)).rows) > 2]
+    return [table for table in found if table.rows]
+
+
+def _cases(result: SourceResult) -> str:
+    return f"{result.cases}/{result.cases + result.missing_cases}" if result.missing_cases else str(result.cases)
+
+
+def _basis_words(report: Report, basis: Basis) -> str:
+    if basis is Basis.SPAN:
+        return f"paired by span overlap (IoU ≥ {report.settings.iou:g})"
+    how = f"embeddings of {report.embedder}" if basis is Basis.EMBEDDING else "Levenshtein distance"
+    return f"paired by {how} below {report.settings.threshold:g} ({report.settings.method})"
+
+
+def _verdict(estimate: Estimate) -> str:
+    if estimate.low is None or estimate.high is None:
+        return "no interval"
+    return "yes" if estimate.low > 0 or estimate.high < 0 else "no"
+
+
+def _plain(content: str | Cell) -> object:
+    return content if isinstance(content, str) else {"value": content.value, "low": content.low, "high": content.high, "why": content.why}
+
+
+def _safe(text: str) -> str:
+    return f"'{text}" if text.lstrip("'").startswith(_FORMULA) else text
+
+
+def _tex_row(words: Sequence[str]) -> str:
+    return " & ".join(w.translate(_TEX) for w in words) + r" \\"
