@@ -89,7 +89,7 @@ def assert_accessible(page: Page) -> None:
     page.wait_for_timeout(200)
     found = Axe().run(page)
     violations = [(v["id"], [node["html"][:160] for node in v["nodes"]][:3]) for v in found.response["violations"]]
-    assert violations == []
+    assert violations == [], violations
 
 
 def picture(page: Page, name: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import expect
 
@@ -186,6 +188,7 @@ def test_a_submitted_timeline_is_locked_and_opened_again_with_a_reason(editor, w
     dialog.get_by_role("button", name="Submit and lock").click()
     page.wait_for_selector("#authoring.is-locked[data-ready]")
     expect(page.get_by_role("region", name="Submitted")).to_contain_text("It is locked")
+    assert_accessible(page)
     row(page, "Fell at home").click()
     expect(page.get_by_label("Name", exact=True)).to_be_disabled()
     expect(page.get_by_role("button", name="Remove occurrence")).to_have_count(0)
@@ -194,7 +197,14 @@ def test_a_submitted_timeline_is_locked_and_opened_again_with_a_reason(editor, w
     page.keyboard.press("Delete")
     expect(page.locator("[data-rows] tr")).to_have_count(2)
 
+    with page.expect_download() as file:
+        page.get_by_text("Download…").click()
+        page.get_by_role("link", name="JSONL", exact=True).click()
+    assert "Fell at home" in Path(file.value.path()).read_text(encoding="utf-8")
+    page.get_by_text("Download…").click()
     page.get_by_text("Open again…").click()
+    assert_accessible(page)
+    picture(page, "locked")
     page.get_by_label("Why does it have to change?").fill("the fall was a day later")
     page.get_by_role("button", name="Open for changes").click()
     page.wait_for_selector("#authoring:not(.is-locked)[data-ready]")

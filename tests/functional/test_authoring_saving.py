@@ -34,6 +34,8 @@ def test_a_lost_connection_in_mid_edit_loses_and_doubles_nothing(editor, world):
     kept = page.evaluate("JSON.stringify({...sessionStorage, ...localStorage})")
     words = ("headache", "Fell", "Fall", "daughter")
     assert not any(word in kept for word in words), "text of the draft was put into the browser's storage"
+    assert_accessible(page)
+    picture(page, "lost")
     page.context.set_offline(False)
     all_saved(page)
     expect(banner).to_be_hidden()
@@ -127,6 +129,8 @@ def test_two_windows_meet_and_the_person_decides_per_occurrence(editor, world, n
     expect(fall).to_contain_text("−4 d")
     expect(dialog.get_by_role("button", name="Save what I chose")).to_be_disabled()
     fall.get_by_label("Keep mine").check()
+    assert_accessible(first)
+    picture(first, "conflict")
     dialog.get_by_role("group", name="Denied headache").get_by_label("Take theirs").check()
     dialog.get_by_role("button", name="Save what I chose").click()
     all_saved(first)

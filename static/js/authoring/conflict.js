@@ -63,7 +63,7 @@
   function table({ mine, theirs }) {
     const made = element("table", "table table-compact conflict-table");
     const head = made.createTHead().insertRow();
-    for (const words of ["", "Mine", "Theirs"]) head.append(Object.assign(element("th", "", words), { scope: "col" }));
+    for (const words of ["Value", "Mine", "Theirs"]) head.append(Object.assign(element("th", "", words), { scope: "col" }));
     const body = made.createTBody();
     if (!mine || !theirs) {
       const row = body.insertRow();
