@@ -24,6 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
+from timelines.authoring.values import FARTHEST_HOURS
 from timelines.domain import DAY, HOUR, MONTH, WEEK, YEAR
 
 UNDERSTOOD = (
@@ -106,6 +107,8 @@ def read_time(text: str, admitted: datetime, discharged: datetime | None = None)
         found = _Reader(admitted, discharged).read(said)
     except (ValueError, OverflowError) as error:
         raise error if isinstance(error, TimeNotUnderstood) else TimeNotUnderstood(UNDERSTOOD) from None
+    if any(hours is not None and abs(hours) > FARTHEST_HOURS for hours in (found.time, found.lower, found.upper)):
+        raise TimeNotUnderstood("Not within 200 years of admission.")
     return replace(found, known=False) if about else found
 
 
@@ -117,13 +120,16 @@ class _Reader:
     def read(self, said: str) -> TimeEntry:
         for words, bound in (("not before ", "lower"), ("not after ", "upper")):
             if said.startswith(words):
-                point = self._point(said[len(words) :])
-                lower, upper = (point.earliest, None) if bound == "lower" else (None, point.latest)
+                end = self._point(said[len(words) :])
+                lower, upper = (end.earliest, None) if bound == "lower" else (None, end.latest)
                 return TimeEntry(None, lower, upper, known=False)
+        if (point := self._point_or_none(said)) is not None:
+            return point
+        # A range last: "3 d prior to admission" is one point.
         for pattern in _RANGES:
             if match := pattern.fullmatch(said):
                 return self._range(match[1], match[2])
-        return self._point(said)
+        raise TimeNotUnderstood(UNDERSTOOD)
 
     def _range(self, first: str, last: str) -> TimeEntry:
         """Both ends; a bare number takes unit and direction of the other end ("-4 to -2 d", "between 4 and 2 days before")."""
@@ -135,6 +141,12 @@ class _Reader:
         return TimeEntry(round((lower + upper) / 2, DECIMALS), lower, upper)
 
     def _point(self, said: str) -> TimeEntry:
+        if (found := self._point_or_none(said)) is None:
+            raise TimeNotUnderstood(UNDERSTOOD)
+        return found
+
+    def _point_or_none(self, said: str) -> TimeEntry | None:
+        """None for words of no known form; raises TimeNotUnderstood for a form whose numbers cannot be."""
         if _AT_ADMISSION.fullmatch(said):
             return TimeEntry(0.0)
         if self.discharged is not None and _AT_DISCHARGE.fullmatch(said):
@@ -149,7 +161,7 @@ class _Reader:
         for pattern, reader in forms:
             if match := pattern.fullmatch(said):
                 return reader(match)
-        raise TimeNotUnderstood(UNDERSTOOD)
+        return None
 
     def _amount(self, match: re.Match[str]) -> TimeEntry:
         terms = _TERM.findall(match["terms"])

@@ -1,0 +1,76 @@
+"""A clinician's timeline leaves as a file in every format and comes back as it was."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.urls import reverse
+
+from accounts.models import AuditEvent
+from tests import factories
+from tests.integration.authored import NOTE, Page, make_author, make_case, make_draft
+from timelines.authoring_download import FORMATS
+from timelines.domain import TimelineKind
+from timelines.foreign import Wanted, import_foreign
+from timelines.models import Authoring, Entry, Timeline
+
+pytestmark = pytest.mark.django_db
+FIELDS = (
+    *("occurrence__uid4", "occurrence__ordinal", "occurrence__mention", "occurrence__start", "occurrence__end", "occurrence__polarity"),
+    *("occurrence__lane", "time", "lower", "upper", "known", "context", "adopted_rows", "decided_by", "reason"),
+)
+
+
+@pytest.fixture
+def page():
+    """A submitted timeline with everything that a timeline can hold."""
+    encounter = make_case()
+    page = Page(make_draft(encounter, make_author(encounter, username="ana")))
+    row = factories.make_row(encounter, "procedure:ct head:start", 1.5, value="done")
+    bleed = page.add("CT showed a bleed", time=1.5, lower=1.0, upper=2.0, known=True, rows=[row.row_index], reason='row | "CT" \\ 😀')
+    page.add("Fell at home", mention='so-called "fall" | at \\ home', time=None, context=[bleed], lane="history")
+    page.add("Fever for three days", time_text="between -96 and -48", polarity="absent")
+    page.add("andexanet alfa 😀 in the ED", time_text="~ HD 1", lane="medication")
+    page.post("submit", {"revision": page.revision})
+    return page
+
+
+def fetched(page: Page, format: str):
+    return page.client.get(reverse("timelines:authoring_download", args=[page.id, format]))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_format_brings_it_back(page, format, tmp_path):
+    answer = fetched(page, format)
+    assert answer.status_code == 200
+    name = answer["Content-Disposition"].partition("filename=")[2].strip('"')
+    assert name.startswith(f"timeline-{page.id}-{format}.")
+    path: Path = tmp_path / f"timeline.{name.rpartition('.')[2]}"
+    path.write_bytes(answer.content)
+    if name.endswith(".zip"):
+        path = tmp_path / "files"
+        zipfile.ZipFile(io.BytesIO(answer.content)).extractall(path)
+    encounter = Authoring.objects.get().encounter
+    report = import_foreign(dataset=encounter.dataset, path=path, format=format, wanted=Wanted("ana again", kind=TimelineKind.REFERENCE))
+    assert not report.faults, report.lines()
+    back = Timeline.objects.get(source="ana again")
+    mine = Entry.objects.filter(timeline__source="author:ana").order_by("occurrence__ordinal")
+    theirs = Entry.objects.filter(timeline=back).order_by("occurrence__ordinal")
+    assert list(theirs.values_list(*FIELDS)) == list(mine.values_list(*FIELDS))
+    assert AuditEvent.objects.get(action="authoring.download").detail["format"] == format
+
+
+def test_there_is_no_file_before_a_submission_nor_of_an_unknown_format(page):
+    assert fetched(page, "exe").status_code == 404
+    encounter = Authoring.objects.get().encounter
+    other = Page(make_draft(encounter, make_author(encounter)))
+    assert fetched(other, "jsonl").status_code == 404
+
+
+def test_a_draft_open_again_still_gives_what_was_submitted(page):
+    before = fetched(page, "jsonl").content
+    answer = page.post("reopen", {"reason": "r"}).json()
+    page.revision = answer["revision"]
+    page.add("Discharged home", NOTE, time=90)
+    assert fetched(page, "jsonl").content == before
