@@ -77,9 +77,11 @@ class ModelRoles:
     def language_model(self, role: str, choice: str | None = None) -> LanguageModel:
         """The role's model, or the entry of the catalogue that is chosen in its place. Raises ProviderError."""
         provider = self._provider(role, choice)
-        if not isinstance(provider, LanguageModel):
+        # Not isinstance: before 3.12 that reads every attribute, and `limits` may have to be learned from a server first.
+        if not hasattr(provider, "generate"):
             raise ProviderError(f"role '{role}': provider '{self.spec(role, choice)['provider']}' is not a language model")
-        return provider
+        model: LanguageModel = provider
+        return model
 
     def has(self, role: str) -> bool:
         """Whether a model is set for the role, by itself or by its fallback."""

@@ -1,0 +1,65 @@
+"""A small case and a model server in this process, for tests of runs by language models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from ehr.models import Dataset
+from llm_runtime.base import ModelRequest
+from llm_runtime.roles import ModelRoles
+from tests import factories
+from tests.model_server import Answer, ModelServer
+from tests.unit.timelines.prompted_answers import good_answer
+from timelines import tools
+from timelines.following import work_inline
+from timelines.models import Run
+
+NOTE = """HISTORY OF PRESENT ILLNESS
+
+Cough for two days before admission. Fever began yesterday.
+
+HOSPITAL COURSE
+
+Lactate was measured on arrival. Vancomycin was started six hours later. Pressors followed on hospital day two.
+"""
+LOCAL_ROLES: Mapping[str, Any] = {"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical", "threshold": 0.0}}
+
+
+def good(request: ModelRequest, number: int) -> str:
+    """A valid answer, whatever is asked."""
+    return good_answer(request)
+
+
+def serving(monkeypatch: pytest.MonkeyPatch, answer: Callable[[ModelRequest, int], Answer | str] = good, **options: Any) -> ModelServer:
+    """A server that serves every language role; enter it before use."""
+    server = ModelServer(answer)
+    use(monkeypatch, server, **options)
+    return server
+
+
+def use(monkeypatch: pytest.MonkeyPatch, server: ModelServer, **options: Any) -> ModelRoles:
+    """Let every language role of this process be served by that server."""
+    roles = ModelRoles({**LOCAL_ROLES, "language_model": "fake"}, {"fake": server.options(**options)})
+    monkeypatch.setattr(tools, "roles", lambda: roles)
+    return roles
+
+
+def small_dataset(cases: int = 1) -> Dataset:
+    """Cases with the same small note and one series each."""
+    made = factories.make_dataset(name="cohort")
+    for number in range(cases):
+        encounter = factories.make_encounter(made, case_id=f"case-{number}")
+        factories.make_note(encounter, NOTE if number == 0 else NOTE + f"\nCase {number}.\n")
+        event = "med:vancomycin:administered"
+        factories.make_series(encounter, event, [factories.make_row(encounter, event, 6.5)], summary="vancomycin administered at 6.5 h")
+    return made
+
+
+def finish(run: Run) -> Run:
+    """Do all that can be done in this process."""
+    work_inline(run, lambda words: None)
+    run.refresh_from_db()
+    return run
