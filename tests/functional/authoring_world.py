@@ -75,6 +75,15 @@ def place(page: Page, when: str) -> None:
     page.get_by_label("Time", exact=True).press("Enter")
 
 
+def go_to_word(page: Page, word: str) -> None:
+    """Press the right arrow, in the mode that chooses words, until this word is reached."""
+    for _ in range(80):
+        if page.locator("[data-announce]").inner_text().split(" ·")[0] == word:
+            return
+        page.keyboard.press("ArrowRight")
+    raise AssertionError(f"{word} was not reached")
+
+
 def row(page: Page, mention: str) -> Locator:
     """The list's row of an occurrence."""
     return page.locator("[data-rows] tr").filter(has=page.get_by_text(mention, exact=True))

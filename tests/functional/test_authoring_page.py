@@ -7,7 +7,18 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.functional.authoring_world import all_saved, assert_accessible, by_mention, drag, drag_over, mark, picture, place, row
+from tests.functional.authoring_world import (
+    all_saved,
+    assert_accessible,
+    by_mention,
+    drag,
+    drag_over,
+    go_to_word,
+    mark,
+    picture,
+    place,
+    row,
+)
 from tests.functional.case_world import MARKUP
 from timelines.models import AnchorSuggestion
 
@@ -109,6 +120,58 @@ def test_a_timeline_is_authored_with_the_keyboard_alone(editor, world, complaint
     assert set(stored) == {"Fall njku? at home", "שלום"}, "a key typed into a field or through a dialog did something else"
     for occurrence in stored.values():
         assert world.note.text[occurrence.start : occurrence.end] in {"Fell at home", "שלום"}
+    assert complaints == []
+
+
+def test_splitting_merging_submitting_and_opening_again_need_no_mouse(editor, world, complaints):
+    page = editor()
+    keys = page.keyboard
+    keys.press("n")
+    go_to_word(page, "Head")
+    for _ in range(7):
+        keys.press("Shift+ArrowRight")
+    expect(page.locator("[data-announce]")).to_have_text("Head CT showed a large left thalamic hemorrhage, 8 words selected")
+    keys.press("Enter")
+    keys.press("Enter")
+    keys.type("N/A")
+    keys.press("Enter")
+    go_to_word(page, "left")
+    keys.press("Shift+ArrowRight")
+    keys.press("Shift+ArrowRight")
+    keys.press("Shift+Enter")
+    expect(row(page, "left thalamic hemorrhage")).to_contain_text("N/A")
+    expect(row(page, "Head CT showed a large")).to_contain_text("N/A")
+
+    keys.press("l")
+    keys.press("Home")
+    keys.press("Space")
+    keys.press("ArrowDown")
+    keys.press("Space")
+    expect(page.get_by_role("button", name="Merge 2")).to_be_enabled()
+    keys.press("Shift+M")
+    expect(page.locator("[data-rows] tr")).to_have_count(1)
+    all_saved(page)
+    page.get_by_role("button", name="Submit…").focus()
+    keys.press("Enter")
+    expect(page.get_by_role("button", name="Submit and lock")).to_be_focused()
+    keys.press("Enter")
+    page.wait_for_selector("#authoring.is-locked[data-ready]")
+    keys.press("j")
+    expect(page.locator("[data-form-title]")).to_have_text("Head CT showed a large")
+    page.get_by_text("Open again…").focus()
+    keys.press("Enter")
+    keys.press("Tab")
+    keys.type("a typing error")
+    keys.press("Tab")
+    keys.press("Enter")
+    page.wait_for_selector("#authoring:not(.is-locked)[data-ready]")
+    keys.press("j")
+    keys.press("t")
+    keys.type("HD 1 15:40")
+    keys.press("Enter")
+    expect(row(page, "Head CT showed a large")).to_contain_text("+1 h")
+    all_saved(page)
+    assert by_mention(world)["Head CT showed a large"].draft.time == pytest.approx(1.033333)
     assert complaints == []
 
 

@@ -34,7 +34,7 @@
     Author.find("[data-do=retry]").textContent = kind === "signed-out" ? "I have signed in" : "Try now";
     if (state.locked) saved.textContent = "";
     else if (Author.settled()) saved.textContent = "All saved";
-    else saved.textContent = words ? "Not saved" : "Saving…";
+    else saved.textContent = words || kind === "conflict" ? "Not saved" : "Saving…";
     saved.classList.toggle("is-unsaved", !Author.settled());
     if (submitDialog.open) ready();
     steps();

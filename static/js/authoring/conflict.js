@@ -31,6 +31,7 @@
 
   function ask(conflicts) {
     state.conflicts = conflicts;
+    Author.tell("notice", "");
     list.replaceChildren(...conflicts.map(block));
     progress();
     if (!dialog.open) dialog.showModal();

@@ -34,7 +34,7 @@
 
   function drawCited(o) {
     const missing = o.rows.filter((index) => !known.has(index));
-    cited.hidden = !o.rows.length;
+    cited.hidden = !o.rows.length && !state.locked;
     cited.replaceChildren(...o.rows.map((index) => {
       const made = element("li");
       const row = known.get(index);
@@ -42,6 +42,7 @@
       if (!state.locked) made.append(button("×", `Do not rest on ${row?.words ?? "this row"}`, () => uncite(index), "chip-away"));
       return made;
     }));
+    if (!o.rows.length) cited.append(element("li", "none", "none"));
     if (missing.length) fetchRows(o.uid, missing);
   }
 

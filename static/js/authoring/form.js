@@ -91,6 +91,7 @@
     event.preventDefault();
     flush();
     fields.when.focus();
+    fields.when.select();
   });
   form.addEventListener("click", (event) => {
     const button = event.target.closest("[data-edge]");

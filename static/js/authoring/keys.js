@@ -25,6 +25,7 @@
   const into = (field) => () => {
     if (!Author.selected()) Author.step(1, "keys");
     form.elements[field]?.focus();
+    form.elements[field]?.select();
   };
   const actions = {
     next: () => Author.step(1, "keys"),

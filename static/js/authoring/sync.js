@@ -79,7 +79,11 @@
       Author.saved(answer);
       return true;
     }
-    if (status === 409) return Author.conflict(answer);
+    if (status === 409) {
+      const goesOn = Author.conflict(answer);
+      if (!goesOn) show("conflict");
+      return goesOn;
+    }
     if (REFUSED.has(status)) {
       const about = Author.view().get(edit.uid ?? edit.made);
       state.pending.shift();
@@ -105,7 +109,7 @@
     while (going && state.pending.length) {
       const [edit] = state.pending;
       edit.tried = true;
-      if (connection.kind === "saved") show("saving");
+      if (connection.kind === "saved" || connection.kind === "conflict") show("saving");
       const { status, data } = await post(Author.data.urls.edits, body(edit));
       going = await answered(edit, status, data);
     }
