@@ -358,10 +358,11 @@ class NamedTime:
 
 @dataclass(frozen=True)
 class NamedTimeline:
-    """A revised timeline of a revision that saw no identifiers: as many lines as it chose to give, in its order."""
+    """A timeline without identifiers (of a baseline, or of a revision that saw none): as many lines as it has, in its order."""
 
     entries: tuple[NamedTime, ...]
     alternative: int = 1
+    kind: TimelineKind = TimelineKind.REVISED
 
     def __iter__(self) -> Iterator[NamedTime]:
         return iter(self.entries)

@@ -145,12 +145,12 @@ def load_timelines(case_run: models.CaseRun, kind: domain.TimelineKind) -> tuple
 
 
 def save_named_timeline(*, timeline: domain.NamedTimeline, source: str, case_run: models.CaseRun) -> models.Timeline:
-    """A revised timeline of a run whose revision saw no identifiers: no inventory, each entry named by its own words."""
+    """A timeline of a run without identifiers: no inventory, each entry named by its own words."""
     row = models.Timeline.objects.create(
         encounter_id=case_run.encounter_id,
         case_run=case_run,
         source=source,
-        kind=domain.TimelineKind.REVISED.value,
+        kind=timeline.kind.value,
         alternative=timeline.alternative,
     )
     models.Entry.objects.bulk_create(
@@ -174,14 +174,14 @@ def save_named_timeline(*, timeline: domain.NamedTimeline, source: str, case_run
 
 
 def load_named_timelines(case_run: models.CaseRun) -> tuple[domain.NamedTimeline, ...]:
-    """The case run's revised timelines without an inventory, by alternative; entries in the order in which they were given."""
-    numbers = models.Timeline.objects.filter(case_run=case_run, inventory=None).order_by("alternative").values_list("pk", "alternative")
+    """The case run's timelines without an inventory, text-only ones last, by alternative; entries in the order in which they were given."""
+    found = models.Timeline.objects.filter(case_run=case_run, inventory=None).order_by("kind", "alternative")
     entries: dict[int, list[domain.NamedTime]] = defaultdict(list)
     rows = models.Entry.objects.filter(timeline__case_run=case_run, timeline__inventory=None).order_by("pk")
     fields = ("timeline", "event", "time", "lower", "upper", "known", "decided_by", "reason", "confidence")
     for timeline, *told in rows.values_list(*fields):
         entries[timeline].append(domain.NamedTime(*told))
-    return tuple(domain.NamedTimeline(tuple(entries[pk]), alternative) for pk, alternative in numbers)
+    return tuple(domain.NamedTimeline(tuple(entries[t.pk]), t.alternative, domain.TimelineKind(t.kind)) for t in found)
 
 
 def save_queries(case_run: models.CaseRun, queries: Iterable[domain.Query]) -> None:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from asgiref.sync import async_to_sync
-
 from llm_runtime.base import ModelReply
 from llm_runtime.budget import room
 from llm_runtime.calling import Asker
@@ -36,7 +34,7 @@ class SingleStep:
 
     def timeline(self, note: str) -> tuple[NamedTime, ...]:
         """The whole timeline of a note, in the model's order. Raises ModelError, Truncated, AttemptsExhausted."""
-        return async_to_sync(self.ask)(note)
+        return self.asker.run(self.ask, note)
 
     async def ask(self, note: str) -> tuple[NamedTime, ...]:
         prompt = load("timelines/single_step").render(note=note)

@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from asgiref.sync import async_to_sync
-
 from llm_runtime.base import ModelReply
 from llm_runtime.budget import room
 from llm_runtime.calling import Asker
@@ -64,13 +62,13 @@ class Tkw2:
 
     def text_only(self, note: str) -> tuple[NamedTime, ...]:
         """The unimodal timeline. Raises ModelError, AttemptsExhausted."""
-        return async_to_sync(self._text_only)(note)
+        return self.asker.run(self._text_only, note)
 
     def multimodal(self, note: str, rows: Sequence[SourceRow], window: Window) -> tuple[NamedTime, ...]:
         """The calibrated timeline. Raises ModelError, AttemptsExhausted; ValueError without an embedder."""
         if self.embed is None:
             raise ValueError("the multimodal form needs an embedder")
-        return async_to_sync(self._multimodal)(note, rows, window, self.embed)
+        return self.asker.run(self._multimodal, note, rows, window, self.embed)
 
     async def _text_only(self, note: str) -> tuple[NamedTime, ...]:
         central = await self.central_events(note)
