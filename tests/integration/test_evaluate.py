@@ -1,0 +1,216 @@
+"""Evaluating what is in the database: by command, by job, with what is missing, and with what must not be compared."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import transaction
+
+from accounts.models import AuditEvent
+from ehr.models import Dataset
+from jobs.models import JobState
+from tests import factories
+from tests.unit.timelines.reconstruction import ANDEXANET, LACTATE, NOTE, script
+from tests.unit.timelines.test_variants_pipeline import EveryVariant
+from timelines import storage, tools
+from timelines.actions import start_run
+from timelines.domain import Polarity, TaggedSpan
+from timelines.evaluation.plain import case_from_plain, report_from_plain
+from timelines.evaluation.values import Basis, EvaluationSettings, SourceKey
+from timelines.evaluation_actions import EvaluationRefused, execute_evaluation, start_evaluation
+from timelines.following import work_inline
+from timelines.models import Evaluation, EvaluationCase, Run, Timeline
+from timelines.pipeline.config import PipelineConfig, Variant
+from timelines.references import ReferenceLine, save_reference
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+REVISED = SourceKey("rules", "revised")
+SPANS = EvaluationSettings(bases=(Basis.SPAN,), resamples=20)
+
+
+@pytest.fixture(autouse=True)
+def _without_weights(monkeypatch) -> None:
+    """A scripted backbone and the small embedder that needs no weights."""
+    scripted = EveryVariant(*script().spans)
+    monkeypatch.setattr(tools, "backbone", lambda name: scripted.backbone())
+    roles = tools.ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
+    monkeypatch.setattr(tools, "roles", lambda: roles)
+    monkeypatch.setattr("timelines.evaluation_actions.roles", lambda: roles)
+
+
+def case_of(dataset: Dataset, case_id: str, *, reference: bool = True) -> None:
+    """A case with the small note, two series, and a reference that places the first tagged span at +6.5 h by row 0."""
+    encounter = factories.make_encounter(dataset, case_id=case_id)
+    note = factories.make_note(encounter, NOTE)
+    rows = [factories.make_row(encounter, ANDEXANET, 6.5), factories.make_row(encounter, LACTATE, 1.0)]
+    factories.make_series(encounter, ANDEXANET, rows[:1], summary="andexanet alfa administered")
+    factories.make_series(encounter, LACTATE, rows[1:], summary="lactate")
+    if reference:
+        lines = [
+            ReferenceLine(TaggedSpan(s.start, s.end, s.mention, Polarity.PRESENT), 6.5, 6.0, 7.0, True, (rows[0].row_index,), "")
+            for s in script().spans
+        ]
+        with transaction.atomic():
+            save_reference(note=note, lines=lines)
+
+
+@pytest.fixture
+def dataset() -> Dataset:
+    """Three cases, two of them with a reference."""
+    made = factories.make_dataset(name="cohort")
+    case_of(made, "a")
+    case_of(made, "b")
+    case_of(made, "c", reference=False)
+    return made
+
+
+def reconstructed(dataset: Dataset, variant: Variant = Variant.FULL, cases: list[str] | None = None) -> Run:
+    run = start_run(dataset=dataset, backbone="rules", config=PipelineConfig(variant=variant, alternatives=2), cases=cases, by=None)
+    work_inline(run, lambda words: None)
+    return run
+
+
+def evaluated(dataset: Dataset, settings: EvaluationSettings = SPANS) -> Evaluation:
+    started = start_evaluation(
+        study=dataset.study, datasets=[dataset], reference="reference", settings=settings, by=None, tell_workers=False
+    )
+    assert execute_evaluation(started.pk) == JobState.SUCCEEDED
+    started.refresh_from_db()
+    return started
+
+
+def test_the_job_stores_a_report_and_what_it_found_in_each_case(dataset: Dataset) -> None:
+    reconstructed(dataset)
+    done = evaluated(dataset)
+    report = report_from_plain(done.report)
+    assert report.cases == 2
+    result = report.of(REVISED, Basis.SPAN)
+    assert result is not None
+    assert result.available["match_rate"].value == 1.0
+    assert result.matched_events == 2 * len(script().spans)
+    cases = [case_from_plain(c.result) for c in EvaluationCase.objects.filter(evaluation=done).order_by("encounter__case_id")]
+    assert [c.case_id for c in cases] == ["a", "b"]
+    stored = {o.uid for o in storage.load_inventory(_inventory(dataset, "a"))}
+    assert {p.predicted for s in cases[0].sources if s.key == REVISED for p in s.pairs} <= stored
+    assert AuditEvent.objects.filter(action="evaluation.start", object_id=done.public_id).exists()
+
+
+def _inventory(dataset: Dataset, case_id: str) -> int:
+    found = Timeline.objects.get(encounter__dataset=dataset, encounter__case_id=case_id, source="rules", kind="revised", alternative=1)
+    assert found.inventory_id is not None
+    return found.inventory_id
+
+
+def test_a_case_that_was_not_reconstructed_counts_as_missing(dataset: Dataset) -> None:
+    reconstructed(dataset, cases=["a"])
+    result = report_from_plain(evaluated(dataset).report).of(REVISED, Basis.SPAN)
+    assert result is not None
+    assert (result.cases, result.missing_cases) == (1, 1)
+    assert result.available["match_rate"].value == 1.0
+    assert result.missing_as_zero["match_rate"].value == 0.5
+
+
+def test_only_the_newest_finished_run_of_a_source_is_compared(dataset: Dataset) -> None:
+    first = reconstructed(dataset)
+    reconstructed(dataset)
+    start_run(dataset=dataset, backbone="rules", config=PipelineConfig(), cases=None, by=None)  # has not begun
+    cases = EvaluationCase.objects.filter(evaluation=evaluated(dataset)).order_by("pk")
+    old = {o.uid for o in storage.load_inventory(first.cases.order_by("pk")[0].inventory_id or 0)}
+    assert all(p.predicted in old for s in case_from_plain(cases[0].result).sources for p in s.pairs)  # the same seed, the same UIDs
+    assert len(report_from_plain(cases[0].evaluation.report).keys) == 3
+
+
+def test_a_timeline_without_identifiers_is_compared_by_its_words(dataset: Dataset) -> None:
+    reconstructed(dataset, Variant.NO_UID)
+    report = report_from_plain(evaluated(dataset, EvaluationSettings(bases=tuple(Basis), resamples=10)).report)
+    key = SourceKey("rules/no_uid", "revised")
+    assert report.of(key, Basis.SPAN) is None
+    found = report.of(key, Basis.EMBEDDING)
+    assert found is not None
+    assert found.predicted_events > 0
+    assert report.embedder == "hashing-64"
+
+
+def test_rho_is_swept_from_what_was_stored(dataset: Dataset) -> None:
+    reconstructed(dataset)
+    report = report_from_plain(evaluated(dataset, EvaluationSettings(bases=(Basis.SPAN,), resamples=10, rho_sweep=(0.0, 0.5))).report)
+    assert [(p.source, p.rho) for p in report.rho] == [("rules", 0.0), ("rules", 0.5)]
+    assert not any("ρ" in key.source for key in report.keys)
+    assert Timeline.objects.filter(source__contains="ρ").count() == 0
+
+
+def test_done_twice_it_is_the_same(dataset: Dataset) -> None:
+    reconstructed(dataset)
+    done = evaluated(dataset)
+    assert execute_evaluation(done.pk) is None
+    assert EvaluationCase.objects.filter(evaluation=done).count() == 2
+    assert evaluated(dataset).report == done.report
+
+
+@pytest.mark.parametrize(
+    ("chosen", "told"),
+    [
+        ({"reference": "nobody"}, "no case of these datasets has the reference 'nobody'; references there are: reference"),
+        ({"sources": ("gpt",)}, "no timeline has the source gpt; there are: rules"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_by_name(dataset: Dataset, chosen: dict[str, Any], told: str) -> None:
+    reconstructed(dataset)
+    options: dict[str, Any] = {"reference": "reference", **chosen}
+    with pytest.raises(EvaluationRefused, match=told):
+        start_evaluation(study=dataset.study, datasets=[dataset], by=None, **options)
+    other = factories.make_dataset(study=factories.make_study(), name="other")
+    with pytest.raises(EvaluationRefused, match="another study"):
+        start_evaluation(study=dataset.study, datasets=[other], reference="reference", by=None)
+    assert Evaluation.objects.count() == 0
+
+
+def test_without_any_timeline_there_is_nothing_to_compare(dataset: Dataset) -> None:
+    with pytest.raises(EvaluationRefused, match="reconstruct or import one first"):
+        start_evaluation(study=dataset.study, datasets=[dataset], reference="reference", by=None)
+
+
+def evaluate(*arguments: str) -> str:
+    out = StringIO()
+    call_command("evaluate", "--dataset", "cohort", "--basis", "span", "--resamples", "10", *arguments, stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+def test_the_command_prints_stores_and_writes(dataset: Dataset, tmp_path: Path) -> None:
+    reconstructed(dataset)
+    shown = evaluate()
+    assert "Timelines against reference, paired by span overlap" in shown
+    assert "Span recall" in shown
+    assert Evaluation.objects.count() == 1
+    report = json.loads(evaluate("--json", "--no-store"))
+    assert report["results"][0]["available"]["match_rate"]["value"] == 1.0
+    assert Evaluation.objects.count() == 1
+    out = tmp_path / "tables.tex"
+    evaluate("--latex", "--out", str(out), "--no-store")
+    assert out.read_text().count(r"\toprule") >= 3
+    assert "Source,Timeline,Cases" in evaluate("--csv", "--no-store")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--sources", "nobody"), "no timeline has the source nobody"),
+        (("--threshold", "0.7"), "--threshold lies above 0"),
+        (("--resamples", "0"), "--resamples is at least 1"),
+    ],
+)
+def test_the_command_says_what_is_wrong(dataset: Dataset, arguments: tuple[str, ...], told: str) -> None:
+    reconstructed(dataset, cases=["a"])
+    with pytest.raises(CommandError, match=told):
+        evaluate(*arguments)
+
+
+def test_the_command_names_the_datasets_there_are(dataset: Dataset) -> None:
+    with pytest.raises(CommandError, match="there is no dataset 'nothing'; there is: cohort"):
+        call_command("evaluate", "--dataset", "nothing")
