@@ -269,3 +269,25 @@ def test_the_duration_of_a_complaint_does_not_move_the_coming_to_hospital(senten
     inventory = Inventory((Occurrence("0001", 0, mention, start, start + len(mention)),))
     (entry,) = RuleTimer().infer(TaggedNote(note, inventory), Anchor(datetime(2150, 1, 1, 14, 0)))
     assert entry.time == time
+
+
+def test_what_is_planned_for_a_later_day_is_planned_at_discharge() -> None:
+    found = timed(
+        "HOSPITAL COURSE:\nDrain placed 3/6, pulled 3/7.\nFOLLOW-UP:\nClinic visit 3/30.\nDISCHARGE CONDITION:\nAfebrile since 3/6.\n",
+        "Drain",
+        "Clinic visit",
+        "Afebrile",
+    )
+    assert found["Clinic visit"].time == pytest.approx(62, abs=4)
+    assert found["Afebrile"].time == pytest.approx(39, abs=12)
+
+
+def test_a_date_at_the_head_of_a_line_is_that_of_the_procedure_behind_it() -> None:
+    found = timed("PROCEDURES:\n3/5 - central line\n3/6 - head CT\n", "central line", "head CT")
+    assert found["central line"].lower == pytest.approx(2)
+    assert found["head CT"].lower == pytest.approx(26)
+
+
+def test_shares_and_doses_are_no_dates() -> None:
+    found = timed("HOSPITAL COURSE:\nSeen 3/5 and 3/6. Strength 3/5, pain 3/6, walking. 2/4 bottles grew.\n", "walking", "grew")
+    assert found["walking"].time == pytest.approx(found["grew"].time or 0, abs=1)

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from timelines.backbones.rules.querying.context import PLACES, gas, settled, without_asides
 from timelines.backbones.rules.querying.vocabulary import Concept, Hit, Kind, vocabulary
 from timelines.backbones.rules.text import Analysis, analyse
 from timelines.domain import Occurrence, Polarity, TaggedNote
@@ -109,7 +110,7 @@ def _read(occurrence: Occurrence, text: str, analysis: Analysis) -> Reading:
     # Numbers of days and hours are no values, and the HD of "HD 3" is no dialysis.
     mention, span = _without_times(occurrence.mention), _without_times(span)
     own = f"{mention} \N{PILCROW SIGN} {span}"
-    subjects = _subjects(mention, span)
+    subjects = _subjects(mention, span, text[sentence[0] : sentence[1]], text)
     carrier = _own_carrier(mention, subjects)
     if carrier is not None:
         subjects = subjects[1:]
@@ -149,26 +150,31 @@ def _as_given(hit: Hit, text: str) -> Hit:
     return Hit(vocabulary().by_name[drug], hit.start, hit.end)
 
 
-def _subjects(mention: str, span: str) -> tuple[Hit, ...]:
-    in_span = {hit.concept.name for hit in vocabulary().find(span)}
+def _subjects(mention: str, span: str, sentence: str, note: str) -> tuple[Hit, ...]:
+    own, spanned = (settled(vocabulary().find(part), sentence, note) for part in (mention, span))
+    in_span = {hit.concept.name for hit in spanned}
     weighed: list[tuple[float, int, Hit]] = []
-    for hit in (_as_given(h, mention) for h in vocabulary().find(mention)):
+    for hit in (_as_given(h, mention) for h in own):
         if _is_aside_place(hit, mention):
             continue
         weighed.append((_weight(hit, mention) + (0.6 if hit.concept.name in in_span else 0.0), hit.start, hit))
     known = {hit.concept.name for _, _, hit in weighed}
-    for hit in vocabulary().find(span):
+    for hit in (_as_given(h, span) for h in spanned):
         if hit.concept.name not in known and not _is_aside_place(hit, span):
             weighed.append((_weight(hit, span) - 1.2, 1000 + hit.start, hit))
+    told = gas(mention)
+    if told is not None:
+        weighed.append((_GAS_WEIGHT, told.start, told))
     weighed.sort(key=lambda item: (-item[0], item[1]))
     distinct: dict[str, Hit] = {}
     for _, _, hit in weighed:
         distinct.setdefault(hit.concept.name, hit)
-    return tuple(distinct.values())
+    return without_asides(tuple(distinct.values()), mention)
 
 
 _WEIGHTS = {Kind.MEASUREMENT: 3.0, Kind.DRUG: 3.0, Kind.PROCEDURE: 2.7, Kind.DRUG_CLASS: 2.0}
-PLACES = frozenset({"emergency arrival", "admission", "icu arrival", "ward transfer", "service change", "discharge", "pacu"})
+#: Three numbers written as a gas outweigh whatever else the mention names.
+_GAS_WEIGHT = 5.0
 
 
 #: Verbs and nouns of moving: what stands after them is the place of a transfer, not an aside.

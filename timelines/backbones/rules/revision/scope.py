@@ -12,8 +12,11 @@ from timelines.domain import Entry
 #: "discharge creatinine": the last one drawn, which may be a day or two old.
 _LAST_BEFORE_DISCHARGE = re.compile(r"\b(?:discharge|dc|d/c|final|last)\b", re.IGNORECASE)
 _IN_ED = re.compile(r"\b(?:in|at|from) (?:the |our )?(?:ED|ER|emergency|triage)\b|\bED\b|\btriage\b")
-#: A list of procedures at the head of a note says nothing about when in the stay they were done.
+#: A list of procedures at the head of a note says nothing about when in the stay they were done, and what a note
+#: tells without a day may be of any day.
 _ANY_TIME = 2000.0
+#: Rules of the text timer that place what the note tells without a time of its own.
+_UNTOLD = frozenset({"narrative", "section", "heading"})
 #: Hours: what happened in the emergency department is over when the unit begins to chart.
 _ED_REACH = 4.0
 #: Hours: what led to the admission was done elsewhere; only a row close to the text's time is the same act.
@@ -65,5 +68,5 @@ def reach(match: Match, reading: Reading, entry: Entry, *, unique: bool) -> floa
     if reading.section == "hpi" and entry.time is not None and entry.time < _BEFORE_ARRIVAL:
         return min(match.reach, _HPI_REACH)
     if match.exact and unique:
-        return REACH_UNIQUE
+        return _ANY_TIME if entry.decided_by in _UNTOLD and not entry.known else REACH_UNIQUE
     return 2 * match.reach if match.exact and _LAST_BEFORE_DISCHARGE.search(reading.text) else match.reach

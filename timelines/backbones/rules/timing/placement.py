@@ -22,6 +22,12 @@ _UNIT_NAMED = re.compile(r"\b(?:[A-Z]{0,4}ICU|CCU|intensive care)\b")
 _EXAM_LABEL = re.compile(r"\s*([^:\n]{3,40}):")
 #: An examination "on admission" belongs to the end of the story of arrival, within these hours.
 _EXAM_EARLIEST, _EXAM_LATEST = -2.0, 6.0
+#: Hours around the told leaving that are still its day.
+_LEAVING_DAY = 12.0
+
+
+def _after(moment: Moment, latest: float | None) -> bool:
+    return latest is not None and (moment.estimate.time or 0.0) > latest
 
 
 @dataclass
@@ -53,21 +59,26 @@ class Placement:
             self._fixed(section, self._recap(section))
         self._heading(section)
 
-    def fixed_sentence(self, sentence: Sentence, fixed: Moment) -> None:
-        """One sentence at one moment, except clauses that name a day of their own."""
+    def fixed_sentence(self, sentence: Sentence, fixed: Moment, latest: float | None = None) -> None:
+        """One sentence at one moment, except clauses that name a day of their own, not after `latest`; a day that
+        stands alone before them ("12/3 - CT chest") is theirs."""
         time, low = fixed.estimate.time or 0.0, fixed.estimate.low
+        led: Moment | None = None
         for clause in self.narrator.clauses_of(sentence):
             cursor = Cursor(time, time if low is None else low, fixed.estimate.high, self.resolver.calendar.day_of(time))
             named = [e for e in clause.expressions if e.day is not None and e.day.basis is not Basis.CURRENT]
-            moments = [(e, m) for e in named if (m := self.resolver.resolve(e, cursor, past=False))]
-            for occurrence in self.narrator.within(clause.start, clause.end):
-                moment = self.narrator.nearest(occurrence, moments) if moments else fixed
+            moments = [(e, m) for e in named if (m := self.resolver.resolve(e, cursor, past=False)) and not _after(m, latest)]
+            told = self.narrator.within(clause.start, clause.end)
+            for occurrence in told:
+                moment = self.narrator.nearest(occurrence, moments) if moments else led or fixed
                 self.narrator.estimates[occurrence.uid] = self.narrator.placed(occurrence, moment)
+            if moments:
+                led = None if told else moments[-1][1]
 
-    def _fixed(self, section: Section, estimate: Estimate) -> None:
+    def _fixed(self, section: Section, estimate: Estimate, latest: float | None = None) -> None:
         moment = Moment(estimate, self.resolver.calendar.day_of(estimate.time or 0.0))
         for sentence in self.narrator.sentences(section):
-            self.fixed_sentence(sentence, moment)
+            self.fixed_sentence(sentence, moment, latest)
 
     # The stay
 
@@ -175,7 +186,10 @@ class Placement:
             day = self.resolver.calendar.day_of(time)
             self.narrator.course(section, Cursor(time, leaving.low or 0.0, leaving.high, day, source="discharge"))
             return
-        self._fixed(section, replace(leaving, rule="section", reason=f"at discharge: {leaving.reason}", strength=Strength.PLACE))
+        at_leaving = replace(leaving, rule="section", reason=f"at discharge: {leaving.reason}", strength=Strength.PLACE)
+        # What is planned for a later day is planned at discharge.
+        planned = section.kind != "disposition" and leaving.time is not None
+        self._fixed(section, at_leaving, (leaving.time or 0.0) + _LEAVING_DAY if planned else None)
 
     def _told_leaving(self, section: Section, leaving: Estimate) -> Estimate:
         """A story that ends with leaving tells its hour: "She went home late that afternoon"."""

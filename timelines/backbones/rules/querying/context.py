@@ -1,0 +1,80 @@
+"""What a short word means where it stands, and which subjects of a mention only say when or how.
+
+"Levo" is norepinephrine beside a rate and levofloxacin beside a pneumonia; "7.31/52/88" is a blood gas though none is
+named; the operation of "resumed the night of surgery" and the unit of "sedated on arrival to the ICU" are times.
+"""
+
+from __future__ import annotations
+
+import re
+
+from timelines.backbones.rules.querying.vocabulary import Hit, Kind, vocabulary
+
+PLACES = frozenset({"emergency arrival", "admission", "icu arrival", "ward transfer", "service change", "discharge", "pacu"})
+
+_PRESSOR_WORDS = re.compile(
+    r"pressors?\b|levophed|norepi|\bMAPs?\b|\bvaso\b|\bneo\b|\bgtt\b|\bdrip\b|mcg|wean|titrat|climb|hypotens|\bshock\b|\bS?BPs?\b|"
+    r"\bon and off\b|\boff\b|\bback on\b|turned|requirement|fluid",
+    re.IGNORECASE,
+)
+_ANTIBIOTIC_WORDS = re.compile(
+    r"antibio|\babx\b|\bvanc|\bcef|\bceft|azithro|flagyl|\bzosyn|pneumonia|\bCAP\b|\bUTI\b|legionella|\d\s*mg\b|\bPO\b|daily|q24|"
+    r"\bdays?\b.{0,12}course|coverage",
+    re.IGNORECASE,
+)
+_NAMES_PRESSOR = re.compile(r"levophed|norepi|pressors?\b|vasopressors?", re.IGNORECASE)
+#: pH, pCO2 and perhaps pO2, as gases are written.
+_GAS = re.compile(r"(?<![\d./])[67]\.\d{1,2}\s?/\s?\d{2,3}(?:\s?/\s?\d{2,3})?(?![\d.])")
+_WHEN = re.compile(
+    r"\b(?:(?:day|night|morning|evening|time|hours?|days?|minutes?|date) (?:of|before|after|prior to|following)|on|upon|at|after|before|"
+    r"prior to|since|until|following|by|from|for|during|pre|post|in)[\s-]+(?:(?:the|his|her|this|day of|time of|\w+)[\s-]+){0,3}$",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(
+    r"\((?:[a-z]+ )?(?:admission|discharge|arrival|ED|transfer)[^()]*\)|\bdischarge (?:med|prescri|lab|weight)\w*", re.IGNORECASE
+)
+_ORAL = re.compile(r"PO|by mouth", re.IGNORECASE)
+#: Verbs of moving take their place along; "on arrival" and "at transfer" are nouns.
+_GOES = re.compile(
+    r"\b(?:transferred|arrived|arrives|moved|left|returned|admitted|presented|presents|called out|discharged|came|brought|went|sent|taken)\b",
+    re.IGNORECASE,
+)
+
+
+def settled(hits: tuple[Hit, ...], sentence: str, note: str) -> tuple[Hit, ...]:
+    """The hits of a text with ambiguous words decided by their sentence, else by the note."""
+    return tuple(_pressor(hit, sentence, note) for hit in hits)
+
+
+def _pressor(hit: Hit, sentence: str, note: str) -> Hit:
+    if hit.concept.name != "levofloxacin" or hit.end - hit.start != len("levo"):
+        return hit
+    pressor, antibiotic = _PRESSOR_WORDS.search(sentence), _ANTIBIOTIC_WORDS.search(sentence)
+    if bool(pressor) == bool(antibiotic) and not _NAMES_PRESSOR.search(note):
+        return hit
+    return hit if antibiotic and not pressor else Hit(vocabulary().by_name["norepinephrine"], hit.start, hit.end)
+
+
+def gas(text: str) -> Hit | None:
+    """The blood gas that is told by its numbers alone."""
+    found = _GAS.search(text)
+    return Hit(vocabulary().by_name["blood gas"], found.start(), found.end()) if found else None
+
+
+def without_asides(hits: tuple[Hit, ...], mention: str) -> tuple[Hit, ...]:
+    """Places, operations and ways of giving that stand beside the thing itself, left out; alone they stay."""
+    own = [h for h in hits if not _beside(h, mention)]
+    return tuple(own) if any(not h.implied or h.concept.kind is Kind.MEASUREMENT for h in own) else hits
+
+
+def _beside(hit: Hit, mention: str) -> bool:
+    name, before, said = hit.concept.name, mention[: hit.start], mention[hit.start : hit.end]
+    if name == "oral intake":
+        return _ORAL.fullmatch(said) is not None
+    if name not in PLACES and name != "surgery":
+        return False
+    if any(m.start() <= hit.start < m.end() for m in _LABEL.finditer(mention)):
+        return True
+    if name in PLACES and _GOES.search(mention[: hit.end]):
+        return False
+    return _WHEN.search(before) is not None
