@@ -20,11 +20,13 @@ EMBEDDER = "embedder"
 RERANKER = "reranker"
 #: The embedder by which events of two timelines are matched in an evaluation; the embedder where it is not set by itself.
 MATCHER = "matcher"
+#: The embedder by which the baseline TKW2 finds rows for its events (mean pooling, of the MedTE class); else the embedder.
+TKW2_EMBEDDER = "tkw2_embedder"
 #: Stands for every language role that is not set by itself.
 LANGUAGE_MODEL = "language_model"
 LANGUAGE_ROLES = ("tagger", "timer", "query_writer", "reviser", "judge")
 #: Role → the role whose model serves it where it has none of its own.
-FALLBACKS: Mapping[str, str] = {**dict.fromkeys(LANGUAGE_ROLES, LANGUAGE_MODEL), MATCHER: EMBEDDER}
+FALLBACKS: Mapping[str, str] = {**dict.fromkeys(LANGUAGE_ROLES, LANGUAGE_MODEL), MATCHER: EMBEDDER, TKW2_EMBEDDER: EMBEDDER}
 
 Spec = Mapping[str, Any]
 

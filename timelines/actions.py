@@ -18,10 +18,11 @@ from jobs.hints import send_hints
 from jobs.models import JobState
 from llm_runtime.base import ProviderError
 from timelines import tools
-from timelines.askers import Calls, UnknownModel, choices_of, label_of
+from timelines.askers import UnknownModel, choices_of, label_of
+from timelines.baselines import baseline_stages, is_baseline
 from timelines.models import CaseRun, Run, Stage, StageRun
 from timelines.pipeline.config import PipelineConfig, Variant
-from timelines.pipeline.variants import VariantUnsupported, check_supported
+from timelines.pipeline.variants import VariantUnsupported
 from timelines.run_bases import BaseRefused, base_cases, check_base
 from timelines.versions import code_revision, package_versions, prompt_hashes
 
@@ -60,9 +61,8 @@ def start_run(
         models = choices_of(based_on.language_models)
     try:
         recorded = tools.models_of(backbone, models)
-        used = tools.tools_of(backbone, config, Calls(models or {}))
-        names = tools.names_of(used, recorded)
-        check_supported(used.backbone, config.variant)
+        names = tools.tool_names(backbone, config, models or {}, recorded)
+        stages = stages_of(config.variant, backbone=backbone, based=based_on is not None)
         if based_on is not None:
             check_base(based_on, dataset, backbone, config, names)
             inventories = {c.encounter: c.inventory_id for c in base_cases(based_on, cases)}
@@ -87,18 +87,23 @@ def start_run(
         based_on=based_on,
     )
     case_runs = CaseRun.objects.bulk_create(CaseRun(run=run, encounter=e, inventory_id=i) for e, i in inventories.items())
-    stages = StageRun.objects.bulk_create(
+    created = StageRun.objects.bulk_create(
         StageRun(case_run=c, stage=stage, state=JobState.BLOCKED if n else JobState.QUEUED, max_attempts=config.max_attempts)
         for c in case_runs
-        for n, stage in enumerate(stages_of(config.variant, based=based_on is not None))
+        for n, stage in enumerate(stages)
     )
-    send_hints(StageRun, [s.pk for s in stages if s.state == JobState.QUEUED])
+    send_hints(StageRun, [s.pk for s in created if s.state == JobState.QUEUED])
     _audit(run, "run.start", by, cases=len(case_runs))
     return run
 
 
-def stages_of(variant: Variant, *, based: bool = False) -> tuple[Stage, ...]:
-    """The stages of a case; a run that is based on another points at inventories that are there already."""
+def stages_of(variant: Variant, *, backbone: str = "", based: bool = False) -> tuple[Stage, ...]:
+    """The stages of a case; a run that is based on another points at inventories that are there already.
+
+    Raises VariantUnsupported for a variant that a baseline does not have.
+    """
+    if is_baseline(backbone):
+        return baseline_stages(backbone, variant)
     return tuple(s for s in STAGES_OF[variant] if not (based and s in _POINTED_AT))
 
 

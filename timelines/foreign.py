@@ -14,6 +14,7 @@ from accounts.audit import record
 from accounts.models import User
 from ehr.models import Dataset, Encounter, SourceRow
 from timelines import domain, models, storage
+from timelines.baselines import BASELINES
 from timelines.domain import TimelineKind
 from timelines.exports.extension import file_name
 from timelines.imports.assembling import domain_of
@@ -97,7 +98,8 @@ def check_source(dataset: Dataset, source: str) -> None:
     if not SOURCE_NAME.fullmatch(source):
         raise SourceRefused("a source is named by at most 100 letters, digits, spaces and . : / + = - _")
     runs = Run.objects.filter(study=dataset.study, source=source)
-    if source == REFERENCE_SOURCE or source.startswith("author:") or re.split("[/:]", source)[0] in BACKBONES or runs.exists():
+    ours = source == REFERENCE_SOURCE or source.startswith("author:") or re.split("[/:]", source)[0] in {*BACKBONES, *BASELINES}
+    if ours or runs.exists():
         raise SourceRefused(f"{source!r} is the name of a reference, an author or a run; choose another")
 
 

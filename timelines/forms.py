@@ -13,7 +13,11 @@ from timelines.models import Run
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.run_bases import based_config, finished_full_runs
 
-BACKBONES = (("rules", "Rules (deterministic, on the CPU)"),)
+BACKBONES = (
+    ("rules", "Rules (deterministic, on the CPU)"),
+    ("llm_timeline", "Baseline llm_timeline: one call of a language model (unimodal only)"),
+    ("tkw2", "Baseline TKW2: text knows what, tables know when (full or unimodal)"),
+)
 _VARIANT_WORDS = {
     Variant.FULL: "full: text, then structured evidence, then joint revision",
     Variant.UNIMODAL: "unimodal: text only",

@@ -13,6 +13,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from ehr.models import Dataset
 from jobs.models import JobState
+from timelines.baselines import BASELINES, is_baseline
 from timelines.models import CaseRun, Run, Stage, StageRun
 from timelines.pipeline.config import PipelineConfig, Variant
 
@@ -38,6 +39,7 @@ def is_kept(run: Run, stage: str) -> bool:
 
 def find_base(dataset: Dataset, backbone: str, wanted: str) -> Run:
     """The run of that public id, or the newest finished full run by the backbone (`latest`). Raises BaseRefused."""
+    _check_keeps(backbone)
     if wanted != LATEST:
         found = Run.objects.filter(study=dataset.study, public_id=wanted).first()
         if found is None:
@@ -50,10 +52,11 @@ def find_base(dataset: Dataset, backbone: str, wanted: str) -> Run:
 
 
 def finished_full_runs() -> QuerySet[Run]:
-    """Full runs whose every stage has succeeded, newest first."""
+    """Full runs whose every stage has succeeded, newest first; none of baselines, which have no inventory to keep."""
     unfinished = StageRun.objects.filter(case_run__run=OuterRef("pk")).exclude(state=JobState.SUCCEEDED)
     some = StageRun.objects.filter(case_run__run=OuterRef("pk"))
-    return Run.objects.filter(Exists(some), ~Exists(unfinished), variant=Variant.FULL.value).order_by("-created_at", "-pk")
+    full = Run.objects.filter(Exists(some), ~Exists(unfinished), variant=Variant.FULL.value).exclude(backbone__in=BASELINES)
+    return full.order_by("-created_at", "-pk")
 
 
 def based_config(base: Run, **settings: object) -> PipelineConfig:
@@ -63,6 +66,7 @@ def based_config(base: Run, **settings: object) -> PipelineConfig:
 
 def check_base(base: Run, dataset: Dataset, backbone: str, config: PipelineConfig, tools: Mapping[str, str]) -> None:
     """Raise BaseRefused where the two runs would differ in more than the variant."""
+    _check_keeps(backbone)
     if base.dataset_id != dataset.pk:
         raise BaseRefused(f"the run {base.public_id} is over another dataset")
     if base.backbone != backbone:
@@ -76,6 +80,11 @@ def check_base(base: Run, dataset: Dataset, backbone: str, config: PipelineConfi
     names = [f.name for f in fields(config) if f.name not in FREE_SETTINGS and getattr(config, f.name) != getattr(theirs, f.name)]
     if names:
         raise BaseRefused(f"the run {base.public_id} has other settings: {', '.join(names)}")
+
+
+def _check_keeps(backbone: str) -> None:
+    if is_baseline(backbone):
+        raise BaseRefused(f"the baseline {backbone} has no inventory and is based on no other run")
 
 
 def base_cases(base: Run, cases: Sequence[str] | None) -> list[CaseRun]:

@@ -22,6 +22,8 @@ from jobs.worker import work
 from llm_runtime.ledger import DatabaseLedger
 from timelines import storage, tools
 from timelines.askers import Calls, check_unchanged, choices_of
+from timelines.baseline_stages import BASELINE_STAGES
+from timelines.baselines import is_baseline
 from timelines.domain import Lane, Polarity, Query, TaggedNote, TaggedSpan, Timeline, TimelineKind
 from timelines.models import CaseRun, Inventory, Stage, StageBatch, StageRun
 from timelines.pipeline.config import PipelineConfig, Variant
@@ -30,9 +32,7 @@ from timelines.pipeline.run import Case, Expanded, Tools, expanded, identify, re
 from timelines.pipeline.tagging import tag
 from timelines.pipeline.text_inference import infer
 from timelines.record import embed_missing, load_record
-
-#: Whose calls the ledger holds: the type of the row that `owner_id` names.
-CALLS_OWNER = "timelines.stagerun"
+from timelines.run_calls import CALLS_OWNER
 
 
 def execute_stage(stage_run_id: int) -> JobState | None:
@@ -89,13 +89,17 @@ class StageWork:
         return storage.load_case(self.case_run.encounter, self.note)
 
     @cached_property
-    def tools(self) -> Tools:
+    def calls(self) -> Calls:
         """Language models are asked through the ledger, on behalf of this stage; a cancelled stage drops its requests."""
         run = self.case_run.run
         check_unchanged(run.language_models, tools.roles())
         ledger = DatabaseLedger(CALLS_OWNER, str(self.stage_run.pk))
-        calls = Calls(choices_of(run.language_models), ledger, self.hold.check, self.case_run.rounds)
-        return tools.tools_of(run.backbone, PipelineConfig.from_dict(run.config), calls)
+        return Calls(choices_of(run.language_models), ledger, self.hold.check, self.case_run.rounds)
+
+    @cached_property
+    def tools(self) -> Tools:
+        run = self.case_run.run
+        return tools.tools_of(run.backbone, PipelineConfig.from_dict(run.config), self.calls)
 
     @cached_property
     def inventory(self) -> Inventory:
@@ -130,7 +134,9 @@ class StageWork:
 
 
 def _do(stage_run: StageRun, hold: Hold) -> None:
-    STAGES[Stage(stage_run.stage)](StageWork(stage_run, hold))
+    work = StageWork(stage_run, hold)
+    stages = BASELINE_STAGES if is_baseline(work.case_run.run.backbone) else STAGES
+    stages[Stage(stage_run.stage)](work)
 
 
 def _tag(work: StageWork) -> None:

@@ -8,12 +8,14 @@ from functools import lru_cache
 from typing import Any
 
 from llm_runtime.configured import configured_roles
-from llm_runtime.roles import ModelRoles
+from llm_runtime.roles import TKW2_EMBEDDER, ModelRoles
 from timelines.askers import Calls, Recorded, UnknownModel, askers_of, names_of_models, recorded_models
 from timelines.backbones.base import Backbone
+from timelines.baselines import BASELINES, baseline_stages, is_baseline
 from timelines.models import Stage
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.run import Tools
+from timelines.pipeline.variants import check_supported
 
 #: name → where it is built, and the roles of the language models that its stages ask.
 BACKBONES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
@@ -57,19 +59,38 @@ def tools_of(name: str, config: PipelineConfig, calls: Calls | None = None) -> T
 
 
 def asks_models(name: str) -> bool:
-    """Whether stages of that backbone ask language models. Raises UnknownBackbone."""
-    return bool(_known(name)[2])
+    """Whether stages of that backbone or baseline ask language models. Raises UnknownBackbone."""
+    return bool(roles_of(name))
+
+
+def roles_of(name: str) -> tuple[str, ...]:
+    """The roles of the language models that stages of that backbone or baseline ask. Raises UnknownBackbone."""
+    return BASELINES[name].roles if is_baseline(name) else _known(name)[2]
 
 
 def models_of(name: str, choices: Mapping[str, str] | None = None) -> dict[str, dict[str, Any]]:
     """What a run by that backbone records of its language models (`timelines.askers`). Raises UnknownModel, ProviderError."""
     if choices and not asks_models(name):
         raise UnknownModel(f"the backbone {name} asks no language model")
-    return recorded_models(_known(name)[2], choices or {}, roles())
+    return recorded_models(roles_of(name), choices or {}, roles())
+
+
+def tool_names(name: str, config: PipelineConfig, choices: Mapping[str, str], models: Recorded) -> dict[str, str]:
+    """What does the work of a run of that configuration, as it records it; `models` are those of `models_of`.
+
+    Raises UnknownBackbone, ProviderError, and VariantUnsupported where the backbone or baseline cannot run the variant.
+    """
+    if is_baseline(name):
+        stages = baseline_stages(name, config.variant)
+        rows = {TKW2_EMBEDDER: roles().embedder(TKW2_EMBEDDER).name} if Stage.REVISE in stages else {}
+        return {"backbone": f"{name} {BASELINES[name].version}", **names_of_models(models), **rows}
+    used = tools_of(name, config, Calls(choices))
+    check_supported(used.backbone, config.variant)
+    return names_of(used, models)
 
 
 def names_of(used: Tools, models: Recorded | None = None) -> dict[str, str]:
-    """What did the work, as a run records it."""
+    """What did the work, as a run by a backbone records it."""
     return {
         "backbone": f"{used.backbone.name} {used.backbone.version}",
         **names_of_models(models or {}),
@@ -95,4 +116,4 @@ def _known(name: str) -> tuple[str, str, tuple[str, ...]]:
     try:
         return BACKBONES[name]
     except KeyError:
-        raise UnknownBackbone(f"unknown backbone {name!r}; known: {', '.join(sorted(BACKBONES))}") from None
+        raise UnknownBackbone(f"unknown backbone {name!r}; known: {', '.join(sorted([*BACKBONES, *BASELINES]))}") from None

@@ -12,6 +12,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from ehr.models import Dataset, Encounter, Note, SourceRow
 from jobs.models import JobState
 from timelines.authoring_access import SUPERSEDED_TIMELINES
+from timelines.baselines import BASELINES
 from timelines.domain import Anchor, TimelineKind
 from timelines.models import Entry, Evidence, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
@@ -80,7 +81,7 @@ class CaseLines:
 class Selection:
     """Which timelines: of these sources and cases (empty: all), of one run only where its public id is given.
 
-    `identified`: no timelines of a revision that saw no identifiers (variant `no_uid`), whose lines no UID tells apart.
+    `identified`: no timelines without identifiers (of baselines, and of variant `no_uid`), whose lines no UID tells apart.
     """
 
     sources: Sequence[str] = ()
@@ -117,7 +118,7 @@ def chosen_timelines(encounter: Encounter, wanted: Selection) -> list[Timeline]:
     if wanted.run:
         found = found.filter(case_run__run__public_id=wanted.run)
     if wanted.identified:
-        found = found.exclude(case_run__run__variant=Variant.NO_UID.value)
+        found = found.exclude(Q(case_run__run__variant=Variant.NO_UID.value) | Q(case_run__run__backbone__in=BASELINES))
     timelines = list(found.select_related("inventory__note").order_by("source", "kind", "alternative", "pk"))
     latest: dict[str, int] = {}
     for t in timelines:

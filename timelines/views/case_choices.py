@@ -110,7 +110,7 @@ def choices_of(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choices
             key = (case_run_id or 0, "" if case_run_id else source)
             grouped.setdefault(key, []).append(choice)
             labels[key] = label or source
-            if variant == Variant.FULL and base is None:
+            if variant == Variant.FULL and base is None and inventory_id is not None:
                 full.add(key)
     ordered = sorted(grouped, key=lambda key: (key not in full, -key[0], key[1]))
     # The cohort's own reference before those that people have written since: it is what the others are compared with.

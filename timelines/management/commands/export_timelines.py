@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.audit import record
 from ehr.models import Dataset, Encounter
+from timelines.baselines import BASELINES
 from timelines.datasets import find_dataset
 from timelines.exports.brat import write_brat
 from timelines.exports.columns import subject_id, write_meds, write_parquet
@@ -41,7 +43,7 @@ CHUNK = 200
 class Command(BaseCommand):
     help = (
         "Export finished timelines, one occurrence of one timeline a line. Of several runs of one source the latest is taken. "
-        "Runs of variant no_uid, whose revised lines have no identifiers, are exported when their source or run is named."
+        "Baselines and runs of variant no_uid, whose lines have no identifiers, are exported when their source or run is named."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -81,9 +83,10 @@ class Command(BaseCommand):
             detail=detail,
         )
         self.stdout.write(f"{count} occurrences of timelines written to {options['out']}")
-        left = [] if named else Run.objects.filter(dataset=dataset, variant=Variant.NO_UID.value).order_by("source")
+        nameless = Q(variant=Variant.NO_UID.value) | Q(backbone__in=BASELINES)
+        left = [] if named else Run.objects.filter(nameless, dataset=dataset).order_by("source")
         for source in dict.fromkeys(run.source for run in left):
-            self.stdout.write(f"{source} is left out: its revised lines have no identifiers. Name it with --source to export it.")
+            self.stdout.write(f"{source} is left out: its lines have no identifiers. Name it with --source to export it.")
         if not count:
             raise CommandError("Nothing to export: no finished timeline matches. Start one with manage.py reconstruct.")
 

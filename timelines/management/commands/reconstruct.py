@@ -11,7 +11,8 @@ from ehr.models import Dataset
 from llm_runtime.base import ProviderError
 from llm_runtime.roles import LANGUAGE_MODEL
 from timelines import actions, tools
-from timelines.askers import Calls, label_of
+from timelines.askers import label_of
+from timelines.baselines import BASELINES, is_baseline, usual_variant
 from timelines.datasets import find_dataset
 from timelines.following import NoWorker, failures, follow, work_inline
 from timelines.models import Run
@@ -29,9 +30,11 @@ class Command(BaseCommand):
         parser.add_argument("--study", default="", help="name of its study, where two studies have a dataset of that name")
         parser.add_argument("--cases", nargs="+", metavar="CASE", help="case ids (default: every case that has a note)")
         parser.add_argument("--missing", action="store_true", help="only cases that are neither reconstructed this way nor under way")
-        parser.add_argument("--backbone", default="rules", help=f"one of: {', '.join(BACKBONES)} (default: rules)")
+        parser.add_argument("--backbone", default="rules", help=f"one of: {', '.join([*BACKBONES, *BASELINES])} (default: rules)")
         which = parser.add_mutually_exclusive_group()
-        which.add_argument("--variant", default="full", choices=[v.value for v in Variant], help="default: full")
+        which.add_argument(
+            "--variant", default="", choices=[v.value for v in Variant], help="default: full, or the only one that a baseline has"
+        )
         which.add_argument(
             "--variants",
             metavar="A,B,…",
@@ -68,7 +71,7 @@ class Command(BaseCommand):
 
     def _one(self, dataset: Dataset, options: dict[str, Any]) -> list[Run]:
         """The run that was asked for; none where `--missing` finds nothing to do."""
-        variant = Variant(options["variant"])
+        variant = Variant(options["variant"] or usual_variant(options["backbone"]))
         base = find_base(dataset, options["backbone"], options["based_on"]) if options["based_on"] else None
         cases = options["cases"]
         if options["missing"]:
@@ -81,6 +84,8 @@ class Command(BaseCommand):
 
     def _variants(self, dataset: Dataset, variants: Sequence[Variant], options: dict[str, Any]) -> list[Run]:
         """A full run over what has none that may be a base, then every other variant on its base, all at once."""
+        if is_baseline(options["backbone"]):
+            raise ValueError("--variants keeps one inventory, which a baseline does not have: start its variants one by one")
         if not (options["based_on"] or options["wait"] or options["inline"]):
             raise ValueError("--variants waits for the full run before it starts the others: add --wait or --inline")
         wanted = {v: _missing(dataset, _source(options, v), options["cases"]) for v in variants}
@@ -107,7 +112,7 @@ class Command(BaseCommand):
             return [(base, finished_cases(base))], []
         config = _config(options, Variant.FULL)
         choices = _models(options) or {}
-        names = tools.names_of(tools.tools_of(options["backbone"], config, Calls(choices)), tools.models_of(options["backbone"], choices))
+        names = tools.tool_names(options["backbone"], config, choices, tools.models_of(options["backbone"], choices))
         cases = sorted({case for found in wanted.values() for case in found})
         bases, without = bases_for(dataset, options["backbone"], config, names, cases) if options["missing"] else ([], cases)
         without = sorted({*without, *wanted.get(Variant.FULL, [])})
