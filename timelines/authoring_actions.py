@@ -116,10 +116,9 @@ def reopen(*, authoring: Authoring, reason: str, by: User) -> Authoring:
 def _seal(authoring: Authoring, document: Document) -> Timeline:
     """The sealed inventory with mentions escaped as stage 2 does, and the complete timeline over it."""
     renumber(authoring.inventory, document)
-    rows = models.Occurrence.objects.filter(inventory=authoring.inventory)
-    for row in rows:
-        row.mention = escape_mention(row.mention)
-    models.Occurrence.objects.bulk_update(rows, ["mention"], batch_size=storage.BATCH_ROWS)
+    for o in document.ordered:
+        if (escaped := escape_mention(o.mention)) != o.mention:
+            models.Occurrence.objects.filter(inventory=authoring.inventory, uid4=o.uid).update(mention=escaped)
     entries = [domain.Entry(o.uid, o.time, o.lower, o.upper, o.known, o.context, DECIDED_BY, o.reason, o.rows) for o in document.ordered]
     complete = domain.Timeline.complete(storage.load_inventory(authoring.inventory_id), entries, domain.TimelineKind.REFERENCE)
     timeline = storage.save_timeline(timeline=complete, inventory=authoring.inventory, source=source_of(authoring.author))
