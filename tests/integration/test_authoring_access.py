@@ -126,6 +126,7 @@ def test_authors_see_each_other_when_both_have_submitted(encounter):
     assert answer(second.client, "agreement", encounter.public_id).status_code == 403
     second.post("submit", {})
     assert (seen(first.client), seen(second.client)) == (["ana", "ben"], ["ana", "ben"])
+    assert "Agreement</a>" in answer(reader, "case", encounter.public_id).content.decode()
     agreement = answer(reader, "agreement", encounter.public_id).content.decode()
     assert "Ana&#x27;s fall" in agreement
     assert "Ben&#x27;s fall" in agreement

@@ -58,6 +58,11 @@ class Choices:
         return bool(self.groups or self.references)
 
     @property
+    def authors(self) -> int:
+        """How many people's own timelines are among the references."""
+        return sum(bool(c.author) for c in self.references)
+
+    @property
     def default(self) -> Choice:
         return self.groups[0].best if self.groups else self.references[0]
 
