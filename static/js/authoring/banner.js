@@ -81,7 +81,8 @@
     const all = Author.inNote();
     const todo = all.filter((o) => !o.placed);
     const words = submitDialog.querySelector("[data-submit-words]");
-    words.textContent = all.length ? `${todo.length} occurrence${todo.length === 1 ? " is" : "s are"} not placed yet. Say when, or N/A where no time can be defended.` : "Nothing is marked yet.";
+    const many = `${todo.length} occurrence${todo.length === 1 ? " is" : "s are"} not placed yet`;
+    words.textContent = all.length ? `${many}. Say when, or N/A where no time can be defended.` : "Nothing is marked yet.";
     submitDialog.querySelector("[data-submit-todo]").hidden = all.length > 0 && !todo.length;
     submitDialog.querySelector("[data-submit-list]").replaceChildren(...todo.map((o) => {
       const made = element("li");
@@ -108,7 +109,8 @@
     const { status, data } = await Author.post(Author.data.urls.submit, { revision: state.revision });
     if (status === 200) return location.reload();
     if (status === 409) Author.conflict(data);
-    submitProblem.textContent = data.message ?? (status === 401 ? "You were signed out. Sign in in another tab, then try again." : "There is no connection. Nothing was submitted; try again.");
+    const signedOut = "You were signed out. Sign in in another tab, then try again.";
+    submitProblem.textContent = data.message ?? (status === 401 ? signedOut : "There is no connection. Nothing was submitted; try again.");
     submitProblem.hidden = false;
     ready();
     return undefined;

@@ -5,7 +5,10 @@
   const { state, element } = Author;
   const dialog = document.getElementById("author-conflict");
   const list = dialog.querySelector("[data-conflicts]");
-  const FIELDS = { mention: "Name", polarity: "Polarity", words: "Time", lower: "Not before", upper: "Not after", context: "Context", rows: "Record rows", reason: "Reason", start: "From character", end: "To character" };
+  const FIELDS = {
+    mention: "Name", polarity: "Polarity", words: "Time", lower: "Not before", upper: "Not after", context: "Context", rows: "Record rows",
+    reason: "Reason", start: "From character", end: "To character",
+  };
 
   const touched = (edit) => edit.uids ?? [edit.uid];
   const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
@@ -27,7 +30,10 @@
     return !asked.length;
   };
 
-  const taken = (count) => `The timeline was changed in another window: ${count} occurrence${count === 1 ? " was" : "s were"} brought up to date, and your changes are saved on top.`;
+  function taken(count) {
+    const brought = `${count} occurrence${count === 1 ? " was" : "s were"} brought up to date`;
+    return `The timeline was changed in another window: ${brought}, and your changes are saved on top.`;
+  }
 
   function ask(conflicts) {
     state.conflicts = conflicts;
@@ -61,6 +67,7 @@
     return Array.isArray(value) ? value.join(", ") || "none" : value === null || value === "" ? "none" : String(value);
   };
 
+  const heading = (words) => Object.assign(element("th", "", words), { scope: "row" });
   function table({ mine, theirs }) {
     const made = element("table", "table table-compact conflict-table");
     const head = made.createTHead().insertRow();
@@ -68,13 +75,13 @@
     const body = made.createTBody();
     if (!mine || !theirs) {
       const row = body.insertRow();
-      row.append(Object.assign(element("th", "", "State"), { scope: "row" }), element("td", "", mine ? "changed" : "removed"), element("td", "", theirs ? "changed" : "removed"));
+      row.append(heading("State"), ...[mine, theirs].map((side) => element("td", "", side ? "changed" : "removed")));
       return made;
     }
     for (const [field, words] of Object.entries(FIELDS)) {
       if (said(mine, field) === said(theirs, field)) continue;
       const row = body.insertRow();
-      row.append(Object.assign(element("th", "", words), { scope: "row" }), element("td", "wrap", said(mine, field)), element("td", "wrap", said(theirs, field)));
+      row.append(heading(words), ...[mine, theirs].map((side) => element("td", "wrap", said(side, field))));
     }
     return made;
   }
@@ -109,5 +116,4 @@
 
   dialog.addEventListener("cancel", (event) => event.preventDefault());
   dialog.querySelector("[data-resolve]").addEventListener("click", resolve);
-  Author.content = content;
 })();

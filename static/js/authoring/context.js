@@ -32,7 +32,7 @@
   function draw(o) {
     list.replaceChildren(...o.context.map(chip));
     list.hidden = !o.context.length && !Author.state.locked;
-    if (!o.context.length) list.append(element("li", "none", "none"));
+    if (Author.state.locked && !o.context.length) list.append(element("li", "none", "none"));
     choice.hidden = Author.state.locked;
     choice.disabled = o.context.length >= MOST;
     if (document.activeElement === choice && choice.value) return;

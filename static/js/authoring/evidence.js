@@ -42,7 +42,7 @@
       if (!state.locked) made.append(button("×", `Do not rest on ${row?.words ?? "this row"}`, () => uncite(index), "chip-away"));
       return made;
     }));
-    if (!o.rows.length) cited.append(element("li", "none", "none"));
+    if (state.locked && !o.rows.length) cited.append(element("li", "none", "none"));
     if (missing.length) fetchRows(o.uid, missing);
   }
 

@@ -105,7 +105,8 @@
     const typed = edit.values?.time_text ? `“${edit.values.time_text}” ` : "";
     const what = about ? `${typed}${typed ? "for " : ""}${about.mention}: not saved. ` : "Not saved. ";
     Author.tell("notice", `${what}${answer.message ?? ""}`, "error");
-    if (uid === state.selected) complain(answer.message, { mention: fields.mention, time_text: fields.when, time: fields.when, lower: fields.lower, upper: fields.upper, reason: fields.reason }[answer.field]);
+    const field = answer.field?.startsWith("time") ? fields.when : fields[answer.field];
+    if (uid === state.selected) complain(answer.message, field instanceof HTMLElement ? field : null);
   });
   Author.beforeSelect(flush);
   Author.on("document", draw);
@@ -118,7 +119,7 @@
     if (o && from === "mark") Author.focusForm();
   });
   Object.assign(Author, {
-    form, keep, fill, complain, drop, isWaiting, drawForm: draw,
+    form, keep, fill, drop, isWaiting,
     focusForm: () => {
       if (form.hidden) return;
       fields.mention.focus();

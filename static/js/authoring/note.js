@@ -151,12 +151,11 @@
     Author.select(uids[(uids.indexOf(state.selected) + 1) % uids.length], "note");
   }
 
-  function reveal(span, smooth) {
+  function reveal(span) {
     const box = rangeOf(span)?.getBoundingClientRect();
     const frame = scroller.getBoundingClientRect();
     if (!box || (box.top >= frame.top + 40 && box.bottom <= frame.bottom - 40)) return;
-    const calm = !smooth || matchMedia("(prefers-reduced-motion: reduce)").matches;
-    scroller.scrollTo({ top: scroller.scrollTop + box.top - frame.top - frame.height * 0.35, behavior: calm ? "auto" : "smooth" });
+    scroller.scrollTop += box.top - frame.top - frame.height * 0.35;
   }
 
   function named(span) {
@@ -240,6 +239,6 @@
     placeBar();
   });
   new ResizeObserver(placeBar).observe(body);
-  Object.assign(Author, { mark, split, respan, splittable, reveal, rangeOf, unitOf, noteBody: body, noteScroller: scroller, drawNote: draw });
+  Object.assign(Author, { mark, split, respan, reveal, rangeOf, noteScroller: scroller });
   draw();
 })();

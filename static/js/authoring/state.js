@@ -36,7 +36,10 @@ window.AuthorPage = (() => {
     else if (kind === "remove") shown.delete(uid);
     else for (const one of edit.uids ?? [uid]) if (shown.has(one)) shown.set(one, { ...shown.get(one), waiting: true, busy: true });
   }
-  const BLANK = { mention: "", polarity: "present", placed: false, time: null, lower: null, upper: null, known: false, context: [], rows: [], entered: "", reason: "", words: "", clock: "", bounds: "" };
+  const BLANK = {
+    mention: "", polarity: "present", placed: false, time: null, lower: null, upper: null, known: false, context: [], rows: [],
+    entered: "", reason: "", words: "", clock: "", bounds: "",
+  };
 
   // A time that the server has not read yet: shown as it was typed.
   function timed(values) {
@@ -153,7 +156,6 @@ window.AuthorPage = (() => {
     if (o.rows.length) return "moved";
     return o.known ? "explicit" : "inferred";
   }
-  const statusWords = { todo: "to place", unplaced: "N/A", moved: "from the record", explicit: "stated in the note", inferred: "estimated" };
   function momentWords(o) {
     if (!o.placed) return "to place";
     if (o.unread) return `“${o.entered}”, read once saved`;
@@ -191,7 +193,7 @@ window.AuthorPage = (() => {
   view = new Map(state.document);
 
   return {
-    root, data, note, state, on, tell, edit, change, saved, replaced, rebuilt, select, step, tick, pick, token, status, statusWords,
+    root, data, note, state, on, tell, edit, change, saved, replaced, rebuilt, select, step, tick, pick, status,
     momentWords, element, announce, remembered, inNote, ordered,
     view: () => view,
     current: (uid) => names.get(uid) ?? uid,

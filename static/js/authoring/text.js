@@ -2,7 +2,9 @@
 window.AuthorText = (() => {
   "use strict";
   // A word keeps its inner signs: "1.5", "follow-up", "patient's", "10/12". An emoji is a word; other signs belong to none.
-  const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*(?:[.,'’\-/:][\p{L}\p{N}][\p{L}\p{N}\p{M}]*)*%?|\p{Extended_Pictographic}[\p{Emoji_Modifier}\uFE0F\u200D\p{Extended_Pictographic}]*/gu;
+  const RUN = String.raw`[\p{L}\p{N}][\p{L}\p{N}\p{M}]*`;
+  const EMOJI = String.raw`\p{Extended_Pictographic}[\p{Emoji_Modifier}\uFE0F\u200D\p{Extended_Pictographic}]*`;
+  const WORD = new RegExp(`${RUN}(?:[.,'’\\-/:]${RUN})*%?|${EMOJI}`, "gu");
 
   // Offsets are stored in code points; scripts count UTF-16 units. Both tables are exact for every character.
   function indexed(text) {
