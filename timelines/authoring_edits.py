@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +22,7 @@ from timelines.authoring_storage import load_document, save_change
 from timelines.models import Authoring, AuthoringEdit
 from timelines.pipeline.uids import draw_uid
 
-LONGEST_TOKEN = 64
+TOKEN = re.compile(r"[0-9A-Za-z_-]{1,64}")
 #: Kinds that give new UIDs; the log of these knows every UID that the authoring ever had.
 GIVING = ("add", "split")
 UNCHANGED = Change()
@@ -80,8 +81,8 @@ def apply_edit(*, authoring: Authoring, edit: Edit, by: User) -> Applied:
     Raises Locked once submitted, Conflict for an edit made on another revision, EditRefused where the draft would not hold.
     """
     mine = locked_draft(authoring.pk, by)
-    if not 0 < len(edit.token) <= LONGEST_TOKEN or "\x00" in edit.token:
-        raise EditRefused("token", f"An edit has a token of at most {LONGEST_TOKEN} characters.")
+    if not TOKEN.fullmatch(edit.token):
+        raise EditRefused("token", "An edit has a token of 1 to 64 letters, digits and hyphens.")
     document = load_document(mine.inventory)
     if earlier := mine.edits.filter(token=edit.token).first():
         return Applied(earlier.number, stored_change(earlier), document, stacks_of(mine))

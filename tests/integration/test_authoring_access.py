@@ -211,8 +211,10 @@ def test_rows_are_found_by_words_nearest_first(encounter):
     assert [r["words"] for r in page.post("rows", {"text": "warfarin stopped"}).json()["rows"]] == ["med warfarin stopped"]
     assert page.post("rows", {"text": "%_"}).json() == {"rows": [], "more": False}
     assert [r["row_index"] for r in page.post("rows", {"indices": [2, 0, 77]}).json()["rows"]] == [2, 0]
-    for body in ({"text": " "}, {"text": "a\x00"}, {"text": "a", "near": "b"}, {"indices": ["1"]}, {"indices": list(range(60))}):
+    for body in ({"text": " "}, {"text": "a", "near": "b"}, {"indices": ["1"]}, {"indices": list(range(60))}):
         assert page.post("rows", body).status_code == 422, body
+    for text in ("a\x00", "\ud83d", 7):
+        assert page.post("rows", {"text": text}).status_code == 400, text
     for hours in range(40):
         factories.make_row(encounter, "vital:pulse", float(hours), value="80")
     many = page.post("rows", {"text": "pulse", "near": 20}).json()

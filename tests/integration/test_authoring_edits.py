@@ -160,3 +160,25 @@ def test_a_time_is_read_and_nothing_stored(page):
     assert refused.status_code == 422
     assert "whenever" not in refused.content.decode()
     assert json.loads(refused.content)["field"] == "text"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"revision": 0, "kind": "add"}, "token"),
+        ({"token": "t", "kind": "add"}, "revision"),
+        ({"token": "t", "revision": True, "kind": "add"}, "revision"),
+        ({"token": "", "revision": 0, "kind": "add"}, "token"),
+        ({"token": "\ud83d", "revision": 0, "kind": "add"}, "token"),
+        ({"token": "x" * 65, "revision": 0, "kind": "add"}, "token"),
+        ({"token": "t", "revision": 0, "kind": "paint"}, "kind"),
+        ({"token": "t", "revision": 0, "kind": "change", "uid": "\ud83d", "values": {}}, "uid"),
+        ({"token": "t", "revision": 0, "kind": "add", "values": []}, "values"),
+        ({"token": "t", "revision": 0, "kind": "merge", "uids": [1, 2]}, "uids"),
+        ({"token": "t", "revision": 0, "kind": "split", "uid": "a", "parts": [1, 2]}, "values"),
+        ({"token": "t", "revision": 0, "kind": "undo"}, "kind"),
+    ],
+)
+def test_an_edit_of_another_shape_is_refused(page, body, field):
+    answer = page.post("edits", body)
+    assert (answer.status_code, answer.json()["field"]) == (422, field)

@@ -46,9 +46,9 @@ def refusal(message: str, status: int, **more: Any) -> JsonResponse:
 
 
 def text_in(body: dict[str, Any], name: str) -> str:
-    """A text of the body, empty where there is none. Raises BadBody for anything else."""
+    """A text of the body that the database can hold, empty where there is none. Raises BadBody for anything else."""
     found = body.get(name, "")
-    if not isinstance(found, str):
+    if not isinstance(found, str) or "\x00" in found or any("\ud800" <= c <= "\udfff" for c in found):
         raise BadBody(f"{name} is a text.")
     return found
 
