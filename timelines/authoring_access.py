@@ -54,7 +54,12 @@ def source_of(author: User) -> str:
     return f"{SOURCE}{name if len(name) <= LONGEST_SOURCE else author.public_id}"
 
 
-#: Submissions that a later one has replaced: default lists leave them out.
+def is_superseded(source: str) -> bool:
+    """Whether the source names a submission that a later one of the same author has replaced."""
+    return source.startswith(SOURCE) and SUPERSEDED.search(source) is not None
+
+
+#: The same as a condition on timelines: default lists leave them out.
 SUPERSEDED_TIMELINES = Q(source__startswith=SOURCE, source__regex=SUPERSEDED.pattern)
 
 
