@@ -110,7 +110,7 @@ def test_a_variant_that_the_backbone_cannot_run_is_refused_with_what_it_lacks(ba
 
 
 def test_what_cannot_be_run_is_refused_with_words(dataset):
-    with pytest.raises(tools.UnknownBackbone, match="known: prompted, rules"):
+    with pytest.raises(tools.UnknownBackbone, match="known: llm_timeline, prompted, rules, tkw2"):
         actions.start_run(dataset=dataset, backbone="nobody", by=None)
     with pytest.raises(actions.RunRefused, match="without a note: c, z"):
         actions.start_run(dataset=dataset, backbone="rules", cases=["a", "c", "z"], by=None)

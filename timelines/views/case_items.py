@@ -75,7 +75,7 @@ def _rows(choice: Choice) -> list[_Row]:
 
 
 def _text_times(choice: Choice) -> dict[int, float | None]:
-    return dict(Entry.objects.filter(timeline_id=choice.pk).values_list("occurrence_id", "time"))
+    return dict(Entry.objects.filter(timeline_id=choice.pk, occurrence__isnull=False).values_list("occurrence_id", "time"))
 
 
 def _reference_times(spans: list[Span], choice: Choice, reference: Choice) -> dict[str, tuple[str, float | None]]:
