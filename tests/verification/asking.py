@@ -1,0 +1,61 @@
+"""What the tests ask a real small model with: clients, a case, and a hand that keeps a model of 135 million parameters to simple rows."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from llm_runtime.calling import Asker, Ledger
+from llm_runtime.providers.openai_http import OpenAIModel
+from tests.verification.vllm_server import Server
+from timelines.backbones.base import Backbone
+from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
+from timelines.backbones.rules.backbone import rules_backbone
+from timelines.domain import Anchor, Inventory, Occurrence, TaggedNote, Window
+from timelines.pipeline.config import PipelineConfig
+
+ANCHOR = Anchor(datetime(2150, 3, 1, 10, 0))
+WINDOW = Window(ANCHOR, discharge=120.0)
+
+
+def model(server: Server, **options: Any) -> OpenAIModel:
+    """A client. The model is too small to end a reasoning, so it is asked for none."""
+    return OpenAIModel(**{"base_url": server.base_url, "model": server.name, "reasoning": 0, "backoff": 0.05, **options})
+
+
+def plainly(server: Server) -> dict[str, Any]:
+    """Request fields that lead the model to `null` and to empty lists where the schema leaves it the choice.
+
+    By itself it names identifiers over and over and breaks bounds, which the validators refuse; what it says is of no interest here.
+    """
+    raised = {token(server, "null"): 6.0, token(server, "]}"): 6.0}
+    return {"logit_bias": {**{str(t): bias for t, bias in raised.items()}, str(token(server, '["')): -10.0}}
+
+
+def token(server: Server, text: str) -> int:
+    """The one token of a text."""
+    body = json.dumps({"model": server.name, "prompt": text, "add_special_tokens": False}).encode()
+    address = f"http://127.0.0.1:{server.port}/tokenize"
+    with urllib.request.urlopen(urllib.request.Request(address, body, {"Content-Type": "application/json"}), timeout=30) as answer:
+        (found,) = json.load(answer)["tokens"]
+    return int(found)
+
+
+def backbone(client: OpenAIModel, ledger: Ledger, config: PipelineConfig, **options: Any) -> Backbone:
+    """The prompted backbone with the tagger of the rules: a model this small invents the words it quotes."""
+    askers = {role: Asker(role, client, ledger, seed=config.seed, **options) for role in ROLES}
+    return replace(prompted_backbone(askers, config), tagger=rules_backbone().tagger)
+
+
+def marked_note(words: int) -> TaggedNote:
+    """A note of that many one-word events, each with an identifier."""
+    names = [f"event{n}" for n in range(words)]
+    text = " ".join(names)
+    found, at = [], 0
+    for n, name in enumerate(names):
+        found.append(Occurrence(f"{0xA000 + 7 * n:04x}", n, name, at, at + len(name)))
+        at += len(name) + 1
+    return TaggedNote(text, Inventory(tuple(found)))

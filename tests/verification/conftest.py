@@ -1,0 +1,60 @@
+"""The servers that the tests of this folder ask. Their environment is built on first need; where that fails, the tests say so loudly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.verification.vllm_server import GENERATE, NotInstalled, Server, environment, language_model
+
+#: Building the environment from nothing takes minutes, and so may a server's start on a busy machine.
+TIMEOUT = 1800
+_MISSING = pytest.StashKey[str]()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything of this folder is a slow verification."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.verification)
+            item.add_marker(pytest.mark.timeout(TIMEOUT))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """One line that cannot be overlooked where nothing was verified."""
+    if reason := config.stash.get(_MISSING, ""):
+        terminalreporter.write_line(
+            f"NOT VERIFIED AGAINST A REAL MODEL SERVER: vLLM cannot be installed here: {reason}", red=True, bold=True
+        )
+
+
+@pytest.fixture(scope="session")
+def vllm_environment(pytestconfig: pytest.Config) -> Path:
+    """The folder of vLLM's environment with the converted model."""
+    try:
+        return environment()
+    except NotInstalled as error:
+        pytestconfig.stash[_MISSING] = str(error)
+        pytest.skip(f"vLLM cannot be installed here: {error}")
+
+
+@pytest.fixture(scope="session")
+def small_model(vllm_environment: Path) -> Path:
+    """The folder of SmolLM2-135M-Instruct, in safetensors."""
+    return language_model(vllm_environment)
+
+
+@pytest.fixture(scope="session")
+def server(vllm_environment: Path, small_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """SmolLM2 behind vLLM. A test that kills it starts it again."""
+    log = tmp_path_factory.mktemp("vllm") / "server.log"
+    found = Server(vllm_environment, small_model, "smol", GENERATE, log)
+    try:
+        found.start()
+        yield found
+    finally:
+        found.stop()

@@ -1,0 +1,143 @@
+"""What a real vLLM server answers, refuses and cuts, and what becomes of it on the way to a timeline."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from llm_runtime.base import Message, ModelRequest
+from llm_runtime.calling import Asker, MemoryLedger
+from llm_runtime.errors import AttemptsExhausted, ModelError, PromptTooLong, RequestRefused, SchemaRefused, TooLarge, Truncated, Unavailable
+from llm_runtime.prompts import Rendered
+from llm_runtime.structured import json_object, object_schema
+from tests.verification.asking import ANCHOR, marked_note, model, plainly
+from timelines.backbones.prompted.timer import PromptedTimer
+from timelines.pipeline.config import PipelineConfig
+
+FULL_LENGTH = {"ignore_eos": True}
+WORD = object_schema({"word": {"type": "string"}})
+
+
+def question(text, tokens=8, **fields):
+    return ModelRequest((Message("user", text),), tokens, **fields)
+
+
+def asked(client, *requests):
+    """The replies to requests sent at once."""
+
+    async def all_of_them():
+        await client.learn()
+        try:
+            return await asyncio.gather(*(client.generate(r) for r in requests))
+        finally:
+            await client.close()
+
+    return asyncio.run(all_of_them())
+
+
+def counted(client, text):
+    async def count():
+        try:
+            return await client.count_tokens([Message("user", text)])
+        finally:
+            await client.close()
+
+    return asyncio.run(count())
+
+
+def test_the_server_tells_its_context_and_counts_as_it_charges(server):
+    client = model(server)
+    (reply,) = asked(client, question("Count the tokens of this."))
+    assert client.limits.context == 4096
+    assert counted(client, "Count the tokens of this.") == reply.tokens_in
+    assert 1 <= reply.tokens_out <= 8
+    assert reply.tokens_cached is not None
+
+
+def test_thirty_identifiers_are_all_answered_in_their_order(server):
+    note = marked_note(30)
+    ledger = MemoryLedger()
+    timer = PromptedTimer(Asker("timer", model(server), ledger, extra=plainly(server)), PipelineConfig(infer_batch_size=30))
+    timeline = timer.infer(note, ANCHOR)
+    assert tuple(e.uid for e in timeline) == note.inventory.uids
+    accepted = [call for call in ledger.calls if not call.error]
+    assert len(accepted) == 1
+    assert list(json_object(accepted[0].reply.text)) == list(note.inventory.uids)
+
+
+def test_a_table_is_a_whole_timeline_or_none(server):
+    note = marked_note(1)
+    ledger = MemoryLedger()
+    timer = PromptedTimer(Asker("timer", model(server, output="table"), ledger), PipelineConfig())
+    try:
+        timeline = timer.infer(note, ANCHOR)
+    except (AttemptsExhausted, Truncated):
+        assert [call for call in ledger.calls if not call.error] == []
+    else:
+        assert tuple(e.uid for e in timeline) == note.inventory.uids
+    assert ledger.calls
+    assert all(call.reply is not None for call in ledger.calls), "a refused answer was paid for, and is kept"
+    assert all(call.reasons for call in ledger.calls if call.error)
+    assert all(call.request.schema is None for call in ledger.calls)
+
+
+def test_a_prompt_longer_than_the_context_is_too_long(server):
+    client = model(server)
+    with pytest.raises(PromptTooLong):
+        asked(client, question("word " * 5000))
+
+
+def test_a_note_longer_than_the_context_is_refused_before_it_is_sent(server):
+    ledger = MemoryLedger()
+    timer = PromptedTimer(Asker("timer", model(server), ledger), PipelineConfig())
+    with pytest.raises(PromptTooLong):
+        timer.infer(marked_note(400), ANCHOR)
+    assert ledger.calls == []
+
+
+def test_tokens_that_the_server_takes_away_never_shorten_an_answer(server):
+    # A context set too large by hand: nobody but the server notices, and it says nothing.
+    client = model(server, context=100_000)
+    long = "x " * (4096 - counted(client, "x") - 30)
+    (reply,) = asked(client, question(long, tokens=500, extra=FULL_LENGTH))
+    assert reply.finish_reason == "length"
+    assert reply.tokens_out < 500, "fewer tokens than were asked for"
+    ledger = MemoryLedger()
+    asker = Asker("timer", client, ledger, extra=FULL_LENGTH)
+    prompt = Rendered("long", "", (Message("user", long),))
+
+    async def ask():
+        return await asker.ask(prompt, lambda reply: reply.text, max_tokens=500, part="all of it")
+
+    with pytest.raises(TooLarge):
+        asker.run(ask)
+    assert all(call.error for call in ledger.calls)
+
+
+def test_a_cut_answer_says_that_it_is_cut(server):
+    (reply,) = asked(model(server), question("Say something long.", tokens=3, schema=WORD))
+    assert (reply.finish_reason, reply.tokens_out) == ("length", 3)
+
+
+def test_a_schema_that_the_server_cannot_hold_is_refused(server):
+    unique = object_schema({"words": {"type": "array", "items": {"type": "string"}, "uniqueItems": True}})
+    with pytest.raises(SchemaRefused):
+        asked(model(server), question("Words.", schema=unique))
+
+
+def test_a_model_that_is_not_served_is_refused_without_another_try(server):
+    with pytest.raises(RequestRefused):
+        asked(model(server, model="another", context=4096), question("x"))
+
+
+def test_nobody_at_the_address_is_an_outage(server):
+    client = model(server, base_url="http://127.0.0.1:9/v1", context=4096)
+    with pytest.raises(Unavailable):
+        asked(client, question("x"))
+
+
+def test_a_failed_call_is_a_model_error_that_quotes_nothing(server):
+    with pytest.raises(ModelError) as caught:
+        asked(model(server), question("Mr. Doe's secret " * 2000))
+    assert "Doe" not in str(caught.value)
