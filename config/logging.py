@@ -47,6 +47,8 @@ def logging_config(*, level: str) -> dict[str, Any]:
             # Statements with their parameters, at any level.
             "django.db.backends": {"handlers": [], "level": "CRITICAL", "propagate": False},
             "celery.worker.strategy": {"level": "WARNING"},
+            # A line for every request to a model server; each call is a row of the ledger.
+            **{name: {"level": "WARNING"} for name in ("httpx", "httpx2", "openai")},
         },
     }
 

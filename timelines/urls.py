@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path, register_converter
 
 from timelines import urls_authoring, urls_evaluation
-from timelines.views import case, case_chain, cases, runs
+from timelines.views import calls, case, case_chain, cases, runs
 
 
 class Uid4Converter:
@@ -32,6 +32,9 @@ urlpatterns = [
     path("runs/new/", runs.run_new, name="run_new"),
     path("runs/<str:public_id>/", runs.run, name="run"),
     path("runs/<str:public_id>/cases/<str:case_run_id>/retry/", runs.case_retry, name="case_retry"),
+    path("runs/<str:public_id>/cases/<str:case_run_id>/calls/", calls.case_calls, name="case_calls"),
+    path("runs/<str:public_id>/calls/", calls.run_calls, name="run_calls"),
+    path("calls/<str:public_id>/", calls.call, name="model_call"),
     path("runs/<str:public_id>/<str:action>/", runs.run_action, name="run_action"),
     *urls_authoring.urlpatterns,
     *urls_evaluation.urlpatterns,

@@ -7,7 +7,7 @@ ran. Names follow PROV-JSON (`wasDerivedFrom`, `wasGeneratedBy`, `wasAssociatedW
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,9 @@ from ehr.models import Encounter
 from timelines.domain import Entry, TimelineKind
 from timelines.exports.files import replacing
 from timelines.exports.lines import Selection, chosen_timelines
-from timelines.models import CaseRun, Stage
+from timelines.models import CaseRun, Stage, StageRun
 from timelines.pipeline.provenance import Chain, chains
+from timelines.run_calls import spent_by_stage
 from timelines.storage import checked_text, load_reconstruction
 
 
@@ -28,8 +29,10 @@ def write_prov(cases: Iterable[Encounter], wanted: Selection, out: Path, *, with
             for case_run in _case_runs(encounter, wanted):
                 assert case_run.inventory is not None
                 note = case_run.inventory.note
+                spent = spent_by_stage(StageRun.objects.filter(case_run=case_run))
+                calls = {one.stage: one.spent.figures() for one in spent}
                 for chain in chains(load_reconstruction(case_run, checked_text(note))):
-                    trail = _trail(chain, case_run, note.sha256, with_note_text=with_note_text)
+                    trail = _trail(chain, case_run, note.sha256, calls, with_note_text=with_note_text)
                     file.write(json.dumps(trail, ensure_ascii=False) + "\n")
                     count += 1
     return count
@@ -41,7 +44,10 @@ def _case_runs(encounter: Encounter, wanted: Selection) -> list[CaseRun]:
     return list(found.order_by("run__source"))
 
 
-def _trail(chain: Chain, case_run: CaseRun, note_sha256: str, *, with_note_text: bool) -> dict[str, Any]:
+def _trail(
+    chain: Chain, case_run: CaseRun, note_sha256: str, calls: Mapping[str, Mapping[str, float]], *, with_note_text: bool
+) -> dict[str, Any]:
+    """`calls` are the figures of the stages that asked a language model, for the whole case."""
     run, o = case_run.run, chain.occurrence
     entity: dict[str, Any] = {
         "note": {"sha256": note_sha256},
@@ -77,7 +83,10 @@ def _trail(chain: Chain, case_run: CaseRun, note_sha256: str, *, with_note_text:
         "run": run.public_id,
         "agent": {**run.tools, "code_revision": run.code_revision},
         "entity": entity,
-        "activity": {stage: {"run": run.public_id} for stage in dict.fromkeys(stage for _, stage in made)},
+        "activity": {
+            stage: {"run": run.public_id, **({"model_calls": calls[stage]} if stage in calls else {})}
+            for stage in dict.fromkeys(stage for _, stage in made)
+        },
         "wasGeneratedBy": made,
         "wasDerivedFrom": derived,
         "wasAssociatedWith": [(stage, run.source) for stage in dict.fromkeys(stage for _, stage in made)],

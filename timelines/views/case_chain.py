@@ -12,6 +12,7 @@ from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Encounter
 from ehr.wording import event_words, hours_words, time_kind_words, value_words
+from llm_runtime.models import ModelCall
 from timelines.authoring_access import hidden_timelines
 from timelines.domain import Anchor, Lane, TimelineKind
 from timelines.models import Candidate, CaseRun, Entry, Evidence, Occurrence, Query
@@ -20,6 +21,7 @@ from timelines.presentation.segments import Span
 from timelines.presentation.sentence import sentence_around
 from timelines.presentation.status import Status, status_of
 from timelines.presentation.wording import LANE_WORDS, bounds_words, moment_words, shift_words
+from timelines.run_calls import deciding_calls
 from timelines.storage import checked_text
 from timelines.views.case import chosen_timeline, opened, stay
 from timelines.views.case_choices import Choice, Choices, choices_of
@@ -114,10 +116,19 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
         "queries": queries,
         "candidate_count": sum(len(q.candidates) for q in queries),
         "rows": _rows(occurrence, chosen, anchor, shown.adopted if shown else ()),
+        "calls": _calls(occurrence, chosen),
         "own_rows": _own_rows(encounter, shown, anchor) if chosen.case_run_id is None else [],
     }
     # Without the request, whose context (studies, navigation) a partial does not need.
     return HttpResponse(render_to_string("timelines/_chain.html", context))
+
+
+def _calls(occurrence: Occurrence, chosen: Choice) -> list[ModelCall]:
+    """The language model's calls that decided it; none where no model was asked."""
+    if chosen.case_run_id is None:
+        return []
+    case_run = CaseRun.objects.select_related("run").get(pk=chosen.case_run_id)
+    return deciding_calls(case_run, occurrence) if case_run.run.language_models else []
 
 
 def _estimates(occurrence: Occurrence, chosen: Choice, choices: Choices, anchor: Anchor) -> list[Estimate]:

@@ -92,7 +92,8 @@ def run(request: StudyRequest, public_id: str) -> HttpResponse:
     else:
         configuration = {
             "config_items": sorted(found.config.items()),
-            "tool_items": sorted(found.tools.items()),
+            "tool_items": sorted((name, used) for name, used in found.tools.items() if name not in found.language_models),
+            "model_items": list(found.language_models.items()),
             "package_items": sorted(found.package_versions.items()),
             "prompt_items": sorted(found.prompt_hashes.items()),
             "derived": found.derived.order_by("source", "pk"),

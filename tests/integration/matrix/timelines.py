@@ -10,7 +10,7 @@ from tests.integration.matrix.world import SIGN_IN, Row, World, answers, everyon
 from timelines.models import CaseRun, StageRun
 
 
-def _case_run(world: World) -> CaseRun:
+def case_run_of(world: World) -> CaseRun:
     """A run of the world's study whose only stage has failed."""
     encounter = encounter_of(world)
     found = CaseRun.objects.filter(encounter=encounter, run__label="matrix").first()
@@ -22,11 +22,11 @@ def _case_run(world: World) -> CaseRun:
 
 
 def _run(world: World) -> dict[str, str]:
-    return {"public_id": _case_run(world).run.public_id}
+    return {"public_id": case_run_of(world).run.public_id}
 
 
 def _launch(world: World) -> dict[str, str]:
-    dataset = _case_run(world).run.dataset
+    dataset = case_run_of(world).run.dataset
     return {"dataset": dataset.public_id, "backbone": "rules", "variant": "full", "alternatives": "1"}
 
 
@@ -64,6 +64,6 @@ ROWS = [
         "timelines:case_retry",
         STEER,
         method="post",
-        path=lambda world: {**_run(world), "case_run_id": _case_run(world).public_id},
+        path=lambda world: {**_run(world), "case_run_id": case_run_of(world).public_id},
     ),
 ]

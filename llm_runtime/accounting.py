@@ -1,0 +1,101 @@
+"""What calls cost and what became of them, counted in SQL. Answers found in the ledger are counted apart: nothing was paid for them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from django.db.models import Count, Q, QuerySet, Sum
+
+from llm_runtime.models import ModelCall, Outcome
+
+_PAID = Q(reused=False)
+#: What differs from one fault to the next of the same kind: identifiers, numbers, and the place that stands before the fault.
+_NUMBER = re.compile(r"\b[0-9a-f]{4}\b|\d+(?:\.\d+)?")
+_PLACE = re.compile(r"^(?:.{1,60}?: )+")
+KINDS_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """`seconds` are those of the calls, which run side by side. `refused` counts paid attempts that gave no answer, by outcome."""
+
+    calls: int = 0
+    reused: int = 0
+    tokens_in: int = 0
+    tokens_cached: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+    refused: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def refused_words(self) -> str:
+        return ", ".join(f"{n} {Outcome(outcome).label}" for outcome, n in sorted(self.refused.items()))
+
+    def figures(self) -> dict[str, float]:
+        """Plain values for exports, without the outcomes."""
+        return {
+            "calls": self.calls,
+            "reused": self.reused,
+            "tokens_in": self.tokens_in,
+            "tokens_cached": self.tokens_cached,
+            "tokens_out": self.tokens_out,
+            "seconds": round(self.seconds, 3),
+        }
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(
+            self.calls + other.calls,
+            self.reused + other.reused,
+            self.tokens_in + other.tokens_in,
+            self.tokens_cached + other.tokens_cached,
+            self.tokens_out + other.tokens_out,
+            self.seconds + other.seconds,
+            dict(Counter(self.refused) + Counter(other.refused)),
+        )
+
+
+def spent_by_owner(calls: QuerySet[ModelCall]) -> dict[str, Spent]:
+    """owner_id → what its calls cost, in two queries."""
+    found = (
+        calls.order_by()
+        .values("owner_id")
+        .annotate(
+            paid=Count("pk", filter=_PAID),
+            found=Count("pk", filter=~_PAID),
+            into=Sum("tokens_in", filter=_PAID, default=0),
+            cached=Sum("tokens_cached", filter=_PAID, default=0),
+            out=Sum("tokens_out", filter=_PAID, default=0),
+            took=Sum("seconds", filter=_PAID, default=0.0),
+        )
+    )
+    refused: dict[str, dict[str, int]] = {}
+    without = calls.filter(_PAID).exclude(outcome=Outcome.ACCEPTED).order_by().values_list("owner_id", "outcome").annotate(n=Count("pk"))
+    for owner, outcome, n in without:
+        refused.setdefault(owner, {})[outcome] = n
+    return {
+        row["owner_id"]: Spent(
+            row["paid"], row["found"], row["into"], row["cached"], row["out"], row["took"], refused.get(row["owner_id"], {})
+        )
+        for row in found
+    }
+
+
+def total(parts: Iterable[Spent]) -> Spent:
+    """All of them together."""
+    return sum(parts, Spent())
+
+
+def reason_kinds(calls: QuerySet[ModelCall], most: int = KINDS_SHOWN) -> list[tuple[str, int]]:
+    """(kind of fault, how many paid attempts had it), most frequent first; identifiers and numbers are left out of the words."""
+    counted: Counter[str] = Counter()
+    for reasons in calls.filter(_PAID).exclude(outcome=Outcome.ACCEPTED).values_list("reasons", flat=True).iterator():
+        counted.update({kind_of(reason) for reason in reasons})
+    return counted.most_common(most)
+
+
+def kind_of(reason: str) -> str:
+    """ "timeline 2: 3f0c is missing" → "… is missing"."""
+    return _NUMBER.sub("…", _PLACE.sub("", reason))

@@ -1,0 +1,45 @@
+"""`manage.py export_model_calls`: what a run asked of language models, what they answered and what it cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts.audit import record
+from timelines.exports.files import replacing
+from timelines.exports.model_calls import write_call_lines, write_call_table
+from timelines.models import Run
+from timelines.run_calls import run_spent
+
+FORMATS = {"jsonl": write_call_lines, "csv": write_call_table}
+
+
+class Command(BaseCommand):
+    help = "Export the model calls of a run: jsonl with requests and replies whole (they hold patient text), csv with figures alone."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which run, where to, and as what."""
+        parser.add_argument("--run", required=True, help="the run's public id")
+        parser.add_argument("--format", choices=sorted(FORMATS), default="jsonl")
+        parser.add_argument("--out", type=Path, required=True, help="the file to write")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Write the file and say what the calls cost."""
+        run = Run.objects.select_related("study").filter(public_id=options["run"]).first()
+        if run is None:
+            raise CommandError(f"there is no run {options['run']}")
+        try:
+            with replacing(options["out"]) as part, part.open("w", encoding="utf-8", newline="") as file:
+                count = FORMATS[options["format"]](run, file)
+        except OSError as error:
+            raise CommandError(f"cannot write {options['out']}: {error.strerror}") from error
+        detail = {"format": options["format"], "calls": count}
+        record(actor=None, study=run.study, action="run.export_calls", object_type="timelines.run", object_id=run.public_id, detail=detail)
+        spent = run_spent(run).total
+        refused = f", {spent.refused_words}" if spent.refused else ""
+        self.stdout.write(
+            f"{count} calls: {spent.calls} paid, {spent.reused} found in the ledger{refused}; tokens {spent.tokens_in} in "
+            f"({spent.tokens_cached} cached), {spent.tokens_out} out; {spent.seconds:.1f} s"
+        )
