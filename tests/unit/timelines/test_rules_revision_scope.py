@@ -44,10 +44,17 @@ def test_intubated_in_an_examination_is_a_state_not_the_placement() -> None:
     assert may_have_rows(_reading("HOSPITAL COURSE:\nIntubated for fatigue.\n", "Intubated"), entry)
 
 
-@pytest.mark.parametrize(("time", "hours"), [(-5.0, 3.0), (0.5, REACH_ACT)])
+@pytest.mark.parametrize(("time", "hours"), [(-5.0, 1.5), (0.5, 1.5), (1.5, REACH_ACT)])
 def test_what_led_to_the_admission_believes_only_near_rows(time: float, hours: float) -> None:
     reading = _reading("HISTORY OF PRESENT ILLNESS:\nNorepinephrine was started.\n", "Norepinephrine was started")
     assert reach(Match(0.1, REACH_ACT, "same drug"), reading, Entry("0000", time, time, time), unique=False) == hours
+
+
+@pytest.mark.parametrize(("rule", "known", "far"), [("narrative", False, True), ("clock", True, False), ("day", False, False)])
+def test_the_only_such_row_of_the_record_is_believed_however_far_when_no_time_was_told(rule: str, known: bool, far: bool) -> None:
+    reading = _reading("HOSPITAL COURSE:\nReticulocytes 0.7.\n", "Reticulocytes 0.7")
+    entry = Entry("0000", 110.0, 100.0, 125.0, known=known, decided_by=rule)
+    assert (reach(Match(0.0, REACH_ACT, "same value", exact=True), reading, entry, unique=True) > 200) is far
 
 
 def test_a_static_state_stays_at_0_beside_a_moved_neighbour() -> None:

@@ -36,7 +36,8 @@ _LABEL = re.compile(
 _ORAL = re.compile(r"PO|by mouth", re.IGNORECASE)
 #: Verbs of moving take their place along; "on arrival" and "at transfer" are nouns.
 _GOES = re.compile(
-    r"\b(?:transferred|arrived|arrives|moved|left|returned|admitted|presented|presents|called out|discharged|came|brought|went|sent|taken)\b",
+    r"\b(?:transferred|arrived|arrives|moved|left|returned|admitted|presented|presents|called out|discharged|came|brought|went|"
+    r"sent|taken)\b",
     re.IGNORECASE,
 )
 

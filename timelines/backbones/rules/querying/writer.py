@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from timelines.backbones.rules.querying.courses import CONTINUOUS, LASTING
 from timelines.backbones.rules.querying.reading import Act, Reading, read_note
 from timelines.backbones.rules.querying.vocabulary import Concept, Kind, vocabulary
 from timelines.domain import TaggedNote
@@ -33,6 +34,9 @@ class RuleQueryWriter:
 def write_queries(reading: Reading) -> list[str]:
     """Queries of one occurrence, from its concepts, its act and the values it states."""
     concepts = [hit.concept for hit in reading.subjects[:2]]
+    if concepts and reading.act is Act.END and concepts[0].name in CONTINUOUS and concepts[0].kind is Kind.DRUG:
+        # Rate changes and bags end in many rows; whatever else was asked for would take the places of the last of them.
+        return _of_drug(concepts[0], reading.act)[:1]
     if reading.carrier is not None:
         concepts.insert(1 if reading.implied else 0, reading.carrier)
     queries: list[str] = []
@@ -54,7 +58,8 @@ def _of_concept(concept: Concept, reading: Reading) -> list[str]:
     queries = _nearest_first(concept.queries, reading.text)
     if concept.kind is Kind.MEASUREMENT:
         return [f"{query}{_stated(reading)}" for query in queries]
-    return [_of_procedure(query, reading.act) for query in queries]
+    act = reading.act if concept.name in LASTING else Act.BEGIN
+    return [_of_procedure(query, act) for query in queries]
 
 
 def _of_drug(concept: Concept, act: Act) -> list[str]:

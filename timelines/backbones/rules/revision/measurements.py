@@ -70,4 +70,4 @@ def specimen(reading: Reading, row: SourceRow) -> Match | None:
     if (says_negative and not says_positive and grew) or (says_positive and not says_negative and negative):
         return None
     agrees = (says_negative and negative) or (says_positive and grew)
-    return Match(0.05 if agrees else 0.25, REACH_RESULT if agrees else REACH_ACT, "collection of the same specimen")
+    return Match(0.05 if agrees else 0.25, REACH_RESULT if agrees else REACH_ACT, "collection of the same specimen", exact=agrees)

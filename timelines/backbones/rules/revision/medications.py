@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from timelines.backbones.rules.querying.courses import CONTINUOUS
 from timelines.backbones.rules.querying.reading import Act, Reading
 from timelines.backbones.rules.querying.vocabulary import Concept, EventName, Kind, event_name
 from timelines.backbones.rules.revision.match import REACH_ACT, REACH_VALUE, Match
@@ -17,16 +18,6 @@ _SLOW = frozenset(
         "sodium chloride 0.9%", "lactated ringer's", "plasma-lyte", "fluid bolus", "blood product",
         "packed red blood cells", "fresh frozen plasma",
         "platelet transfusion", "dextrose 5%", "total parenteral nutrition", "tube feeds", "nutrition", "pressor", "sedative",
-    }
-)  # fmt: skip
-
-#: Given by infusion in intensive care: "off" is the end of the infusion.
-_CONTINUOUS = frozenset(
-    {
-        "pressor", "inotrope", "sedative", "paralytic", "norepinephrine", "vasopressin", "phenylephrine", "epinephrine", "dopamine",
-        "angiotensin ii", "dobutamine", "milrinone", "isoproterenol", "propofol", "fentanyl", "midazolam", "dexmedetomidine", "ketamine",
-        "cisatracurium", "rocuronium", "insulin", "amiodarone", "diltiazem", "esmolol", "nicardipine", "clevidipine", "nitroglycerin",
-        "nitroprusside", "octreotide", "sodium bicarbonate", "argatroban", "bivalirudin", "lidocaine", "procainamide",
     }
 )  # fmt: skip
 
@@ -62,7 +53,7 @@ class Medications:
             return None
         bolus = _BOLUS.search(reading.text) is not None
         infusion = bool(_INFUSION.search(reading.text)) or (
-            reading.act is Act.END and (concept.name in _CONTINUOUS or self._has_rates(concept))
+            reading.act is Act.END and (concept.name in CONTINUOUS or self._has_rates(concept))
         )
         charted = any(e.startswith("med:") and concept.matches(event_name(e)) for e in self._rows)
         wanted = _acts(reading, charted=charted, infusion=infusion)

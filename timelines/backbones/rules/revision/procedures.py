@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from timelines.backbones.rules.querying.courses import LASTING
 from timelines.backbones.rules.querying.reading import Act, Reading
 from timelines.backbones.rules.querying.vocabulary import Concept, EventName
 from timelines.backbones.rules.revision.match import REACH_ACT, Match
@@ -15,20 +16,11 @@ _STUDIES = re.compile(
 
 _BACK_FROM = re.compile(r"\b(?:return\w*|back|arriv\w*|came|out) (?:from|of|to)|\bfrom the (?:OR|operating)", re.IGNORECASE)
 
-#: Devices and supports with a begin and an end; for other procedures both rows are one moment.
-_LASTING = frozenset(
-    {
-        "invasive ventilation", "extubation", "noninvasive ventilation", "tracheostomy", "arterial line", "central line", "introducer",
-        "pa catheter", "picc", "dialysis catheter", "peripheral iv", "iabp", "pacing wires", "crrt", "hemodialysis", "chest tube", "foley",
-        "evd", "feeding tube", "wound vac",
-    }
-)  # fmt: skip
-
 
 def performed(concept: Concept, reading: Reading, name: EventName) -> Match | None:
     ends = name.act in ("end", "stop") or bool({"removed", "discontinued", "extubation"} & set(name.words))
     removal = concept.name == "extubation" or reading.act is Act.END
-    lasting = concept.name in _LASTING
+    lasting = concept.name in LASTING
     if lasting and removal != ends:
         return None
     if reading.act is Act.ORDER or (concept is not reading.carrier and _not_done(concept, reading)):

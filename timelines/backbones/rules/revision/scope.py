@@ -20,7 +20,7 @@ _UNTOLD = frozenset({"narrative", "section", "heading"})
 #: Hours: what happened in the emergency department is over when the unit begins to chart.
 _ED_REACH = 4.0
 #: Hours: what led to the admission was done elsewhere; only a row close to the text's time is the same act.
-_BEFORE_ARRIVAL, _HPI_REACH = -1.0, 3.0
+_BEFORE_ARRIVAL, _HPI_REACH = 1.0, 1.5
 #: Hours: what the text puts wholly before this lies before any row of the admission.
 _RECORD_BEGINS = -36.0
 _OUTSIDE = re.compile(

@@ -32,6 +32,7 @@ _EVENT = (
     r"intubation|that)"
 )
 _MONTH = r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
+_BARE = r"(?:1[0-2]|0?[1-9])/(?:3[01]|[12]\d|0?[1-9])"
 _CLOCK_WORD = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _PATTERNS = [
     # "three days before presentation", "an hour later"
@@ -54,6 +55,9 @@ _PATTERNS = [
     # dates
     rf"\b(?:on\s+)?\d{{1,2}}/\d{{1,2}}/\d{{2,4}}\b|\b\d{{4}}-\d{{2}}-\d{{2}}\b|(?:on\s+)?{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?\b",
     r"(?:on\s+)?\[\*\*(?:\d{4}-)?\d{1,2}-\d{1,2}\*\*\]",
+    # "on 3/4", "3/4 midday", and a line that begins with "3/4 - "
+    rf"\b(?:on|since|from|until|by)\s+{_BARE}\b(?!/)(?:\s+{_PART}\b)?|\b(?<!/){_BARE}\s+(?:late |early |mid-?)?{_PART}\b|"
+    rf"^[ \t]*{_BARE}(?=\s?[-–:]\s)",
     # adverbs
     r"\b(?:overnight|today|yesterday|yest|tomorrow|thereafter|afterwards?|subsequently|initially|eventually|meanwhile|currently|recently|"
     r"previously|at once|at that time|at this time|by then|at which (?:point|time)|in retrospect|in the meantime|momentarily|briefly|"
@@ -61,7 +65,7 @@ _PATTERNS = [
     r"(?:shortly|soon) (?:thereafter|afterwards|after)|minutes (?:later|earlier)|hours (?:later|earlier)|a little later|soon|"
     r"(?:at )?the same time)\b",
 ]
-_TIME = re.compile("|".join(f"(?:{p})" for p in _PATTERNS), re.IGNORECASE)
+_TIME = re.compile("|".join(f"(?:{p})" for p in _PATTERNS), re.IGNORECASE | re.MULTILINE)
 
 
 def time_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
