@@ -28,7 +28,7 @@ UNAIDED_REFUSAL = (
     "the record is open, and your draft is under Authoring."
 )
 #: Audit events of a person who has had timelines of a case before their eyes.
-EXPOSING = ("case.open", "agreement.open", "evaluation.case_open")
+EXPOSING = ("case.open", "agreement.open", "evaluation.case")
 
 
 class CaseClosed(NotAllowed):
