@@ -43,27 +43,33 @@ def finish(*, hold: Hold, then: Callable[[], None] | None = None) -> None:
             then()
 
 
-def fail(*, hold: Hold, reasons: Sequence[str], retryable: bool = True, outage: bool = False) -> JobState:
+def fail(*, hold: Hold, reasons: Sequence[str], retryable: bool = True, outage: bool = False, patient: bool = False) -> JobState:
     """The attempt failed: back to the queue after a backoff while attempts are left, else failed. Returns the new state.
 
-    `outage`: a service that the job needs is away; the job waits for it without using up the attempt, at most MOST_OUTAGES times.
+    `outage`: a service that the job needs is away; the job waits for it without using up the attempt, at most MOST_OUTAGES times, or
+    as long as it takes where it is `patient` (what it waits for is a person, who may `wake` it).
     `reasons` are words an admin can act on, never patient text. Raises LostLease.
     """
     told = [f"attempt {hold.attempt}: {reason}" for reason in reasons]
     with write_guard(hold):
         job = hold.row.get()
-        waits = outage and job.outages < MOST_OUTAGES
+        waits = outage and (patient or job.outages < MOST_OUTAGES)
         again = retryable and (waits or job.attempt < job.max_attempts) and not job.cancel_requested
         state = JobState(next_state(JobState.RUNNING, "requeue" if again else "fail"))
         changes: dict[str, Any] = {"finished_at": database_time()}
         if again:
-            wait = backoff(job.outages + 1 if waits else job.attempt)
+            wait = LONGEST_BACKOFF if waits and patient else backoff(job.outages + 1 if waits else job.attempt)
             changes = {"not_before": database_time(wait), "queued_at": database_time(), "hinted_at": None}
         if again and waits:
-            changes |= {"attempt": job.attempt - 1, "outages": job.outages + 1}
+            changes |= {"attempt": job.attempt - 1, "outages": job.outages + (not patient)}
         reasons = [*job.reasons, *(reason for reason in told if not (waits and reason in job.reasons[-len(told) :]))]
         hold.row.update(state=state, reasons=reasons, lease_expires_at=None, worker="", **changes)
     return state
+
+
+def wake(*, jobs: QuerySet[Any]) -> int:
+    """Let those of `jobs` that wait in the queue for a later time be done now; returns how many. What they waited for is there."""
+    return int(jobs.filter(state=JobState.QUEUED, not_before__gt=database_time()).update(not_before=None, hinted_at=None))
 
 
 def stop(*, hold: Hold) -> None:

@@ -31,7 +31,7 @@ def work(
     """Claim the job, run `do(job, hold)` under a heartbeat, and settle how it ended. None where there was nothing to claim.
 
     `do` stores its results inside `write_guard(hold)`. Its exceptions become reasons (`reason_of`); one with `retryable = False`
-    fails the job at once, one with `outage = True` uses up no attempt (`jobs.actions.fail`). `then(job)` runs in the transaction that
+    fails the job at once, one with `outage = True` uses up no attempt, and with `patient = True` waits without end (`jobs.actions.fail`). `then(job)` runs in the transaction that
     finishes the job, so that what follows is released with it or not at all. A job whose worker loses the lease or the database is left
     to the sweeper. Never raises for a failed job.
     """
@@ -66,4 +66,5 @@ def _attempt(job: J, hold: Hold, do: Callable[[J, Hold], None], then: Callable[[
             reasons=[reason_of(error)],
             retryable=getattr(error, "retryable", True),
             outage=getattr(error, "outage", False),
+            patient=getattr(error, "patient", False),
         )

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 
 from django.db.models import Count, Q, QuerySet, Sum
 
-from llm_runtime.models import ModelCall, Outcome
+from llm_runtime.models import POST, ModelCall, Outcome
 
-_PAID = Q(reused=False)
+#: Calls that were made; the post of the exchange is none of them.
+_PAID = Q(reused=False) & ~Q(outcome__in=POST)
 #: What differs from one fault to the next of the same kind: identifiers, numbers, and the place that stands before the fault.
 _NUMBER = re.compile(r"\b[0-9a-f]{4}\b|\d+(?:\.\d+)?")
 _PLACE = re.compile(r"^(?:.{1,60}?: )+")
@@ -64,7 +65,7 @@ def spent_by_owner(calls: QuerySet[ModelCall]) -> dict[str, Spent]:
         .values("owner_id")
         .annotate(
             paid=Count("pk", filter=_PAID),
-            found=Count("pk", filter=~_PAID),
+            found=Count("pk", filter=Q(reused=True)),
             into=Sum("tokens_in", filter=_PAID, default=0),
             cached=Sum("tokens_cached", filter=_PAID, default=0),
             out=Sum("tokens_out", filter=_PAID, default=0),

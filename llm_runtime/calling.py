@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 from asgiref.sync import async_to_sync
 
 from llm_runtime.base import LanguageModel, Message, ModelReply, ModelRequest, Served
-from llm_runtime.errors import AnswerRejected, AttemptsExhausted, ModelError, TooLarge, Truncated
+from llm_runtime.errors import AnswerRejected, AttemptsExhausted, ModelError, Pending, TooLarge, Truncated
 from llm_runtime.prompts import Rendered
 
 ATTEMPTS = 3
@@ -223,10 +223,19 @@ async def ask_in_parts(items: Sequence[Item], ask: Callable[[Sequence[Item]], Aw
 
 
 async def together(waiting: Sequence[Awaitable[T]]) -> list[T]:
-    """The results in order. When one fails the others are cancelled, which frees the server, and the first error is raised."""
+    """The results in order. When one fails the others are cancelled, which frees the server, and the first error is raised.
+
+    One whose answer comes from outside (Pending) stops no other: each goes on as far as it gets, so that all that is wanted is known.
+    """
     tasks = [asyncio.ensure_future(one) for one in waiting]
+    left = set(tasks)
     try:
-        return list(await asyncio.gather(*tasks))
+        while left:
+            done, left = await asyncio.wait(left, return_when=asyncio.FIRST_EXCEPTION)
+            for error in (task.exception() for task in tasks if task in done):
+                if error is not None and not isinstance(error, Pending):
+                    raise error
+        return [task.result() for task in tasks]
     except BaseException:
         for task in tasks:
             task.cancel()

@@ -22,6 +22,15 @@ class Unavailable(ModelError):
     outage = True
 
 
+class Pending(ModelError):
+    """The answer comes from outside, by files, and is not there yet (`llm_runtime.exchange`). The request is kept meanwhile."""
+
+    retryable = True
+    outage = True
+    #: A job that meets it waits however long it takes.
+    patient = True
+
+
 class TooLarge(ModelError):
     """The request as it stands can never succeed, a smaller one may: the caller splits its batch or cuts by the fixed order."""
 

@@ -23,6 +23,7 @@ _OUTCOMES: Mapping[str, Outcome] = {
     "SchemaRefused": Outcome.SCHEMA_REFUSED,
     "RequestRefused": Outcome.REFUSED,
     "Unavailable": Outcome.UNAVAILABLE,
+    "Pending": Outcome.PENDING,
 }
 
 
@@ -54,7 +55,9 @@ class DatabaseLedger:
         ModelRequestText.objects.bulk_create(
             [ModelRequestText(sha256=call.request_sha256, body=request_body(call.request))], ignore_conflicts=True
         )
-        reply = call.reply
+        reply, outcome = call.reply, outcome_of(call)
+        if outcome is Outcome.PENDING and self._posted(call.request_sha256):
+            return
         _, _, endpoint = call.model.partition("@")
         ModelCall.objects.create(
             owner_type=self.owner_type,
@@ -70,16 +73,27 @@ class DatabaseLedger:
             parameters=parameters(call.request),
             seed=call.request.seed,
             attempt=call.attempt,
-            reused=reused,
+            reused=reused and not _is_first_use(call.request_sha256),
             tokens_in=reply.tokens_in if reply else None,
             tokens_cached=reply.tokens_cached if reply else None,
             tokens_out=reply.tokens_out if reply else None,
             seconds=call.seconds,
             finish_reason=reply.finish_reason[:40] if reply else "",
             response=None if reply is None else response_body(reply),
-            outcome=outcome_of(call),
+            outcome=outcome,
             reasons=list(call.reasons),
         )
+
+    def _posted(self, request_sha256: str) -> bool:
+        """Whether this owner's request is out already; a stage that looks for its answer does not post it again."""
+        own = ModelCall.objects.filter(owner_type=self.owner_type, owner_id=self.owner_id, request_id=request_sha256)
+        return own.filter(outcome=Outcome.PENDING).exists()
+
+
+def _is_first_use(request_sha256: str) -> bool:
+    """Whether the reply to that request came from outside and no call has taken it up yet."""
+    replies = ModelCall.objects.filter(request_id=request_sha256, response__isnull=False)
+    return not replies.exclude(outcome=Outcome.ANSWERED).exists()
 
 
 def kept_reply(request_sha256: str) -> ModelReply | None:

@@ -22,7 +22,14 @@ class Outcome(models.TextChoices):
     SCHEMA_REFUSED = "schema_refused", "schema refused by the server"
     REFUSED = "refused", "request refused by the server"
     UNAVAILABLE = "unavailable", "no reply"
+    PENDING = "pending", "waits for an answer from outside"
+    ANSWERED = "answered", "answered from outside, not checked yet"
     FAILED = "failed", "failed"
+
+
+#: Post of the exchange (`llm_runtime.exchange`): a request that went out and the answer that came back. The call that they make up is a
+#: row of its own, stored when the answer is checked; these two are counted nowhere.
+POST = (Outcome.PENDING, Outcome.ANSWERED)
 
 
 class ModelRequestText(models.Model):
