@@ -1,4 +1,4 @@
-"""`python -m config.services.demo`: from an empty installation to the demo cohort, reconstructed and served (`make demo`).
+"""`python -m config.services.demo`: from an empty installation to the demo cohort, reconstructed, measured and served (`make demo`).
 
 Every step may be repeated: what is there already is left as it is.
 """
@@ -6,6 +6,7 @@ Every step may be repeated: what is there already is left as it is.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 
@@ -16,6 +17,8 @@ from config.services.serve import DEFAULT_PORT, beat, end_on_sigterm, require_fr
 from config.services.supervisor import Supervisor
 
 DATASETS = {"demo": "demo/cohort", "intro": "demo/intro"}
+#: Whose references are measured against.
+EVALUATED = "demo"
 #: What the ablation table compares; the variants keep the full run's occurrences, text-only times and searches.
 VARIANTS = "full,unimodal,no_uid,no_query,no_rows,no_reranker"
 
@@ -35,6 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
             supervisor.add(worker())
             supervisor.add(beat())
             reconstruct(supervisor)
+            evaluate(supervisor)
             if not options.no_serve:
                 serve(supervisor, options.port)
     except KeyboardInterrupt:
@@ -60,6 +64,14 @@ def reconstruct(supervisor: Supervisor) -> None:
         arguments = ["--dataset", name, "--backbone", "rules", "--variants", VARIANTS, "--missing", "--wait"]
         if _watched(supervisor, _command("reconstruct", *arguments)) != 0:
             raise ServiceError(f"Reconstructing {name} failed. The worker's log is {supervisor.logs / 'worker.log'}.")
+
+
+def evaluate(supervisor: Supervisor) -> None:
+    """The cohort against its references, once, so that the Evaluation pages have something to show."""
+    say(f"evaluating {EVALUATED}")
+    arguments = ["--dataset", EVALUATED, "--label", "demo cohort", "--rho-sweep", "--once", "--out", os.devnull]
+    if _watched(supervisor, _command("evaluate", *arguments)) != 0:
+        raise ServiceError(f"Evaluating {EVALUATED} failed; its own words are above.")
 
 
 def _watched(supervisor: Supervisor, command: list[str]) -> int:

@@ -21,7 +21,7 @@ MEDIAN_COMMON, LOG_COMMON = "median_error_common", "mean_log_error_common"
 
 
 def differences(by_key: Mapping[tuple[SourceKey, Basis], Cases]) -> tuple[Difference, ...]:
-    """Text-only → revised of each source, then full → variant."""
+    """Text-only → revised of each source that is no variant of another one there, then full → variant."""
     found = []
     for key, basis in by_key:
         for other in _compared_with(key, [k for k, b in by_key if b is basis]):
@@ -30,6 +30,9 @@ def differences(by_key: Mapping[tuple[SourceKey, Basis], Cases]) -> tuple[Differ
 
 
 def _compared_with(first: SourceKey, keys: list[SourceKey]) -> list[SourceKey]:
+    base, slash, _ = first.source.partition("/")
+    if slash and any(k.source == base and k.kind == "revised" for k in keys):
+        return []  # a variant keeps the text-only estimates of the full run, and is compared with that
     if first.kind == "text_only":
         return [k for k in keys if (k.source, k.kind, k.alternative) == (first.source, "revised", 1)]
     if first.kind == "revised" and first.alternative == 1:

@@ -115,8 +115,12 @@ def cell(estimate: Estimate | None, metric: str) -> Cell:
 
 
 def main(report: Report, basis: Basis, *, published: bool = False) -> Table:
-    """Every source, text-only and revised, with every metric over the available cases and, where cases are missing, with these as 0."""
-    results = [r for r in report.results if r.basis is basis and r.key.alternative == 1]
+    """Every source, text-only and revised, with every metric over the available cases and, where cases are missing, with these as 0.
+
+    Variants of a source that is there too stand in its ablation table instead.
+    """
+    whole = set(backbones(report))
+    results = [r for r in report.results if r.basis is basis and r.key.alternative == 1 and not _is_variant(r.key.source, whole)]
     missing = any(r.missing_cases for r in results)
     heads = ["Source", "Timeline", "Cases", *(metric_words(m, basis) for m in METRICS)]
     heads += [f"{metric_words(m, basis)}, missing as 0" for m in METRICS] if missing else []
@@ -127,6 +131,11 @@ def main(report: Report, basis: Basis, *, published: bool = False) -> Table:
     if published and basis is not Basis.SPAN:
         rows += _published_rows(len(heads))
     return Table("main", f"Timelines against {report.reference}, {_basis_words(report, basis)}", tuple(heads), tuple(rows))
+
+
+def _is_variant(source: str, whole: set[str]) -> bool:
+    base, slash, _ = source.partition("/")
+    return bool(slash) and base in whole
 
 
 def _published_rows(width: int) -> list[TableRow]:
@@ -174,7 +183,8 @@ def differences(report: Report, basis: Basis) -> Table:
         (d.first.label, d.second.label, metric_words(metric, basis), cell(e, metric), _verdict(e))
         for d in report.differences
         if d.basis is basis
-        for metric, e in d.metrics.items()
+        for metric in (*METRICS, *EXTRA_WORDS)
+        if (e := d.metrics.get(metric)) is not None
     ]
     heads = ("First", "Second", "Figure", "Second − first", "Interval excludes 0")
     return Table("differences", f"Differences on common cases, {_basis_words(report, basis)}", heads, tuple(rows))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from ehr.models import Dataset
 from jobs.models import JobState
 from llm_runtime.base import ProviderError
 from timelines.datasets import find_dataset
@@ -18,6 +20,7 @@ from timelines.evaluation.tables import Table, all_tables
 from timelines.evaluation.values import Basis, EvaluationSettings, Report
 from timelines.evaluation_actions import EvaluationRefused, check, compute, execute_evaluation, start_evaluation
 from timelines.evaluation_data import Chosen
+from timelines.models import Evaluation
 
 RHO = tuple(round(n / 20, 2) for n in range(11))
 
@@ -36,6 +39,7 @@ class Command(BaseCommand):
         parser.add_argument("--basis", action="append", choices=[b.value for b in Basis], help="may be repeated (default: span, embedding)")
         parser.add_argument("--resamples", type=int, default=200, help="case-level bootstrap resamples (default: 200)")
         parser.add_argument("--rho-sweep", action="store_true", help="revise again at reranker thresholds from 0 to 0.5")
+        parser.add_argument("--once", action="store_true", help="do nothing where these datasets have a finished evaluation already")
         parser.add_argument("--label", default="", help="a name for the evaluation")
         form = parser.add_mutually_exclusive_group()
         for name, words in (("json", "the whole report as JSON"), ("csv", "every table as CSV"), ("latex", "every table as LaTeX")):
@@ -49,6 +53,9 @@ class Command(BaseCommand):
             datasets = [find_dataset(name, options["study"]) for name in dict.fromkeys(options["dataset"])]
             sources = [s.strip() for s in options["sources"].split(",") if s.strip()]
             chosen = Chosen(datasets, options["reference"], sources)
+            if options["once"] and evaluated_already(datasets):
+                self.stderr.write("there is an evaluation already")
+                return
             report = self._stored(chosen, options) if options["store"] else self._computed(chosen, options)
         except (LookupError, EvaluationRefused, ProviderError, ValueError) as error:
             raise CommandError(str(error)) from error
@@ -85,6 +92,13 @@ class Command(BaseCommand):
     def _progress(self, done: int, total: int) -> None:
         if sys.stderr.isatty() or done == total:
             self.stderr.write(f"compared {done} of {total} cases", ending="\n" if done == total else "\r")
+
+
+def evaluated_already(datasets: Sequence[Dataset]) -> bool:
+    """Whether a finished evaluation covers exactly these datasets."""
+    wanted = {d.pk for d in datasets}
+    done = Evaluation.objects.filter(datasets__in=wanted, state=JobState.SUCCEEDED).distinct()
+    return any(set(e.datasets.values_list("pk", flat=True)) == wanted for e in done)
 
 
 def settings_of(options: dict[str, Any]) -> EvaluationSettings:
