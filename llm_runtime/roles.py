@@ -39,6 +39,8 @@ DEFAULT_ROLES: Mapping[str, Spec | str] = {
 #: provider name → where its class lives. Importing the module costs no heavy package.
 PROVIDERS: Mapping[str, tuple[str, str]] = {
     "openai": ("llm_runtime.providers.openai_http", "OpenAIModel"),
+    "exchange": ("llm_runtime.providers.exchange", "ExchangeModel"),
+    "replay": ("llm_runtime.providers.exchange", "ReplayModel"),
     "minilm": ("llm_runtime.providers.minilm", "MiniLMEmbedder"),
     "lexical": ("llm_runtime.providers.lexical", "LexicalReranker"),
     "qwen_embedder": ("llm_runtime.providers.qwen", "QwenEmbedder"),
@@ -65,20 +67,20 @@ class ModelRoles:
         self._built: dict[str, Any] = {}
 
     def embedder(self, role: str = EMBEDDER) -> Embedder:
-        provider = self._provider(role, None)
+        provider = self.provider(role, None)
         if not isinstance(provider, Embedder):
             raise ProviderError(f"role '{role}': provider '{self.spec(role)['provider']}' is not an embedder")
         return provider
 
     def reranker(self, role: str = RERANKER) -> Reranker:
-        provider = self._provider(role, None)
+        provider = self.provider(role, None)
         if not isinstance(provider, Reranker):
             raise ProviderError(f"role '{role}': provider '{self.spec(role)['provider']}' is not a reranker")
         return provider
 
     def language_model(self, role: str, choice: str | None = None) -> LanguageModel:
         """The role's model, or the entry of the catalogue that is chosen in its place. Raises ProviderError."""
-        provider = self._provider(role, choice)
+        provider = self.provider(role, choice)
         # Not isinstance: before 3.12 that reads every attribute, and `limits` may have to be learned from a server first.
         if not hasattr(provider, "generate"):
             raise ProviderError(f"role '{role}': provider '{self.spec(role, choice)['provider']}' is not a language model")
@@ -101,7 +103,8 @@ class ModelRoles:
             raise ProviderError(f"role '{role}': no model is named {wanted!r}; MODEL_ENDPOINTS has: {known}")
         return self.endpoints[wanted]
 
-    def _provider(self, role: str, choice: str | None) -> Any:
+    def provider(self, role: str, choice: str | None = None) -> Any:
+        """Whatever serves the role, of whatever kind. Raises ProviderError."""
         spec = self.spec(role, choice)
         # Roles with the same options share an instance, and so its connections and their limit.
         key = json.dumps(dict(spec), sort_keys=True, default=repr)

@@ -12,6 +12,7 @@ from kombu.exceptions import OperationalError
 
 from jobs.claims import due, expired
 from jobs.models import JobState
+from timelines.exchange import waiting_words
 from timelines.models import Run, Stage, StageRun
 from timelines.run_bases import is_kept
 from timelines.run_progress import RunTotals, totals
@@ -42,7 +43,8 @@ class Failure:
 def follow(run: Run, say: Callable[[str], None]) -> None:
     """Return when nothing of the run is under way any more, telling what changed. Raises NoWorker.
 
-    While stages wait and none runs, workers are asked whether they listen; a run that a person paused is waited for.
+    While stages wait and none runs, workers are asked whether they listen; a run that a person paused is waited for. One that waits for
+    answers from outside is left.
     """
     told = ""
     moved = time.monotonic()
@@ -51,6 +53,9 @@ def follow(run: Run, say: Callable[[str], None]) -> None:
         if words != told:
             say(words)
             told, moved = words, time.monotonic()
+        elif words := waiting_words(run):
+            say(words)
+            return
         elif not counts.stages.get(JobState.RUNNING) and time.monotonic() - moved > PATIENCE_SECONDS:
             run.refresh_from_db(fields=["paused_at"])
             if run.paused_at is None and (silent := silent_queues(run)):
@@ -62,7 +67,10 @@ def follow(run: Run, say: Callable[[str], None]) -> None:
 
 
 def work_inline(run: Run, say: Callable[[str], None]) -> None:
-    """Execute the run's stages in this process until nothing of it is under way; other workers may help."""
+    """Execute the run's stages in this process until nothing of it is under way or all waits for answers from outside.
+
+    Other workers may help.
+    """
     told = ""
     while (counts := totals(run)).active:
         if (words := progress_words(run, counts)) != told:
@@ -71,6 +79,9 @@ def work_inline(run: Run, say: Callable[[str], None]) -> None:
         run.refresh_from_db(fields=["paused_at"])
         waiting = StageRun.objects.filter(due() | expired(), case_run__run=run).order_by("case_run_id", "pk")
         stage = waiting.first() if run.paused_at is None else None
+        if stage is None and (words := waiting_words(run)):
+            say(words)
+            return
         if stage is None or execute_stage(stage.pk) is None:
             time.sleep(POLL_SECONDS)
         close_old_connections()

@@ -14,6 +14,7 @@ from timelines import actions, tools
 from timelines.askers import label_of
 from timelines.baselines import BASELINES, is_baseline, usual_variant
 from timelines.datasets import find_dataset
+from timelines.exchange import waiting_words
 from timelines.following import NoWorker, failures, follow, work_inline
 from timelines.models import Run
 from timelines.pipeline.config import PipelineConfig, Variant
@@ -161,7 +162,7 @@ class Command(BaseCommand):
             self.stderr.write(f"{failure.case_id}: {failure.stage.lower()} failed: {'; '.join(failure.reasons)}")
         if failed:
             raise CommandError(f"{len(failed)} of {sum(run.cases.count() for run in runs)} cases failed")
-        self._say("finished")
+        self._say("not finished: answers are awaited" if any(waiting_words(run) for run in runs) else "finished")
 
     def _say(self, words: str) -> None:
         self.stdout.write(words)

@@ -1,0 +1,103 @@
+"""The post of the ledger: requests that wait for an answer from outside, and the answers that come back (docs/reference/exchange.md).
+
+A request that is out is a call with the outcome `pending`; its answer is a row `answered`, whose endpoint is "exchange". Whoever posted
+it finds the answer in the ledger as it finds any other, checks it, and stores the call itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from llm_runtime.base import ModelReply
+from llm_runtime.exchange_files import ENDPOINT, AnswerRefused, Posted, answer_files, request_of, taken_answer
+from llm_runtime.ledger import kept_reply, response_body
+from llm_runtime.models import ModelCall, ModelRequestText, Outcome
+
+
+@dataclass
+class Brought:
+    """What came of reading a folder: `answered` are the digests whose answers are there now, `known` of them were there before."""
+
+    answered: list[str] = field(default_factory=list)
+    known: int = 0
+    refused: list[str] = field(default_factory=list)
+
+
+def unanswered(owner_type: str, owner_ids: Collection[str]) -> QuerySet[ModelCall]:
+    """The requests of these owners that are out."""
+    replies = ModelCall.objects.filter(request_id=OuterRef("request_id"), response__isnull=False)
+    asked = ModelCall.objects.filter(owner_type=owner_type, owner_id__in=owner_ids, outcome=Outcome.PENDING)
+    return asked.filter(~Exists(replies)).order_by("pk")
+
+
+def posted(calls: QuerySet[ModelCall]) -> list[Posted]:
+    """The requests of these calls, each once."""
+    found = {}
+    for call in calls.select_related("request").iterator(chunk_size=100):
+        request = request_of(json.loads(call.request.body))
+        found[call.request_id] = Posted(request, call.model, call.role, call.prompt, call.prompt_sha256, call.part)
+    return list(found.values())
+
+
+def bring(folder: Path, owner_type: str, owner_ids: Collection[str], by: str = "") -> Brought:
+    """Store every answer in the folder to a request of these owners; what is refused stops none of the others. Raises OSError.
+
+    An answer that is there already is taken again only where it is the same, which changes nothing.
+    """
+    brought = Brought()
+    for sha256, paths in answer_files(folder).items():
+        try:
+            call = _asking(sha256, owner_type, owner_ids, paths)
+            new = _answer(call, taken_answer(folder, sha256, paths), paths[0], by)
+        except AnswerRefused as refused:
+            brought.refused.append(str(refused))
+        else:
+            brought.answered.append(sha256)
+            brought.known += not new
+    return brought
+
+
+def _asking(sha256: str, owner_type: str, owner_ids: Collection[str], paths: Sequence[Path]) -> ModelCall:
+    """The call of these owners that posted the request. Raises AnswerRefused."""
+    calls = ModelCall.objects.filter(owner_type=owner_type, owner_id__in=owner_ids, request_id=sha256, outcome=Outcome.PENDING)
+    found = calls.order_by("pk").first()
+    if found is None:
+        raise AnswerRefused(f"{paths[0].name}: this run has asked for no such answer; is it of another run?")
+    return found
+
+
+@transaction.atomic
+def _answer(call: ModelCall, reply: ModelReply, path: Path, by: str) -> bool:
+    """Store the reply; False where it is there already. Raises AnswerRefused where another one is."""
+    ModelRequestText.objects.select_for_update().get(pk=call.request_id)
+    kept = kept_reply(call.request_id)
+    if kept is not None:
+        if (kept.text, kept.finish_reason) != (reply.text, reply.finish_reason):
+            raise AnswerRefused(f"{path.name}: this request has another answer already, which stays")
+        return False
+    ModelCall.objects.create(
+        owner_type=call.owner_type,
+        owner_id=call.owner_id,
+        role=call.role,
+        model=call.model,
+        endpoint=ENDPOINT,
+        prompt=call.prompt,
+        prompt_sha256=call.prompt_sha256,
+        request_id=call.request_id,
+        part=call.part,
+        covers=call.covers,
+        parameters=call.parameters,
+        seed=call.seed,
+        attempt=call.attempt,
+        seconds=0.0,
+        finish_reason=reply.finish_reason,
+        response=response_body(replace(reply, raw={**reply.raw, **({"by": by} if by else {})})),
+        outcome=Outcome.ANSWERED,
+    )
+    return True

@@ -1,0 +1,74 @@
+"""Models that are asked by files: their answers come later, from any model or person, also from behind an air gap.
+
+`ExchangeModel` leaves its requests in the ledger, where `manage.py exchange` takes them out and brings the answers back.
+`ReplayModel` works from a folder directly: it answers what has an answer there and writes down what has none. Both give equal requests
+equal digests, so a folder that was filled through the one serves the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from llm_runtime.base import Limits, Message, ModelReply, ModelRequest, ProviderError
+from llm_runtime.errors import Pending, RequestRefused
+from llm_runtime.exchange_files import ENDPOINT, AnswerRefused, Posted, answer_files, taken_answer, write_requests
+
+#: Characters a token has at least, on clinical English: whoever answers counts for himself, this is an upper estimate.
+CHARACTERS_A_TOKEN = 2.5
+
+
+class ExchangeModel:
+    """`model` is what answers, as runs and sources call it; the other options are those of a model server's entry.
+
+    Raises ProviderError for an output that is neither schema nor table.
+    """
+
+    def __init__(self, *, model: str, context: int = 128_000, output: str = "schema", reasoning: int = 4000, concurrency: int = 64) -> None:
+        if output not in ("schema", "table"):
+            raise ProviderError(f"output must be schema or table, not {output!r}")
+        self.name = f"{model}@{ENDPOINT}"
+        self.limits = Limits(context=context, concurrency=concurrency, schema=output == "schema", reasoning=reasoning)
+
+    def told(self) -> dict[str, Any]:
+        """What a run records of the model."""
+        return {
+            "name": self.name,
+            "endpoint": ENDPOINT,
+            "context": self.limits.context,
+            "output": "schema" if self.limits.schema else "table",
+            "reasoning": self.limits.reasoning,
+        }
+
+    async def generate(self, request: ModelRequest) -> ModelReply:
+        """Never a reply: raises Pending."""
+        raise Pending("the answer comes from outside (manage.py exchange export, then import)")
+
+    async def count_tokens(self, messages: Sequence[Message]) -> int:
+        """An upper estimate."""
+        return sum(int(len(m.content) / CHARACTERS_A_TOKEN) + 8 for m in messages)
+
+
+class ReplayModel(ExchangeModel):
+    """As `ExchangeModel`, with the files of `folder` in place of the ledger's. Raises ProviderError where it is no folder."""
+
+    def __init__(self, *, folder: str, **options: Any) -> None:
+        super().__init__(**options)
+        self._folder = Path(folder)
+        if not self._folder.is_dir():
+            raise ProviderError("folder must be a folder that is there")
+
+    async def generate(self, request: ModelRequest) -> ModelReply:
+        """The answer in the folder. Raises RequestRefused where it cannot be taken, Pending where there is none: the request then is."""
+        posted = Posted(request, self.name)
+        try:
+            found = answer_files(self._folder).get(posted.sha256)
+            if found:
+                return taken_answer(self._folder, posted.sha256, found)
+            write_requests(self._folder, [posted])
+        except AnswerRefused as refused:
+            raise RequestRefused(str(refused)) from None
+        except OSError as error:
+            raise RequestRefused(f"the folder of the exchange cannot be used ({error.strerror})") from None
+        raise Pending("the folder has no answer yet; the request is in it")

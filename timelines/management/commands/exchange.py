@@ -1,0 +1,57 @@
+"""`manage.py exchange`: the requests of a run to language models as files, and their answers back (docs/reference/exchange.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts.models import User
+from timelines.exchange import export_requests, import_answers
+from timelines.models import Run
+
+
+class Command(BaseCommand):
+    help = "Take out the requests that a run waits for, and bring their answers back. Exits with 1 where an answer was refused."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which way, of which run, and the folder."""
+        parser.add_argument("direction", choices=["export", "import"])
+        parser.add_argument("--run", required=True, help="public id of the run")
+        folder = parser.add_mutually_exclusive_group(required=True)
+        folder.add_argument("--out", type=Path, help="export: the folder to write to; requests that are there stay")
+        folder.add_argument("--in", type=Path, dest="folder", help="import: the folder to read answers from")
+        parser.add_argument("--by", default="", help="user name of whoever does it, for the records")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do it and say what was done."""
+        run = Run.objects.select_related("study").filter(public_id=options["run"]).first()
+        if run is None:
+            raise CommandError(f"there is no run {options['run']}")
+        by = User.objects.filter(username=options["by"]).first() if options["by"] else None
+        if options["by"] and by is None:
+            raise CommandError(f"there is no account {options['by']}")
+        exporting = options["direction"] == "export"
+        folder = options["out"] if exporting else options["folder"]
+        if folder is None:
+            raise CommandError("export writes to --out FOLDER, import reads from --in FOLDER")
+        try:
+            if exporting:
+                self._export(run, folder, by)
+            else:
+                self._import(run, folder, by)
+        except OSError as error:
+            raise CommandError(str(error)) from error
+
+    def _export(self, run: Run, folder: Path, by: User | None) -> None:
+        count = export_requests(run, folder, by)
+        self.stdout.write(f"{count} requests in {folder}" if count else f"run {run.public_id} waits for no answer")
+
+    def _import(self, run: Run, folder: Path, by: User | None) -> None:
+        brought = import_answers(run, folder, by)
+        for words in brought.refused:
+            self.stderr.write(words)
+        self.stdout.write(f"{len(brought.answered) - brought.known} answers brought, {brought.known} were there already")
+        if brought.refused:
+            raise CommandError(f"{len(brought.refused)} answers were refused; the others are kept")
