@@ -27,9 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """One line that cannot be overlooked where nothing was verified."""
     if reason := config.stash.get(_MISSING, ""):
-        terminalreporter.write_line(
-            f"NOT VERIFIED AGAINST A REAL MODEL SERVER: vLLM cannot be installed here: {reason}", red=True, bold=True
-        )
+        terminalreporter.write_line(f"NOT VERIFIED AGAINST A REAL SERVER: vLLM cannot be installed here: {reason}", red=True, bold=True)
 
 
 @pytest.fixture(scope="session")
