@@ -14,6 +14,12 @@ urlpatterns: list[URLPattern | URLResolver] = [
     # The split view serves its start-up script as a file of its own, which the content security policy allows.
     path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="api-schema"), name="api-docs"),
 ]
-for prefix, module in (("", "accounts.urls"), ("", "ehr.urls"), ("", "timelines.urls"), ("api/", "timelines.api.urls")):
+for prefix, module in (
+    ("", "accounts.urls"),
+    ("", "llm_runtime.urls"),
+    ("", "ehr.urls"),
+    ("", "timelines.urls"),
+    ("api/", "timelines.api.urls"),
+):
     if find_spec(module) is not None:
         urlpatterns.append(path(prefix, include(module)))

@@ -9,12 +9,15 @@ from django.db.models import Count
 
 from accounts.models import Study
 from ehr.models import Dataset, Encounter
+from llm_runtime.roles import LANGUAGE_MODEL
+from timelines import tools
 from timelines.models import Run
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.run_bases import based_config, finished_full_runs
 
 BACKBONES = (
     ("rules", "Rules (deterministic, on the CPU)"),
+    ("prompted", "Prompted (language models at every stage)"),
     ("llm_timeline", "Baseline llm_timeline: one call of a language model (unimodal only)"),
     ("tkw2", "Baseline TKW2: text knows what, tables know when (full or unimodal)"),
 )
@@ -47,6 +50,12 @@ class LaunchForm(forms.Form):
 
     dataset = CohortField(Dataset.objects.none(), label="Cohort", to_field_name="public_id", empty_label=None)
     backbone = forms.ChoiceField(choices=BACKBONES)
+    model = forms.ChoiceField(
+        required=False,
+        label="Language model",
+        help_text="For the prompted backbone and the baselines. The Models page says which can be reached; a role's own model is chosen "
+        "with manage.py reconstruct --model ROLE=NAME.",
+    )
     variant = forms.MultipleChoiceField(
         choices=[(v.value, _VARIANT_WORDS[v]) for v in Variant],
         initial=[Variant.FULL.value],
@@ -72,6 +81,9 @@ class LaunchForm(forms.Form):
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
+        model = self.fields["model"]
+        assert isinstance(model, forms.ChoiceField)
+        model.choices = [("", "as the settings say (MODEL_ROLES)"), *((name, name) for name in sorted(tools.roles().endpoints))]
         bases = self.fields["based_on"]
         assert isinstance(bases, BaseField)
         bases.queryset = finished_full_runs().filter(study=study).select_related("dataset")
@@ -104,6 +116,7 @@ class LaunchForm(forms.Form):
                 "cases": data["cases"] or None,
                 "label": data["label"] and (data["label"] if len(data["variant"]) == 1 else f"{data['label']} ({variant})"),
                 "based_on": data["based_on"],
+                "models": {LANGUAGE_MODEL: data["model"]} if data["model"] else None,
             }
             for variant in data["variant"]
         ]

@@ -122,15 +122,28 @@ class OpenAIModel:
         except (RequestRefused, KeyError, TypeError, ValueError):
             return sum(int(len(m.content) / CHARACTERS_A_TOKEN) + 8 for m in messages)
 
-    async def served(self) -> Mapping[str, Any]:
+    async def served(self, tries: int = TRIES) -> Mapping[str, Any]:
         """What the endpoint says of this model (`max_model_len` with vLLM). Raises RequestRefused where it does not serve it."""
         client, _ = self._client()
-        page = await self._tried(client.models.list)
+        page = await self._tried(client.models.list, tries)
         for found in page.data:
             if found.id == self.model:
                 told: Mapping[str, Any] = found.model_dump()
                 return told
         raise RequestRefused(f"the server at {self.endpoint} does not serve the model {self.model}")
+
+    async def state(self) -> tuple[Mapping[str, Any], str]:
+        """(what the endpoint says of this model, its metrics as text or ""), asked once each. Raises Unavailable, RequestRefused."""
+        client, _ = self._client()
+        try:
+            told = await self.served(tries=1)
+            try:
+                metrics = await client.get(f"{self.base_url.removesuffix('/v1')}/metrics", cast_to=str)
+            except self._library.OpenAIError:
+                metrics = ""
+            return told, str(metrics)
+        finally:
+            await self.close()
 
     def _client(self) -> tuple[Any, asyncio.Semaphore]:
         loop = asyncio.get_running_loop()
@@ -160,9 +173,9 @@ class OpenAIModel:
             raise ProviderError("the provider 'openai' needs the package openai: pip install openai") from None
         return openai
 
-    async def _tried(self, call: Any) -> Any:
+    async def _tried(self, call: Any, tries: int = TRIES) -> Any:
         openai = self._library
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(1, tries + 1):
             try:
                 return await call()
             except openai.APIStatusError as error:
@@ -175,9 +188,9 @@ class OpenAIModel:
                 failure = "the server could not be reached, or broke off"
             except (openai.APIError, ValueError):
                 failure = "the server sent something that is no answer"
-            if attempt < TRIES:
+            if attempt < tries:
                 await asyncio.sleep(self._backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.5))
-        raise Unavailable(f"{self.name}: {failure} ({TRIES} attempts)")
+        raise Unavailable(f"{self.name}: {failure} ({tries} attempt{'' if tries == 1 else 's'})")
 
     @staticmethod
     def _reply(completion: Any) -> ModelReply:

@@ -137,3 +137,14 @@ def test_calls_are_exported_with_everything_or_as_a_table(run, tmp_path):
 )
 def test_kinds_of_faults(reason, kind):
     assert kind_of(reason) == kind
+
+
+def test_an_admin_launches_a_run_by_a_model_of_the_catalogue(run, client):
+    page = client.get(reverse("timelines:run_new")).content.decode()
+    assert '<option value="fake">fake</option>' in page
+    data = {"dataset": run.dataset.public_id, "backbone": "prompted", "variant": "full", "alternatives": "1", "model": "fake"}
+    assert client.post(reverse("timelines:run_new"), data).status_code == 302
+    launched = Run.objects.exclude(pk=run.pk).get()
+    assert {told["entry"] for told in launched.language_models.values()} == {"fake"}
+    refused = client.post(reverse("timelines:run_new"), {**data, "backbone": "rules"}).content.decode()
+    assert "the backbone rules asks no language model" in refused

@@ -1,0 +1,86 @@
+"""The Models page: reachable or not, context, load and the last error; it opens at once and never waits long for a server."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Role
+from llm_runtime import health, views
+from llm_runtime.health import health_of
+from llm_runtime.models import ModelCall, ModelRequestText
+from llm_runtime.roles import ModelRoles
+from tests import factories
+from tests.model_server import Answer, ModelServer
+
+pytestmark = pytest.mark.django_db
+
+
+def silent(request: object, number: int) -> Answer:
+    return Answer("12")
+
+
+@pytest.fixture
+def client() -> Client:
+    found = Client()
+    found.force_login(factories.make_user(factories.make_study(), Role.ADMIN))
+    return found
+
+
+def test_each_model_is_asked_once_whatever_it_serves():
+    with ModelServer(silent, model="large") as server:
+        down = {"provider": "openai", "base_url": "http://127.0.0.1:9/v1", "model": "gone", "context": 4096}
+        entries = {"large": server.options(), "gone": down, "keyless": {**server.options(), "api_key_env": "NO_SUCH_KEY"}}
+        roles = ModelRoles({"language_model": "large", "judge": "missing", "embedder": {"provider": "hashing"}}, entries)
+        lines = health_of(roles, views.ROLES)
+    by_model = {(line.model, line.names): line for line in lines}
+    large = by_model["large", ("large",)]
+    assert (large.reachable, large.context, large.running, large.waiting) == (True, 32768, 3, 2)
+    assert large.roles == ("tagger", "timer", "query_writer", "reviser")
+    gone = by_model["gone", ("gone",)]
+    assert (gone.reachable, gone.context) == (False, 4096)
+    assert "could not be reached" in gone.trouble
+    assert "NO_SUCH_KEY is not set" in by_model["large", ("keyless",)].trouble
+    assert by_model["hashing-64", ()].reachable is None
+    assert [line.trouble for line in lines if line.roles == ("judge",)] == [
+        "role 'judge': no model is named 'missing'; MODEL_ENDPOINTS has: gone, keyless, large"
+    ]
+    assert server.requests == []
+
+
+def test_a_model_that_the_server_does_not_serve_is_told():
+    with ModelServer(silent, model="large") as server:
+        (line,) = health_of(ModelRoles({"judge": {**server.options(), "model": "small"}}), ("judge",))
+    assert (line.reachable, "does not serve the model small" in line.trouble) == (False, True)
+
+
+def test_a_server_that_accepts_and_says_nothing_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(health, "PATIENCE", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        url = f"http://127.0.0.1:{mute.getsockname()[1]}/v1"
+        begun = time.monotonic()
+        (line,) = health_of(ModelRoles({"judge": {"provider": "openai", "base_url": url, "model": "m"}}), ("judge",))
+    assert time.monotonic() - begun < 3
+    assert (line.reachable, line.trouble) == (False, "no answer within 0.3 s")
+
+
+def test_the_page_opens_without_asking_and_its_fragment_tells_the_last_error(client, monkeypatch):
+    with ModelServer(silent, model="large") as server:
+        roles = ModelRoles({"judge": server.options()})
+        monkeypatch.setattr(views, "configured_roles", lambda: roles)
+        text = ModelRequestText.objects.create(sha256="0" * 64, body="{}")
+        ModelCall.objects.create(
+            owner_type="x", owner_id="1", role="judge", model=roles.language_model("judge").name, prompt="p", prompt_sha256="0" * 64,
+            request=text, part="p", attempt=1, seconds=1.0, outcome="unavailable", reasons=["Unavailable: the server was too slow"],
+        )  # fmt: skip
+        page = client.get(reverse("llm_runtime:models")).content.decode()
+        assert reverse("llm_runtime:health") in page
+        assert "tagger, timer, query_writer, reviser" in page
+        fragment = client.get(reverse("llm_runtime:health")).content.decode()
+    assert "reachable" in fragment
+    assert "UTC: Unavailable: the server was too slow" in fragment
+    assert ">3<" in fragment
