@@ -1,4 +1,4 @@
-"""The files of the exchange: a request is `SHA256.json`, its answer `SHA256.answer.txt` or `SHA256.answer.json` (docs/reference/exchange.md).
+"""The files of the exchange (docs/reference/exchange.md): a request is `SHA256.json`, its answer `SHA256.answer.txt` or `.answer.json`.
 
 SHA256 is the request's own digest, so that an answer can be laid beside no other request than the one that it answers.
 """
@@ -101,9 +101,8 @@ def read_answer(path: Path) -> ModelReply:
     answer, reason, model = told.get("text"), told.get("finish_reason", "stop"), told.get("model", "")
     unknown = set(told) - {"text", "finish_reason", "model"}
     if unknown or not isinstance(answer, str) or not isinstance(model, str) or reason not in ("stop", "length"):
-        raise AnswerRefused(
-            f'{path.name}: not {{"text": …, "finish_reason": "stop" or "length", "model": …}}; an answer that is JSON itself goes into .answer.txt'
-        )
+        form = '{"text": …, "finish_reason": "stop" or "length", "model": …}'
+        raise AnswerRefused(f"{path.name}: not {form}; an answer that is JSON itself goes into .answer.txt")
     if not answer.strip():
         raise AnswerRefused(f"{path.name}: the answer is empty")
     return ModelReply(answer, str(reason), raw={"file": path.name, **({"model": model} if model else {})})
