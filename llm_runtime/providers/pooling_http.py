@@ -1,0 +1,189 @@
+"""Embedders and rerankers behind an HTTP server: vLLM with `--runner pooling`, or another that answers `/v1/embeddings` and `/v1/rerank`.
+
+One server serves one model. Three jittered attempts on connect, timeout, 429 and 5xx; every outcome is one of `llm_runtime.errors`.
+Texts that are too long are cut by the server at `max_tokens`.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from llm_runtime.base import ProviderError, Vectors
+from llm_runtime.errors import RequestRefused, Unavailable
+
+TRIES = 3
+#: Texts a call: few enough that an answer stays small, enough to keep a server busy.
+EMBED_BATCH = 64
+RERANK_BATCH = 64
+_BUSY = frozenset({408, 409, 425, 429})
+
+#: The chat form in which Qwen3-Reranker was trained, as the documentation of vLLM has clients write it: before and after a text.
+QWEN3_FORM: Mapping[str, tuple[str, str]] = {
+    "query": (
+        "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct provided. "
+        'Note that the answer can only be "yes" or "no".<|im_end|>\n<|im_start|>user\n<Instruct>: {task}\n<Query>: ',
+        "\n",
+    ),
+    "document": ("<Document>: ", "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"),
+}
+
+
+class _Endpoint:
+    """One model of one server, asked synchronously."""
+
+    def __init__(self, base_url: str, model: str, api_key: str, max_tokens: int | None, timeout: float, backoff: float) -> None:
+        parts = urlsplit(base_url)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise ProviderError("base_url must be an http or https address such as http://127.0.0.1:8002/v1")
+        self.base_url, self.model = base_url.rstrip("/"), model
+        self._api_key, self._timeout, self._backoff = api_key or "none", timeout, backoff
+        self._cut = {} if max_tokens is None else {"truncate_prompt_tokens": max_tokens}
+
+    def post(self, path: str, **body: Any) -> dict[str, Any]:
+        """The answer's JSON. Raises Unavailable, RequestRefused."""
+        whole = {"model": self.model, **self._cut, **body}
+        return self._tried(lambda: self._client.post(path, body=whole, cast_to=dict[str, Any]))
+
+    def _tried(self, call: Callable[[], Any]) -> dict[str, Any]:
+        openai = self._library
+        for attempt in range(1, TRIES + 1):
+            try:
+                told: dict[str, Any] = call()
+                return told
+            except openai.APIStatusError as error:
+                if error.status_code < 500 and error.status_code not in _BUSY:
+                    raise RequestRefused(f"{self.model}: the server refuses the request ({error.status_code})") from None
+                failure = f"the server answered {error.status_code}"
+            except openai.APITimeoutError:
+                failure = "the server did not answer in time"
+            except openai.APIConnectionError:
+                failure = "the server could not be reached, or broke off"
+            except (openai.APIError, ValueError):
+                failure = "the server sent something that is no answer"
+            if attempt < TRIES:
+                time.sleep(self._backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.5))
+        raise Unavailable(f"{self.model}: {failure} ({TRIES} attempts)")
+
+    @cached_property
+    def _client(self) -> Any:
+        timeout = self._library.Timeout(self._timeout, connect=5.0)
+        return self._library.OpenAI(base_url=self.base_url, api_key=self._api_key, max_retries=0, timeout=timeout)
+
+    @cached_property
+    def _library(self) -> Any:
+        try:
+            import openai
+        except ImportError:
+            raise ProviderError("the HTTP embedders and rerankers need the package openai: pip install openai") from None
+        return openai
+
+
+class HTTPEmbedder:
+    """Embedder over `/v1/embeddings`. With a `task`, queries are written as Qwen3-Embedding was trained on them (`Instruct: …`).
+
+    `name` is the model's, without the server: vectors of one model are the same wherever it runs.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        model: str,
+        task: str = "",
+        max_tokens: int | None = None,
+        api_key: str = "",
+        timeout: float = 300.0,
+        backoff: float = 1.0,
+    ) -> None:
+        self._endpoint = _Endpoint(base_url, model, api_key, max_tokens, timeout, backoff)
+        self._task = task
+        self.name = model.rstrip("/").split("/")[-1]
+
+    @cached_property
+    def dimension(self) -> int:
+        """As the server's vectors have it. Raises Unavailable, RequestRefused."""
+        return self._embed(["length"], 1).shape[1]
+
+    def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+        asked = [f"Instruct: {self._task}\nQuery:{text}" for text in texts] if self._task else list(texts)
+        return self._all(asked, batch_size or EMBED_BATCH)
+
+    def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+        return self._all(list(texts), batch_size or EMBED_BATCH)
+
+    def _all(self, texts: list[str], size: int) -> Vectors:
+        return self._embed(texts, size) if texts else np.empty((0, self.dimension), dtype=np.float32)
+
+    def _embed(self, texts: list[str], size: int) -> Vectors:
+        found: list[Vectors] = []
+        for at in range(0, len(texts), size):
+            batch = texts[at : at + size]
+            told = self._endpoint.post("/embeddings", input=batch, encoding_format="float")
+            try:
+                listed = sorted(told["data"], key=lambda item: item["index"])
+                vectors = np.asarray([item["embedding"] for item in listed], dtype=np.float32)
+            except (KeyError, TypeError, ValueError):
+                raise Unavailable(f"{self.name}: the server sent something that is no answer") from None
+            if vectors.ndim != 2 or [item["index"] for item in listed] != list(range(len(batch))):
+                raise Unavailable(f"{self.name}: the server sent {len(vectors)} vectors for {len(batch)} texts")
+            found.append(vectors)
+        joined = np.concatenate(found)
+        lengths = np.linalg.norm(joined, axis=1, keepdims=True)
+        unit: Vectors = (joined / np.maximum(lengths, 1e-12)).astype(np.float32)
+        return unit
+
+
+class HTTPReranker:
+    """Reranker over `/v1/rerank`. `threshold` belongs to the model (0.05 to Qwen3's P(yes)) and has to be given.
+
+    With a `task`, query and documents are written as Qwen3-Reranker was trained on them. Compare the scores of a newly served model with
+    its reference (`qwen_reranker`) once: wrong rankings from a wrong form look like right ones.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        model: str,
+        threshold: float,
+        task: str = "",
+        max_tokens: int | None = None,
+        api_key: str = "",
+        timeout: float = 300.0,
+        backoff: float = 1.0,
+    ) -> None:
+        self._endpoint = _Endpoint(base_url, model, api_key, max_tokens, timeout, backoff)
+        self._task = task
+        self.threshold = threshold
+        self.name = model.rstrip("/").split("/")[-1]
+
+    def rerank(
+        self, query: str, documents: Sequence[str], *, cosines: Sequence[float] | None = None, batch_size: int | None = None
+    ) -> Sequence[float]:
+        """The server's relevance of each document, in input order; the cosines are not looked at."""
+        size = batch_size or RERANK_BATCH
+        asked, listed = self._formed("query", query), [self._formed("document", text) for text in documents]
+        return [score for at in range(0, len(listed), size) for score in self._batch(asked, listed[at : at + size])]
+
+    def _batch(self, query: str, documents: list[str]) -> list[float]:
+        told = self._endpoint.post("/rerank", query=query, documents=documents)
+        try:
+            scores = {int(item["index"]): float(item["relevance_score"]) for item in told["results"]}
+        except (KeyError, TypeError, ValueError):
+            raise Unavailable(f"{self.name}: the server sent something that is no answer") from None
+        if sorted(scores) != list(range(len(documents))):
+            raise Unavailable(f"{self.name}: the server scored {len(scores)} of {len(documents)} documents")
+        return [scores[n] for n in range(len(documents))]
+
+    def _formed(self, what: str, text: str) -> str:
+        if not self._task:
+            return text
+        before, after = QWEN3_FORM[what]
+        return before.replace("{task}", self._task) + text + after
