@@ -10,9 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from asgiref.sync import sync_to_async
+
 from jobs.errors import PermanentFailure
-from llm_runtime.base import LanguageModel
-from llm_runtime.calling import Asker, Ledger, MemoryLedger
+from jobs.holding import Hold
+from llm_runtime.base import LanguageModel, ModelReply
+from llm_runtime.calling import Asker, Call, Ledger, MemoryLedger
 from llm_runtime.roles import LANGUAGE_MODEL, LANGUAGE_ROLES, ModelRoles
 from llm_runtime.stopping import StoppableModel
 from timelines.pipeline.config import PipelineConfig
@@ -36,6 +39,32 @@ class Calls:
     ledger: Ledger = field(default_factory=MemoryLedger)
     check: Callable[[], None] | None = None
     round: int = 0
+
+
+@dataclass
+class ReportingLedger:
+    """A ledger that shows on the job's row how many answers have come. Raises LostLease where the job is another's by now."""
+
+    ledger: Ledger
+    hold: Hold
+    answers: int = 0
+
+    async def find(self, request_sha256: str) -> ModelReply | None:
+        return await self.ledger.find(request_sha256)
+
+    async def keep(self, call: Call) -> None:
+        await self.ledger.keep(call)
+        await self._report(call)
+
+    async def reuse(self, call: Call) -> None:
+        await self.ledger.reuse(call)
+        await self._report(call)
+
+    async def _report(self, call: Call) -> None:
+        self.answers += call.reply is not None
+        words = f"{self.answers} answer{'' if self.answers == 1 else 's'} of the model"
+        # How many there will be is not known: what is too large is split as it goes.
+        await sync_to_async(self.hold.report)(done=self.answers, total=0, words=words)
 
 
 def model_of(role: str, choices: Mapping[str, str], roles: ModelRoles) -> LanguageModel:

@@ -21,7 +21,7 @@ from jobs.models import JobState
 from jobs.worker import work
 from llm_runtime.ledger import DatabaseLedger
 from timelines import storage, tools
-from timelines.askers import Calls, check_unchanged, choices_of
+from timelines.askers import Calls, ReportingLedger, check_unchanged, choices_of
 from timelines.baseline_stages import BASELINE_STAGES
 from timelines.baselines import is_baseline
 from timelines.domain import Lane, Polarity, Query, TaggedNote, TaggedSpan, Timeline, TimelineKind
@@ -93,7 +93,7 @@ class StageWork:
         """Language models are asked through the ledger, on behalf of this stage; a cancelled stage drops its requests."""
         run = self.case_run.run
         check_unchanged(run.language_models, tools.roles())
-        ledger = DatabaseLedger(CALLS_OWNER, str(self.stage_run.pk))
+        ledger = ReportingLedger(DatabaseLedger(CALLS_OWNER, str(self.stage_run.pk)), self.hold)
         return Calls(choices_of(run.language_models), ledger, self.hold.check, self.case_run.rounds)
 
     @cached_property

@@ -15,6 +15,7 @@ from io import StringIO
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 
 from accounts.models import Role
 from config.logging import JsonFormatter
@@ -244,6 +245,25 @@ def test_cancelling_hangs_up_on_the_server(monkeypatch, settings):
             time.sleep(0.05)
     assert server.aborted >= 1
     assert actions.cancel_run(run=run, by=admin) >= 0
+
+
+def test_a_stage_says_how_many_answers_have_come(monkeypatch):
+    said = []
+
+    def answer(request: ModelRequest, number: int) -> str:
+        said.append(StageRun.objects.filter(state="running").values_list("progress", flat=True).first())
+        connection.close()  # this is the server's own thread
+        return good_answer(request)
+
+    with serving(monkeypatch, answer, concurrency=1):
+        run = started(config=replace(CONFIG, infer_batch_size=1))
+        for name in ("tag", "uids", "infer"):
+            assert execute_stage(stage(run, name).pk) == JobState.SUCCEEDED
+    # A request leaves as soon as the one before it is answered, so what is shown may be one answer behind.
+    done = [progress.get("done", 0) for progress in said[1:]]
+    assert done == sorted(done)
+    assert len(done) - 2 <= done[-1] <= len(done) - 1
+    assert said[-1]["words"] == f"{done[-1]} answers of the model"
 
 
 def test_models_are_chosen_by_name_for_a_run_and_make_sources_of_their_own(monkeypatch):
