@@ -7,16 +7,13 @@ is one, else the CPU with float32. Weights are read at the first use.
 
 from __future__ import annotations
 
-import importlib
-import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from llm_runtime.base import ProviderError, Vectors
+from llm_runtime.providers.weights import Loaded, batches_by_length, load_weights
 
 EMBEDDING_MODEL = "Qwen/Qwen3-Embedding-8B"
 RERANKER_MODEL = "Qwen/Qwen3-Reranker-8B"
@@ -35,16 +32,6 @@ _PREFIX = (
     'Note that the answer can only be "yes" or "no".<|im_end|>\n<|im_start|>user\n'
 )
 _SUFFIX = "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """What a model needs to compute."""
-
-    torch: Any
-    tokenizer: Any
-    model: Any
-    device: str
 
 
 class QwenEmbedder:
@@ -85,7 +72,7 @@ class QwenEmbedder:
 
     @cached_property
     def _loaded(self) -> Loaded:
-        return _load("AutoModel", self._model, self._device, self._dtype)
+        return load_weights("AutoModel", self._model, self._device, self._dtype, padding="left")
 
 
 class QwenReranker:
@@ -137,39 +124,4 @@ class QwenReranker:
 
     @cached_property
     def _loaded(self) -> Loaded:
-        return _load("AutoModelForCausalLM", self._model, self._device, self._dtype)
-
-
-def batches_by_length(texts: Sequence[str], size: int) -> Iterator[list[int]]:
-    """Indices in batches of like length, so that little of a batch is padding."""
-    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-    for at in range(0, len(order), size):
-        yield order[at : at + size]
-
-
-def _load(kind: str, model: str, device: str, dtype: str) -> Loaded:
-    """Weights and tokenizer. Raises ProviderError where a package or the weights are missing."""
-    torch, transformers = _require("torch"), _require("transformers")
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    number = getattr(torch, dtype or ("bfloat16" if device.startswith("cuda") else "float32"))
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(model, padding_side="left")
-        weights = getattr(transformers, kind).from_pretrained(model, dtype=number)
-    except OSError as error:
-        offline = " (HF_HUB_OFFLINE is set)" if os.environ.get("HF_HUB_OFFLINE") else ""
-        raise ProviderError(
-            f"the weights of {model} are not there{offline}: download them once, or name their folder in MODEL_ROLES"
-        ) from error
-    if tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token
-    return Loaded(torch, tokenizer, weights.to(device).eval(), device)
-
-
-def _require(package: str) -> Any:
-    try:
-        return importlib.import_module(package)
-    except ImportError as error:
-        raise ProviderError(
-            f"the Qwen providers need the package '{package}', which is not installed: "
-            "run `make setup`, or `pip install torch` and then `pip install -r requirements/models.txt`"
-        ) from error
+        return load_weights("AutoModelForCausalLM", self._model, self._device, self._dtype, padding="left")

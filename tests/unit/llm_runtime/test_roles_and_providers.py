@@ -32,7 +32,7 @@ def test_options_reach_the_provider() -> None:
     ("mapping", "message"),
     [
         ({}, "no model is set for the role 'embedder'"),
-        ({"embedder": {"provider": "oracle"}}, "unknown provider 'oracle'; known: hashing"),
+        ({"embedder": {"provider": "oracle"}}, "unknown provider 'oracle'; known: exchange, hashing"),
         ({"embedder": {}}, "unknown provider None"),
         ({"embedder": {"provider": "lexical"}}, "'lexical' is not an embedder"),
         ({"embedder": {"provider": "hashing", "size": 3}}, "does not take these options"),

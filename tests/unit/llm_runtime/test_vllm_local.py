@@ -1,0 +1,106 @@
+"""The in-process engine's batching and failures, over a stand-in for vllm; the real one is in tests/verification."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from llm_runtime.base import LanguageModel, Message, ModelRequest, ProviderError
+from llm_runtime.errors import PromptTooLong, SchemaRefused, Unavailable
+from llm_runtime.providers.vllm_local import LocalVllm
+
+
+class Engine:
+    """Answers with the number of words; refuses a batch that holds a request it cannot do."""
+
+    batches: list[int]
+
+    def __init__(self, **options: Any) -> None:
+        self.options = options
+        Engine.batches = []
+
+    def get_tokenizer(self) -> Any:
+        return SimpleNamespace(apply_chat_template=lambda chat, **_: [w for m in chat for w in m["content"].split()])
+
+    def chat(self, conversations: list[list[dict[str, str]]], parameters: list[Any], use_tqdm: bool) -> list[Any]:
+        Engine.batches.append(len(conversations))
+        texts = [c[0]["content"] for c in conversations]
+        if any(p.structured_outputs == "bad" for p in parameters):
+            raise ValueError("Grammar error: of a secret")
+        if any("crash" in t for t in texts):
+            raise RuntimeError("worker died over a secret")
+        return [
+            SimpleNamespace(
+                outputs=[SimpleNamespace(text=str(len(t.split())), finish_reason="stop", token_ids=[1])],
+                prompt_token_ids=[0] * len(t.split()),
+                num_cached_tokens=0,
+            )
+            for t in texts
+        ]
+
+
+@pytest.fixture(autouse=True)
+def _vllm(monkeypatch: pytest.MonkeyPatch) -> None:
+    module, sampling = ModuleType("vllm"), ModuleType("vllm.sampling_params")
+    module.LLM = Engine  # type: ignore[attr-defined]
+    module.SamplingParams = SimpleNamespace  # type: ignore[attr-defined]
+    sampling.StructuredOutputsParams = lambda json: "bad" if "bad" in json else "held"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "vllm", module)
+    monkeypatch.setitem(sys.modules, "vllm.sampling_params", sampling)
+
+
+def request(text: str, **fields: Any) -> ModelRequest:
+    return ModelRequest((Message("user", text),), 5, **fields)
+
+
+def asked(model: LocalVllm, *requests: ModelRequest) -> list[Any]:
+    async def all_of_them() -> list[Any]:
+        return await asyncio.gather(*(model.generate(r) for r in requests), return_exceptions=True)
+
+    return asyncio.run(all_of_them())
+
+
+def test_requests_at_once_share_batches_and_get_their_own_answers() -> None:
+    model = LocalVllm(model="m", context=100, batch=4)
+    assert isinstance(model, LanguageModel)
+    replies = asked(model, *(request("word " * n) for n in range(1, 10)))
+    assert [r.text for r in replies] == [str(n) for n in range(1, 10)]
+    assert [r.tokens_in for r in replies] == list(range(1, 10))
+    assert sum(Engine.batches) == 9
+    assert max(Engine.batches) <= 4
+
+
+def test_one_request_that_fails_a_batch_fails_alone_and_quotes_nothing() -> None:
+    good, crash, schema, long = asked(
+        LocalVllm(model="m", context=20), request("a b"), request("crash"), request("c", schema={"bad": 1}), request("w " * 30)
+    )
+    assert good.text == "2"
+    assert isinstance(crash, Unavailable)
+    assert isinstance(schema, SchemaRefused)
+    assert isinstance(long, PromptTooLong)
+    assert "secret" not in f"{crash} {schema} {long}"
+
+
+def test_a_request_that_is_no_longer_wanted_is_not_computed() -> None:
+    model = LocalVllm(model="m", context=100)
+
+    async def cancelled() -> None:
+        task = asyncio.ensure_future(model.generate(request("a")))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (await model.generate(request("b c"))).text == "2"
+
+    asyncio.run(cancelled())
+
+
+def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vllm", None)
+    (error,) = asked(LocalVllm(model="m", context=100), request("a"))
+    assert isinstance(error, ProviderError)
+    assert "pip install vllm" in str(error)
