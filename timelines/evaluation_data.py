@@ -69,7 +69,7 @@ def _load(encounter: Encounter, chosen: Chosen) -> LoadedCase:
     wanted = set(chosen.sources)
     reference = next((t for t in found if (t.source, t.kind) == (chosen.reference, TimelineKind.REFERENCE)), None)
     others = [t for t in found if t is not reference and (not wanted or t.source in wanted)]
-    events = _events([t for t in (reference, *others) if t is not None])
+    events = events_of([t for t in (reference, *others) if t is not None])
     timelines = {key_of(t): events[t.pk] for t in others}
     for threshold in chosen.rho:
         timelines |= _revised_at(encounter, [t for t in others if is_swept(t)], threshold)
@@ -109,7 +109,7 @@ def swept_sources(chosen: Chosen) -> list[str]:
     return sorted({source for source, backbone in runs if not asks_models(backbone) and (not wanted or source in wanted)})
 
 
-def _events(timelines: Sequence[Timeline]) -> Mapping[int, tuple[PlacedEvent, ...]]:
+def events_of(timelines: Sequence[Timeline]) -> Mapping[int, tuple[PlacedEvent, ...]]:
     """Timeline → its entries in order, in one query. An entry without an occurrence is keyed by its place."""
     found: dict[int, list[PlacedEvent]] = defaultdict(list)
     rows = Entry.objects.filter(timeline__in=timelines).order_by("timeline_id", "occurrence__ordinal", "pk")

@@ -13,7 +13,7 @@ from accounts.registry import Card, Link
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
 from timelines.case_state import CaseState
-from timelines.models import Authoring, Run, StageRun, Timeline
+from timelines.models import Authoring, Evaluation, Run, StageRun, Timeline
 from timelines.run_progress import run_line, totals_of
 
 SHOWN_RUNS = 3
@@ -93,3 +93,18 @@ def attention_card(user: User, study: Study) -> Card | None:
         address = f"{reverse('timelines:run', args=[f['case_run__run__public_id']])}?show={CaseState.FAILED}"
         items.append(Attention(f"{name}: {f['n']} case{'' if f['n'] == 1 else 's'} failed", Link("See why", address)))
     return Card("Needs attention", template="timelines/_attention_card.html", context={"attention": items}) if items else None
+
+
+def evaluations_card(user: User, study: Study) -> Card | None:
+    """The latest finished evaluation, once there is one."""
+    if not user_can_open_cases(user, study):
+        return None
+    found = Evaluation.objects.filter(study=study, state=JobState.SUCCEEDED).defer("report").first()
+    if found is None:
+        return None
+    datasets = ", ".join(found.datasets.order_by("name").values_list("name", flat=True))
+    links = [
+        Link("See its figures", reverse("timelines:evaluation", args=[found.public_id])),
+        Link("All", reverse("timelines:evaluations")),
+    ]
+    return Card("Evaluation", [f"{found.label or 'Latest evaluation'}: {datasets} against {found.reference}."], links)

@@ -1,7 +1,16 @@
-"""Addresses of evaluations."""
+"""Addresses of evaluations. They carry random public ids, names of tables and numbers, never text of a note or a record."""
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from timelines.views import evaluation, evaluation_case, evaluations
+
+urlpatterns: list[URLPattern] = [
+    path("evaluations/", evaluations.evaluations, name="evaluations"),
+    path("evaluations/new/", evaluations.evaluation_new, name="evaluation_new"),
+    path("evaluations/<str:public_id>/", evaluation.evaluation, name="evaluation"),
+    path("evaluations/<str:public_id>/tables/<str:name>/<str:format>/", evaluation.evaluation_table, name="evaluation_table"),
+    path("evaluations/<str:public_id>/cases/<str:case_id>/", evaluation_case.evaluation_case, name="evaluation_case"),
+    path("evaluations/<str:public_id>/<str:action>/", evaluations.evaluation_action, name="evaluation_action"),
+]

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ehr.wording import MINUS
-from timelines.evaluation.values import METRICS, Basis, Difference, Estimate, Report, RhoPoint, SourceKey, SourceResult
+from timelines.evaluation.published import PublishedRow
+from timelines.evaluation.tables import HOURS, metric_words
+from timelines.evaluation.values import Basis, Difference, Estimate, Report, RhoPoint, SourceKey, SourceResult
 from timelines.pipeline.config import Variant
 
 BASIS_WORDS: Mapping[Basis, str] = {
@@ -25,10 +27,9 @@ BASIS_SENTENCES: Mapping[Basis, str] = {
 #: The columns of a main table; what else there is stands in a table of its own.
 HEADLINE = ("match_rate", "concordance", "aultc", "median_error", "within_tolerance")
 FURTHER = ("precision", "concordance_ref", "aultc_ref", "numeric_share", "evidence_precision", "evidence_recall")
-LOWER_IS_BETTER = frozenset({"median_error", "median_error_common"})
+LOWER_IS_BETTER = frozenset({*HOURS, "mean_log_error_common"})
 #: Says what a timeline is like, not how good it is.
 NEUTRAL = frozenset({"numeric_share"})
-HOURS = LOWER_IS_BETTER
 AVAILABLE, MISSING_AS_ZERO = "available", "missing as 0"
 NO_FIGURE = "–"
 _VARIANTS = frozenset(v.value for v in Variant)
@@ -51,6 +52,8 @@ class Column:
     metric: str
     head: str
     treatment: str = AVAILABLE
+    #: Stands under a head that it shares with its other reading.
+    split: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,11 @@ class Table:
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
+
+    @property
+    def width(self) -> int:
+        """Columns in all, with source, timeline and cases."""
+        return 3 + len(self.columns)
 
     @property
     def heads(self) -> list[Head]:
@@ -112,13 +120,6 @@ class Comparison:
     first: str
     second: str
     rows: tuple[DifferenceRow, ...]
-
-
-def metric_words(metric: str, basis: Basis | None = None) -> str:
-    """The head of a metric; on spans the match rate is span recall."""
-    if metric == "match_rate" and basis is Basis.SPAN:
-        return "Span recall"
-    return {**METRICS, "median_error_common": "Median error on common events, h"}.get(metric, metric.replace("_", " ").capitalize())
 
 
 def value_words(metric: str, value: float | None, *, signed: bool = False) -> str:
@@ -169,9 +170,10 @@ def table_of(results: Sequence[SourceResult], metrics: Sequence[str], basis: Bas
     twofold = any(r.missing_cases for r in results)
     columns = []
     for metric in metrics:
-        columns.append(Column(metric, metric_words(metric, basis)))
-        if twofold and any(metric in r.missing_as_zero for r in results):
-            columns.append(Column(metric, metric_words(metric, basis), MISSING_AS_ZERO))
+        words, split = metric_words(metric, basis), twofold and any(_counts_missing(r, metric) for r in results)
+        columns.append(Column(metric, words, split=split))
+        if split:
+            columns.append(Column(metric, words, MISSING_AS_ZERO, split=True))
     rows = [_row(r, columns) for r in results]
     marked = _marked(rows, columns, results)
     return Table(tuple(columns), tuple(_grouped(marked)))
@@ -187,6 +189,12 @@ def rho_rows(points: Sequence[RhoPoint], metrics: Sequence[str]) -> list[tuple[s
     """(source, ρ, rows kept, figures) in order of source and ρ."""
     ordered = sorted(points, key=lambda p: (p.source, p.rho))
     return [(p.source, f"{p.rho:g}", p.rows, [figure(m, p.metrics.get(m)) for m in metrics]) for p in ordered]
+
+
+def _counts_missing(result: SourceResult, metric: str) -> bool:
+    """Whether missing cases make another figure of this metric."""
+    estimate = result.missing_as_zero.get(metric)
+    return estimate is not None and estimate.value is not None
 
 
 def _is_ablation(key: SourceKey) -> bool:
@@ -260,3 +268,52 @@ def _verdict(metric: str, estimate: Estimate, excludes_zero: bool) -> str:
         return f"{'Higher' if estimate.value > 0 else 'Lower'}: the interval excludes zero"
     better = (estimate.value < 0) if metric in LOWER_IS_BETTER else (estimate.value > 0)
     return f"{'Better' if better else 'Worse'}: the interval excludes zero"
+
+
+@dataclass(frozen=True)
+class PublishedLine:
+    """One published timeline: figures for the columns of our table, nothing where none was published."""
+
+    name: str
+    kind: str
+    figures: tuple[Figure, ...]
+    first: bool
+    span: int
+
+
+def published_lines(rows: Sequence[PublishedRow], table: Table) -> list[PublishedLine]:
+    """Published figures under the columns of a table of ours; they have no intervals, and nothing of them is best."""
+    found = []
+    for told in rows:
+        kinds = [(kind, values) for kind, values in (("text-only", told.text_only), ("revised", told.revised)) if values is not None]
+        for n, (kind, values) in enumerate(kinds):
+            figures = tuple(
+                Figure(value_words(c.metric, values[c.metric]))
+                if c.treatment == AVAILABLE and c.metric in values
+                else Figure(NO_FIGURE, why="not published")
+                for c in table.columns
+            )
+            found.append(PublishedLine(told.name, kind, figures, n == 0, len(kinds)))
+    return found
+
+
+@dataclass(frozen=True)
+class BandGroup:
+    """Errors of one timeline by the distance of the reference time from admission: (words, events, median error, share near enough)."""
+
+    label: str
+    bands: tuple[tuple[str, int, Figure, Figure], ...]
+
+
+def band_groups(results: Sequence[SourceResult]) -> list[BandGroup]:
+    """One group a timeline that has any."""
+    return [
+        BandGroup(
+            r.key.label,
+            tuple(
+                (words, n, figure("median_error", median), figure("within_tolerance", share)) for words, n, median, share in r.by_distance
+            ),
+        )
+        for r in results
+        if r.by_distance
+    ]

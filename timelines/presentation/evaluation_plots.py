@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from timelines.evaluation.tables import metric_words
 from timelines.evaluation.values import Basis, Estimate, Report, RhoPoint, SourceKey, SourceResult
-from timelines.presentation.evaluation import kind_words, main_results, metric_words
+from timelines.presentation.evaluation import kind_words, main_results
 
 #: The five spans of time that cumulative error curves are read at: (hours, words).
 HORIZONS = ((1.0, "1 h"), (24.0, "1 day"), (168.0, "1 week"), (720.0, "1 month"), (8760.0, "1 year"))
