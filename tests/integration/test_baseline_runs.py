@@ -21,7 +21,7 @@ from timelines.domain import TimelineKind
 from timelines.evaluation_data import Chosen, load_cases
 from timelines.models import Entry, Inventory, Run, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
-from timelines.run_bases import BaseRefused, find_base
+from timelines.run_bases import BaseRefused, find_base, finished_full_runs
 from timelines.stages import execute_stage
 from timelines.tools import queue_of
 from timelines.views.case_choices import choices_of
@@ -186,3 +186,19 @@ def test_pages_exports_and_evaluation_take_timelines_without_identifiers(monkeyp
     out = StringIO()
     call_command("export_timelines", dataset="cohort", format="jsonl", out=tmp_path / "all.jsonl", stdout=out)
     assert "tkw2:fake is left out" in out.getvalue()
+
+
+def test_from_the_launch_page(monkeypatch, client):
+    dataset = small_dataset()
+    client.force_login(factories.make_user(dataset.study, Role.ADMIN))
+    wanted = {"dataset": dataset.public_id, "alternatives": "3", "backbone": "llm_timeline", "variant": ["full"]}
+    with serving(monkeypatch, good):
+        refused = client.post(reverse("timelines:run_new"), wanted)
+        assert "runs as unimodal only, not as full" in refused.content.decode()
+        client.post(reverse("timelines:run_new"), {**wanted, "variant": ["unimodal"]})
+        client.post(reverse("timelines:run_new"), {**wanted, "backbone": "tkw2"})
+        for run in Run.objects.all():
+            finish(run)
+    assert sorted(Run.objects.values_list("source", flat=True)) == ["llm_timeline:fake/unimodal", "tkw2:fake"]
+    assert set(StageRun.objects.values_list("state", flat=True)) == {"succeeded"}
+    assert not finished_full_runs().exists(), "a baseline is nobody's base"

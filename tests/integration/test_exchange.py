@@ -226,3 +226,17 @@ def test_the_launch_command_leaves_a_run_that_waits(tmp_path):
     out = StringIO()
     call_command("reconstruct", dataset="cohort", backbone="llm_timeline", missing=True, inline=True, stdout=out)
     assert "is under way" in out.getvalue()
+
+
+def test_without_workers_the_import_goes_on_by_itself(tmp_path):
+    run = finish(started("llm_timeline", Variant.UNIMODAL))
+    exchange("export", run, tmp_path)
+    answer_all(tmp_path, baseline_answer)
+    told = exchange("import", run, tmp_path, "--inline")
+    assert told.splitlines() == [
+        "1 answers brought, 0 were there already",
+        "0 of 2 stages done",
+        "1 of 2 stages done",
+        "2 of 2 stages done",
+    ]
+    assert states(run) == "ss"

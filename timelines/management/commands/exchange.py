@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import User
 from timelines.exchange import export_requests, import_answers
+from timelines.following import work_inline
 from timelines.models import Run
 
 
@@ -23,6 +24,8 @@ class Command(BaseCommand):
         folder.add_argument("--out", type=Path, help="export: the folder to write to; requests that are there stay")
         folder.add_argument("--in", type=Path, dest="folder", help="import: the folder to read answers from")
         parser.add_argument("--by", default="", help="user name of whoever does it, for the records")
+
+        parser.add_argument("--inline", action="store_true", help="after an import, do what can be done now in this process")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Do it and say what was done."""
@@ -40,7 +43,7 @@ class Command(BaseCommand):
             if exporting:
                 self._export(run, folder, by)
             else:
-                self._import(run, folder, by)
+                self._import(run, folder, by, inline=options["inline"])
         except OSError as error:
             raise CommandError(str(error)) from error
 
@@ -48,10 +51,12 @@ class Command(BaseCommand):
         count = export_requests(run, folder, by)
         self.stdout.write(f"{count} requests in {folder}" if count else f"run {run.public_id} waits for no answer")
 
-    def _import(self, run: Run, folder: Path, by: User | None) -> None:
+    def _import(self, run: Run, folder: Path, by: User | None, *, inline: bool) -> None:
         brought = import_answers(run, folder, by)
         for words in brought.refused:
             self.stderr.write(words)
         self.stdout.write(f"{len(brought.answered) - brought.known} answers brought, {brought.known} were there already")
+        if inline:
+            work_inline(run, self.stdout.write)
         if brought.refused:
             raise CommandError(f"{len(brought.refused)} answers were refused; the others are kept")
