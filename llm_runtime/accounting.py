@@ -59,8 +59,7 @@ class Spent:
 
 
 def spent_by_owner(calls: QuerySet[ModelCall]) -> dict[str, Spent]:
-    """owner_id → what its calls cost, in two queries. Requests that wait for an answer from elsewhere are no calls yet."""
-    calls = calls.exclude(outcome=Outcome.PENDING)
+    """owner_id → what its calls cost, in two queries."""
     found = (
         calls.order_by()
         .values("owner_id")
@@ -74,7 +73,7 @@ def spent_by_owner(calls: QuerySet[ModelCall]) -> dict[str, Spent]:
         )
     )
     refused: dict[str, dict[str, int]] = {}
-    without = calls.filter(_PAID).exclude(outcome__in=_NO_REFUSAL).order_by().values_list("owner_id", "outcome").annotate(n=Count("pk"))
+    without = calls.filter(_PAID).exclude(outcome=Outcome.ACCEPTED).order_by().values_list("owner_id", "outcome").annotate(n=Count("pk"))
     for owner, outcome, n in without:
         refused.setdefault(owner, {})[outcome] = n
     return {
@@ -93,7 +92,7 @@ def total(parts: Iterable[Spent]) -> Spent:
 def reason_kinds(calls: QuerySet[ModelCall], most: int = KINDS_SHOWN) -> list[tuple[str, int]]:
     """(kind of fault, how many paid attempts had it), most frequent first; identifiers and numbers are left out of the words."""
     counted: Counter[str] = Counter()
-    for reasons in calls.filter(_PAID).exclude(outcome__in=_NO_REFUSAL).values_list("reasons", flat=True).iterator():
+    for reasons in calls.filter(_PAID).exclude(outcome=Outcome.ACCEPTED).values_list("reasons", flat=True).iterator():
         counted.update({kind_of(reason) for reason in reasons})
     return counted.most_common(most)
 
