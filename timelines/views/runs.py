@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.models import Role
 from accounts.permissions import CASE_READERS, check_user_can_manage_study, user_can_manage_study
 from accounts.scoping import StudyRequest, scoped, study_role_required
+from llm_runtime.roles import LANGUAGE_ROLES
 from timelines import actions
 from timelines.case_state import CaseState
 from timelines.forms import LaunchForm
@@ -93,7 +94,7 @@ def run(request: StudyRequest, public_id: str) -> HttpResponse:
         configuration = {
             "config_items": sorted(found.config.items()),
             "tool_items": sorted((name, used) for name, used in found.tools.items() if name not in found.language_models),
-            "model_items": list(found.language_models.items()),
+            "model_items": sorted(found.language_models.items(), key=lambda item: _place(item[0])),
             "package_items": sorted(found.package_versions.items()),
             "prompt_items": sorted(found.prompt_hashes.items()),
             "derived": found.derived.order_by("source", "pk"),
@@ -131,6 +132,11 @@ def case_retry(request: StudyRequest, public_id: str, case_run_id: str) -> HttpR
     if not actions.retry_case(case_run=case_run, by=request.user):
         messages.warning(request, "Nothing of this case has failed or was cancelled, so there was nothing to retry.")
     return redirect("timelines:run", found.public_id)
+
+
+def _place(role: str) -> int:
+    """Roles in the order in which the stages ask for them; others after these."""
+    return LANGUAGE_ROLES.index(role) if role in LANGUAGE_ROLES else len(LANGUAGE_ROLES)
 
 
 def _run(request: StudyRequest, public_id: str) -> Run:
