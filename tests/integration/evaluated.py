@@ -27,9 +27,7 @@ def make_evaluation(study: Study, datasets: list[Dataset], *, report: Report | N
         "code_revision": "0123456789ab",
     }
     stored = None if report is None else report_to_plain(report)
-    found = Evaluation.objects.create(
-        study=study, reference="reference", config=settings_to_plain(EvaluationSettings()), report=stored, **{**values, **fields}
-    )
+    found = Evaluation.objects.create(study=study, config=settings_to_plain(EvaluationSettings()), report=stored, **{**values, **fields})
     found.datasets.set(datasets)
     return found
 

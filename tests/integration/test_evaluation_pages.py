@@ -283,7 +283,9 @@ def test_an_unaided_author_is_led_back_to_the_draft(web, world, evaluation):
 
 def test_another_authors_timeline_is_hidden_until_all_have_submitted(web, world):
     colleague = factories.make_user(world.study, Role.CLINICIAN)
-    reference = factories.make_timeline(world.reference.inventory, [], kind=TimelineKind.REFERENCE, source=source_of(colleague))
+    inventory = factories.make_inventory(world.note)
+    times = {factories.make_occurrence(inventory, "Fell at home"): -70.0}
+    reference = factories.make_timeline(inventory, times, kind=TimelineKind.REFERENCE, source=source_of(colleague))
     key = SourceKey(source_of(colleague), "reference")
     report = made_report(results=tuple(r for r in made_report().results if r.key in (TEXT, REVISED)))
     report = made_report(results=(*report.results, *(replace(r, key=key) for r in report.results if r.key == TEXT)))
@@ -307,7 +309,10 @@ def test_another_authors_timeline_is_hidden_until_all_have_submitted(web, world)
 def begin(world, author, protocol, **fields):
     """An authoring row of the world's case with an inventory of its own."""
     inventory = factories.make_inventory(world.note, origin="authored")
-    return Authoring.objects.create(encounter=world.encounter, author=author, inventory=inventory, protocol=protocol, **fields)
+    found = Authoring.objects.create(encounter=world.encounter, author=author, inventory=inventory, protocol=protocol, **fields)
+    if found.state == Authoring.State.SUBMITTED:
+        factories.seal(inventory)
+    return found
 
 
 # Text that stays text
