@@ -17,7 +17,7 @@ from timelines.evaluation.values import Basis, SourceKey
 from timelines.models import Evaluation, EvaluationCase, Timeline
 from timelines.presentation.evaluation import value_words
 
-CASE_METRICS = ("match_rate", "concordance", "aultc", "median_error", "within_tolerance")
+CASE_METRICS = ("match_rate", "concordance", "aultc_ref", "median_error", "within_tolerance")
 HIDDEN_REFERENCE = "You author this case: the reference stays hidden from you until every author of the case has submitted."
 HIDDEN_SOURCE = "You author this case: this timeline stays hidden from you until every author of the case has submitted."
 _SOURCE = (

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from timelines.evaluation.aultc import aultc
+from timelines.evaluation.aultc import aultc, aultc_ref
 from timelines.evaluation.comparisons import differences
 from timelines.evaluation.figures import Cases, by_distance, cumulative, error_cdf, metrics
 from timelines.evaluation.resamples import Resamples
@@ -281,7 +281,7 @@ def _case_result(
 
 
 def _case_metrics(paired: Paired, size: int) -> dict[str, Estimate]:
-    """The figures of one case, which has no interval."""
+    """The figures of one case, which has no interval. AULTC only with its fixed horizon: S_max is known once every case is paired."""
     citing, with_rows, right = paired.evidence
     placed = len(paired.errors)
 
@@ -294,6 +294,7 @@ def _case_metrics(paired: Paired, size: int) -> dict[str, Estimate]:
         "match_rate": share(len(paired.pairs), size, "the reference has no occurrence"),
         "precision": share(len(paired.pairs), len(paired.predicted), "nothing was predicted"),
         "concordance": Estimate(order, n=placed, why="" if order is not None else "no two occurrences whose order can be compared"),
+        "aultc_ref": Estimate(aultc_ref(paired.errors), n=placed, why="" if placed else "no pair has a time on both sides"),
         "median_error": Estimate(median, n=placed, why="" if placed else "no pair has a time on both sides"),
         "within_tolerance": share(paired.tolerated, placed, "no pair has a time on both sides"),
         "evidence_precision": share(right, citing, "no paired occurrence cites a row"),
