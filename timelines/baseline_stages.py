@@ -16,7 +16,7 @@ from timelines import storage, tools
 from timelines.askers import askers_of
 from timelines.backbones.baselines import single_step, tkw2
 from timelines.baselines import BASELINES, MADE_BY
-from timelines.domain import NamedTime, NamedTimeline
+from timelines.domain import NamedTime, NamedTimeline, TimelineKind
 from timelines.models import Stage, StageBatch
 from timelines.pipeline.config import PipelineConfig
 from timelines.record import load_rows
@@ -80,7 +80,8 @@ def _store(work: StageWork, entries: Sequence[NamedTime]) -> None:
     def save() -> None:
         storage.save_named_timeline(timeline=timeline, source=source, case_run=work.case_run)
 
-    work.store(0, {"entries": len(timeline), "note_sha256": work.case.sha256}, save)
+    counted = {"entries": len(timeline), **({"alternatives": 1} if timeline.kind is TimelineKind.REVISED else {})}
+    work.store(0, {**counted, "note_sha256": work.case.sha256}, save)
 
 
 BASELINE_STAGES: Mapping[Stage, Callable[[StageWork], None]] = {Stage.INFER: infer, Stage.REVISE: revise, Stage.PROVENANCE: provenance}

@@ -18,6 +18,8 @@ from tests.integration.prompted_world import finish, serving, small_dataset, use
 from tests.unit.timelines.baseline_answers import baseline_answer
 from timelines import actions
 from timelines.domain import TimelineKind
+from timelines.evaluation.plain import report_from_plain
+from timelines.evaluation.values import Basis, SourceKey
 from timelines.evaluation_data import Chosen, load_cases
 from timelines.models import Entry, Inventory, Run, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
@@ -154,7 +156,10 @@ def test_pages_exports_and_evaluation_take_timelines_without_identifiers(monkeyp
     dataset = small_dataset()
     encounter = dataset.encounters.get()
     inventory = factories.make_inventory(encounter.notes.get())
-    marked = {factories.make_occurrence(inventory, "Fever", mention="fever"): -48.0, factories.make_occurrence(inventory, "Lactate"): 2.0}
+    marked = {
+        factories.make_occurrence(inventory, "Fever", mention="fever"): -48.0,
+        factories.make_occurrence(inventory, "Lactate", mention="lactate was measured"): 2.0,
+    }
     reference = factories.make_timeline(inventory, marked, kind=TimelineKind.REFERENCE)
     factories.seal(inventory)
     with serving(monkeypatch, good):
@@ -167,6 +172,14 @@ def test_pages_exports_and_evaluation_take_timelines_without_identifiers(monkeyp
         ("hospital admission", 0.0, None),
         ("lactate was measured", 1.25, None),
     ]
+    out = StringIO()
+    with serving(monkeypatch, good):
+        call_command("evaluate", dataset=["cohort"], resamples=2, form="json", store=False, stdout=out)
+    report = report_from_plain(json.loads(out.getvalue()))
+    for key, events in ((SourceKey("tkw2:fake", "revised"), 3), (SourceKey("llm_timeline:fake/unimodal", "text_only"), 2)):
+        by_words, by_place = report.of(key, Basis.EMBEDDING), report.of(key, Basis.SPAN)
+        assert (by_words.matched_events, by_words.reference_events, by_words.predicted_events) == (2, 2, events)
+        assert by_place is None or by_place.matched_events == 0, "no line stands in a place of the note"
     client.force_login(factories.make_user(dataset.study, Role.CLINICIAN))
     for timeline in Timeline.objects.exclude(kind="reference"):
         page = client.get(reverse("timelines:case", args=[encounter.public_id]), {"t": timeline.public_id})

@@ -6,7 +6,7 @@ import pytest
 
 from accounts.models import AuditEvent
 from jobs import hints, registry
-from jobs.actions import MOST_OUTAGES, cancel, cancel_all, fail, finish, release, retry, retry_all
+from jobs.actions import LONGEST_BACKOFF, MOST_OUTAGES, cancel, cancel_all, fail, finish, release, retry, retry_all, wake
 from jobs.claims import claim
 from jobs.clock import database_time
 from jobs.holding import hold_of
@@ -181,3 +181,16 @@ def test_a_service_that_is_away_delays_a_job_and_uses_up_no_attempt():
 def test_an_outage_without_end_fails_the_job():
     row = stage_row(max_attempts=1, outages=MOST_OUTAGES)
     assert fail(hold=hold_of(claim(StageRun, row.pk)), reasons=["away"], outage=True) == JobState.FAILED
+
+
+def test_a_job_that_waits_for_a_person_waits_however_long_and_is_woken():
+    row = stage_row(max_attempts=1, outages=MOST_OUTAGES)
+    hold = hold_of(claim(StageRun, row.pk))
+    assert fail(hold=hold, reasons=["Pending: no answer yet"], outage=True, patient=True) == JobState.QUEUED
+    row.refresh_from_db()
+    assert (row.attempt, row.outages) == (0, MOST_OUTAGES)
+    assert row.not_before - row.queued_at == LONGEST_BACKOFF
+    assert claim(StageRun, row.pk) is None
+    assert wake(jobs=StageRun.objects.filter(pk=row.pk)) == 1
+    assert wake(jobs=StageRun.objects.filter(pk=row.pk)) == 0
+    assert claim(StageRun, row.pk) is not None
