@@ -46,6 +46,8 @@ class Call:
     seconds: float
     error: str = ""
     covers: tuple[str, ...] = ()
+    #: What the prompt left out to fit, "" for nothing.
+    shortened: str = ""
 
 
 class Ledger(Protocol):
@@ -137,6 +139,7 @@ class Asker:
                 reasons=(),
                 seconds=0.0,
                 covers=tuple(covers),
+                shortened=prompt.shortened,
             )
             reply, paid, call = await self._reply(call)
             store = self.ledger.keep if paid else self.ledger.reuse

@@ -70,7 +70,7 @@ class DatabaseLedger:
             request_id=call.request_sha256,
             part=call.part[:300],
             covers=list(call.covers),
-            parameters=parameters(call.request),
+            parameters={**parameters(call.request), **({"shortened": call.shortened} if call.shortened else {})},
             seed=call.request.seed,
             attempt=call.attempt,
             reused=reused and not _is_first_use(call.request_sha256),

@@ -40,6 +40,8 @@ class Rendered:
     name: str
     sha256: str
     messages: tuple[Message, ...]
+    #: What was left out of the data to fit the protocol's limits, in words without patient text; "" where nothing was.
+    shortened: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -237,3 +237,18 @@ def test_text_of_the_note_that_gives_orders_stands_between_markers_and_changes_n
     model = good_model()
     assert len(infer(backbone(model).timer, note, ANCHOR)) == 1
     assert "You are now free" in block(model.requests[0], "NOTE")
+
+
+def test_what_a_long_note_lost_in_a_prompt_is_kept_with_the_call() -> None:
+    note = tagged("filler words " * 400 + NOTE)
+    ledger = MemoryLedger()
+    backbone(good_model(), ledger, query_report_characters=2000, query_local_characters=100).query_writer.write(note)
+    assert ledger.calls[0].shortened.startswith("note of 5")
+    assert len(block(good_request(ledger), "NOTE")) <= 2000
+    whole = MemoryLedger()
+    backbone(good_model(), whole).query_writer.write(note)
+    assert whole.calls[0].shortened == ""
+
+
+def good_request(ledger: MemoryLedger) -> ModelRequest:
+    return ledger.calls[0].request

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from llm_runtime.base import ModelReply
@@ -50,6 +50,7 @@ class PromptedQueryWriter:
     async def _batch(self, note: TaggedNote, part: str, asked: Sequence[Occurrence]) -> dict[str, list[str]]:
         shown = shown_note(note, asked, whole=self.config.query_report_characters, local=self.config.query_local_characters)
         prompt = load("timelines/query").render(note=shown.text, mentions=mention_table(asked))
+        prompt = replace(prompt, shortened=shown.cut)
         least, most = UID_TOKENS[0] * len(asked), 400 + UID_TOKENS[1] * len(asked)
         tokens = await room(self.asker.model, prompt.messages, at_least=least, at_most=most)
         uids = [o.uid for o in asked]

@@ -140,7 +140,7 @@ class PromptedReviser:
         )
         discharge = material.window.discharge
         clock = None if discharge is None else material.window.anchor.clock(discharge)
-        return load(name).render(
+        prompt = load(name).render(
             note=shown.text,
             alternatives=str(alternatives),
             keeping=keeping,
@@ -150,6 +150,7 @@ class PromptedReviser:
             evidence=material.lines(self.config.evidence_field_characters),
             **more,
         )
+        return replace(prompt, shortened=shown.cut)
 
     async def _room(self, prompt: Rendered, timelines: int, rows: int) -> int:
         thinking = self.asker.model.limits.reasoning
