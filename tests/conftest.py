@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,6 +51,20 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
         cursor.execute("ALTER TABLE accounts_auditevent DISABLE TRIGGER accounts_audit_no_truncate")
         cursor.execute("ALTER TABLE llm_runtime_modelcall DISABLE TRIGGER llm_runtime_calls_not_emptied")
         cursor.execute("ALTER TABLE llm_runtime_modelrequesttext DISABLE TRIGGER llm_runtime_requests_not_emptied")
+
+
+@pytest.fixture(autouse=True)
+def no_foreign_event_loop(request: pytest.FixtureRequest) -> Iterator[None]:
+    """From the first browser test on, Playwright keeps an event loop running in this thread; other tests do not meet it."""
+    loop = asyncio._get_running_loop()
+    if loop is None or "browser" in request.fixturenames:
+        yield
+        return
+    asyncio._set_running_loop(None)
+    try:
+        yield
+    finally:
+        asyncio._set_running_loop(loop)
 
 
 @pytest.fixture
