@@ -291,3 +291,10 @@ def test_a_date_at_the_head_of_a_line_is_that_of_the_procedure_behind_it() -> No
 def test_shares_and_doses_are_no_dates() -> None:
     found = timed("HOSPITAL COURSE:\nSeen 3/5 and 3/6. Strength 3/5, pain 3/6, walking. 2/4 bottles grew.\n", "walking", "grew")
     assert found["walking"].time == pytest.approx(found["grew"].time or 0, abs=1)
+
+
+def test_a_day_in_brackets_does_not_date_the_procedure_behind_it() -> None:
+    found = timed(
+        "PROCEDURES:\nBronchoscopy (HD 5), lobectomy, chest tube\nHOSPITAL COURSE:\nStable on HD 6.\n", "lobectomy", "chest tube", "Stable"
+    )
+    assert found["lobectomy"].time == found["chest tube"].time == pytest.approx(2, abs=1)

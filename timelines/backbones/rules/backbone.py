@@ -6,7 +6,7 @@ from timelines.backbones.base import Backbone
 
 NAME = "rules"
 #: Raised whenever a rule or a vocabulary changes what comes out; recorded with every run.
-VERSION = "3"
+VERSION = "4"
 #: It does not pay for context, so a case has no cap and an occurrence carries few rows (protocol section 2, stage 5).
 MAX_ROWS_PER_OCCURRENCE = 3
 

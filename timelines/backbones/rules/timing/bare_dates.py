@@ -1,7 +1,8 @@
 """Dates written without a word before them ("12/4", "replaced 12/3 1700"): told from fractions by the note and the stay.
 
 "12/4" may be the fourth of December, a strength, a murmur or a dose. It is read as a date when the note writes
-several that fall about the stay, and nothing beside it says that it is a share of something.
+several that fall about the stay, one of them after a word of dates or at the head of a line, and nothing beside it says
+that it is a share of something or a setting of a ventilator.
 """
 
 from __future__ import annotations
@@ -19,7 +20,15 @@ _SHARE_BEFORE = re.compile(
     r"hand|level|burning|reported|rated|sharp|at|was)\s*(?:score|level|is|was|of|at|a)?|[<>≥≤=~])\s*$",
     re.IGNORECASE,
 )
-_RATED = re.compile(r"\b(?:pain|strength|power|motor|murmur|scale|reflexes|pulses)\b[^.;\n]{0,25}$", re.IGNORECASE)
+_RATED = re.compile(
+    r"\b(?:pain|strength|power|motor|murmur|scale|reflexes|pulses|psv?|pressure support|cpap|bipap|bi-?level|ipap|epap|peep|sbt|simv|"
+    r"vent\w*|settings?|weaned|minute|hg|bp|pressures?|visual|acuity|nihss|ratio|dilat\w*|effaced|station)\b[^.;\n]{0,25}$",
+    re.IGNORECASE,
+)
+#: Words that make what follows a date; a note that writes bare dates also writes such ones.
+_CUED = re.compile(
+    r"(?:\b(?:on|since|from|until|by|through|thru|dated?|admitted|discharged|disch|adm)\s*:?\s+|date\s*:\s*|^[ \t]*)$", re.IGNORECASE
+)
 _SHARE_AFTER = re.compile(
     r"\s*(?:st|nd|rd|th|strength|sem|sys\w*|dia\w*|murmur|hsm|in (?:intensity|severity|all|upper|lower)|pain|ppd|packs?|tabs?|tablets?|"
     r"pills?|bottles?|cultures|sets?|blood|ns|normal saline|hours?|hrs?|inch\w*|cups?|ss|lb|hpf|of|throughout|bilat\w*|b/l|"
@@ -38,8 +47,9 @@ def bare_dates(text: str, calendar: Calendar) -> Callable[[Day], bool] | None:
         found = calendar.date_day(day)
         return found is not None and _EARLIEST <= found <= _LATEST
 
-    written = {(m["m"], m["d"]) for m in BARE_DATE.finditer(text) if not is_share(text, m) and about_stay(as_day(m))}
-    return about_stay if len(written) >= _MANNER else None
+    written = [m for m in BARE_DATE.finditer(text) if not is_share(text, m) and about_stay(as_day(m))]
+    cued = any(_CUED.search(text[max(0, text.rfind("\n", 0, m.start()) + 1, m.start() - 20) : m.start()]) for m in written)
+    return about_stay if cued and len({as_day(m) for m in written}) >= _MANNER else None
 
 
 def as_day(match: re.Match[str]) -> Day:

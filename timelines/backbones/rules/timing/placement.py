@@ -61,7 +61,8 @@ class Placement:
 
     def fixed_sentence(self, sentence: Sentence, fixed: Moment, latest: float | None = None) -> None:
         """One sentence at one moment, except clauses that name a day of their own, not after `latest`; a day that
-        stands alone before them ("12/3 - CT chest") is theirs."""
+        stands alone at the head of the sentence ("12/3 - CT chest") is that of all behind it. A day in brackets is
+        that of what stands before."""
         time, low = fixed.estimate.time or 0.0, fixed.estimate.low
         led: Moment | None = None
         for clause in self.narrator.clauses_of(sentence):
@@ -73,7 +74,7 @@ class Placement:
                 moment = self.narrator.nearest(occurrence, moments) if moments else led or fixed
                 self.narrator.estimates[occurrence.uid] = self.narrator.placed(occurrence, moment)
             if moments:
-                led = None if told else moments[-1][1]
+                led = moments[-1][1] if not told and clause.start <= sentence.start else None
 
     def _fixed(self, section: Section, estimate: Estimate, latest: float | None = None) -> None:
         moment = Moment(estimate, self.resolver.calendar.day_of(estimate.time or 0.0))

@@ -1,0 +1,162 @@
+"""Reconstructs the cases of tests/data/quality with the rules backbone and measures them against their references."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ehr.rendering import retrieval_text
+from ehr.schema import ROWS
+from ehr.summarise import summarise
+from llm_runtime.base import Vectors
+from llm_runtime.roles import ModelRoles
+from timelines.backbones.rules.backbone import rules_backbone
+from timelines.domain import Anchor, Entry, Reconstruction, SourceRow, TimeKind, Window
+from timelines.evaluation.concordance import concordance_ref
+from timelines.evaluation.spans import match_spans
+from timelines.pipeline.config import PipelineConfig
+from timelines.pipeline.run import Case, Record, Tools, reconstruct
+
+FOLDER = Path(__file__).parents[3] / "data" / "quality"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A reference occurrence and what the backbone made of the span it shares at least 0.4 of."""
+
+    reference: Mapping[str, Any]
+    text: Entry
+    revised: Entry
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Figures over cases; times in hours. `evidence_precision`: cited occurrences that cite a row of the reference."""
+
+    span_recall: float
+    evidence_precision: float
+    evidence_recall: float
+    text_error: float
+    revised_error: float
+    text_mean_log: float
+    revised_mean_log: float
+    concordance: float
+
+
+class _Search:
+    """Cosine search over the summaries of one case."""
+
+    def __init__(self, events: Sequence[str], vectors: Vectors) -> None:
+        self.events, self.vectors = events, vectors
+
+    def top_k(self, queries: Vectors, k: int) -> list[list[tuple[str, float]]]:
+        found = []
+        for scores in queries @ self.vectors.T:
+            order = sorted(range(len(self.events)), key=lambda i: (-scores[i], self.events[i]))[:k]
+            found.append([(self.events[i], float(scores[i])) for i in order])
+        return found
+
+
+def measured(case_ids: Iterable[str]) -> Measured:
+    """The rules backbone on the named cases, full variant, CPU models."""
+    roles = ModelRoles()
+    tools = Tools(rules_backbone(), roles.embedder(), roles.reranker(), PipelineConfig())
+    pairs: dict[str, list[Pair]] = {}
+    references = 0
+    for case_id in case_ids:
+        folder = FOLDER / case_id
+        reference = [json.loads(line) for line in (folder / "reference.jsonl").read_text(encoding="utf-8").splitlines()]
+        case, record = _read(folder, tools)
+        pairs[case_id] = _paired(reference, reconstruct(case, record, tools))
+        references += len(reference)
+    return _figures(pairs, references)
+
+
+def _read(folder: Path, tools: Tools) -> tuple[Case, Record]:
+    encounter = json.loads((folder / "encounter.json").read_text(encoding="utf-8"))
+    anchor = Anchor(datetime.fromisoformat(encounter["admitted_at"]))
+    with gzip.open(folder / "rows.csv.gz", "rt", encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    series = list(summarise(_table(rows)))
+    summaries = {s.event: retrieval_text(s) for s in series}
+    by_event = {s.event: [_source_row(i, rows[i], anchor) for i in s.row_indices] for s in series}
+    vectors = np.asarray(tools.embedder.embed_documents(list(summaries.values())))
+    window = Window(anchor, anchor.hours(datetime.fromisoformat(encounter["discharged_at"])))
+    note = (folder / "note.txt").read_text(encoding="utf-8")
+    return Case(note, window), Record(summaries, by_event, _Search(list(summaries), vectors))
+
+
+def _table(rows: Sequence[Mapping[str, str]]) -> pa.Table:
+    columns = {
+        "row_index": list(range(len(rows))),
+        "time": [datetime.fromisoformat(r["t"]) for r in rows],
+        "result_time": [None] * len(rows),
+        "event": [r["event"] for r in rows],
+        "value": [r["value"] for r in rows],
+        "numeric_value": [_number(r["value"]) for r in rows],
+        "unit": [r["unit"] for r in rows],
+        "source": [r["source"] for r in rows],
+        "time_kind": [r["time_kind"] for r in rows],
+    }
+    return pa.table(columns, schema=ROWS)
+
+
+def _source_row(index: int, row: Mapping[str, str], anchor: Anchor) -> SourceRow:
+    time = anchor.hours(datetime.fromisoformat(row["t"]))
+    kind = TimeKind(row["time_kind"])
+    return SourceRow(index, time, row["event"], row["value"], row["unit"], row["source"], kind, _number(row["value"]))
+
+
+def _number(value: str) -> float | None:
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _paired(reference: Sequence[Mapping[str, Any]], result: Reconstruction) -> list[Pair]:
+    inventory = list(result.note.inventory)
+    spans = [None if o.start is None or o.end is None else (o.start, o.end) for o in inventory]
+    matches = match_spans([(r["start"], r["end"]) for r in reference], spans)
+    text, revised = result.text_only.by_uid, result.revised[0].by_uid
+    return [Pair(reference[r], text[inventory[p].uid], revised[inventory[p].uid]) for r, p, _ in matches]
+
+
+def _figures(pairs: Mapping[str, Sequence[Pair]], references: int) -> Measured:
+    every = [p for found in pairs.values() for p in found]
+    cited = [p for p in every if p.revised.adopted_rows]
+    right = [p for p in cited if set(p.revised.adopted_rows) & set(p.reference["rows"])]
+    errors: dict[str, list[float]] = defaultdict(list)
+    for p in every:
+        if p.text.time is not None and p.revised.time is not None:
+            errors["text"].append(abs(p.reference["time"] - p.text.time))
+            errors["revised"].append(abs(p.reference["time"] - p.revised.time))
+    in_order = [_concordance(found) for found in pairs.values()]
+    return Measured(
+        span_recall=len(every) / references,
+        evidence_precision=len(right) / len(cited),
+        evidence_recall=len(right) / sum(bool(p.reference["rows"]) for p in every),
+        text_error=statistics.median(errors["text"]),
+        revised_error=statistics.median(errors["revised"]),
+        text_mean_log=float(np.mean(np.log1p(errors["text"]))),
+        revised_mean_log=float(np.mean(np.log1p(errors["revised"]))),
+        concordance=statistics.median(in_order),
+    )
+
+
+def _concordance(pairs: Sequence[Pair]) -> float:
+    timed = [(p.reference["time"], p.revised.time) for p in pairs if p.revised.time is not None]
+    value = concordance_ref([r for r, _ in timed], [t for _, t in timed])
+    assert value is not None
+    return value
