@@ -31,9 +31,9 @@ def work(
     """Claim the job, run `do(job, hold)` under a heartbeat, and settle how it ended. None where there was nothing to claim.
 
     `do` stores its results inside `write_guard(hold)`. Its exceptions become reasons (`reason_of`); one with `retryable = False`
-    fails the job at once, one with `outage = True` uses up no attempt, and with `patient = True` waits without end (`jobs.actions.fail`). `then(job)` runs in the transaction that
-    finishes the job, so that what follows is released with it or not at all. A job whose worker loses the lease or the database is left
-    to the sweeper. Never raises for a failed job.
+    fails the job at once, one with `outage = True` uses up no attempt, and with `patient = True` waits without end (`jobs.actions.fail`).
+    `then(job)` runs in the transaction that finishes the job, so that what follows is released with it or not at all. A job whose worker
+    loses the lease or the database is left to the sweeper. Never raises for a failed job.
     """
     job = claim(job_class, job_id, lease=lease)
     if job is None:
