@@ -5,6 +5,9 @@ Pictures go to ARTIFACTS (default `var/artifacts`), which is not committed.
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 from django.conf import settings
 from django.core.cache import cache
@@ -14,7 +17,7 @@ from accounts.models import Role
 from jobs.models import JobState
 from tests import factories
 from tests.functional.case_world import build_world
-from tests.functional.test_pages import assert_accessible, picture
+from tests.functional.test_pages import assert_accessible
 from tests.integration.evaluated import evaluated_world, keep_case, make_evaluation
 from tests.made_report import REVISED, TEXT
 from timelines.evaluation.values import Basis, CaseResult, CaseSource
@@ -63,6 +66,13 @@ def drawn(page) -> None:
         expect(figure).to_have_attribute("data-drawn", "true")
 
 
+def whole_picture(page, name: str) -> None:
+    """The page from its head to its foot."""
+    folder = Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts")) / "evaluation"
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=folder / f"{name}.png", full_page=True)
+
+
 def downloaded(page, button) -> bytes:
     with page.expect_download() as waited:
         button.click()
@@ -93,7 +103,11 @@ def test_from_the_navigation_to_the_pairs_drawn_on_the_case_page(opened, world, 
     expect(page.locator("[data-plot]")).to_have_attribute("data-pairs", "6")
     assert world.uid("andexanet") in page.url
     expect(page.locator(".margin-selected")).to_contain_text("reference +6.5 h")
+    marked = "[...CSS.highlights.get('reference-span')].map(String)"
+    assert page.evaluate(marked) == ["Andexanet alfa was given"]
+    whole_picture(page, "case-page-pairs")
     page.keyboard.press("j")
+    assert page.evaluate(marked) == ["second head CT the next morning"]
     assert f"e={evaluation.public_id}" in page.url
     assert page.evaluate("window.hit") is None
 
@@ -144,7 +158,7 @@ def test_axe_finds_nothing_and_pictures_are_taken(opened, world, evaluation, the
             drawn(page)
             assert_accessible(page)
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} scrolls sideways"
-            picture(page, f"evaluation-{name}-{size['width']}-{theme}")
+            whole_picture(page, f"evaluation-{name}-{size['width']}-{theme}")
 
 
 def test_a_timeline_that_is_gone_leaves_its_figures(opened, world):

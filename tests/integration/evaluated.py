@@ -21,11 +21,8 @@ PAIRED = ("fall", "apixaban", "markup", "ct", "andexanet", "second ct")
 
 def make_evaluation(study: Study, datasets: list[Dataset], *, report: Report | None = None, **fields: object) -> Evaluation:
     """A finished evaluation (a waiting one where `report` is None and a state is given)."""
-    values: dict[str, object] = {
-        "state": JobState.SUCCEEDED,
-        "finished_at": timezone.now() + timedelta(hours=1),
-        "code_revision": "0123456789ab",
-    }
+    values: dict[str, object] = {"reference": "reference", "state": JobState.SUCCEEDED, "code_revision": "0123456789ab"}
+    values["finished_at"] = timezone.now() + timedelta(hours=1)
     stored = None if report is None else report_to_plain(report)
     found = Evaluation.objects.create(study=study, config=settings_to_plain(EvaluationSettings()), report=stored, **{**values, **fields})
     found.datasets.set(datasets)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
@@ -20,7 +21,7 @@ from tests.integration.evaluated import evaluated_world, keep_case, make_evaluat
 from tests.made_report import REVISED, TEXT, figures, made_report
 from timelines.authoring_access import source_of
 from timelines.domain import TimelineKind
-from timelines.evaluation.values import Basis, CaseResult, CaseSource, SourceKey
+from timelines.evaluation.values import Basis, CaseResult, CaseSource, MatchedPair, SourceKey
 from timelines.models import Authoring, Evaluation
 
 pytestmark = pytest.mark.django_db
@@ -211,11 +212,11 @@ def test_cases_are_sorted_by_a_figure_with_the_empty_ones_last(web, world, evalu
     gone = factories.make_encounter(world.encounter.dataset, case_id="c-gone")
     keep_case(evaluation, gone, CaseResult("c-gone", "x", (CaseSource(REVISED, Basis.SPAN, False, 5, 0),)))
     ours = world.encounter.case_id
-    for sort, order in (("aultc", ["c-low", ours, "c-high", "c-gone"]), ("-aultc", ["c-high", ours, "c-low", "c-gone"])):
+    for sort, order in (("aultc_ref", ["c-low", ours, "c-high", "c-gone"]), ("-aultc_ref", ["c-high", ours, "c-low", "c-gone"])):
         body = web.get(address_of(evaluation), {"sort": sort}).content.decode().split('id="case-rows"')[1]
         assert re.findall(r'<th scope="row"><a [^>]+>([^<]+)</a>', body) == order
     assert "this case has no such timeline" in body
-    assert 'aria-sort="descending"' in web.get(address_of(evaluation), {"sort": "-aultc"}).content.decode()
+    assert 'aria-sort="descending"' in web.get(address_of(evaluation), {"sort": "-aultc_ref"}).content.decode()
 
 
 @pytest.mark.parametrize("asked", [{"s": "99"}, {"s": "²"}, {"s": "-1"}, {"sort": "nothing"}, {"d": "nothing"}, {"page": "x"}])
@@ -315,6 +316,55 @@ def begin(world, author, protocol, **fields):
     return found
 
 
+# The case page with pairs
+
+
+def case_data(answer) -> dict:
+    found = re.search(r'<script id="case-data" type="application/json">(.*?)</script>', answer.content.decode(), re.DOTALL)
+    return json.loads(found.group(1))
+
+
+def test_the_case_page_draws_the_pairs_of_the_evaluation_and_no_others(web, world, evaluation):
+    asked = {"t": world.text_only.public_id, "e": evaluation.public_id, "b": "span"}
+    answer = web.get(world.address, asked)
+    assert "Pairs of the evaluation demo , by spans: 6 of 10 occurrences have a partner in reference" in text_of(answer)
+    data = case_data(answer)
+    assert data["pairs"] == 6
+    partners = {i["m"]: i for i in data["items"] if "pm" in i}
+    assert partners["Andexanet alfa was given"]["pm"] == "Andexanet alfa was given"
+    start, end = partners["Andexanet alfa was given"]["ps"]
+    assert world.note.text[start:end] == "Andexanet alfa was given"
+    assert partners["Andexanet alfa was given"]["rt"] == 6.5
+    assert "rt" not in next(i for i in data["items"] if i["m"] == "Denied headache")
+    plain = case_data(web.get(world.address, {"t": world.text_only.public_id}))
+    assert plain["pairs"] == 0
+    assert "rt" in next(i for i in plain["items"] if i["m"] == "Denied headache")
+
+
+def test_pairs_of_a_timeline_that_names_events_itself_find_their_rows(web, world):
+    bare = factories.make_bare_timeline(world.encounter, {"late": 30.0, "early": -5.0}, source="other")
+    key = SourceKey("other", "text_only")
+    evaluation = make_evaluation(world.study, [], report=made_report())
+    pair = MatchedPair(world.reference.entries.get(occurrence__mention="Fell at home").occurrence.uid4, "#2", 0.05, -72.0, -5.0)
+    keep_case(evaluation, world.encounter, CaseResult("c", "x", (CaseSource(key, Basis.SPAN, True, 10, 2, (pair,)),)))
+    data = case_data(web.get(world.address, {"t": bare.public_id, "e": evaluation.public_id}))
+    assert [(i["m"], i.get("pm")) for i in data["items"]] == [("early", "Fell at home"), ("late", None)]
+
+
+def test_another_timeline_of_the_case_is_shown_without_pairs(web, world, evaluation):
+    answer = web.get(world.address, {"t": world.second.public_id, "e": evaluation.public_id})
+    assert answer.status_code == 200
+    assert "Pairs of the evaluation" not in text_of(answer)
+
+
+def test_pairs_of_an_evaluation_that_is_not_theirs_are_not_found(web, world, evaluation):
+    foreign = make_evaluation(factories.make_study(), [])
+    keep_case(foreign, world.encounter)
+    assert web.get(world.address, {"e": foreign.public_id}).status_code == 404
+    assert web.get(world.address, {"e": "nothing"}).status_code == 404
+    assert web.get(world.address, {"e": evaluation.public_id, "b": "nothing"}).status_code == 404
+
+
 # Text that stays text
 
 
@@ -325,6 +375,7 @@ def test_markup_in_any_text_stays_text(web, world, evaluation):
         address_of(evaluation),
         f"{address_of(evaluation)}?basis=embedding&published=1&s=3",
         drill(evaluation, world),
+        f"{world.address}?t={world.revised.public_id}&e={evaluation.public_id}",
         reverse("home"),
     ):
         body = web.get(address).content.decode()

@@ -46,6 +46,10 @@ class Item:
     #: What the paired occurrence of the reference has; `reference_key` is its UID there.
     reference_time: float | None = None
     reference_key: str = ""
+    #: Of a pair that an evaluation made: the partner's words and its span in the note.
+    reference_mention: str = ""
+    reference_span: tuple[int, int] | None = None
+    paired: bool = False
     evidence: tuple[Tick, ...] = ()
 
     @property
@@ -63,6 +67,7 @@ def payload(items: Sequence[Item], anchor: Anchor, discharge: float | None, kind
     index = {rows.lane: position for position, rows in enumerate(laid)}
     return {
         "kind": kind,
+        "pairs": sum(i.paired for i in items),
         "zero": ZERO,
         "ticks": [[round(t.position, 5), t.words, t.rank] for t in axis.ticks()],
         "discharge": None if discharge is None else _place(axis, discharge),
@@ -103,6 +108,8 @@ def _item(item: Item, anchor: Anchor, axis: Axis, laid: Sequence[LaneRows], inde
         found |= {"rt": round(item.reference_time, 3), "rx": _place(axis, item.reference_time), "rw": hours_words(item.reference_time)}
     if item.reference_key:
         found["ru"] = item.reference_key
+    if item.paired:
+        found |= {"pm": item.reference_mention, "ps": item.reference_span, "pw": hours_words(item.reference_time)}
     if item.evidence:
         found["e"] = [[_place(axis, tick.hours), int(tick.adopted)] for tick in item.evidence]
     return found

@@ -13,7 +13,7 @@ from timelines.evaluation.values import Basis, Estimate, Report, RhoPoint, Sourc
 from timelines.presentation.evaluation import kind_words, main_results
 
 #: The five spans of time that cumulative error curves are read at: (hours, words).
-HORIZONS = ((1.0, "1 h"), (24.0, "1 day"), (168.0, "1 week"), (720.0, "1 month"), (8760.0, "1 year"))
+HORIZONS = ((1.0, "1 h"), (24.0, "1 d"), (168.0, "1 wk"), (720.0, "1 mo"), (8760.0, "1 y"))
 RHO_METRICS = ("concordance", "aultc", "median_error")
 
 

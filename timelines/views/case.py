@@ -27,6 +27,7 @@ from timelines.storage import NoteChanged, checked_text, note_of
 from timelines.views.case_choices import Choice, Choices, choices_of
 from timelines.views.case_closed import leads_back_to_draft
 from timelines.views.case_items import occurrence_of, spans_and_items
+from timelines.views.case_pairs import CasePairs, pairs_asked_for
 
 #: What is drawn from settled timelines is kept in this process for an hour of use.
 KEEP_SECONDS = 3600
@@ -45,7 +46,7 @@ class Drawn:
 @study_role_required(*CASE_READERS)
 @leads_back_to_draft
 def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
-    """One case. `t` chooses the timeline, `o` (or the path) the occurrence; both are ids, no address carries text."""
+    """One case. `t` chooses the timeline, `o` (or the path) the occurrence, `e` an evaluation whose pairs are drawn: ids, never text."""
     encounter = opened(request, public_id)
     study = encounter.dataset.study
     choices = choices_of(encounter, hidden=hidden_timelines(request.user, encounter))
@@ -58,10 +59,11 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
         if uid4 and occurrence_of(chosen, uid4) is None:
             raise Http404
         try:
-            picture = drawn(encounter, chosen, choices)
+            pairs = pairs_asked_for(request, encounter, chosen)
+            picture = drawn(encounter, chosen, choices, pairs)
         except NoteChanged:
             return render(request, "timelines/note_changed.html", context, status=HTTPStatus.INTERNAL_SERVER_ERROR)
-        context |= {"drawn": picture, "chosen": chosen, "group": choices.group_of(chosen), "selected": selected}
+        context |= {"drawn": picture, "chosen": chosen, "group": choices.group_of(chosen), "selected": selected, "pairs": pairs}
     else:
         context["plain_note"] = note_of(encounter)
     return render(request, "timelines/case.html", context)
@@ -104,8 +106,13 @@ def shown_note(choice: Choice, encounter: Encounter) -> Note | None:
     return note
 
 
-def drawn(encounter: Encounter, choice: Choice, choices: Choices) -> Drawn:
-    """The note and data of one timeline, kept once neither it nor what it is compared with can change any more."""
+def drawn(encounter: Encounter, choice: Choice, choices: Choices, pairs: CasePairs | None = None) -> Drawn:
+    """The note and data of one timeline, kept once neither it nor what it is compared with can change any more.
+
+    With `pairs` of an evaluation it is compared with those instead, and not kept.
+    """
+    if pairs is not None:
+        return _draw(encounter, choice, choices, pairs)
     compared = choices.references[0] if choices.references else None
     lasting = choice.settled and (compared is None or compared.settled) and _finished(choice)
     key = f"case:{choice.pk}:{compared.pk if compared else 0}"
@@ -117,9 +124,10 @@ def drawn(encounter: Encounter, choice: Choice, choices: Choices) -> Drawn:
     return found
 
 
-def _draw(encounter: Encounter, choice: Choice, choices: Choices) -> Drawn:
+def _draw(encounter: Encounter, choice: Choice, choices: Choices, pairs: CasePairs | None = None) -> Drawn:
     note = shown_note(choice, encounter)
     spans, items = spans_and_items(choice, choices)
+    items = pairs.on(items) if pairs else items
     anchor, discharge = stay(encounter)
     html = note_html(note.text, spans, {i.key: i.status.value for i in items}) if note else ""
     data = json_script(payload(items, anchor, discharge, choice.kind.value), "case-data")

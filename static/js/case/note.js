@@ -29,7 +29,37 @@
     if (!first) return;
     box.replaceChildren(Case.element("b", `status status-${item.s}`, item.w));
     if (item.c) box.append(Case.element("span", "", item.c));
+    if (item.pm !== undefined) box.append(Case.element("span", "margin-pair", `reference ${item.pw}`));
     box.style.top = `${first.getBoundingClientRect().top - body.getBoundingClientRect().top}px`;
+  }
+
+  // The partner's span of an evaluation's pair, which need not be one of ours: marked by its code points.
+  const marks = typeof Highlight === "function" && CSS.highlights ? new Highlight() : null;
+  if (marks) CSS.highlights.set("reference-span", marks);
+
+  function rangeOf(start, end) {
+    const range = document.createRange();
+    let at = 0;
+    for (const text of body.querySelectorAll(".note-text")) {
+      const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
+      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        const letters = [...node.data];
+        const unit = (point) => letters.slice(0, point - at).join("").length;
+        if (start >= at && start < at + letters.length) range.setStart(node, unit(start));
+        if (end > at && end <= at + letters.length) {
+          range.setEnd(node, unit(end));
+          return range;
+        }
+        at += letters.length;
+      }
+    }
+    return null;
+  }
+
+  function markPartner(item) {
+    marks?.clear();
+    const range = item?.ps && rangeOf(...item.ps);
+    if (range) marks?.add(range);
   }
 
   function makeFocusable(segment) {
@@ -93,6 +123,7 @@
       segment.setAttribute("aria-current", "true");
     }
     label(chosenLabel, item);
+    if (Case.data.pairs) markPartner(item);
     hoverLabel.hidden = true;
     if (!lit.length) return;
     makeFocusable(lit[0]);

@@ -94,7 +94,11 @@
       found.push({ type: "scatter", mode: "markers", x, y, hoverinfo: "skip", marker: { symbol: "line-ns", size: 7, line } });
     }
     const reference = placed.filter((item) => item.rx !== undefined);
-    found.push(dots(reference, (item) => item.rx, { symbol: "diamond-open", size: 6.5, color: ink.soft, opacity: 0.6, line: { width: 1 } }));
+    // An evaluation's pairs: each prediction tied to its partner in the reference.
+    const paired = reference.filter((item) => item.pm !== undefined);
+    if (paired.length) found.push(lines(paired, (item) => [item.x, item.rx], { color: ink.soft, width: 1, dash: "dot" }));
+    canvas.dataset.pairs = paired.length;
+    found.push(dots(reference, (item) => item.rx, { symbol: "diamond-open", size: 6.5, color: ink.soft, opacity: paired.length ? 1 : 0.6, line: { width: 1 } }));
     const colours = shifted.map((item) => ink[item.s]);
     found.push(dots(shifted, (item) => item.tx, { symbol: "circle-open", size: 6.5, color: colours, line: { width: 1.25, color: colours } }));
     for (const name of STATUSES) {

@@ -17,10 +17,14 @@ window.CasePage = (() => {
     return whole() || (item.x !== undefined && item.x >= state.window[0] && item.x <= state.window[1]);
   }
 
-  // Only ids travel in the address: the timeline (unless it is the default one) and the occurrence.
+  // Only ids travel in the address: the timeline (unless it is the default one), the evaluation whose pairs are drawn, and the occurrence.
   function address(uid) {
     const parameters = new URLSearchParams();
     if (root.dataset.timeline !== root.dataset.default) parameters.set("t", root.dataset.timeline);
+    if (root.dataset.evaluation) {
+      parameters.set("e", root.dataset.evaluation);
+      parameters.set("b", root.dataset.basis);
+    }
     if (uid) parameters.set("o", uid);
     const query = parameters.toString();
     return root.dataset.case + (query ? `?${query}` : "");

@@ -8,7 +8,7 @@ window.EvaluationLook = (() => {
   };
   const SHAPES = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star"];
   const PAPER = { dark: false, ink: "#18222a", soft: "#505e68", line: "#d7dee3", ground: "#ffffff" };
-  const LONGEST = 30;
+  const LONGEST_SOURCE = 16;
   const LABEL_HEIGHT = 14;
 
   function page() {
@@ -29,9 +29,12 @@ window.EvaluationLook = (() => {
   const shape = (series) => SHAPES[series.tone % SHAPES.length] + (series.kind === "text_only" ? "-open" : "");
   const dash = (series) => (series.kind === "text_only" ? "dot" : "solid");
   // Plotly reads markup in words: names of sources are text.
-  const text = (words) => {
-    const short = words.length > LONGEST ? `${words.slice(0, LONGEST - 1)}…` : words;
-    return short.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  const text = (words) => words.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  // "rules · revised"; a long name of a source is cut, its kind never.
+  const name = (series) => {
+    const letters = [...series.source];
+    const source = letters.length > LONGEST_SOURCE ? `${letters.slice(0, LONGEST_SOURCE - 1).join("")}…` : series.source;
+    return source + series.label.slice(series.source.length);
   };
 
   function layout(look, size, axes) {
@@ -67,5 +70,5 @@ window.EvaluationLook = (() => {
     }));
   }
 
-  return { PAPER, page, tone, shape, dash, text, layout, labels };
+  return { PAPER, page, tone, shape, dash, text, name, layout, labels };
 })();

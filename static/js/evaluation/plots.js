@@ -24,7 +24,7 @@ window.EvaluationPlots = (() => {
     const made = Look.layout(look, size, { ...axes, labels: true, y: { ...axes.y, range } });
     const ends = drawn.map((d) => {
       const last = d.points.filter((p) => p[1] !== null).at(-1);
-      return { y: last[1], words: d.series.label, color: Look.tone(look, d.series) };
+      return { y: last[1], words: Look.name(d.series), color: Look.tone(look, d.series) };
     });
     Look.labels(made, ends, range);
     return made;
@@ -38,7 +38,7 @@ window.EvaluationPlots = (() => {
       if (!drawn.length) return null;
       const traces = [];
       for (const { series, points } of drawn) {
-        const said = points.map((p) => `${Look.text(series.label)}<br>threshold ${p[2].toFixed(2)}: ${p[0].toFixed(3)}, ${p[1].toFixed(3)}`);
+        const said = points.map((p) => `${Look.text(Look.name(series))}<br>threshold ${p[2].toFixed(2)}: ${p[0].toFixed(3)}, ${p[1].toFixed(3)}`);
         traces.push(line(look, series, points, { hoverinfo: "text", text: said }));
         const marked = points.filter((p) => p[3]);
         traces.push({
@@ -55,7 +55,7 @@ window.EvaluationPlots = (() => {
     if (!data.errors.length) return null;
     const drawn = data.errors.map((series) => ({ series, points: series.points.map(([hours, share]) => [Math.max(hours, LEAST_HOURS), share]) }));
     const traces = drawn.map(({ series, points }) => line(look, series, points, {
-      hoverinfo: "text", text: points.map((p) => `${Look.text(series.label)}<br>${(100 * p[1]).toFixed(1)} % within ${p[0].toPrecision(3)} h`),
+      hoverinfo: "text", text: points.map((p) => `${Look.text(Look.name(series))}<br>${(100 * p[1]).toFixed(1)} % within ${p[0].toPrecision(3)} h`),
       line: { color: Look.tone(look, series), width: 1.75, dash: Look.dash(series), shape: "hv" },
     }));
     const furthest = Math.max(8760, ...drawn.flatMap((d) => d.points.map((p) => p[0])));
@@ -73,13 +73,13 @@ window.EvaluationPlots = (() => {
       const y = shown.map((p) => Math.max(p[1], LEAST_HOURS));
       const from = (value, at) => (value === null ? 0 : Math.abs(Math.max(value, LEAST_HOURS) - y[at]));
       return {
-        type: "scatter", mode: "markers", name: Look.text(series.label), x: shown.map((p) => p[0] + (n - (data.bands.length - 1) / 2) * step), y,
+        type: "scatter", mode: "markers", name: Look.text(Look.name(series)), x: shown.map((p) => p[0] + (n - (data.bands.length - 1) / 2) * step), y,
         marker: { symbol: Look.shape(series), size: 8, color: Look.tone(look, series), line: { width: 1.5, color: Look.tone(look, series) } },
         error_y: {
           type: "data", symmetric: false, array: shown.map((p, at) => from(p[3], at)), arrayminus: shown.map((p, at) => from(p[2], at)),
           color: Look.tone(look, series), thickness: 1.25, width: 0,
         },
-        hoverinfo: "text", text: shown.map((p) => `${Look.text(series.label)}<br>${p[1].toPrecision(3)} h`),
+        hoverinfo: "text", text: shown.map((p) => `${Look.text(Look.name(series))}<br>${p[1].toPrecision(3)} h`),
       };
     });
     const short = groups.map((words) => words.replace(" from admission", "").replace("more than", "over").replace(" to ", "<br>to ").replace("up to ", "up<br>to "));
