@@ -8,7 +8,7 @@ window.EvaluationLook = (() => {
   };
   const SHAPES = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star"];
   const PAPER = { dark: false, ink: "#18222a", soft: "#505e68", line: "#d7dee3", ground: "#ffffff" };
-  const LONGEST_SOURCE = 16;
+  const LONGEST_SOURCE = 15;
   const LABEL_HEIGHT = 14;
 
   function page() {
@@ -52,9 +52,10 @@ window.EvaluationLook = (() => {
     };
   }
 
-  const labelRoom = (size) => Math.min(170, Math.max(90, size.width * 0.3));
+  const labelRoom = (size) => Math.min(180, Math.max(100, size.width * 0.3));
 
-  // Labels to the right of line ends, pushed apart so that none lies on another; `ends`: {y (data), words, color}; linear y axis.
+  // Labels to the right of line ends, pushed apart so that none lies on another; `ends`: {x, y (data), words, color}; linear y axis.
+  // Without an x they stand beside the plot.
   function labels(made, ends, range) {
     const room = made.height - made.margin.t - made.margin.b;
     const pixel = (y) => ((range[1] - y) / (range[1] - range[0])) * room;
@@ -65,7 +66,7 @@ window.EvaluationLook = (() => {
     const over = placed.length ? Math.max(0, placed[placed.length - 1].at - room) : 0;
     for (const label of placed) label.at -= over;
     made.annotations = placed.map((label) => ({
-      xref: "paper", x: 1, xanchor: "left", xshift: 8, yref: "paper", y: 1 - label.at / room, yanchor: "middle", showarrow: false,
+      ...(label.x === undefined ? { xref: "paper", x: 1 } : { xref: "x", x: label.x }), xanchor: "left", xshift: 8, yref: "paper", y: 1 - label.at / room, yanchor: "middle", showarrow: false,
       text: text(label.words), font: { size: 11, color: label.color }, align: "left",
     }));
   }

@@ -24,7 +24,7 @@ window.EvaluationPlots = (() => {
     const made = Look.layout(look, size, { ...axes, labels: true, y: { ...axes.y, range } });
     const ends = drawn.map((d) => {
       const last = d.points.filter((p) => p[1] !== null).at(-1);
-      return { y: last[1], words: Look.name(d.series), color: Look.tone(look, d.series) };
+      return { x: axes.x.type === "log" ? undefined : last[0], y: last[1], words: Look.name(d.series), color: Look.tone(look, d.series) };
     });
     Look.labels(made, ends, range);
     return made;
