@@ -321,6 +321,7 @@ def begin(world, author, protocol, **fields):
 
 def case_data(answer) -> dict:
     found = re.search(r'<script id="case-data" type="application/json">(.*?)</script>', answer.content.decode(), re.DOTALL)
+    assert found is not None
     return json.loads(found.group(1))
 
 
