@@ -29,9 +29,13 @@ def both_protocols(notes: Sequence[Path]) -> float:
         note = path.read_text(encoding="utf-8")
         inventory = assign_uids(rules.tagger.tag(note), rng=uid_rng(0, "0" * 64))
         rows = made_up_rows(inventory)
-        bars = as_table(inventory, rows)
-        texts = [json.dumps({"timeline_id": f"timeline_{n}", "data": bars, "reasoning": "r"}) for n in range(ALTERNATIVES)]
-        table += count(f"<answer>\n{bars}\n</answer>") + count(json.dumps({"reasoning_summary": "r"})) + sum(map(count, texts))
+        data = as_table(inventory, rows, bar="|", comma=",")
+        texts = [json.dumps({"timeline_id": f"timeline_{n}", "data": data, "reasoning": "r"}) for n in range(ALTERNATIVES)]
+        table += (
+            count(f"<answer>\n{as_table(inventory, rows, bar=' | ', comma=', ')}\n</answer>")
+            + count(json.dumps({"reasoning_summary": "r"}))
+            + sum(map(count, texts))
+        )
         listed = [{"reasoning": "r", **rows}] * ALTERNATIVES
         schema += count(_json({"reasoning": "r", **rows})) + count(_json({"reasoning_summary": "r", "timelines": listed}))
     print(f"output tokens by {name}: schema {schema}, table {table}, {schema / table:.0%} (goal 55%)")
@@ -68,13 +72,13 @@ def made_up_rows(inventory: Inventory) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def as_table(inventory: Inventory, rows: dict[str, dict[str, Any]]) -> str:
-    """The table that the paper's format asks for, mentions copied."""
-    lines = ["uid4 | mention | time | bounds | known | context uid4s"]
+def as_table(inventory: Inventory, rows: dict[str, dict[str, Any]], *, bar: str, comma: str) -> str:
+    """The table that the paper's format asks for, mentions copied; stage 3 writes it with spaces, stage 6 without."""
+    lines = [bar.join(("uid4", "mention", "time", "bounds", "known", "context_uid4s"))]
     for o in inventory:
         row = rows[o.uid]
-        cells = (o.uid, o.mention, row["time"], f"[{row['lower']}, {row['upper']}]", row["known"], f"[{', '.join(row['context'])}]")
-        lines.append(" | ".join(map(str, cells)))
+        cells = (o.uid, o.mention, row["time"], f"[{row['lower']}{comma}{row['upper']}]", row["known"], f"[{comma.join(row['context'])}]")
+        lines.append(bar.join(map(str, cells)))
     return "\n".join(lines)
 
 
