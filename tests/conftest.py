@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,49 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         remove_session(Path(os.environ[VAR_VARIABLE]))
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests in a browser come last. pytest gathers them around their shared parameter, in front of tests that share a transaction; but they
+    empty the database when they end, and what migrations put there is gone then for whoever comes after."""
+    items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))
+
+
+@contextmanager
+def _without_foreign_loop(item: pytest.Item) -> Iterator[None]:
+    """From the first browser test on, Playwright keeps an event loop running in this thread. Other tests do not meet it, from their first
+    fixture to their last: Django has other connections in a thread with a running loop."""
+    loop = asyncio._get_running_loop()
+    if loop is None or "browser" in getattr(item, "fixturenames", ()):
+        yield
+        return
+    asyncio._set_running_loop(None)
+    try:
+        yield
+    finally:
+        asyncio._set_running_loop(loop)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    with _without_foreign_loop(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    with _without_foreign_loop(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    # With the last test Playwright itself ends, and needs its loop.
+    if nextitem is None:
+        return (yield)
+    with _without_foreign_loop(item):
+        return (yield)
+
+
 @pytest.fixture(scope="session")
 def services() -> ServicePaths:
     """Real PostgreSQL and a real broker of this session, started when the first test asks for them."""
@@ -51,20 +95,6 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
         cursor.execute("ALTER TABLE accounts_auditevent DISABLE TRIGGER accounts_audit_no_truncate")
         cursor.execute("ALTER TABLE llm_runtime_modelcall DISABLE TRIGGER llm_runtime_calls_not_emptied")
         cursor.execute("ALTER TABLE llm_runtime_modelrequesttext DISABLE TRIGGER llm_runtime_requests_not_emptied")
-
-
-@pytest.fixture(autouse=True)
-def no_foreign_event_loop(request: pytest.FixtureRequest) -> Iterator[None]:
-    """From the first browser test on, Playwright keeps an event loop running in this thread; other tests do not meet it."""
-    loop = asyncio._get_running_loop()
-    if loop is None or "browser" in request.fixturenames:
-        yield
-        return
-    asyncio._set_running_loop(None)
-    try:
-        yield
-    finally:
-        asyncio._set_running_loop(loop)
 
 
 @pytest.fixture
