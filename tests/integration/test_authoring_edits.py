@@ -19,12 +19,12 @@ def draft():
 
 
 @pytest.fixture
-def page(draft):
+def tab(draft):
     return Page(draft)
 
 
-def test_an_occurrence_is_added_placed_and_said_in_words(page):
-    answer = page.edit("add", values={**span("Fever for three days"), "time_text": "-3 d", "lower": -96, "upper": -48})
+def test_an_occurrence_is_added_placed_and_said_in_words(tab):
+    answer = tab.edit("add", values={**span("Fever for three days"), "time_text": "-3 d", "lower": -96, "upper": -48})
     (fever,) = answer["changed"]
     assert (fever["time"], fever["lower"], fever["upper"], fever["known"], fever["entered"]) == (-72, -96, -48, True, "-3 d")
     assert fever["words"] == "−3 d (21 Feb, 14:38)"
@@ -34,10 +34,10 @@ def test_an_occurrence_is_added_placed_and_said_in_words(page):
     assert (stored.time, stored.placed, stored.entered) == (-72, True, "-3 d")
 
 
-def test_change_undo_redo_survive_the_page(page, draft):
-    uid = page.add("Fell at home")
-    page.edit("change", uid=uid, values={"time_text": "-2 h"})
-    page.edit("change", uid=uid, values={"mention": "Fall at home", "context": []})
+def test_change_undo_redo_survive_the_page(tab, draft):
+    uid = tab.add("Fell at home")
+    tab.edit("change", uid=uid, values={"time_text": "-2 h"})
+    tab.edit("change", uid=uid, values={"mention": "Fall at home", "context": []})
     again = Page(draft)
     again.revision = 3
     assert again.edit("undo")["changed"][0]["mention"] == "Fell at home"
@@ -50,10 +50,10 @@ def test_change_undo_redo_survive_the_page(page, draft):
     assert again.edit("redo", expect=422)["field"] == "kind"
 
 
-def test_the_same_token_is_stored_once_and_answered_alike(page, draft):
-    first = page.edit("add", token="lost", values=span("Fell at home"))
-    page.revision = 0
-    assert page.edit("add", token="lost", values=span("Fell at home")) == first
+def test_the_same_token_is_stored_once_and_answered_alike(tab, draft):
+    first = tab.edit("add", token="lost", values=span("Fell at home"))
+    tab.revision = 0
+    assert tab.edit("add", token="lost", values=span("Fell at home")) == first
     assert AuthoringEdit.objects.filter(authoring=draft).count() == 1
     assert Occurrence.objects.filter(inventory=draft.inventory).count() == 1
 
@@ -68,28 +68,28 @@ def test_two_tabs_conflict_and_the_late_one_gets_the_document(draft):
     assert Occurrence.objects.filter(inventory=draft.inventory).count() == 2
 
 
-def test_split_merge_and_remove_keep_contexts_true(page, draft):
-    whole, fever = page.add("CT showed a bleed"), page.add("Fever")
-    page.edit("change", uid=fever, values={"context": [whole]})
-    parts = page.edit("split", uid=whole, parts=[span("CT"), span("bleed")])["changed"]
+def test_split_merge_and_remove_keep_contexts_true(tab, draft):
+    whole, fever = tab.add("CT showed a bleed"), tab.add("Fever")
+    tab.edit("change", uid=fever, values={"context": [whole]})
+    parts = tab.edit("split", uid=whole, parts=[span("CT"), span("bleed")])["changed"]
     assert parts[0]["uid"] == whole
     second = parts[1]["uid"]
-    page.edit("change", uid=fever, values={"context": [second, whole]})
-    merged = page.edit("merge", uids=[whole, second])
+    tab.edit("change", uid=fever, values={"context": [second, whole]})
+    merged = tab.edit("merge", uids=[whole, second])
     assert merged["removed"] == [second]
     assert {o["uid"]: o["context"] for o in merged["changed"]} == {whole: [], fever: [whole]}
-    gone = page.edit("remove", uid=whole)
+    gone = tab.edit("remove", uid=whole)
     assert (gone["removed"], gone["changed"][0]["context"]) == ([whole], [])
-    page.edit("undo")
+    tab.edit("undo")
     assert DraftEntry.objects.get(occurrence__uid4=fever).context == [whole]
 
 
-def test_a_uid_is_never_given_again(page, draft, monkeypatch):
-    uid = page.add("Fell at home")
-    page.edit("remove", uid=uid)
+def test_a_uid_is_never_given_again(tab, draft, monkeypatch):
+    uid = tab.add("Fell at home")
+    tab.edit("remove", uid=uid)
     drawn = iter([int(uid, 16), int(uid, 16), 7])
     monkeypatch.setattr("random.SystemRandom.randrange", lambda self, n: next(drawn))
-    assert page.add("Fever") == "0007"
+    assert tab.add("Fever") == "0007"
 
 
 @pytest.mark.parametrize(
@@ -112,51 +112,51 @@ def test_a_uid_is_never_given_again(page, draft, monkeypatch):
         ({**span("Fever"), "uid": "0000"}, "values"),
     ],
 )
-def test_what_would_break_the_protocol_is_refused_and_nothing_stored(page, draft, values, field):
-    answer = page.edit("add", expect=422, values=values)
+def test_what_would_break_the_protocol_is_refused_and_nothing_stored(tab, draft, values, field):
+    answer = tab.edit("add", expect=422, values=values)
     assert answer["field"] == field
     assert answer["message"]
     assert not Occurrence.objects.filter(inventory=draft.inventory).exists()
     assert not AuthoringEdit.objects.filter(authoring=draft).exists()
 
 
-def test_at_most_five_context_occurrences(page):
-    uids = [page.add(phrase) for phrase in ("Fever", "Fell", "CT", "bleed", "Given", "ED", "home")]
-    page.edit("change", uid=uids[0], values={"context": uids[1:6]})
-    assert page.edit("change", uid=uids[0], expect=422, values={"context": uids[1:7]})["field"] == "context"
+def test_at_most_five_context_occurrences(tab):
+    uids = [tab.add(phrase) for phrase in ("Fever", "Fell", "CT", "bleed", "Given", "ED", "home")]
+    tab.edit("change", uid=uids[0], values={"context": uids[1:6]})
+    assert tab.edit("change", uid=uids[0], expect=422, values={"context": uids[1:7]})["field"] == "context"
 
 
-def test_text_comes_back_as_data(page):
+def test_text_comes_back_as_data(tab):
     mention = "<script>alert(1)</script> & \"quoted\" | 'x' \\"
-    answer = page.edit("add", values={**span("Fever"), "mention": mention, "reason": "</script><b>"})
+    answer = tab.edit("add", values={**span("Fever"), "mention": mention, "reason": "</script><b>"})
     assert answer["changed"][0]["mention"] == mention
     assert answer["changed"][0]["reason"] == "</script><b>"
-    assert page.found["Content-Type"] == "application/json"
+    assert tab.found["Content-Type"] == "application/json"
 
 
-def test_offsets_are_code_points(page):
-    assert NOTE[page.edit("add", values=span("ED"))["changed"][0]["start"] :].startswith("ED")
+def test_offsets_are_code_points(tab):
+    assert NOTE[tab.edit("add", values=span("ED"))["changed"][0]["start"] :].startswith("ED")
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"token": NaN}', "null", "[" * 5000])
-def test_a_body_that_is_no_object_is_refused(page, text):
-    address = reverse("timelines:authoring_edits", args=[page.id])
-    assert page.client.post(address, text, content_type="application/json").status_code == 400
+def test_a_body_that_is_no_object_is_refused(tab, text):
+    address = reverse("timelines:authoring_edits", args=[tab.id])
+    assert tab.client.post(address, text, content_type="application/json").status_code == 400
 
 
-def test_a_form_is_not_json(page):
-    assert page.client.post(reverse("timelines:authoring_edits", args=[page.id]), {"token": "t"}).status_code == 415
+def test_a_form_is_not_json(tab):
+    assert tab.client.post(reverse("timelines:authoring_edits", args=[tab.id]), {"token": "t"}).status_code == 415
 
 
 def test_a_request_without_the_token_of_the_site_is_refused(draft):
-    page = Page(draft, Client(enforce_csrf_checks=True))
-    assert page.post("edits", {"token": "t", "revision": 0, "kind": "add"}).status_code == 403
+    tab = Page(draft, Client(enforce_csrf_checks=True))
+    assert tab.post("edits", {"token": "t", "revision": 0, "kind": "add"}).status_code == 403
 
 
-def test_a_time_is_read_and_nothing_stored(page):
-    answer = page.post("time", {"text": "HD 1, 21:08"}).json()
+def test_a_time_is_read_and_nothing_stored(tab):
+    answer = tab.post("time", {"text": "HD 1, 21:08"}).json()
     assert (answer["time"], answer["words"]) == (6.5, "+6.5 h (HD 1, 21:08)")
-    refused = page.post("time", {"text": "whenever"})
+    refused = tab.post("time", {"text": "whenever"})
     assert refused.status_code == 422
     assert "whenever" not in refused.content.decode()
     assert json.loads(refused.content)["field"] == "text"
@@ -179,6 +179,6 @@ def test_a_time_is_read_and_nothing_stored(page):
         ({"token": "t", "revision": 0, "kind": "undo"}, "kind"),
     ],
 )
-def test_an_edit_of_another_shape_is_refused(page, body, field):
-    answer = page.post("edits", body)
+def test_an_edit_of_another_shape_is_refused(tab, body, field):
+    answer = tab.post("edits", body)
     assert (answer.status_code, answer.json()["field"]) == (422, field)

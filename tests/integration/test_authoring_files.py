@@ -23,29 +23,29 @@ FIELDS = (
 
 
 @pytest.fixture
-def page():
+def tab():
     """A submitted timeline with everything that a timeline can hold."""
     encounter = make_case()
-    page = Page(make_draft(encounter, make_author(encounter, username="ana")))
+    tab = Page(make_draft(encounter, make_author(encounter, username="ana")))
     row = factories.make_row(encounter, "procedure:ct head:start", 1.5, value="done")
-    bleed = page.add("CT showed a bleed", time=1.5, lower=1.0, upper=2.0, known=True, rows=[row.row_index], reason='row | "CT" \\ 😀')
-    page.add("Fell at home", mention='so-called "fall" | at \\ home', time=None, context=[bleed], lane="history")
-    page.add("Fever for three days", time_text="between -96 and -48", polarity="absent")
-    page.add("andexanet alfa 😀 in the ED", time_text="~ HD 1", lane="medication")
-    page.post("submit", {"revision": page.revision})
-    return page
+    bleed = tab.add("CT showed a bleed", time=1.5, lower=1.0, upper=2.0, known=True, rows=[row.row_index], reason='row | "CT" \\ 😀')
+    tab.add("Fell at home", mention='so-called "fall" | at \\ home', time=None, context=[bleed], lane="history")
+    tab.add("Fever for three days", time_text="between -96 and -48", polarity="absent")
+    tab.add("andexanet alfa 😀 in the ED", time_text="~ HD 1", lane="medication")
+    tab.post("submit", {"revision": tab.revision})
+    return tab
 
 
-def fetched(page: Page, format: str):
-    return page.client.get(reverse("timelines:authoring_download", args=[page.id, format]))
+def fetched(tab: Page, format: str):
+    return tab.client.get(reverse("timelines:authoring_download", args=[tab.id, format]))
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_every_format_brings_it_back(page, format, tmp_path):
-    answer = fetched(page, format)
+def test_every_format_brings_it_back(tab, format, tmp_path):
+    answer = fetched(tab, format)
     assert answer.status_code == 200
     name = answer["Content-Disposition"].partition("filename=")[2].strip('"')
-    assert name.startswith(f"timeline-{page.id}-{format}.")
+    assert name.startswith(f"timeline-{tab.id}-{format}.")
     path: Path = tmp_path / f"timeline.{name.rpartition('.')[2]}"
     path.write_bytes(answer.content)
     if name.endswith(".zip"):
@@ -61,16 +61,16 @@ def test_every_format_brings_it_back(page, format, tmp_path):
     assert AuditEvent.objects.get(action="authoring.download").detail["format"] == format
 
 
-def test_there_is_no_file_before_a_submission_nor_of_an_unknown_format(page):
-    assert fetched(page, "exe").status_code == 404
+def test_there_is_no_file_before_a_submission_nor_of_an_unknown_format(tab):
+    assert fetched(tab, "exe").status_code == 404
     encounter = Authoring.objects.get().encounter
     other = Page(make_draft(encounter, make_author(encounter)))
     assert fetched(other, "jsonl").status_code == 404
 
 
-def test_a_draft_open_again_still_gives_what_was_submitted(page):
-    before = fetched(page, "jsonl").content
-    answer = page.post("reopen", {"reason": "r"}).json()
-    page.revision = answer["revision"]
-    page.add("Discharged home", NOTE, time=90)
-    assert fetched(page, "jsonl").content == before
+def test_a_draft_open_again_still_gives_what_was_submitted(tab):
+    before = fetched(tab, "jsonl").content
+    answer = tab.post("reopen", {"reason": "r"}).json()
+    tab.revision = answer["revision"]
+    tab.add("Discharged home", NOTE, time=90)
+    assert fetched(tab, "jsonl").content == before

@@ -21,13 +21,13 @@ QUOTED = 'so-called "fall" | at \\ home'
 
 
 @pytest.fixture
-def page():
+def tab():
     encounter = make_case()
     return Page(make_draft(encounter, make_author(encounter, username="ana")))
 
 
-def authoring_of(page: Page) -> Authoring:
-    return Authoring.objects.get(public_id=page.id)
+def authoring_of(tab: Page) -> Authoring:
+    return Authoring.objects.get(public_id=tab.id)
 
 
 def executed(statement: str) -> None:
@@ -37,18 +37,18 @@ def executed(statement: str) -> None:
     settle()
 
 
-def write(page: Page) -> list[str]:
+def write(tab: Page) -> list[str]:
     """Three occurrences, added out of order: placed by a row, N/A, placed by typing."""
-    row = factories.make_row(authoring_of(page).encounter, "lab:inr:blood", 1.5, value="2.1")
-    bleed = page.add("CT showed a bleed", time=1.5, lower=1.0, upper=2.0, known=True, rows=[row.row_index], reason="the row says so")
-    fell = page.add("Fell at home", mention=QUOTED, time=None, context=[bleed])
-    fever = page.add("Fever for three days", time_text="-3 d", polarity="absent")
+    row = factories.make_row(authoring_of(tab).encounter, "lab:inr:blood", 1.5, value="2.1")
+    bleed = tab.add("CT showed a bleed", time=1.5, lower=1.0, upper=2.0, known=True, rows=[row.row_index], reason="the row says so")
+    fell = tab.add("Fell at home", mention=QUOTED, time=None, context=[bleed])
+    fever = tab.add("Fever for three days", time_text="-3 d", polarity="absent")
     return [fever, fell, bleed]
 
 
-def test_a_submitted_draft_is_a_sealed_reference_timeline(page):
-    uids = write(page)
-    answer = page.post("submit", {"revision": page.revision})
+def test_a_submitted_draft_is_a_sealed_reference_timeline(tab):
+    uids = write(tab)
+    answer = tab.post("submit", {"revision": tab.revision})
     assert answer.status_code == 200, answer.content
     timeline = Timeline.objects.get()
     assert (timeline.source, timeline.kind, timeline.case_run_id) == ("author:ana", "reference", None)
@@ -61,127 +61,127 @@ def test_a_submitted_draft_is_a_sealed_reference_timeline(page):
     assert (stored[2].adopted_rows, stored[2].reason) == ([0], "the row says so")
     assert stored[0].occurrence.polarity == "absent"
     assert stored[1].occurrence.mention == 'so-called \\"fall\\" \\| at \\\\ home', "escaped once, as stage 2 does"
-    assert load_document(authoring_of(page).inventory).get(uids[1]).mention == QUOTED
+    assert load_document(authoring_of(tab).inventory).get(uids[1]).mention == QUOTED
 
 
-def test_nothing_is_submitted_while_something_is_to_do(page):
-    assert page.post("submit", {}).json()["unplaced"] == []
-    uid = page.add("Fell at home")
-    answer = page.post("submit", {"revision": page.revision})
+def test_nothing_is_submitted_while_something_is_to_do(tab):
+    assert tab.post("submit", {}).json()["unplaced"] == []
+    uid = tab.add("Fell at home")
+    answer = tab.post("submit", {"revision": tab.revision})
     assert (answer.status_code, answer.json()["unplaced"]) == (422, [uid])
     with pytest.raises(NotReady):
-        submit(authoring=authoring_of(page), by=authoring_of(page).author)
-    page.edit("change", uid=uid, values={"time": None})
-    assert page.post("submit", {"revision": page.revision}).status_code == 200, "N/A is a decision"
+        submit(authoring=authoring_of(tab), by=authoring_of(tab).author)
+    tab.edit("change", uid=uid, values={"time": None})
+    assert tab.post("submit", {"revision": tab.revision}).status_code == 200, "N/A is a decision"
 
 
-def test_a_submission_of_an_old_revision_is_refused(page):
-    write(page)
-    answer = page.post("submit", {"revision": page.revision - 1})
+def test_a_submission_of_an_old_revision_is_refused(tab):
+    write(tab)
+    answer = tab.post("submit", {"revision": tab.revision - 1})
     assert (answer.status_code, len(answer.json()["occurrences"])) == (409, 3)
     with pytest.raises(Conflict):
-        submit(authoring=authoring_of(page), by=authoring_of(page).author, revision=1)
+        submit(authoring=authoring_of(tab), by=authoring_of(tab).author, revision=1)
 
 
-def test_after_submission_every_change_is_locked(page):
-    uid = write(page)[0]
-    sent = page.edit("change", token="before", uid=uid, values={"reason": "why"})
-    page.post("submit", {"revision": page.revision})
-    page.edit("change", expect=423, uid=uid, values={"reason": "late"})
-    page.edit("undo", expect=423)
-    assert page.post("submit", {}).status_code == 423
-    assert page.edit("change", token="before", uid=uid, values={"reason": "why"})["changed"] == sent["changed"], (
+def test_after_submission_every_change_is_locked(tab):
+    uid = write(tab)[0]
+    sent = tab.edit("change", token="before", uid=uid, values={"reason": "why"})
+    tab.post("submit", {"revision": tab.revision})
+    tab.edit("change", expect=423, uid=uid, values={"reason": "late"})
+    tab.edit("undo", expect=423)
+    assert tab.post("submit", {}).status_code == 423
+    assert tab.edit("change", token="before", uid=uid, values={"reason": "why"})["changed"] == sent["changed"], (
         "an answered edit stays answered"
     )
 
 
-def test_reopening_needs_a_reason_and_keeps_uids_and_history(page):
-    uids = write(page)
-    page.post("submit", {"revision": page.revision})
-    assert page.post("reopen", {"reason": "  "}).json()["field"] == "reason"
-    answer = page.post("reopen", {"reason": "the CT time was the report's"})
+def test_reopening_needs_a_reason_and_keeps_uids_and_history(tab):
+    uids = write(tab)
+    tab.post("submit", {"revision": tab.revision})
+    assert tab.post("reopen", {"reason": "  "}).json()["field"] == "reason"
+    answer = tab.post("reopen", {"reason": "the CT time was the report's"})
     assert answer.json()["state"] == "draft"
-    page.revision = answer.json()["revision"]
-    draft = authoring_of(page)
+    tab.revision = answer.json()["revision"]
+    draft = authoring_of(tab)
     assert [o.uid for o in load_document(draft.inventory).ordered] == uids
     assert Timeline.objects.filter(source="author:ana").count() == 1, "the submitted one stays meanwhile"
-    undone = page.edit("undo")
+    undone = tab.edit("undo")
     assert undone["removed"] == [uids[0]], "history goes on behind the submission"
-    page.edit("redo")
-    page.edit("change", uid=uids[2], values={"time": 2.0})
-    page.post("submit", {"revision": page.revision})
+    tab.edit("redo")
+    tab.edit("change", uid=uids[2], values={"time": 2.0})
+    tab.post("submit", {"revision": tab.revision})
     assert dict(Timeline.objects.values_list("source", "entries__time").filter(entries__occurrence__uid4=uids[2])) == {
         "author:ana": 2.0,
         "author:ana#1": 1.5,
     }
-    again = authoring_of(page)
+    again = authoring_of(tab)
     assert again.timeline is not None
     assert again.timeline.source == "author:ana"
-    page.post("reopen", {"reason": "again"})
-    page.post("submit", {})
+    tab.post("reopen", {"reason": "again"})
+    tab.post("submit", {})
     assert sorted(Timeline.objects.values_list("source", flat=True)) == ["author:ana", "author:ana#1", "author:ana#2"]
     assert list(AuthoringEdit.objects.filter(kind="reopen").values_list("reason", flat=True)) == ["the CT time was the report's", "again"]
-    history = page.client.get(reverse("timelines:authoring_history", args=[page.id])).content.decode()
+    history = tab.client.get(reverse("timelines:authoring_history", args=[tab.id])).content.decode()
     assert "the CT time was the report&#x27;s" in history
     assert "so-called &quot;fall&quot;" in history
     assert "time +1.5 h (HD 1, 16:08) → +2 h (HD 1, 16:38)" in history
 
 
-def test_a_replaced_submission_is_in_no_list(page):
-    write(page)
+def test_a_replaced_submission_is_in_no_list(tab):
+    write(tab)
     for _ in range(2):
-        page.post("submit", {})
-        page.post("reopen", {"reason": "r"})
-    page.post("submit", {})
-    encounter = authoring_of(page).encounter
-    shown = page.client.get(reverse("timelines:case", args=[encounter.public_id])).content.decode()
+        tab.post("submit", {})
+        tab.post("reopen", {"reason": "r"})
+    tab.post("submit", {})
+    encounter = authoring_of(tab).encounter
+    shown = tab.client.get(reverse("timelines:case", args=[encounter.public_id])).content.decode()
     assert shown.count("Reference by ana") == 1
     assert "ana#" not in shown
 
 
-def test_a_study_admin_opens_again_and_may_not_read_or_edit(page):
-    write(page)
-    page.post("submit", {})
-    draft = authoring_of(page)
+def test_a_study_admin_opens_again_and_may_not_read_or_edit(tab):
+    write(tab)
+    tab.post("submit", {})
+    draft = authoring_of(tab)
     admin = make_author(draft.encounter, Role.ADMIN)
-    page.client.force_login(admin)
+    tab.client.force_login(admin)
     for name in ("authoring", "authoring_history"):
-        assert page.client.get(reverse(f"timelines:{name}", args=[page.id])).status_code == 404
-    assert page.post("edits", {}).status_code == 404
-    listed = page.client.get(reverse("timelines:authorings")).content.decode()
+        assert tab.client.get(reverse(f"timelines:{name}", args=[tab.id])).status_code == 404
+    assert tab.post("edits", {}).status_code == 404
+    listed = tab.client.get(reverse("timelines:authorings")).content.decode()
     assert "3 of 3 placed" in listed
     assert "so-called" not in listed
-    address = reverse("timelines:authoring_reopen", args=[page.id])
-    assert page.client.post(address, {"reason": "asked by the author"}).status_code == 302
-    assert authoring_of(page).state == "draft"
+    address = reverse("timelines:authoring_reopen", args=[tab.id])
+    assert tab.client.post(address, {"reason": "asked by the author"}).status_code == 302
+    assert authoring_of(tab).state == "draft"
     event = AuditEvent.objects.get(action="authoring.reopen")
     assert (event.actor, event.detail["by_author"]) == (admin, False)
 
 
-def test_another_clinician_may_not_open_it_again(page):
-    write(page)
-    page.post("submit", {})
-    page.client.force_login(make_author(authoring_of(page).encounter))
-    assert page.post("reopen", {"reason": "mine"}).status_code == 404
-    assert authoring_of(page).state == "submitted"
+def test_another_clinician_may_not_open_it_again(tab):
+    write(tab)
+    tab.post("submit", {})
+    tab.client.force_login(make_author(authoring_of(tab).encounter))
+    assert tab.post("reopen", {"reason": "mine"}).status_code == 404
+    assert authoring_of(tab).state == "submitted"
 
 
-def test_every_step_is_in_the_trail_without_text(page):
-    write(page)
-    page.client.get(reverse("timelines:authoring", args=[page.id]))
-    page.post("submit", {})
-    page.post("reopen", {"reason": "the reason"})
+def test_every_step_is_in_the_trail_without_text(tab):
+    write(tab)
+    tab.client.get(reverse("timelines:authoring", args=[tab.id]))
+    tab.post("submit", {})
+    tab.post("reopen", {"reason": "the reason"})
     events = AuditEvent.objects.filter(object_type="timelines.authoring").order_by("pk")
     assert list(events.values_list("action", flat=True)) == ["authoring.start", "authoring.open", "authoring.submit", "authoring.reopen"]
     assert not [e for e in events if "fall" in str(e.detail) or "reason" in str(e.detail)]
 
 
-def test_begun_twice_it_is_the_same(page):
-    draft = authoring_of(page)
+def test_begun_twice_it_is_the_same(tab):
+    draft = authoring_of(tab)
     again, begun = start_authoring(encounter=draft.encounter, protocol=Authoring.Protocol.ASSISTED, by=draft.author)
     assert (again.pk, again.protocol, begun) == (draft.pk, "unaided", False)
     address = reverse("timelines:author_start", args=[draft.encounter.public_id])
-    assert page.client.post(address, {"protocol": "assisted"})["Location"] == reverse("timelines:authoring", args=[page.id])
+    assert tab.client.post(address, {"protocol": "assisted"})["Location"] == reverse("timelines:authoring", args=[tab.id])
 
 
 def test_a_protocol_must_be_chosen_and_a_note_be_there():
@@ -207,16 +207,16 @@ def test_a_protocol_must_be_chosen_and_a_note_be_there():
         "UPDATE timelines_authoring SET state = 'draft'",
     ],
 )
-def test_the_database_itself_keeps_what_was_submitted(page, statement):
-    write(page)
-    page.post("submit", {})
+def test_the_database_itself_keeps_what_was_submitted(tab, statement):
+    write(tab)
+    tab.post("submit", {})
     with pytest.raises(DatabaseError), transaction.atomic():
         executed(statement)
 
 
-def test_edits_count_without_a_gap_and_an_authoring_stays_in_its_case(page):
-    write(page)
-    draft = authoring_of(page)
+def test_edits_count_without_a_gap_and_an_authoring_stays_in_its_case(tab):
+    write(tab)
+    draft = authoring_of(tab)
     with pytest.raises(DatabaseError), transaction.atomic():
         AuthoringEdit.objects.create(authoring=draft, number=9, kind="add", token="x")
     elsewhere = make_case().pk
@@ -233,11 +233,11 @@ def test_a_case_without_a_note_has_nothing_to_author(client):
     assert not Authoring.objects.exists()
 
 
-def test_all_of_it_goes_with_the_dataset(page):
-    write(page)
-    page.post("submit", {})
-    page.post("reopen", {"reason": "r"})
-    authoring_of(page).encounter.dataset.delete()
+def test_all_of_it_goes_with_the_dataset(tab):
+    write(tab)
+    tab.post("submit", {})
+    tab.post("reopen", {"reason": "r"})
+    authoring_of(tab).encounter.dataset.delete()
     settle()
     assert not AuthoringEdit.objects.exists()
     assert not DraftEntry.objects.exists()
@@ -294,6 +294,6 @@ def test_one_token_sent_twice_at_once_is_stored_once():
     assert AuthoringEdit.objects.count() == 1
 
 
-def test_reopening_a_draft_is_refused(page):
+def test_reopening_a_draft_is_refused(tab):
     with pytest.raises(Locked):
-        reopen(authoring=authoring_of(page), reason="why", by=authoring_of(page).author)
+        reopen(authoring=authoring_of(tab), reason="why", by=authoring_of(tab).author)
