@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from datetime import timedelta
 
 import pytest
@@ -24,7 +23,6 @@ pytestmark = pytest.mark.django_db
 
 MARKUP = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>{{ 7|add:1 }}'
 HTMX = {"HTTP_HX_REQUEST": "true"}
-SERVER_SECONDS = 0.1
 
 
 @pytest.fixture
@@ -53,16 +51,6 @@ def queries_of(ask) -> int:
     with CaptureQueriesContext(connection) as found:
         assert ask().status_code == 200
     return len(found)
-
-
-def seconds_of(ask) -> float:
-    """The fastest of three, so that another process's burst does not decide."""
-    taken = []
-    for _ in range(3):
-        begun = time.perf_counter()
-        ask()
-        taken.append(time.perf_counter() - begun)
-    return min(taken)
 
 
 def text_of(response) -> str:
@@ -101,8 +89,7 @@ def test_two_thousand_cases_are_a_page_of_few_queries_at_once(web, study):
     StageRun.objects.bulk_create(StageRun(case_run=c, stage=s, state=JobState.SUCCEEDED) for c in runs for s in STAGE_ORDER)
     address = reverse("timelines:cases")
     assert queries_of(lambda: web.get(address)) <= 16
-    assert seconds_of(lambda: web.get(address)) < SERVER_SECONDS
-    assert seconds_of(lambda: web.post(address, {"text": "case 19", "state": "done"}, **HTMX)) < SERVER_SECONDS
+    assert queries_of(lambda: web.post(address, {"text": "case 19", "state": "done"}, **HTMX)) <= 16
     assert "2000 cases, page 1 of 40" in text_of(web.get(address))
 
 
@@ -145,7 +132,6 @@ def test_a_record_of_900_series_is_a_page_of_few_queries_at_once(web, encounter)
     assert "900 series, page 1 of 15" in text_of(web.get(address))
     assert queries_of(lambda: web.get(address)) <= 19
     assert queries_of(lambda: web.post(address, {"text": "thing"}, **HTMX)) <= 14
-    assert seconds_of(lambda: web.get(address)) < SERVER_SECONDS
 
 
 def test_a_series_says_its_rows_in_hours_and_clock(web, encounter):
@@ -227,7 +213,6 @@ def test_a_run_over_fifty_cases_is_a_page_of_few_queries(web, study):
     run = run_of(factories.make_dataset(study), [[JobState.SUCCEEDED] * 3 + [JobState.RUNNING] + [JobState.BLOCKED] * 3] * 50)
     address = reverse("timelines:run", args=[run.public_id])
     assert queries_of(lambda: web.get(address)) <= 19
-    assert seconds_of(lambda: web.get(address)) < 2 * SERVER_SECONDS
     assert queries_of(lambda: web.get(reverse("timelines:runs"))) <= 14
 
 
