@@ -272,7 +272,8 @@ def _case_result(
 ) -> CaseResult:
     sources = []
     for (key, basis), paired in found.items():
-        if key not in swept:
+        # Without a span in it a timeline was not paired by spans, which is not the same as finding none.
+        if key not in swept and (basis is not Basis.SPAN or has_spans(case.timelines[key])):
             at = paired.upto(None if basis is Basis.SPAN else settings.threshold)
             sources.append(
                 CaseSource(key, basis, True, len(case.reference), len(at.predicted), at.matched(), _case_metrics(at, len(case.reference)))

@@ -166,8 +166,9 @@ def test_an_assignment_has_no_sweep() -> None:
 def test_sources_without_spans_take_no_part_on_spans() -> None:
     foreign = SourceKey("other", "text_only")
     lone = [EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: TEXT_ONE, foreign: (event("#1", "fever", 0.0),)})]
-    report, _ = report_of(lone, EvaluationSettings(bases=(Basis.SPAN, Basis.LEVENSHTEIN)))
+    report, by_case = report_of(lone, EvaluationSettings(bases=(Basis.SPAN, Basis.LEVENSHTEIN)))
     assert report.of(foreign, Basis.SPAN) is None
+    assert [s.basis for s in by_case[0].sources if s.key == foreign] == [Basis.LEVENSHTEIN]
     found = report.of(foreign, Basis.LEVENSHTEIN)
     assert found is not None
     assert found.matched_events == 1
