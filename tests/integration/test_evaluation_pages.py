@@ -152,8 +152,8 @@ def test_the_main_table_has_both_readings_and_marks_the_best(web, evaluation):
 def test_differences_say_in_words_whether_the_interval_excludes_zero(web, evaluation):
     shown = text_of(web.get(address_of(evaluation)))
     assert "rules · revised minus rules · text-only" in shown
-    assert "Concordance +0.033 +0.012 to +0.051 Better: the interval excludes zero" in shown
-    assert "AULTC +0.049 −0.004 to +0.090 No difference shown: the interval includes zero" in shown
+    assert "Concordance +0.033 +0.012 to +0.051 Better: interval excludes zero" in shown
+    assert "AULTC +0.049 −0.004 to +0.090 Open: interval includes zero" in shown
     assert "No figure: the reference cites no row" in shown
 
 

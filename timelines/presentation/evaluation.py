@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ehr.wording import MINUS
 from timelines.evaluation.published import PublishedRow
 from timelines.evaluation.tables import HOURS, metric_words
-from timelines.evaluation.values import Basis, Difference, Estimate, Report, RhoPoint, SourceKey, SourceResult
+from timelines.evaluation.values import METRICS, Basis, Difference, Estimate, Report, RhoPoint, SourceKey, SourceResult
 from timelines.pipeline.config import Variant
 
 BASIS_WORDS: Mapping[Basis, str] = {
@@ -153,15 +153,23 @@ def variant_of(source: str) -> tuple[str, str]:
 
 
 def main_results(report: Report, basis: Basis) -> list[SourceResult]:
-    """What the main table compares: everything but variants."""
-    return [r for r in report.results if r.basis is basis and not variant_of(r.key.source)[1]]
+    """What the main table compares: everything but variants and further alternatives."""
+    return [r for r in report.results if r.basis is basis and is_primary(r.key)]
+
+
+def is_primary(key: SourceKey) -> bool:
+    """Whether a timeline belongs into main tables: neither a variant's nor a further alternative."""
+    return key.alternative == 1 and not variant_of(key.source)[1]
 
 
 def ablation_results(report: Report, basis: Basis) -> list[SourceResult]:
-    """Each backbone with variants: its full timelines first, then the variants; none where there are no variants."""
+    """Each backbone with variants: its full timelines first, then what each variant changed; none where there are no variants.
+
+    A variant that revises keeps the text-only times of the full run, so these stand there once.
+    """
     of_basis = [r for r in report.results if r.basis is basis and r.key.alternative == 1]
     varied = {variant_of(r.key.source)[0] for r in of_basis if _is_ablation(r.key)}
-    shown = [r for r in of_basis if _is_ablation(r.key) or r.key.source in varied]
+    shown = [r for r in of_basis if r.key.source in varied or (_is_ablation(r.key) and (r.key.kind == "revised" or _is_unimodal(r.key)))]
     return sorted(shown, key=lambda r: (variant_of(r.key.source)[0], variant_of(r.key.source)[1] != ""))
 
 
@@ -199,6 +207,10 @@ def _counts_missing(result: SourceResult, metric: str) -> bool:
 
 def _is_ablation(key: SourceKey) -> bool:
     return variant_of(key.source)[1].split("/")[0] in _VARIANTS
+
+
+def _is_unimodal(key: SourceKey) -> bool:
+    return variant_of(key.source)[1].split("/")[0] == Variant.UNIMODAL
 
 
 def _row(result: SourceResult, columns: Sequence[Column]) -> Row:
@@ -242,7 +254,9 @@ def _grouped(rows: Sequence[Row]) -> list[Row]:
 
 
 def _comparison(difference: Difference) -> Comparison:
-    rows = tuple(_difference(metric, estimate, difference.basis) for metric, estimate in difference.metrics.items())
+    order = {metric: n for n, metric in enumerate(METRICS)}
+    metrics = sorted(difference.metrics.items(), key=lambda found: order.get(found[0], len(order)))
+    rows = tuple(_difference(metric, estimate, difference.basis) for metric, estimate in metrics)
     return Comparison(difference.first.label, difference.second.label, rows)
 
 
@@ -263,11 +277,11 @@ def _verdict(metric: str, estimate: Estimate, excludes_zero: bool) -> str:
     if estimate.low is None or estimate.high is None:
         return "No interval: too few cases"
     if not excludes_zero:
-        return "No difference shown: the interval includes zero"
+        return "Open: interval includes zero"
     if metric in NEUTRAL:
-        return f"{'Higher' if estimate.value > 0 else 'Lower'}: the interval excludes zero"
+        return f"{'Higher' if estimate.value > 0 else 'Lower'}: interval excludes zero"
     better = (estimate.value < 0) if metric in LOWER_IS_BETTER else (estimate.value > 0)
-    return f"{'Better' if better else 'Worse'}: the interval excludes zero"
+    return f"{'Better' if better else 'Worse'}: interval excludes zero"
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from timelines.evaluation.plain import report_from_plain, settings_from_plain
 from timelines.evaluation.values import Basis, Report
 from timelines.evaluation_cases import CASE_METRICS, CaseLine, case_lines, close_authored, close_vetoed
 from timelines.models import Evaluation
+from timelines.pipeline.config import Variant
 from timelines.presentation import evaluation as shown
 from timelines.presentation.evaluation_plots import payload
 from timelines.views.evaluations import ACTIVE, evaluation_of
@@ -108,10 +109,14 @@ def _report_context(request: StudyRequest, found: Evaluation, report: Report) ->
         "further": shown.table_of(results, shown.FURTHER, basis),
         "missing": any(r.missing_cases for r in results),
         "ablation": shown.table_of(ablation, shown.HEADLINE, basis) if ablation else None,
+        "spanless": basis is Basis.SPAN and any(_has_no_spans(r.key.source) for r in ablation),
         "ablation_files": _ablation_files(report, basis),
         "comparisons": shown.comparisons(report.differences, basis, variants=False),
         "variant_comparisons": shown.comparisons(report.differences, basis, variants=True),
-        "strata": [(s.stratum, s.cases, shown.table_of(_of(s.results, basis), shown.HEADLINE, basis)) for s in report.strata],
+        "strata": [
+            (s.stratum, s.cases, shown.table_of([r for r in _of(s.results, basis) if r.key.alternative == 1], shown.HEADLINE, basis))
+            for s in report.strata
+        ],
         "alternatives": _alternatives(report, basis),
         "rho_heads": [shown.metric_words(m, basis) for m in RHO_METRICS],
         "rho": shown.rho_rows(report.rho, RHO_METRICS),
@@ -127,6 +132,11 @@ def _report_context(request: StudyRequest, found: Evaluation, report: Report) ->
 
 def _of(results: Any, basis: Basis) -> list[Any]:
     return [r for r in results if r.basis is basis and not shown.variant_of(r.key.source)[1]]
+
+
+def _has_no_spans(source: str) -> bool:
+    """Whether the source's revision names events itself, which have no place in the note."""
+    return shown.variant_of(source)[1].split("/")[0] == Variant.NO_UID
 
 
 def _alternatives(report: Report, basis: Basis) -> shown.Table | None:

@@ -62,6 +62,7 @@ class SourceLine:
     pairs: int
     figures: tuple[shown.Figure, ...]
     chosen: bool
+    primary: bool
 
 
 @require_GET
@@ -85,13 +86,16 @@ def evaluation_case(request: StudyRequest, public_id: str, case_id: str) -> Http
     sources = {keys[s.key]: s for s in case_from_plain(stored.result).sources if s.basis is basis and s.key in keys and s.key not in hidden}
     number = _number(request.GET.get("s", ""), sources)
     chosen = sources.get(number)
+    lines = [_source_line(n, s, n == number) for n, s in sorted(sources.items())]
     context = {
         "evaluation": evaluation,
         "encounter": encounter,
         "basis": basis,
         "bases": [(b.value, shown.BASIS_WORDS[b], b is basis) for b in report.settings.bases],
         "heads": [shown.metric_words(m, basis) for m in CASE_METRICS],
-        "sources": [_source_line(n, s, n == number) for n, s in sorted(sources.items())],
+        "sources": [line for line in lines if line.primary],
+        "further": [line for line in lines if not line.primary],
+        "further_open": any(line.chosen for line in lines if not line.primary),
         "number": number,
         "chosen": chosen,
         "distance_head": "1 − overlap" if basis is Basis.SPAN else "Distance",
@@ -119,7 +123,16 @@ def _number(wanted: str, sources: dict[int, CaseSource]) -> int:
 
 def _source_line(number: int, source: CaseSource, chosen: bool) -> SourceLine:
     figures = tuple(shown.figure(m, source.metrics.get(m)) for m in CASE_METRICS)
-    return SourceLine(number, source.key.label, source.available, source.predicted_events, len(source.pairs), figures, chosen)
+    return SourceLine(
+        number,
+        source.key.label,
+        source.available,
+        source.predicted_events,
+        len(source.pairs),
+        figures,
+        chosen,
+        shown.is_primary(source.key),
+    )
 
 
 def _pairs(source: CaseSource, reference: Compared, predicted: Compared, anchor: Anchor, link: str) -> dict[str, object]:

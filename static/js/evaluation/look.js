@@ -10,6 +10,8 @@ window.EvaluationLook = (() => {
   const PAPER = { dark: false, ink: "#18222a", soft: "#505e68", line: "#d7dee3", ground: "#ffffff" };
   const LONGEST_SOURCE = 15;
   const LABEL_HEIGHT = 14;
+  // Rough width of a label's character in pixels.
+  const LETTER = 6.2;
 
   function page() {
     const style = getComputedStyle(document.body);
@@ -43,7 +45,7 @@ window.EvaluationLook = (() => {
       automargin: true, ...given, title: { text: given.words, standoff: 8, font: { size: 12, color: look.soft } },
     });
     return {
-      width: size.width, height: size.height, margin: { l: 56, r: axes.labels ? labelRoom(size) : 16, t: axes.legend ? 40 : 12, b: 48 },
+      width: size.width, height: size.height, margin: { l: 56, r: axes.labels ? labelRoom(axes.labels) : 16, t: axes.legend ? 40 : 12, b: 48 },
       paper_bgcolor: look.ground, plot_bgcolor: look.ground, hovermode: "closest", dragmode: false, showlegend: Boolean(axes.legend),
       legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 11 } },
       font: { family: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', Arial, sans-serif", size: 12, color: look.ink },
@@ -52,7 +54,7 @@ window.EvaluationLook = (() => {
     };
   }
 
-  const labelRoom = (size) => Math.min(180, Math.max(100, size.width * 0.3));
+  const labelRoom = (labels) => 20 + LETTER * Math.max(...labels.map((words) => words.length));
 
   // Labels to the right of line ends, pushed apart so that none lies on another; `ends`: {x, y (data), words, color}; linear y axis.
   // Without an x they stand beside the plot.

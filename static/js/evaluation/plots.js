@@ -3,7 +3,7 @@ window.EvaluationPlots = (() => {
   "use strict";
   const Look = window.EvaluationLook;
   const LEAST_HOURS = 0.05;
-  const HOURS = [[0.1, "6 min"], [1, "1 h"], [6, "6 h"], [24, "1 d"], [168, "1 wk"], [720, "1 mo"], [8760, "1 y"], [87600, "10 y"]];
+  const HOURS = [[LEAST_HOURS, "≤ 3 min"], [1, "1 h"], [6, "6 h"], [24, "1 d"], [168, "1 wk"], [720, "1 mo"], [8760, "1 y"], [87600, "10 y"]];
 
   function padded(values, least = 0.02) {
     const low = Math.min(...values);
@@ -21,7 +21,7 @@ window.EvaluationPlots = (() => {
   function curves(look, size, drawn, axes) {
     const values = drawn.flatMap((d) => d.points.map((p) => p[1])).filter((v) => v !== null);
     const range = axes.y.range || padded(values);
-    const made = Look.layout(look, size, { ...axes, labels: true, y: { ...axes.y, range } });
+    const made = Look.layout(look, size, { ...axes, labels: drawn.map((d) => Look.name(d.series)), y: { ...axes.y, range } });
     const ends = drawn.map((d) => {
       const last = d.points.filter((p) => p[1] !== null).at(-1);
       return { x: axes.x.type === "log" ? undefined : last[0], y: last[1], words: Look.name(d.series), color: Look.tone(look, d.series) };
@@ -51,16 +51,22 @@ window.EvaluationPlots = (() => {
     };
   }
 
+  // Errors of minutes stand together at the left end.
+  function visible(points) {
+    const small = points.filter(([hours]) => hours <= LEAST_HOURS).at(-1);
+    return [...(small ? [[LEAST_HOURS, small[1]]] : []), ...points.filter(([hours]) => hours > LEAST_HOURS)];
+  }
+
   function errors(data, look, size) {
     if (!data.errors.length) return null;
-    const drawn = data.errors.map((series) => ({ series, points: series.points.map(([hours, share]) => [Math.max(hours, LEAST_HOURS), share]) }));
+    const drawn = data.errors.map((series) => ({ series, points: visible(series.points) }));
     const traces = drawn.map(({ series, points }) => line(look, series, points, {
       hoverinfo: "text", text: points.map((p) => `${Look.text(Look.name(series))}<br>${(100 * p[1]).toFixed(1)} % within ${p[0].toPrecision(3)} h`),
       line: { color: Look.tone(look, series), width: 1.75, dash: Look.dash(series), shape: "hv" },
     }));
     const furthest = Math.max(8760, ...drawn.flatMap((d) => d.points.map((p) => p[0])));
-    const ticks = [[0.1, "6 min"], ...data.horizons];
-    const x = { words: "Error", type: "log", range: [Math.log10(LEAST_HOURS), Math.log10(furthest * 1.1)], tickvals: ticks.map((t) => t[0]), ticktext: ticks.map((t) => t[1]) };
+    const ticks = [[LEAST_HOURS, "≤ 3 min"], ...data.horizons];
+    const x = { words: "Error", type: "log", range: [Math.log10(LEAST_HOURS * 0.8), Math.log10(furthest * 1.1)], tickvals: ticks.map((t) => t[0]), ticktext: ticks.map((t) => t[1]) };
     return { data: traces, layout: curves(look, size, drawn, { x, y: { words: "Share of pairs", range: [0, 1.02] } }) };
   }
 

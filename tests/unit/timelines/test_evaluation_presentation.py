@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.made_report import NO_ROWS, OTHER, REVISED, TEXT, figures, made_report, result
-from timelines.evaluation.values import Basis, Difference, Estimate
+from tests.made_report import NO_ROWS, OTHER, REVISED, SECOND, TEXT, figures, made_report, result
+from timelines.evaluation.values import Basis, Difference, Estimate, SourceKey
 from timelines.presentation import evaluation as shown
 from timelines.presentation.evaluation_plots import payload
 
@@ -47,6 +47,16 @@ def test_the_main_table_leaves_variants_to_the_ablation_table():
     report = made_report()
     assert [r.key for r in shown.main_results(report, Basis.SPAN)] == [TEXT, REVISED, OTHER]
     assert [r.key for r in shown.ablation_results(report, Basis.SPAN)] == [TEXT, REVISED, NO_ROWS]
+    more = tuple(
+        result(k, Basis.SPAN, figures(0.7, 0.8, 0.7, 4.0))
+        for k in (SourceKey("rules/no_rows", "text_only"), SourceKey("rules/unimodal", "text_only"), SECOND)
+    )
+    more_rows = made_report(results=(*report.results, *more))
+    assert [r.key for r in shown.main_results(more_rows, Basis.SPAN)] == [TEXT, REVISED, OTHER]
+    assert [r.key.label for r in shown.ablation_results(more_rows, Basis.SPAN)][2:] == [
+        "rules/no_rows · revised",
+        "rules/unimodal · text-only",
+    ]
     without = made_report(results=tuple(r for r in report.results if r.key != NO_ROWS))
     assert shown.ablation_results(without, Basis.SPAN) == []
 
@@ -83,12 +93,12 @@ def test_rows_of_one_source_stand_together_under_its_name():
 @pytest.mark.parametrize(
     ("metric", "estimate", "verdict"),
     [
-        ("aultc", Estimate(0.03, 0.01, 0.05), "Better: the interval excludes zero"),
-        ("aultc", Estimate(-0.03, -0.05, -0.01), "Worse: the interval excludes zero"),
-        ("median_error", Estimate(-3.0, -4.0, -1.0), "Better: the interval excludes zero"),
-        ("median_error_common", Estimate(3.0, 1.0, 4.0), "Worse: the interval excludes zero"),
-        ("numeric_share", Estimate(0.1, 0.05, 0.2), "Higher: the interval excludes zero"),
-        ("aultc", Estimate(0.03, 0.0, 0.05), "No difference shown: the interval includes zero"),
+        ("aultc", Estimate(0.03, 0.01, 0.05), "Better: interval excludes zero"),
+        ("aultc", Estimate(-0.03, -0.05, -0.01), "Worse: interval excludes zero"),
+        ("median_error", Estimate(-3.0, -4.0, -1.0), "Better: interval excludes zero"),
+        ("median_error_common", Estimate(3.0, 1.0, 4.0), "Worse: interval excludes zero"),
+        ("numeric_share", Estimate(0.1, 0.05, 0.2), "Higher: interval excludes zero"),
+        ("aultc", Estimate(0.03, 0.0, 0.05), "Open: interval includes zero"),
         ("aultc", Estimate(0.03), "No interval: too few cases"),
         ("aultc", Estimate(None, why="nothing matched"), "No figure: nothing matched"),
     ],
@@ -104,6 +114,18 @@ def test_differences_of_variants_stand_apart_and_of_other_bases_nowhere():
     assert [c.second for c in shown.comparisons(differences, Basis.SPAN, variants=False)] == ["rules · revised"]
     assert [c.second for c in shown.comparisons(differences, Basis.SPAN, variants=True)] == ["rules/no_rows · revised"]
     assert shown.comparisons(differences, Basis.LEVENSHTEIN, variants=False) == []
+
+
+def test_differences_stand_in_the_order_of_the_columns():
+    kept = {m: Estimate(0.1, 0.05, 0.2) for m in ("aultc", "median_error_common", "precision", "concordance", "match_rate")}
+    (comparison,) = shown.comparisons([Difference(TEXT, REVISED, Basis.SPAN, kept)], Basis.SPAN, variants=False)
+    assert [row.metric for row in comparison.rows] == [
+        "Span recall",
+        "Precision",
+        "Concordance",
+        "AULTC",
+        "Median error on common events, h",
+    ]
 
 
 def test_plots_have_one_colour_a_source_and_the_marker_at_the_threshold():
