@@ -20,7 +20,8 @@ from llm_runtime.roles import MATCHER
 from timelines.evaluation.plain import case_to_plain, report_to_plain, settings_from_plain, settings_to_plain
 from timelines.evaluation.report import evaluate
 from timelines.evaluation.values import Basis, CaseResult, EvaluatedCase, EvaluationSettings, Report
-from timelines.evaluation_data import Chosen, known_sources, load_cases, referenced, rho_keys, swept_sources
+from timelines.evaluation_data import Chosen, known_sources, load_cases, referenced
+from timelines.evaluation_rho import points_anew, points_of_runs
 from timelines.models import Evaluation, EvaluationCase
 from timelines.tools import roles
 from timelines.versions import code_revision
@@ -158,7 +159,8 @@ def compute(
         reference=chosen.reference,
         embed=None if embedder is None else _remembering(embedder),
         embedder="" if embedder is None else embedder.name,
-        rho=rho_keys(swept_sources(chosen), settings.rho_sweep),
+        rho=points_anew(chosen.datasets, settings.rho_sweep),
+        rho_runs=points_of_runs(chosen.datasets),
         on_case=on_case,
     )
 

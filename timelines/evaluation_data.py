@@ -7,22 +7,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, QuerySet
 
 from ehr.models import Dataset, Encounter
-from timelines import storage
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import EvaluatedCase, PlacedEvent, SourceKey
+from timelines.evaluation_rho import is_swept, revised_anew
 from timelines.exports.lines import Selection, chosen_timelines
-from timelines.models import CaseRun, Entry, Timeline
-from timelines.pipeline.config import PipelineConfig, Variant
-from timelines.pipeline.retrieval import judged_again
-from timelines.pipeline.run import expanded, revised_with
+from timelines.models import Entry, Timeline
 from timelines.pipeline.uids import unescape_mention
-from timelines.record import load_record
-from timelines.tools import asks_models, tools_of
 
 
 @dataclass(frozen=True)
@@ -65,14 +60,14 @@ def load_cases(chosen: Chosen) -> Iterator[LoadedCase]:
 
 
 def _load(encounter: Encounter, chosen: Chosen) -> LoadedCase:
-    found = chosen_timelines(encounter, Selection())
-    wanted = set(chosen.sources)
-    reference = next((t for t in found if (t.source, t.kind) == (chosen.reference, TimelineKind.REFERENCE)), None)
-    others = [t for t in found if t is not reference and (not wanted or t.source in wanted)]
+    named = chosen_timelines(encounter, Selection(sources=(chosen.reference,)))
+    reference = next((t for t in named if t.kind == TimelineKind.REFERENCE), None)
+    others = [t for t in chosen_timelines(encounter, Selection(sources=chosen.sources)) if t != reference]
     events = events_of([t for t in (reference, *others) if t is not None])
     timelines = {key_of(t): events[t.pk] for t in others}
-    for threshold in chosen.rho:
-        timelines |= _revised_at(encounter, [t for t in others if is_swept(t)], threshold)
+    for primary in (t for t in others if (t.kind, t.alternative) == (TimelineKind.REVISED, 1) and chosen.rho):
+        if primary.case_run is not None and is_swept(primary.case_run.run):
+            timelines |= revised_anew(encounter, primary, chosen.rho)
     own = events[reference.pk] if reference is not None else ()
     return LoadedCase(encounter, EvaluatedCase(encounter.case_id, encounter.dataset.name, own, timelines))
 
@@ -80,33 +75,6 @@ def _load(encounter: Encounter, chosen: Chosen) -> LoadedCase:
 def key_of(timeline: Timeline) -> SourceKey:
     """What a report calls it. Another reference (a second author's) is held against the first like any source."""
     return SourceKey(timeline.source, timeline.kind, timeline.alternative)
-
-
-def rho_key(source: str, threshold: float) -> SourceKey:
-    """The revision of a source at a reranker threshold."""
-    return SourceKey(f"{source}@ρ={threshold:g}", TimelineKind.REVISED.value)
-
-
-def rho_keys(sources: Sequence[str], thresholds: Sequence[float]) -> Mapping[SourceKey, tuple[str, float]]:
-    """Every such key → (source, threshold)."""
-    return {rho_key(source, threshold): (source, threshold) for source in sources for threshold in thresholds}
-
-
-def is_swept(timeline: Timeline) -> bool:
-    """Whether ρ can be swept without asking a model again: primary revisions of full runs of backbones that ask none."""
-    run = timeline.case_run.run if timeline.case_run else None
-    primary = (timeline.kind, timeline.alternative) == (TimelineKind.REVISED, 1)
-    return run is not None and primary and run.variant == Variant.FULL and not asks_models(run.backbone)
-
-
-def swept_sources(chosen: Chosen) -> list[str]:
-    """The sources whose ρ is swept."""
-    if not chosen.rho:
-        return []
-    revised = Timeline.objects.filter(encounter__dataset__in=chosen.datasets, kind=TimelineKind.REVISED.value, alternative=1)
-    runs = revised.filter(case_run__run__variant=Variant.FULL.value).values_list("source", "case_run__run__backbone").distinct()
-    wanted = set(chosen.sources)
-    return sorted({source for source, backbone in runs if not asks_models(backbone) and (not wanted or source in wanted)})
 
 
 def events_of(timelines: Sequence[Timeline]) -> Mapping[int, tuple[PlacedEvent, ...]]:
@@ -127,25 +95,3 @@ def events_of(timelines: Sequence[Timeline]) -> Mapping[int, tuple[PlacedEvent, 
         key = uid or f"#{len(found[timeline]) + 1}"
         found[timeline].append(PlacedEvent(key, unescape_mention(mention or event), time, start, end, tuple(adopted)))
     return {t.pk: tuple(found[t.pk]) for t in timelines}
-
-
-def _revised_at(encounter: Encounter, timelines: Sequence[Timeline], threshold: float) -> dict[SourceKey, tuple[PlacedEvent, ...]]:
-    """Stages 5 and 6 once more, from what stage 4 stored, with another threshold; nothing is stored."""
-    return {rho_key(t.source, threshold): _again(encounter, t.case_run, threshold) for t in timelines if t.case_run is not None}
-
-
-def _again(encounter: Encounter, case_run: CaseRun, threshold: float) -> tuple[PlacedEvent, ...]:
-    run = case_run.run
-    config = replace(PipelineConfig.from_dict(run.config), rho_threshold=threshold, alternatives=1)
-    tools = tools_of(run.backbone, config)
-    assert case_run.inventory is not None
-    case = storage.load_case(encounter, case_run.inventory.note)
-    stored = storage.load_reconstruction(case_run, case.note)
-    candidates = judged_again(stored.candidates, tools.reranker, config)
-    found = expanded(stored.note.inventory, stored.text_only, candidates, load_record(encounter, tools.embedder), case.window, tools)
-    (revised,) = revised_with(found, stored.note, stored.text_only, case.window, tools).timelines
-    mentions = {o.uid: o for o in stored.note.inventory}
-    return tuple(
-        PlacedEvent(e.uid, unescape_mention(mentions[e.uid].mention), e.time, mentions[e.uid].start, mentions[e.uid].end, e.adopted_rows)
-        for e in revised
-    )

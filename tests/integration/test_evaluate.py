@@ -14,6 +14,7 @@ from django.db import transaction
 from accounts.models import AuditEvent
 from ehr.models import Dataset
 from jobs.models import JobState
+from llm_runtime.providers.lexical import LexicalReranker
 from tests import factories
 from tests.unit.timelines.reconstruction import ANDEXANET, LACTATE, NOTE, script
 from tests.unit.timelines.test_variants_pipeline import EveryVariant
@@ -42,6 +43,7 @@ def _without_weights(monkeypatch) -> None:
     roles = tools.ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
     monkeypatch.setattr(tools, "roles", lambda: roles)
     monkeypatch.setattr("timelines.evaluation_actions.roles", lambda: roles)
+    monkeypatch.setattr("timelines.evaluation_rho.roles", lambda: roles)
 
 
 def case_of(dataset: Dataset, case_id: str, *, reference: bool = True) -> None:
@@ -70,8 +72,9 @@ def dataset() -> Dataset:
     return made
 
 
-def reconstructed(dataset: Dataset, variant: Variant = Variant.FULL, cases: list[str] | None = None) -> Run:
-    run = start_run(dataset=dataset, backbone="rules", config=PipelineConfig(variant=variant, alternatives=2), cases=cases, by=None)
+def reconstructed(dataset: Dataset, variant: Variant = Variant.FULL, cases: list[str] | None = None, rho: float | None = None) -> Run:
+    config = PipelineConfig(variant=variant, alternatives=2, rho_threshold=rho)
+    run = start_run(dataset=dataset, backbone="rules", config=config, cases=cases, by=None)
     work_inline(run, lambda words: None)
     return run
 
@@ -143,6 +146,33 @@ def test_rho_is_swept_from_what_was_stored(dataset: Dataset) -> None:
     assert [(p.source, p.rho) for p in report.rho] == [("rules", 0.0), ("rules", 0.5)]
     assert not any("ρ" in key.source for key in report.keys)
     assert Timeline.objects.filter(source__contains="ρ").count() == 0
+
+
+def test_a_run_at_its_own_rho_is_a_point_of_the_sweep_beside_the_rerankers(dataset: Dataset) -> None:
+    reconstructed(dataset)
+    reconstructed(dataset, rho=0.6)
+    threshold = LexicalReranker().threshold
+    report = report_from_plain(evaluated(dataset).report)
+    assert [(p.source, p.rho) for p in report.rho] == [("rules", threshold), ("rules", 0.6)]
+    run = report.of(SourceKey("rules/rho=0.6", "revised"), Basis.SPAN)
+    assert run is not None
+    assert report.rho[1].metrics == run.available
+    assert [d.second.source for d in report.differences if d.first == REVISED] == ["rules/rho=0.6"]
+    swept = report_from_plain(evaluated(dataset, EvaluationSettings(bases=(Basis.SPAN,), resamples=10, rho_sweep=(0.0, 0.6))).report)
+    assert [(p.source, p.rho) for p in swept.rho] == [("rules", 0.0), ("rules", threshold), ("rules", 0.6)]
+
+
+def test_a_submission_that_was_replaced_can_still_be_the_reference_when_named(dataset: Dataset) -> None:
+    reconstructed(dataset, cases=["a"])
+    Timeline.objects.filter(kind="reference", encounter__case_id="a").update(source="author:ann#1")
+    started = start_evaluation(
+        study=dataset.study, datasets=[dataset], reference="author:ann#1", settings=SPANS, by=None, tell_workers=False
+    )
+    execute_evaluation(started.pk)
+    started.refresh_from_db()
+    result = report_from_plain(started.report).of(REVISED, Basis.SPAN)
+    assert result is not None
+    assert result.reference_events == len(script().spans)
 
 
 def test_done_twice_it_is_the_same(dataset: Dataset) -> None:

@@ -98,12 +98,14 @@ def evaluate(
     embed: Embed | None = None,
     embedder: str = "",
     rho: Mapping[SourceKey, tuple[str, float]] | None = None,
+    rho_runs: Mapping[SourceKey, tuple[str, float]] | None = None,
     on_case: Callable[[CaseResult], None] = lambda result: None,
 ) -> Report:
     """Hold every timeline of `cases` against their references. Cases are taken one by one and handed to `on_case` when paired.
 
     `rho` names the timelines that stand for a source's revision at a reranker threshold; they give the ρ sweep and no result
-    of their own. Raises ValueError where basis `embedding` is asked for without `embed`.
+    of their own. `rho_runs` names those that are runs in their own right: results, and points of the sweep where `rho` has none
+    at that threshold. Raises ValueError where basis `embedding` is asked for without `embed`.
     """
     if Basis.EMBEDDING in settings.bases and embed is None:
         raise ValueError("the basis embedding needs an embedder")
@@ -131,7 +133,7 @@ def evaluate(
         differences=differences({known: main[known] for known in ordered}),
         alternatives=_alternatives(main, settings),
         strata=_strata(main, ordered, scored, settings, s_max),
-        rho=_rho(by_key, swept, settings),
+        rho=_rho(by_key, rho_runs or {}, swept, settings),
         warnings=_warnings(scored),
     )
 
@@ -251,16 +253,19 @@ def _strata(
 
 
 def _rho(
-    by_key: Mapping[tuple[SourceKey, Basis], Cases], swept: Mapping[SourceKey, tuple[str, float]], settings: EvaluationSettings
+    by_key: Mapping[tuple[SourceKey, Basis], Cases],
+    runs: Mapping[SourceKey, tuple[str, float]],
+    swept: Mapping[SourceKey, tuple[str, float]],
+    settings: EvaluationSettings,
 ) -> tuple[RhoPoint, ...]:
     """The sweep on the report's first basis that the timelines take part in."""
-    points = []
-    for key, (source, threshold) in swept.items():
+    points = {}
+    for key, (source, threshold) in (*runs.items(), *swept.items()):
         cases = next((by_key[key, basis] for basis in settings.bases if (key, basis) in by_key), None)
         if cases is not None:
             rows = sum(len(e.rows) for p in cases.paired if p is not None for e in p.predicted)
-            points.append(RhoPoint(source, threshold, rows, metrics(cases)))
-    return tuple(sorted(points, key=lambda p: (p.source, p.rho)))
+            points[source, threshold] = RhoPoint(source, threshold, rows, metrics(cases))
+    return tuple(points[at] for at in sorted(points))
 
 
 def _case_result(
