@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timelines.evaluation.figures import FIGURES, NO_TIME, Cases, mean_log_error
+from timelines.evaluation.naming import variant_of
 from timelines.evaluation.scoring import Paired
 from timelines.evaluation.values import Basis, Difference, Estimate, SourceKey
 
@@ -30,13 +31,14 @@ def differences(by_key: Mapping[tuple[SourceKey, Basis], Cases]) -> tuple[Differ
 
 
 def _compared_with(first: SourceKey, keys: list[SourceKey]) -> list[SourceKey]:
-    base, slash, _ = first.source.partition("/")
-    if slash and any(k.source == base and k.kind == "revised" for k in keys):
+    base, variant = variant_of(first.source)
+    if variant and any(k.source == base and k.kind == "revised" for k in keys):
         return []  # a variant keeps the text-only estimates of the full run, and is compared with that
+    revised = [k for k in keys if k.kind == "revised" and k.alternative == 1]
     if first.kind == "text_only":
-        return [k for k in keys if (k.source, k.kind, k.alternative) == (first.source, "revised", 1)]
-    if first.kind == "revised" and first.alternative == 1:
-        return [k for k in keys if k.source.startswith(f"{first.source}/") and k.kind == "revised" and k.alternative == 1]
+        return [k for k in revised if (k.source, first.alternative) == (first.source, 1)]
+    if first in revised:
+        return [k for k in revised if k != first and variant_of(k.source)[0] == first.source]
     return []
 
 

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from timelines.evaluation.naming import variant_of
 from timelines.evaluation.published import MARK, ablation_table, main_table
 from timelines.evaluation.values import METRICS, Basis, Estimate, Report, SourceKey, SourceResult
 from timelines.pipeline.config import Variant
@@ -134,8 +135,8 @@ def main(report: Report, basis: Basis, *, published: bool = False) -> Table:
 
 
 def _is_variant(source: str, whole: set[str]) -> bool:
-    base, slash, _ = source.partition("/")
-    return bool(slash) and base in whole
+    base, variant = variant_of(source)
+    return bool(variant) and base in whole
 
 
 def _published_rows(width: int) -> list[TableRow]:
@@ -256,9 +257,9 @@ TABLES: Mapping[str, Callable[[Report, Basis], Table]] = {
 
 
 def backbones(report: Report) -> list[str]:
-    """Sources of full runs: those that stand in no other source's variants, and have variants or a revision of their own."""
+    """Sources of full runs: those that are no variant and have a revision of their own."""
     sources = list(dict.fromkeys(key.source for key in report.keys))
-    return [s for s in sources if "/" not in s and any(key.source == s and key.kind == "revised" for key in report.keys)]
+    return [s for s in sources if not variant_of(s)[1] and any(key.source == s and key.kind == "revised" for key in report.keys)]
 
 
 def all_tables(report: Report, basis: Basis) -> list[Table]:

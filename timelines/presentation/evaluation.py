@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ehr.wording import MINUS
+from timelines.evaluation.naming import VARIANTS, variant_of
 from timelines.evaluation.published import PublishedRow
 from timelines.evaluation.tables import HOURS, metric_words
 from timelines.evaluation.values import METRICS, Basis, Difference, Estimate, Report, RhoPoint, SourceKey, SourceResult
@@ -32,7 +33,6 @@ LOWER_IS_BETTER = frozenset({*HOURS, "mean_log_error_common"})
 NEUTRAL = frozenset({"numeric_share"})
 AVAILABLE, MISSING_AS_ZERO = "available", "missing as 0"
 NO_FIGURE = "–"
-_VARIANTS = frozenset(v.value for v in Variant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +146,6 @@ def figure(metric: str, estimate: Estimate | None) -> Figure:
     return Figure(value_words(metric, estimate.value), interval_words(metric, estimate))
 
 
-def variant_of(source: str) -> tuple[str, str]:
-    """A source as (backbone, variant): "rules/no_uid" → ("rules", "no_uid"); "" for the full one and for other sources' names."""
-    base, _, rest = source.partition("/")
-    return (base, rest) if rest.split("/")[0] in _VARIANTS or rest.startswith("rho=") else (source, "")
-
-
 def main_results(report: Report, basis: Basis) -> list[SourceResult]:
     """What the main table compares: everything but variants and further alternatives."""
     return [r for r in report.results if r.basis is basis and is_primary(r.key)]
@@ -206,7 +200,7 @@ def _counts_missing(result: SourceResult, metric: str) -> bool:
 
 
 def _is_ablation(key: SourceKey) -> bool:
-    return variant_of(key.source)[1].split("/")[0] in _VARIANTS
+    return variant_of(key.source)[1].split("/")[0] in VARIANTS
 
 
 def _is_unimodal(key: SourceKey) -> bool:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET
 from accounts.permissions import CASE_READERS, user_can_manage_study
 from accounts.scoping import StudyRequest, study_role_required
 from timelines.evaluation import published, tables
+from timelines.evaluation.naming import variant_of
 from timelines.evaluation.plain import report_from_plain, settings_from_plain
 from timelines.evaluation.values import Basis, Report
 from timelines.evaluation_cases import CASE_METRICS, CaseLine, case_lines, close_authored, close_vetoed
@@ -131,12 +132,12 @@ def _report_context(request: StudyRequest, found: Evaluation, report: Report) ->
 
 
 def _of(results: Any, basis: Basis) -> list[Any]:
-    return [r for r in results if r.basis is basis and not shown.variant_of(r.key.source)[1]]
+    return [r for r in results if r.basis is basis and not variant_of(r.key.source)[1]]
 
 
 def _has_no_spans(source: str) -> bool:
     """Whether the source's revision names events itself, which have no place in the note."""
-    return shown.variant_of(source)[1].split("/")[0] == Variant.NO_UID
+    return variant_of(source)[1].split("/")[0] == Variant.NO_UID
 
 
 def _alternatives(report: Report, basis: Basis) -> shown.Table | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.made_report import NO_ROWS, OTHER, REVISED, SECOND, TEXT, figures, made_report, result
+from timelines.evaluation.naming import variant_of
 from timelines.evaluation.values import Basis, Difference, Estimate, SourceKey
 from timelines.presentation import evaluation as shown
 from timelines.presentation.evaluation_plots import payload
@@ -40,7 +41,7 @@ def test_values_are_said_with_the_places_of_their_kind(metric, value, signed, wo
     ],
 )
 def test_a_variant_is_told_from_a_name_with_a_slash(source, parts):
-    assert shown.variant_of(source) == parts
+    assert variant_of(source) == parts
 
 
 def test_the_main_table_leaves_variants_to_the_ablation_table():

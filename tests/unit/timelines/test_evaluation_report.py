@@ -307,3 +307,12 @@ def test_the_ablation_table_has_a_line_a_variant() -> None:
         ("rules · revised", "rules/no_uid · revised"),
     ]
     assert [t.name for t in tables.all_tables(report, Basis.SPAN)][:3] == ["main", "ablation", "differences"]
+
+
+def test_a_source_whose_name_holds_a_slash_is_no_variant() -> None:
+    imported, at_rho = SourceKey("rules/mine", "text_only"), SourceKey("rules/rho=0.3", "revised")
+    case = EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: TEXT_ONE, REVISED: REVISED_ONE, imported: TEXT_ONE, at_rho: TEXT_ONE})
+    report, _ = report_of([case])
+    assert [row[0] for row in tables.main(report, Basis.SPAN).rows] == ["rules", "rules", "rules/mine"]
+    assert [(d.first, d.second) for d in report.differences] == [(TEXT, REVISED), (REVISED, at_rho)]
+    assert [row[0] for row in tables.ablation(report, Basis.SPAN, "rules").rows] == ["full", "unimodal"]
