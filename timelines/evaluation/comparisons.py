@@ -45,7 +45,7 @@ def _compared_with(first: SourceKey, keys: list[SourceKey]) -> list[SourceKey]:
 def difference(first: SourceKey, second: SourceKey, basis: Basis, one: Cases, two: Cases) -> Difference:
     """Second minus first on the cases both have; matched pairs of each, and errors on the reference events both place."""
     both = one.available & two.available
-    a, b = _only(one, both), _only(two, both)
+    a, b = one.only(both), two.only(both)
     metrics = {name: _difference(a, b, name) for name in COMPARED}
     errors = [_common(p, q) for p, q in zip(a.paired, b.paired, strict=True)]
     before, after = [e for e, _ in errors], [e for _, e in errors]
@@ -88,8 +88,3 @@ def _error_of(paired: Paired) -> dict[int, float]:
 def _median(errors: list[NDArray[np.float64]]) -> float | None:
     pooled = np.concatenate([*errors, np.empty(0)])
     return float(np.median(pooled)) if pooled.size else None
-
-
-def _only(cases: Cases, kept: NDArray[np.bool_]) -> Cases:
-    paired = [p if k else None for p, k in zip(cases.paired, kept, strict=True)]
-    return Cases(paired, cases.reference_sizes, cases.reference_timed, cases.resamples, cases.s_max)

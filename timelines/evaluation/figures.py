@@ -7,7 +7,7 @@ an error S_max for each of their timed reference events (protocol section 3).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -65,6 +65,15 @@ class Cases:
         """As `errors`, with S_max for each timed reference event of a missing case."""
         worst = self.s_max or 0.0
         return [np.full(timed, worst) if p is None else p.errors for p, timed in zip(self.paired, self.reference_timed, strict=True)]
+
+    def only(self, kept: NDArray[np.bool_]) -> Cases:
+        """The same source as if it, and its reference, had the kept cases alone; the resamples stay."""
+        return replace(
+            self,
+            paired=[p if k else None for p, k in zip(self.paired, kept, strict=True)],
+            reference_sizes=[n if k else 0 for n, k in zip(self.reference_sizes, kept, strict=True)],
+            reference_timed=[n if k else 0 for n, k in zip(self.reference_timed, kept, strict=True)],
+        )
 
 
 _COUNTS = {

@@ -7,16 +7,15 @@ its cases, so differences are paired; matching is done once a case and source, a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timelines.evaluation.aultc import aultc, aultc_ref
+from timelines.evaluation.collecting import Collected, Embed, vectors_of
 from timelines.evaluation.comparisons import differences
 from timelines.evaluation.figures import Cases, by_distance, cumulative, error_cdf, metrics
 from timelines.evaluation.resamples import Resamples
-from timelines.evaluation.scoring import Paired, has_spans, mention_distance, pair_by_distance, pair_by_span
+from timelines.evaluation.scoring import WIDEST, Paired, has_span
 from timelines.evaluation.values import (
     Basis,
     CaseResult,
@@ -31,9 +30,6 @@ from timelines.evaluation.values import (
     StratumResult,
 )
 
-#: Texts → (n, d) vectors. Each distinct mention of a case is embedded once, so that equal mentions are at distance 0 exactly.
-Embed = Callable[[list[str]], NDArray[np.floating]]
-
 #: (threshold, match rate, concordance, AULTC), by threshold.
 Sweep = tuple[tuple[float, float | None, float | None, float | None], ...]
 
@@ -41,53 +37,8 @@ CONFOUNDED = (
     "The cases come from several datasets, which differ in more than their source: a comparison across them is descriptive, not causal."
 )
 ROWS_KNOWN = "The reference cites source rows: its author saw the record, which favours times that rest on rows over times from text."
+SOME_LOCATED = "{}: {} of {} occurrences have no span and cannot be paired by spans, which lowers the figures on that basis."
 FEW_CASES = "Fewer than ten cases: intervals over cases are rough."
-
-
-@dataclass
-class _Scored:
-    """Everything that was paired so far; one entry a case in each list."""
-
-    settings: EvaluationSettings
-    pairs: dict[tuple[SourceKey, Basis], list[Paired | None]] = field(default_factory=dict)
-    sizes: list[int] = field(default_factory=list)
-    timed: list[int] = field(default_factory=list)
-    strata: list[str] = field(default_factory=list)
-    reference_rows: bool = False
-    span_sources: set[SourceKey] = field(default_factory=set)
-    reference_spans: bool = False
-
-    def add(self, case: EvaluatedCase, vectors: dict[str, NDArray[np.float64]] | None) -> dict[tuple[SourceKey, Basis], Paired]:
-        """Pair every timeline of a case; what the case has no timeline for is None."""
-        found = {
-            (key, basis): paired
-            for key, events in case.timelines.items()
-            for basis in self.settings.bases
-            if (paired := self._pair(case, key, basis, vectors)) is not None
-        }
-        before = len(self.sizes)
-        for known in found:
-            self.pairs.setdefault(known, [None] * before)
-        for known, listed in self.pairs.items():
-            listed.append(found.get(known))
-        self.sizes.append(len(case.reference))
-        self.timed.append(sum(e.time is not None for e in case.reference))
-        self.strata.append(case.stratum)
-        self.reference_rows |= any(e.rows for e in case.reference)
-        return found
-
-    def _pair(self, case: EvaluatedCase, key: SourceKey, basis: Basis, vectors: dict[str, NDArray[np.float64]] | None) -> Paired | None:
-        events = case.timelines[key]
-        if basis is Basis.SPAN:
-            self.reference_spans |= has_spans(case.reference)
-            if has_spans(events):
-                self.span_sources.add(key)
-            return pair_by_span(case.reference, events, self.settings.iou)
-        return pair_by_distance(case.reference, events, mention_distance(basis, case.reference, events, vectors), self.settings)
-
-    def comparable(self, key: SourceKey, basis: Basis) -> bool:
-        """Whether a source takes part on a basis: on spans, only where it and the reference have some."""
-        return basis is not Basis.SPAN or (key in self.span_sources and self.reference_spans)
 
 
 def evaluate(
@@ -105,16 +56,19 @@ def evaluate(
 
     `rho` names the timelines that stand for a source's revision at a reranker threshold; they give the ρ sweep and no result
     of their own. `rho_runs` names those that are runs in their own right: results, and points of the sweep where `rho` has none
-    at that threshold. Raises ValueError where basis `embedding` is asked for without `embed`.
+    at that threshold. Raises ValueError where basis `embedding` is asked for without `embed`, and for thresholds beyond 0.50.
     """
-    if Basis.EMBEDDING in settings.bases and embed is None:
+    by_vectors = Basis.EMBEDDING in settings.bases
+    if by_vectors and embed is None:
         raise ValueError("the basis embedding needs an embedder")
-    scored, swept = _Scored(settings), rho or {}
+    if max(settings.threshold, *settings.sweep, 0.0) > WIDEST:
+        raise ValueError(f"thresholds go up to {WIDEST}, where S_max is fixed")
+    scored, swept = Collected(settings), rho or {}
     for case in cases:
-        found = scored.add(case, _vectors(case, embed) if Basis.EMBEDDING in settings.bases else None)
+        found = scored.add(case, vectors_of(case, embed) if by_vectors and embed is not None else None)
         on_case(_case_result(case, found, scored, settings, swept))
     resamples = Resamples.draw(len(scored.sizes), settings.resamples, settings.seed)
-    s_max = {basis.value: _s_max(scored, basis) for basis in settings.bases}
+    s_max = {basis.value: scored.s_max(basis) for basis in settings.bases}
     by_key = {
         known: Cases(_at(paired, settings, known[1]), scored.sizes, scored.timed, resamples, s_max[known[1].value])
         for known, paired in scored.pairs.items()
@@ -134,32 +88,14 @@ def evaluate(
         alternatives=_alternatives(main, settings),
         strata=_strata(main, ordered, scored, settings, s_max),
         rho=_rho(by_key, rho_runs or {}, swept, settings),
-        warnings=_warnings(scored),
+        warnings=_warnings(scored, swept),
     )
-
-
-def _vectors(case: EvaluatedCase, embed: Embed | None) -> dict[str, NDArray[np.float64]]:
-    assert embed is not None
-    mentions = sorted({e.mention for e in case.reference} | {e.mention for events in case.timelines.values() for e in events})
-    return dict(zip(mentions, np.asarray(embed(mentions), dtype=np.float64), strict=True)) if mentions else {}
 
 
 def _at(paired: Sequence[Paired | None], settings: EvaluationSettings, basis: Basis) -> list[Paired | None]:
     """The pairs that count at the report's threshold."""
     threshold = None if basis is Basis.SPAN else settings.threshold
     return [None if p is None else p.upto(threshold) for p in paired]
-
-
-def _s_max(scored: _Scored, basis: Basis) -> float | None:
-    """The largest error of any compared source at threshold 0.50. A resample repeats cases and so cannot exceed it."""
-    largest = [
-        float(p.errors.max())
-        for (key, found), paired in scored.pairs.items()
-        if found is basis and scored.comparable(key, basis)
-        for p in paired
-        if p is not None and p.errors.size
-    ]
-    return max(largest) if largest else None
 
 
 def _source_result(key: SourceKey, basis: Basis, cases: Cases, sweep: Sweep) -> SourceResult:
@@ -181,7 +117,7 @@ def _source_result(key: SourceKey, basis: Basis, cases: Cases, sweep: Sweep) -> 
     )
 
 
-def _sweep(scored: _Scored, key: SourceKey, basis: Basis, resamples: Resamples, s_max: Mapping[str, float | None]) -> Sweep:
+def _sweep(scored: Collected, key: SourceKey, basis: Basis, resamples: Resamples, s_max: Mapping[str, float | None]) -> Sweep:
     """Threshold → match rate, concordance, AULTC, on the available cases. An assignment is made for one threshold and has no sweep."""
     if basis is Basis.SPAN or scored.settings.method != "greedy":
         return ()
@@ -212,24 +148,14 @@ def _alternatives(main: Mapping[tuple[SourceKey, Basis], Cases], settings: Evalu
         for keys in families.values():
             if len(keys) > 1:
                 common = np.logical_and.reduce([main[key, basis].available for key in keys])
-                found += [_source_result(key, basis, only(main[key, basis], common), ()) for key in sorted(keys, key=_order)]
+                found += [_source_result(key, basis, main[key, basis].only(common), ()) for key in sorted(keys, key=_order)]
     return tuple(found)
-
-
-def only(cases: Cases, kept: NDArray[np.bool_]) -> Cases:
-    """The same source as if it, and its reference, had the kept cases alone; the resamples stay."""
-    return replace(
-        cases,
-        paired=[p if k else None for p, k in zip(cases.paired, kept, strict=True)],
-        reference_sizes=[n if k else 0 for n, k in zip(cases.reference_sizes, kept, strict=True)],
-        reference_timed=[n if k else 0 for n, k in zip(cases.reference_timed, kept, strict=True)],
-    )
 
 
 def _strata(
     main: Mapping[tuple[SourceKey, Basis], Cases],
     ordered: Sequence[tuple[SourceKey, Basis]],
-    scored: _Scored,
+    scored: Collected,
     settings: EvaluationSettings,
     s_max: Mapping[str, float | None],
 ) -> tuple[StratumResult, ...]:
@@ -271,14 +197,14 @@ def _rho(
 def _case_result(
     case: EvaluatedCase,
     found: Mapping[tuple[SourceKey, Basis], Paired],
-    scored: _Scored,
+    scored: Collected,
     settings: EvaluationSettings,
     swept: Mapping[SourceKey, tuple[str, float]],
 ) -> CaseResult:
     sources = []
     for (key, basis), paired in found.items():
         # Without a span in it a timeline was not paired by spans, which is not the same as finding none.
-        if key not in swept and (basis is not Basis.SPAN or has_spans(case.timelines[key])):
+        if key not in swept and (basis is not Basis.SPAN or any(has_span(e) for e in case.timelines[key])):
             at = paired.upto(None if basis is Basis.SPAN else settings.threshold)
             sources.append(
                 CaseSource(key, basis, True, len(case.reference), len(at.predicted), at.matched(), _case_metrics(at, len(case.reference)))
@@ -308,9 +234,12 @@ def _case_metrics(paired: Paired, size: int) -> dict[str, Estimate]:
     }
 
 
-def _warnings(scored: _Scored) -> tuple[str, ...]:
+def _warnings(scored: Collected, swept: Iterable[SourceKey]) -> tuple[str, ...]:
     told = [(ROWS_KNOWN, scored.reference_rows), (CONFOUNDED, len(set(scored.strata)) > 1), (FEW_CASES, len(scored.sizes) < 10)]
-    return tuple(words for words, holds in told if holds)
+    counted = {key.label: spans for key, spans in scored.spans.items() if key.alternative == 1 and key not in swept}
+    spans = {"The reference": scored.reference_spans, **counted} if scored.spans else {}
+    located = [(SOME_LOCATED.format(name, total - located, total), 0 < located < total) for name, (located, total) in spans.items()]
+    return tuple(words for words, holds in (*told, *located) if holds)
 
 
 def _order(key: SourceKey) -> tuple[str, int, int]:

@@ -87,9 +87,9 @@ class Paired:
         )
 
 
-def has_spans(events: Events) -> bool:
-    """Whether any event has a span: span recall is for sources that point into the note."""
-    return any(e.start is not None for e in events)
+def has_span(event: PlacedEvent) -> bool:
+    """Whether it points into the note."""
+    return event.start is not None and event.end is not None
 
 
 def pair_by_span(reference: Events, predicted: Events, iou: float) -> Paired:

@@ -21,7 +21,7 @@ from timelines.evaluation.plain import (
     settings_from_plain,
     settings_to_plain,
 )
-from timelines.evaluation.report import CONFOUNDED, FEW_CASES, ROWS_KNOWN, evaluate
+from timelines.evaluation.report import CONFOUNDED, FEW_CASES, ROWS_KNOWN, SOME_LOCATED, evaluate
 from timelines.evaluation.values import METRICS, Basis, CaseResult, EvaluatedCase, EvaluationSettings, PlacedEvent, Report, SourceKey
 
 TEXT, REVISED = SourceKey("rules", "text_only"), SourceKey("rules", "revised")
@@ -200,6 +200,31 @@ def test_rho_timelines_give_points_and_no_result() -> None:
     report = evaluate([case], settings=SPANS, reference="reference", rho={low: ("rules", 0.0), high: ("rules", 0.5)})
     assert [(p.source, p.rho, p.rows) for p in report.rho] == [("rules", 0.0, 3), ("rules", 0.5, 0)]
     assert report.keys == [TEXT]
+
+
+def test_occurrences_without_a_span_are_told() -> None:
+    partly = (*TEXT_ONE[:3], event("4", "chills", 0))
+    report, _ = report_of([EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: partly})])
+    told = SOME_LOCATED.format("rules · text-only", 1, 4)
+    assert told in report.warnings
+    assert not any("have no span" in words for words in report_of(cases())[0].warnings)
+    spelled, _ = report_of([EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: partly})], EvaluationSettings(bases=(Basis.LEVENSHTEIN,)))
+    assert told not in spelled.warnings
+
+
+@pytest.mark.parametrize("method", ["greedy", "assignment"])
+def test_s_max_is_the_largest_error_at_threshold_one_half_whatever_is_compared(method: str) -> None:
+    # "intubated" for "intubation" is 3 edits of 10: a pair at 0.5 with an error of 90 h, and none at 0.1
+    predicted = (event("1", "fever", -40), event("2", "intubated", 100))
+    config = EvaluationSettings(bases=(Basis.LEVENSHTEIN,), method=method)
+    report, _ = report_of([EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: predicted})], config)
+    assert report.results[0].matched_events == 1
+    assert report.s_max == {"levenshtein": 90.0}
+
+
+def test_thresholds_beyond_one_half_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"go up to 0\.5"):
+        report_of(cases(), EvaluationSettings(bases=(Basis.LEVENSHTEIN,), threshold=0.6))
 
 
 def test_embedding_without_an_embedder_is_refused() -> None:
