@@ -58,6 +58,13 @@ def judge_order(series: Iterable[Series]) -> list[Series]:
     return sorted(series, key=lambda s: (s.priority, -s.count, s.event))
 
 
+def judge_shown(series: Iterable[Series], limit: int = JUDGE_SERIES) -> list[Series]:
+    """The series that `judge_record` shows, in its order: at most `limit`, and every admission row."""
+    ordered = judge_order(series)
+    always = sum(1 for s in ordered if s.priority == 0)
+    return ordered[: max(limit, always)]
+
+
 def judge_record(series: Iterable[Series], limit: int = JUDGE_SERIES) -> str:
     """The whole structured record as the judge reads it, between its markers; a last line counts what was left out.
 
@@ -65,8 +72,7 @@ def judge_record(series: Iterable[Series], limit: int = JUDGE_SERIES) -> str:
     come first in priority and are kept even where they alone exceed `limit`.
     """
     ordered = judge_order(series)
-    always = sum(1 for s in ordered if s.priority == 0)
-    shown = ordered[: max(limit, always)]
+    shown = judge_shown(ordered, limit)
     rows = sum(s.count for s in ordered)
     lines = ["[TABULAR_EHR_SUMMARY_START]", f"rows={rows}; event types={len(ordered)}", *(judge_text(s) for s in shown)]
     if len(ordered) > len(shown):
