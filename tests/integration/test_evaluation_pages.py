@@ -141,10 +141,10 @@ def test_a_form_without_anything_to_compare_says_so(client):
 # One evaluation
 
 
-def test_the_main_table_has_both_readings_and_marks_the_best(web, evaluation):
+def test_the_main_table_has_both_readings_and_marks_the_best_over_the_same_cases(web, evaluation):
     shown = text_of(web.get(address_of(evaluation)))
     assert "Span recall Concordance AULTC Median error, h Within tolerance available missing as 0 available" in shown
-    assert "revised 4 0.742 best 0.712 to 0.772 0.742 best" in shown
+    assert "revised 4 0.742 0.712 to 0.772 0.742 best" in shown
     assert "text-only 3 of 4 0.512 0.482 to 0.542 0.432" in shown
     assert "The annotator of the reference knew the rows" in shown
 
@@ -164,6 +164,8 @@ def test_published_figures_stand_beside_ours_marked_and_only_where_they_compare(
     beside = text_of(web.get(address_of(evaluation), {"basis": "embedding", "published": "1"}))
     assert "Published, not ours: 40 other cases" in beside
     assert re.search(r"GLM-5\.2 published text-only 40 0\.790", beside)
+    assert re.search(r"GLM-5\.2 no_rows published revised 40 0\.790", beside)
+    assert "paired by spans whatever is chosen above" in beside
     assert "GLM-5.2" not in text_of(web.get(address_of(evaluation), {"basis": "span", "published": "1"}))
 
 

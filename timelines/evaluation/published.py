@@ -13,6 +13,8 @@ from pathlib import Path
 
 #: What stands beside such a figure wherever it is shown.
 MARK = "published"
+#: Whose variants the published ablation compares.
+ABLATED = "GLM-5.2"
 METRICS = ("match_rate", "concordance", "aultc")
 _PATH = Path(__file__).with_name("published.json")
 
@@ -35,10 +37,10 @@ def main_table() -> tuple[PublishedRow, ...]:
 
 @cache
 def ablation_table() -> tuple[PublishedRow, ...]:
-    """The variants of one backbone (GLM-5.2); `unimodal` has its figures as text-only."""
+    """The variants of one backbone, `ABLATED`, named after it ("GLM-5.2 no_rows"); `unimodal` has its figures as text-only."""
     rows = json.loads(_PATH.read_text(encoding="utf-8"))["ablations_glm"]
     return tuple(
-        PublishedRow(name, _named(told), None) if name == "unimodal" else PublishedRow(name, None, _named(told))
+        PublishedRow(f"{ABLATED} {name}", *((_named(told), None) if name == "unimodal" else (None, _named(told))))
         for name, told in rows.items()
     )
 

@@ -233,13 +233,14 @@ def datasets(report: Report, basis: Basis) -> Table:
 
 
 def rho(report: Report, basis: Basis) -> Table:
-    """Revised timelines over the reranker's threshold."""
+    """Revised timelines over the reranker's threshold. The sweep is made on the report's first basis, whichever is asked for."""
+    first = report.settings.bases[0]
     shown = ("concordance", "aultc", "median_error", "within_tolerance", "evidence_precision", "evidence_recall")
     rows: list[TableRow] = [(p.source, f"{p.rho:.2f}", str(p.rows), *(cell(p.metrics.get(m), m) for m in shown)) for p in report.rho]
     return Table(
         "rho",
-        "Sensitivity to the reranker's threshold",
-        ("Source", "ρ", "Rows cited", *(metric_words(m, basis) for m in shown)),
+        f"Sensitivity to the reranker's threshold, {_basis_words(report, first)}",
+        ("Source", "ρ", "Rows cited", *(metric_words(m, first) for m in shown)),
         tuple(rows),
     )
 
@@ -263,8 +264,8 @@ def backbones(report: Report) -> list[str]:
 
 
 def all_tables(report: Report, basis: Basis) -> list[Table]:
-    """Every table of the report that has rows, ablations included."""
-    found = [make(report, basis) for make in TABLES.values()]
+    """Every table of the report that has rows, ablations included; the ρ sweep, of which there is one, with the first basis."""
+    found = [make(report, basis) for name, make in TABLES.items() if name != "rho" or basis is report.settings.bases[0]]
     found[1:1] = [table for source in backbones(report) if len((table := ablation(report, basis, source)).rows) > 2]
     return [table for table in found if table.rows]
 

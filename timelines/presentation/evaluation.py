@@ -223,7 +223,11 @@ def kind_words(key: SourceKey) -> str:
 
 
 def _marked(rows: Sequence[Row], columns: Sequence[Column], results: Sequence[SourceResult]) -> list[Row]:
-    """The best of each column marked; equal words are equally best, and a column in which all are equal has none."""
+    """The best of each column marked; equal words are equally best, and a column in which all are equal has none.
+
+    Nor has one whose figures rest on different cases, as those over the available ones do where a timeline misses a case.
+    """
+    missing = any(r.missing_cases for r in results)
     best: list[str | None] = []
     for column in columns:
         values = [
@@ -232,7 +236,7 @@ def _marked(rows: Sequence[Row], columns: Sequence[Column], results: Sequence[So
             if (e := (r.available if column.treatment == AVAILABLE else r.missing_as_zero).get(column.metric)) and e.value is not None
         ]
         said = {value_words(column.metric, v) for v in values}
-        if column.metric in NEUTRAL or len(said) < 2:
+        if column.metric in NEUTRAL or len(said) < 2 or (missing and column.treatment == AVAILABLE):
             best.append(None)
         else:
             best.append(value_words(column.metric, min(values) if column.metric in LOWER_IS_BETTER else max(values)))
@@ -259,10 +263,22 @@ def _difference(metric: str, estimate: Estimate, basis: Basis) -> DifferenceRow:
     return DifferenceRow(
         metric_words(metric, basis),
         value_words(metric, estimate.value, signed=True),
-        interval_words(metric, estimate, signed=True),
+        _interval_of_difference(metric, estimate),
         _verdict(metric, estimate, excludes),
         excludes,
     )
+
+
+def _interval_of_difference(metric: str, estimate: Estimate) -> str:
+    """The interval with its signs; a bound so near that it rounds to zero says on which side it lies."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    low, high = (value_words(metric, bound, signed=True) for bound in (estimate.low, estimate.high))
+    if estimate.low > 0 and low[0] != "+":
+        low = "just above 0"
+    if estimate.high < 0 and high[0] != MINUS:
+        high = "just below 0"
+    return f"{low} to {high}"
 
 
 def _verdict(metric: str, estimate: Estimate, excludes_zero: bool) -> str:

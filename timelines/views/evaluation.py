@@ -98,6 +98,7 @@ def _report_context(request: StudyRequest, found: Evaluation, report: Report) ->
     results = shown.main_results(report, basis)
     ablation = shown.ablation_results(report, basis)
     main = shown.table_of(results, shown.HEADLINE, basis)
+    varied = shown.table_of(ablation, shown.HEADLINE, basis) if ablation else None
     with_published = request.GET.get("published") == "1" and basis is not Basis.SPAN
     return {
         "report": report,
@@ -109,7 +110,8 @@ def _report_context(request: StudyRequest, found: Evaluation, report: Report) ->
         "main": main,
         "further": shown.table_of(results, shown.FURTHER, basis),
         "missing": any(r.missing_cases for r in results),
-        "ablation": shown.table_of(ablation, shown.HEADLINE, basis) if ablation else None,
+        "ablation": varied,
+        "ablation_published": shown.published_lines(published.ablation_table(), varied) if with_published and varied else [],
         "spanless": basis is Basis.SPAN and any(_has_no_spans(r.key.source) for r in ablation),
         "ablation_files": _ablation_files(report, basis),
         "comparisons": shown.comparisons(report.differences, basis, variants=False),
@@ -119,6 +121,7 @@ def _report_context(request: StudyRequest, found: Evaluation, report: Report) ->
             for s in report.strata
         ],
         "alternatives": _alternatives(report, basis),
+        "rho_basis": shown.BASIS_WORDS[report.settings.bases[0]].lower(),
         "rho_heads": [shown.metric_words(m, basis) for m in RHO_METRICS],
         "rho": shown.rho_rows(report.rho, RHO_METRICS),
         "errors": [(r, [shown.figure("share", e) for _, e in r.cumulative]) for r in results if r.cumulative],

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.made_report import NO_ROWS, OTHER, REVISED, SECOND, TEXT, figures, made_report, result
+from timelines.evaluation import tables
 from timelines.evaluation.naming import variant_of
 from timelines.evaluation.values import Basis, Difference, Estimate, SourceKey
 from timelines.presentation import evaluation as shown
@@ -84,6 +85,31 @@ def test_the_best_of_a_column_is_marked_the_least_error_included_and_the_neutral
     assert marks == [[False, False, False, False], [False, True, True, False], [False, True, False, False]]
 
 
+def test_figures_over_different_cases_have_no_best():
+    results = [
+        result(REVISED, Basis.SPAN, figures(0.742, 0.89, 0.792, 3.1)),
+        result(OTHER, Basis.SPAN, figures(0.3, 1.0, 0.95, 2.0), missing=1),
+    ]
+    row, other = shown.table_of(results, ("concordance",), Basis.SPAN).rows
+    assert [(f.words, f.best) for f in other.figures] == [("1.000", False), ("0.920", True)]
+    assert not row.figures[0].best
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (-0.002, -0.0003, "−0.002 to just below 0"),
+        (0.0003, 0.002, "just above 0 to +0.002"),
+        (-0.0003, 0.002, "0.000 to +0.002"),
+        (-0.004, -0.002, "−0.004 to −0.002"),
+    ],
+)
+def test_an_interval_beside_zero_says_on_which_side_it_lies(low, high, words):
+    made = Difference(TEXT, REVISED, Basis.SPAN, {"aultc": Estimate((low + high) / 2, low, high)})
+    (comparison,) = shown.comparisons([made], Basis.SPAN, variants=False)
+    assert comparison.rows[0].interval == words
+
+
 def test_rows_of_one_source_stand_together_under_its_name():
     results = [result(k, Basis.SPAN, figures(0.7, 0.8, 0.7, 4.0)) for k in (TEXT, OTHER, REVISED)]
     rows = shown.table_of(results, ("aultc",), Basis.SPAN).rows
@@ -144,6 +170,12 @@ def test_a_band_without_data_is_a_gap_and_a_timeline_without_any_is_left_out():
         result(TEXT, Basis.SPAN, figures(0.7, 0.8, 0.7, 4.0)), by_distance=(("1 hour to 1 day", 0, Estimate(None), Estimate(None)),)
     )
     assert payload(made_report(results=(empty,)), Basis.SPAN)["bands"] == []
+
+
+def test_the_rho_sweep_is_one_table_and_names_its_pairing():
+    report = made_report()
+    assert [t.name for b in report.settings.bases for t in tables.all_tables(report, b)].count("rho") == 1
+    assert tables.rho(report, Basis.EMBEDDING).title == "Sensitivity to the reranker's threshold, paired by span overlap (IoU ≥ 0.4)"
 
 
 def test_the_rho_table_is_in_order_and_says_why_a_figure_is_missing():
