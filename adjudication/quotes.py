@@ -1,0 +1,47 @@
+"""Where a quote stands in the note: compared after mapping quotation marks and collapsing white space (protocol section 4). No Django."""
+
+from __future__ import annotations
+
+#: What a judge writes where it looked for evidence and there is none.
+NOT_FOUND = "none found"
+#: A quote that holds a double quotation mark is written with single ones, so every kind is one.
+_MARKS = str.maketrans(dict.fromkeys("\"'`´‘’‚‛“”„‟′″«»‹›", "'"))
+
+
+def plain(text: str) -> tuple[str, list[int]]:
+    """The text with one kind of quotation mark and single spaces, none at its ends; and for each character its offset in `text`."""
+    characters: list[str] = []
+    offsets: list[int] = []
+    for at, character in enumerate(text.translate(_MARKS)):
+        if character.isspace():
+            if not characters or characters[-1] == " ":
+                continue
+            character = " "
+        characters.append(character)
+        offsets.append(at)
+    if characters and characters[-1] == " ":
+        characters.pop()
+        offsets.pop()
+    return "".join(characters), offsets
+
+
+def locate(quote: str, note: str) -> tuple[int, int] | None:
+    """`[start, end)` of the quote's first place in the note, in code points; None where it does not stand there word for word.
+
+    A quote holds a letter or digit, and does not begin or end within a word or number: "4" does not quote "14".
+    """
+    wanted, _ = plain(quote)
+    if not any(c.isalnum() for c in wanted):
+        return None
+    text, offsets = plain(note)
+    at = text.find(wanted)
+    while at >= 0:
+        end = at + len(wanted)
+        if _edge(text, at) and _edge(text, end):
+            return offsets[at], offsets[end - 1] + 1
+        at = text.find(wanted, at + 1)
+    return None
+
+
+def _edge(text: str, at: int) -> bool:
+    return at in (0, len(text)) or not (text[at - 1].isalnum() and text[at].isalnum())
