@@ -81,8 +81,7 @@ def _common(one: Paired | None, two: Paired | None) -> tuple[NDArray[np.float64]
 
 
 def _error_of(paired: Paired) -> dict[int, float]:
-    errors = np.abs(paired.reference_times - paired.predicted_times)
-    return {r: float(e) for (r, _, _), e in zip(paired.pairs, errors, strict=True) if not np.isnan(e)}
+    return dict(zip(paired.references[paired.placed].tolist(), paired.errors.tolist(), strict=True))
 
 
 def _median(errors: list[NDArray[np.float64]]) -> float | None:

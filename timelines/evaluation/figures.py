@@ -77,8 +77,8 @@ class Cases:
 
 
 _COUNTS = {
-    "matched": lambda p: len(p.pairs),
-    "predicted": lambda p: len(p.predicted),
+    "matched": len,
+    "predicted": lambda p: p.predicted_events,
     "placed": lambda p: len(p.errors),
     "asked_time": lambda p: p.asked_time,
     "tolerated": lambda p: p.tolerated,

@@ -15,7 +15,7 @@ from timelines.evaluation.collecting import Collected, Embed, vectors_of
 from timelines.evaluation.comparisons import differences
 from timelines.evaluation.figures import Cases, by_distance, cumulative, error_cdf, metrics
 from timelines.evaluation.resamples import Resamples
-from timelines.evaluation.scoring import WIDEST, Paired, has_span
+from timelines.evaluation.scoring import WIDEST, Paired, has_span, matched
 from timelines.evaluation.values import (
     Basis,
     CaseResult,
@@ -189,7 +189,7 @@ def _rho(
     for key, (source, threshold) in (*runs.items(), *swept.items()):
         cases = next((by_key[key, basis] for basis in settings.bases if (key, basis) in by_key), None)
         if cases is not None:
-            rows = sum(len(e.rows) for p in cases.paired if p is not None for e in p.predicted)
+            rows = sum(p.predicted_rows for p in cases.paired if p is not None)
             points[source, threshold] = RhoPoint(source, threshold, rows, metrics(cases))
     return tuple(points[at] for at in sorted(points))
 
@@ -206,9 +206,9 @@ def _case_result(
         # Without a span in it a timeline was not paired by spans, which is not the same as finding none.
         if key not in swept and (basis is not Basis.SPAN or any(has_span(e) for e in case.timelines[key])):
             at = paired.upto(None if basis is Basis.SPAN else settings.threshold)
-            sources.append(
-                CaseSource(key, basis, True, len(case.reference), len(at.predicted), at.matched(), _case_metrics(at, len(case.reference)))
-            )
+            pairs = matched(at, case.reference, case.timelines[key])
+            sizes = len(case.reference), at.predicted_events
+            sources.append(CaseSource(key, basis, True, *sizes, pairs, _case_metrics(at, len(case.reference))))
     return CaseResult(case.case_id, case.stratum, tuple(sources))
 
 
@@ -223,8 +223,8 @@ def _case_metrics(paired: Paired, size: int) -> dict[str, Estimate]:
     median = float(np.median(paired.errors)) if placed else None
     order = paired.order.concordance
     return {
-        "match_rate": share(len(paired.pairs), size, "the reference has no occurrence"),
-        "precision": share(len(paired.pairs), len(paired.predicted), "nothing was predicted"),
+        "match_rate": share(len(paired), size, "the reference has no occurrence"),
+        "precision": share(len(paired), paired.predicted_events, "nothing was predicted"),
         "concordance": Estimate(order, n=placed, why="" if order is not None else "no two occurrences whose order can be compared"),
         "aultc_ref": Estimate(aultc_ref(paired.errors), n=placed, why="" if placed else "no pair has a time on both sides"),
         "median_error": Estimate(median, n=placed, why="" if placed else "no pair has a time on both sides"),

@@ -79,8 +79,9 @@ class Resamples:
         pooled = np.concatenate([*cases, np.empty(0)])
         order = np.argsort(pooled, kind="stable")
         owner = np.repeat(np.arange(len(cases)), [case.size for case in cases])[order]
-        upto = np.cumsum(self.weights[:, owner], axis=1)
-        return _weighted_middle(pooled[order], upto)
+        ordered = pooled[order]
+        # A resample at a time: all at once would be a matrix of resamples by events.
+        return np.array([_weighted_middle(ordered, np.cumsum(drawn[owner])) for drawn in self.weights], dtype=np.float64)
 
     def interval(self, values: ArrayLike) -> Interval:
         """The 95 % percentile interval of what a method gave; (None, None) without data or with fewer than two cases."""
@@ -119,11 +120,9 @@ def _middle(rows: Values, counts: NDArray[np.intp]) -> Values:
     )
 
 
-def _weighted_middle(ordered: Values, upto: NDArray[np.int64]) -> Values:
-    """The median of sorted values that stand several times each; `upto` is how many stand up to each, a row a resample."""
-    medians = np.full(len(upto), np.nan)
-    for row, counts in enumerate(upto):
-        if counts.size and counts[-1]:
-            low, high = np.searchsorted(counts, [(counts[-1] - 1) // 2, counts[-1] // 2], side="right")
-            medians[row] = (ordered[low] + ordered[high]) / 2
-    return medians
+def _weighted_middle(ordered: Values, upto: NDArray[np.int64]) -> float:
+    """The median of sorted values that stand several times each, NaN of none; `upto` is how many stand up to each of them."""
+    if not upto.size or not upto[-1]:
+        return math.nan
+    low, high = np.searchsorted(upto, [(upto[-1] - 1) // 2, upto[-1] // 2], side="right")
+    return float((ordered[low] + ordered[high]) / 2)

@@ -6,7 +6,7 @@ No Django. Pairing is done once; thresholds only cut it (protocol section 3, "Ma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import cast
 
@@ -27,27 +27,52 @@ Events = Sequence[PlacedEvent]
 WIDEST = 0.5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Paired:
-    """Pairs (reference index, predicted index, distance) in the order taken; times in hours, NaN for N/A."""
+    """The pairs in the order taken, as arrays of one length; times in hours, NaN for N/A. Small, since a report keeps all of them."""
 
-    reference: Events
-    predicted: Events
-    pairs: tuple[tuple[int, int, float], ...]
+    #: Occurrences of the prediction, and rows that all of them cite.
+    predicted_events: int
+    predicted_rows: int
+    references: NDArray[np.intp]
+    predictions: NDArray[np.intp]
+    distances: Numbers
+    reference_times: Numbers
+    predicted_times: Numbers
+    #: Whether the predicted side cites rows, the reference has rows, and one of the cited is the reference's.
+    cites: NDArray[np.bool_]
+    has_rows: NDArray[np.bool_]
+    cites_right: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, reference: Events, predicted: Events, pairs: Sequence[tuple[int, int, float]]) -> Paired:
+        """From triples (reference index, predicted index, distance)."""
+        references = np.array([r for r, _, _ in pairs], dtype=np.intp)
+        predictions = np.array([p for _, p, _ in pairs], dtype=np.intp)
+        ours, theirs = [reference[r] for r in references], [predicted[p] for p in predictions]
+        return cls(
+            predicted_events=len(predicted),
+            predicted_rows=sum(len(e.rows) for e in predicted),
+            references=references,
+            predictions=predictions,
+            distances=np.array([d for _, _, d in pairs], dtype=np.float64),
+            reference_times=_times(ours),
+            predicted_times=_times(theirs),
+            cites=np.array([bool(e.rows) for e in theirs], dtype=bool),
+            has_rows=np.array([bool(e.rows) for e in ours], dtype=bool),
+            cites_right=np.array([not set(a.rows).isdisjoint(b.rows) for a, b in zip(ours, theirs, strict=True)], dtype=bool),
+        )
+
+    def __len__(self) -> int:
+        return len(self.distances)
 
     def upto(self, threshold: float | None) -> Paired:
         """The pairs strictly below the threshold; all of them for None."""
-        if threshold is None:
+        below = np.ones(len(self), dtype=bool) if threshold is None else self.distances < threshold
+        if below.all():
             return self
-        return Paired(self.reference, self.predicted, tuple(p for p in self.pairs if p[2] < threshold))
-
-    @cached_property
-    def reference_times(self) -> Numbers:
-        return _times([self.reference[r] for r, _, _ in self.pairs])
-
-    @cached_property
-    def predicted_times(self) -> Numbers:
-        return _times([self.predicted[p] for _, p, _ in self.pairs])
+        cut = {name: getattr(self, name)[below] for name in _ARRAYS}
+        return Paired(self.predicted_events, self.predicted_rows, **cut)
 
     @cached_property
     def placed(self) -> NDArray[np.bool_]:
@@ -66,25 +91,26 @@ class Paired:
 
     @cached_property
     def order(self) -> PairCounts:
-        return count_pairs(list(self.reference_times[self.placed]), list(self.predicted_times[self.placed]))
+        return count_pairs(self.reference_times[self.placed].tolist(), self.predicted_times[self.placed].tolist())
 
-    @cached_property
+    @property
     def asked_time(self) -> int:
         """Pairs whose reference has a time."""
         return int((~np.isnan(self.reference_times)).sum())
 
-    @cached_property
+    @property
     def evidence(self) -> tuple[int, int, int]:
         """(pairs that cite rows, pairs whose reference has rows, pairs that cite one of the reference's rows)."""
-        rows = [(set(self.reference[r].rows), set(self.predicted[p].rows)) for r, p, _ in self.pairs]
-        return sum(bool(cited) for _, cited in rows), sum(bool(wanted) for wanted, _ in rows), sum(bool(a & b) for a, b in rows)
+        return int(self.cites.sum()), int(self.has_rows.sum()), int(self.cites_right.sum())
 
-    def matched(self) -> tuple[MatchedPair, ...]:
-        """The pairs as a drill-down shows them."""
-        return tuple(
-            MatchedPair(self.reference[r].key, self.predicted[p].key, d, self.reference[r].time, self.predicted[p].time)
-            for r, p, d in self.pairs
-        )
+
+_ARRAYS = tuple(f.name for f in fields(Paired) if f.name not in ("predicted_events", "predicted_rows"))
+
+
+def matched(paired: Paired, reference: Events, predicted: Events) -> tuple[MatchedPair, ...]:
+    """The pairs as a drill-down shows them; the events are those that were paired."""
+    triples = zip(paired.references.tolist(), paired.predictions.tolist(), paired.distances.tolist(), strict=True)
+    return tuple(MatchedPair(reference[r].key, predicted[p].key, d, reference[r].time, predicted[p].time) for r, p, d in triples)
 
 
 def has_span(event: PlacedEvent) -> bool:
@@ -95,15 +121,15 @@ def has_span(event: PlacedEvent) -> bool:
 def pair_by_span(reference: Events, predicted: Events, iou: float) -> Paired:
     """One-to-one by overlap, largest first; the distance of a pair is 1 − IoU."""
     found = match_spans([_span(e) for e in reference], [_span(e) for e in predicted], iou)
-    return Paired(reference, predicted, tuple((r, p, 1.0 - overlap) for r, p, overlap in found))
+    return Paired.of(reference, predicted, [(r, p, 1.0 - overlap) for r, p, overlap in found])
 
 
 def pair_by_distance(reference: Events, predicted: Events, distance: Numbers, settings: EvaluationSettings) -> Paired:
     """All pairs up to WIDEST of the whole greedy matching, or those of the optimal assignment at the report's threshold."""
     if settings.method == "greedy":
-        return Paired(reference, predicted, tuple(p for p in greedy_order(distance) if p[2] < WIDEST))
+        return Paired.of(reference, predicted, [p for p in greedy_order(distance) if p[2] < WIDEST])
     pairs = match_events(distance, settings.threshold, cast(Method, settings.method))
-    return Paired(reference, predicted, tuple((r, p, float(distance[r, p])) for r, p in pairs))
+    return Paired.of(reference, predicted, [(r, p, float(distance[r, p])) for r, p in pairs])
 
 
 def mention_distance(basis: Basis, reference: Events, predicted: Events, vectors: dict[str, Numbers] | None) -> Numbers:
