@@ -1,13 +1,14 @@
 """Who may write, and who may see what of a timeline that somebody writes.
 
 * A clinician or an admin who may open the case may author it; the draft is its author's alone.
-* While an unaided draft is open, nothing that a model made reaches its author for that case.
+* While an unaided draft is open, nothing that a model made reaches its author for that case; lists leave out how much a run found.
 * Another author's timeline stays hidden from an author of the same case until all of them have submitted.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from django.db.models import Q
 from django.urls import reverse
@@ -67,6 +68,12 @@ def unaided_draft(user: User, encounter_id: str) -> Authoring | None:
     """The person's open unaided draft of the case of that public id."""
     drafts = Authoring.objects.filter(author=user, protocol=Authoring.Protocol.UNAIDED, state=Authoring.State.DRAFT)
     return drafts.filter(encounter__public_id=encounter_id).first()
+
+
+def cases_written_unaided(user: User, encounters: Iterable[int]) -> set[int]:
+    """Which of these encounters (primary keys) the person has an open unaided draft of: lists leave out what models made of them."""
+    drafts = Authoring.objects.filter(author=user, protocol=Authoring.Protocol.UNAIDED, state=Authoring.State.DRAFT)
+    return set(drafts.filter(encounter__in=list(encounters)).values_list("encounter_id", flat=True))
 
 
 def guard_unaided(user: User, object_type: str, object_id: str) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -51,7 +51,7 @@ class CaseFilter:
 
 @dataclass(frozen=True, slots=True)
 class CaseRow:
-    """One line of the list. `occurrences` is the size of the latest run's inventory, None before there is one."""
+    """One line of the list. `occurrences` is the size of the latest run's inventory, None before there is one and for an unaided author."""
 
     public_id: str
     case_id: str
@@ -110,8 +110,8 @@ def _in_state(cases: QuerySet[Encounter], state: CaseState) -> QuerySet[Encounte
             return cases.filter(~failed, ~cancelled, ~running, ~waiting)
 
 
-def case_rows(encounters: Sequence[Encounter]) -> list[CaseRow]:
-    """The lines of one page: three queries, however many cases."""
+def case_rows(encounters: Sequence[Encounter], *, closed: Collection[int] = ()) -> list[CaseRow]:
+    """The lines of one page: three queries, however many cases. Of the `closed` encounters it is not said how much a run found."""
     ids = [e.pk for e in encounters]
     latest = latest_case_runs(ids)
     states = states_of(run.pk for run in latest.values())
@@ -129,7 +129,7 @@ def case_rows(encounters: Sequence[Encounter]) -> list[CaseRow]:
                 stay=_stay_words(e),
                 rows=e.row_count,
                 state=case_state(states[run.pk]) if run else CaseState.NONE,
-                occurrences=getattr(run, "size", None) if run and run.inventory_id else None,
+                occurrences=getattr(run, "size", None) if run and run.inventory_id and e.pk not in closed else None,
                 kinds=kinds[e.pk],
             )
         )

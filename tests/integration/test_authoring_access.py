@@ -5,11 +5,13 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Role
+from jobs.models import JobState
 from tests import factories
 from tests.integration.authored import NOTE, Page, make_author, make_case, make_draft
 from timelines.authoring_access import hidden_timelines
 from timelines.domain import TimelineKind
-from timelines.models import AnchorSuggestion, Authoring, Timeline
+from timelines.models import AnchorSuggestion, Authoring, CaseRun, Stage, StageBatch, StageRun, Timeline
+from timelines.views.case_choices import choices_of
 
 pytestmark = pytest.mark.django_db
 
@@ -71,6 +73,35 @@ def test_the_editor_of_an_unaided_timeline_has_no_address_of_suggestions(encount
     assert "suggestion" not in answer(page.client, "authoring", page.id).content.decode()
     aided = Page(make_draft(encounter, make_author(encounter), "assisted"))
     assert "suggestions/0000/0/" in answer(aided.client, "authoring", aided.id).content.decode()
+
+
+def test_lists_do_not_tell_an_unaided_author_how_much_a_run_found(encounter):
+    reconstruct(encounter)
+    case_run = CaseRun.objects.get()
+    stage = StageRun.objects.create(case_run=case_run, stage=Stage.INFER, state=JobState.SUCCEEDED)
+    StageBatch.objects.create(stage_run=stage, ordinal=0, payload={"entries": 8731})
+    page = Page(make_draft(encounter, make_author(encounter)))
+    other = Client()
+    other.force_login(make_author(encounter, username="other"))
+    for client, tells in ((page.client, False), (other, True)):
+        listed = client.get(reverse("timelines:cases"))
+        assert [line.occurrences for line in listed.context["rows"]] == [1 if tells else None]
+        shown = client.get(reverse("timelines:run", args=[case_run.run.public_id])).content.decode()
+        assert encounter.case_id in shown
+        assert ("8731" in shown) is tells
+
+
+def test_references_are_named_by_who_made_them_and_compared_with_the_cohorts_own(encounter):
+    inventory = factories.make_inventory(encounter.notes.get())
+    fell = factories.make_occurrence(inventory, "Fell at home")
+    for source in ("a-ward", "author:ana", "reference"):
+        factories.make_timeline(inventory, {fell: -2.0}, kind=TimelineKind.REFERENCE, source=source)
+    assert [c.source for c in choices_of(encounter).references] == ["reference", "a-ward", "author:ana"]
+    client = Client()
+    client.force_login(make_author(encounter))
+    shown = answer(client, "case", encounter.public_id).content.decode()
+    for name in (">Reference</a>", ">Reference a-ward</a>", ">Reference by ana</a>"):
+        assert name in shown, name
 
 
 def test_someone_else_opens_the_case_of_an_unaided_author(encounter):

@@ -10,6 +10,7 @@ from timelines.authoring_access import SOURCE, SUPERSEDED_TIMELINES
 from timelines.domain import TimelineKind
 from timelines.models import Timeline
 from timelines.pipeline.config import Variant
+from timelines.references import SOURCE as REFERENCE_SOURCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +119,8 @@ def choices_of(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choices
             if variant == Variant.FULL and base is None and inventory_id is not None:
                 full.add(key)
     ordered = sorted(grouped, key=lambda key: (key not in full, -key[0], key[1]))
-    # The cohort's own reference before those that people have written since: it is what the others are compared with.
-    references.sort(key=lambda c: c.source.startswith(SOURCE))
+    # The cohort's own reference first, then imported ones, then people's: the first is what the others are compared with.
+    references.sort(key=lambda c: (c.source != REFERENCE_SOURCE, c.source.startswith(SOURCE)))
     return Choices(tuple(_group(labels[key], grouped[key]) for key in ordered), tuple(references))
 
 

@@ -18,6 +18,7 @@ from accounts.permissions import CASE_READERS, check_user_can_manage_study, user
 from accounts.scoping import StudyRequest, scoped, study_role_required
 from llm_runtime.roles import LANGUAGE_ROLES
 from timelines import actions
+from timelines.authoring_access import cases_written_unaided
 from timelines.case_state import CaseState
 from timelines.forms import LaunchForm
 from timelines.models import CaseRun, Run
@@ -155,6 +156,7 @@ def _live(request: StudyRequest, run: Run) -> dict[str, Any]:
     if show:
         cases = cases.filter(pk__in=[pk for pk, state in states.items() if state == show])
     page = Paginator(cases, PAGE_SIZE).get_page(request.GET.get("page"))
+    shown = list(page.object_list)
     return {
         "run": run,
         "page": page,
@@ -162,7 +164,7 @@ def _live(request: StudyRequest, run: Run) -> dict[str, Any]:
         "stage_totals": counts.of_stages(),
         "state": state_of_run(run, counts),
         "state_words": run_state_words(run, counts),
-        "lines": case_lines(list(page.object_list)),
+        "lines": case_lines(shown, closed=cases_written_unaided(request.user, [c.encounter_id for c in shown])),
         "show": show,
         "choices": _choices(states),
         "may_launch": user_can_manage_study(request.user, run.study),
