@@ -17,6 +17,7 @@ from playwright.sync_api import expect
 
 from tests import demo_cases, factories
 from tests.functional.case_world import MARKUP, build_world
+from timelines.domain import TimelineKind
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -278,6 +279,19 @@ def test_switching_the_timeline_keeps_the_occurrence(opened, world):
     page.wait_for_selector("#case[data-ready]")
     assert selected(page) == "b007"
     expect(page.locator(f"{PANEL} h2")).to_have_text("Andexanet alfa was given")
+
+
+def test_many_references_do_not_cover_the_name_of_the_case(opened, world):
+    times = dict.fromkeys(world.reference.inventory.occurrences.all(), 1.0)
+    for source in ("author:ana", "author:ben", "author:a.third.clinician", "ward-system"):
+        factories.make_timeline(world.reference.inventory, times, kind=TimelineKind.REFERENCE, source=source)
+    page = opened()
+    for width in (1440, 1250):
+        page.set_viewport_size({"width": width, "height": 900})
+        name, switch = (page.locator(part).bounding_box() for part in (".case-name h1", "nav.switch"))
+        assert name["y"] + name["height"] <= switch["y"] or name["x"] + name["width"] <= switch["x"]
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    expect(page.get_by_role("link", name="Reference by ben")).to_be_in_viewport()
 
 
 def test_on_a_tablet_the_chain_is_a_drawer(opened, world):
