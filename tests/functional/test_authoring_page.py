@@ -175,6 +175,21 @@ def test_splitting_merging_submitting_and_opening_again_need_no_mouse(editor, wo
     assert complaints == []
 
 
+def test_a_mark_is_split_where_its_words_are_chosen_though_it_is_not_selected(editor, world, complaints):
+    page = editor()
+    mark(page, "left thalamic hemorrhage with intraventricular extension", when="+1")
+    all_saved(page)
+    page.reload()
+    page.wait_for_selector("#authoring[data-ready]")
+    page.keyboard.press("n")
+    go_to_word(page, "intraventricular")
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Shift+Enter")
+    expect(page.locator("[data-rows] tr")).to_have_count(2)
+    expect(row(page, "left thalamic hemorrhage with")).to_contain_text("+1 h")
+    assert complaints == []
+
+
 def test_marks_are_split_merged_moved_and_taken_back(editor, world, complaints):
     page = editor()
     mark(page, "left thalamic hemorrhage with intraventricular extension", when="+1")

@@ -125,12 +125,14 @@
     bar.style.left = `${Math.max(8, Math.min(last.left - frame.left, frame.width - bar.offsetWidth - 8))}px`;
   }
 
-  // The selected occurrence, where the picked text lies inside it and leaves something over.
+  // The selected occurrence, or where none is selected the shortest there, if the picked text lies inside it and leaves something over.
   function splittable() {
-    const whole = Author.selected();
     const { picked } = state;
-    if (!whole || whole.busy || !picked || picked.start < whole.start || picked.end > whole.end) return null;
-    return picked.end - picked.start < whole.end - whole.start ? whole : null;
+    if (!picked) return null;
+    const long = (span) => span.end - span.start;
+    const around = (o) => o.start <= picked.start && o.end >= picked.end && long(picked) < long(o);
+    const whole = Author.selected() ?? Author.inNote().filter(around).sort((a, b) => long(a) - long(b))[0];
+    return whole && !whole.busy && around(whole) ? whole : null;
   }
 
   function picked() {
