@@ -28,6 +28,8 @@ from timelines.versions import code_revision
 
 #: Case results are stored in blocks of so many.
 BLOCK = 50
+#: Vectors of mentions that are kept at once; of 768 numbers each they take 150 MiB.
+MOST_VECTORS = 50_000
 
 #: Called with (cases done, cases in all).
 Progress = Callable[[int, int], None]
@@ -170,7 +172,7 @@ def _remembering(embedder: Embedder) -> Callable[[list[str]], NDArray[np.floatin
     vector: dict[str, NDArray[np.float32]] = {}
 
     def embed(texts: list[str]) -> NDArray[np.floating]:
-        if len(vector) > 200_000:
+        if len(vector) > MOST_VECTORS:
             vector.clear()
         new = [t for t in texts if t not in vector]
         if new:

@@ -233,6 +233,8 @@ def test_the_command_prints_stores_and_writes(dataset: Dataset, tmp_path: Path) 
         (("--sources", "nobody"), "no timeline has the source nobody"),
         (("--threshold", "0.7"), "--threshold lies above 0"),
         (("--resamples", "0"), "--resamples is at least 1"),
+        (("--out", "/nowhere/at-all/report.txt"), "--out: there is no folder /nowhere/at-all"),
+        (("--no-store", "--out", "."), "--out: . cannot be written"),
     ],
 )
 def test_the_command_says_what_is_wrong(dataset: Dataset, arguments: tuple[str, ...], told: str) -> None:

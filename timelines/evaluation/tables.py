@@ -87,7 +87,7 @@ class Table:
         words = [[c.words if isinstance(c, Cell) else c for c in row] for row in self.rows]
         columns = "".join("r" if any(isinstance(row[at], Cell) for row in self.rows) else "l" for at in range(len(self.heads)))
         lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _tex_row(self.heads), r"\midrule", *map(_tex_row, words)]
-        return "\n".join([f"% {self.title}", *lines, r"\bottomrule", r"\end{tabular}", ""])
+        return "\n".join([f"% {' '.join(self.title.split())}", *lines, r"\bottomrule", r"\end{tabular}", ""])
 
     def to_json(self) -> str:
         """Heads, and rows of words or {value, low, high, why}."""

@@ -49,6 +49,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Compute, keep and print."""
+        if options["out"] is not None and not options["out"].absolute().parent.is_dir():
+            raise CommandError(f"--out: there is no folder {options['out'].absolute().parent}")  # known before the minutes it takes
         try:
             datasets = [find_dataset(name, options["study"]) for name in dict.fromkeys(options["dataset"])]
             sources = [s.strip() for s in options["sources"].split(",") if s.strip()]
@@ -63,7 +65,10 @@ class Command(BaseCommand):
         if options["out"] is None:
             self.stdout.write(text)
         else:
-            options["out"].write_text(text, encoding="utf-8")
+            try:
+                options["out"].write_text(text, encoding="utf-8")
+            except OSError as error:
+                raise CommandError(f"--out: {options['out']} cannot be written ({error.strerror})") from error
             self.stderr.write(f"written to {options['out']}")
 
     def _computed(self, chosen: Chosen, options: dict[str, Any]) -> Report:
