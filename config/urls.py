@@ -19,7 +19,9 @@ for prefix, module in (
     ("", "llm_runtime.urls"),
     ("", "ehr.urls"),
     ("", "timelines.urls"),
+    ("", "adjudication.urls"),
     ("api/", "timelines.api.urls"),
+    ("api/", "adjudication.api.urls"),
 ):
     if find_spec(module) is not None:
         urlpatterns.append(path(prefix, include(module)))

@@ -1,0 +1,8 @@
+"""Addresses of adjudication. They carry random public ids, never the name of a source, a verdict or text of a note."""
+
+from __future__ import annotations
+
+from adjudication import urls_dashboard, urls_judging, urls_packets, urls_review
+
+app_name = "adjudication"
+urlpatterns = [*urls_judging.urlpatterns, *urls_dashboard.urlpatterns, *urls_packets.urlpatterns, *urls_review.urlpatterns]
