@@ -1,0 +1,221 @@
+"""Starting a judge over the pairs of a cohort, and every change of its games' state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from accounts.audit import record
+from accounts.models import Study, User
+from adjudication.judge_config import JudgeConfig, SourceUnknown, game_seed, written
+from adjudication.judge_data import load_game, pairs_of, sources_of
+from adjudication.judge_tools import RULES, judge_of, models_of_judge
+from adjudication.judging import Unjudged
+from adjudication.models import Comparison, Game, JudgeRun
+from adjudication.storage import save_findings
+from ehr.models import Dataset
+from jobs.actions import cancel_all, retry_all
+from jobs.hints import send_hints
+from jobs.holding import Hold, write_guard
+from jobs.models import JobState
+from jobs.worker import work
+from llm_runtime.ledger import DatabaseLedger
+from timelines.askers import check_unchanged
+from timelines.evaluation.values import SourceKey
+from timelines.models import Timeline
+from timelines.tools import roles
+from timelines.versions import code_revision, prompt_hashes
+
+#: Whose calls the ledger holds.
+CALLS_OWNER = "adjudication.game"
+BLOCK = 1000
+#: A game whose judge gave no answer that holds: failed as a job, `unjudged` on pages.
+UNJUDGED = Q(state=JobState.FAILED, outcome=Game.Outcome.UNJUDGED)
+
+
+class JudgingRefused(ValueError):
+    """A judge run that cannot be started; the message says what to change and never holds patient text."""
+
+    log_safe = True
+    retryable = False
+
+
+class NotJudged(Exception):
+    """The judge gave no answer that holds. The game is `unjudged` and may be judged again; its own reasons are stored beside."""
+
+    log_safe = True
+    retryable = False
+
+
+@transaction.atomic
+def start_judging(
+    *,
+    study: Study,
+    datasets: Sequence[Dataset],
+    sources: Sequence[SourceKey],
+    judge: str = RULES,
+    model: str = "",
+    config: JudgeConfig | None = None,
+    cases: Sequence[str] = (),
+    label: str = "",
+    by: User | None,
+    tell_workers: bool = True,
+) -> JudgeRun:
+    """Freeze the judge and queue a game for every two of `sources` that a case has, and its swapped rerun where `config.swap`.
+
+    The sides are drawn by `config.seed`, the case and the sources. Raises JudgingRefused, SourceUnknown, UnknownJudge, UnknownModel,
+    ProviderError.
+    """
+    config = config or JudgeConfig()
+    _check(study, datasets, sources)
+    models = models_of_judge(judge, model)
+    judging = judge_of(judge, config, models)
+    run = JudgeRun.objects.create(
+        study=study,
+        label=label,
+        sources=[[k.source, k.kind, k.alternative] for k in sources],
+        judge=judge,
+        judge_name=judging.name,
+        judge_version=judging.version,
+        config=config.to_dict(),
+        language_models=models,
+        prompt_hashes={n: h for n, h in prompt_hashes().items() if n.startswith("adjudication/")} if models else {},
+        code_revision=code_revision(),
+        created_by=by,
+    )
+    run.datasets.set(datasets)
+    count = _add_games(run, datasets, sources, config, cases)
+    if not count:
+        raise JudgingRefused("no case has finished timelines of two of these sources; reconstruct, import or author them first")
+    _audit(run, "judge.start", by, games=count)
+    if tell_workers:
+        send_hints(Game, list(run.games.order_by("pk").values_list("pk", flat=True)[:BLOCK]))
+    return run
+
+
+def _check(study: Study, datasets: Sequence[Dataset], sources: Sequence[SourceKey]) -> None:
+    if not datasets:
+        raise JudgingRefused("choose at least one dataset")
+    if any(d.study_id != study.pk for d in datasets):
+        raise JudgingRefused("a dataset of another study cannot be judged here")
+    if len(set(sources)) < 2:
+        raise JudgingRefused("a judge compares two timelines or more: choose at least two sources")
+    if len(set(sources)) < len(sources):
+        raise JudgingRefused("a source is named twice")
+    known = sources_of(datasets)
+    if missing := [written(k) for k in sources if k not in known]:
+        raise SourceUnknown(f"no timeline has the source {', '.join(missing)}; there are: {', '.join(map(written, known)) or 'none yet'}")
+
+
+def _add_games(run: JudgeRun, datasets: Sequence[Dataset], sources: Sequence[SourceKey], config: JudgeConfig, cases: Sequence[str]) -> int:
+    count = 0
+    block: list[tuple[Timeline, Timeline]] = []
+    for pair in pairs_of(datasets, sources, cases):
+        block.append(pair)
+        if len(block) >= BLOCK:
+            count += _add_block(run, block, config)
+            block = []
+    return count + _add_block(run, block, config)
+
+
+def _add_block(run: JudgeRun, pairs: Sequence[tuple[Timeline, Timeline]], config: JudgeConfig) -> int:
+    Comparison.objects.bulk_create(
+        [Comparison(encounter_id=first.encounter_id, first=first, second=second) for first, second in pairs], ignore_conflicts=True
+    )
+    stored = {
+        (c.first_id, c.second_id): c.pk
+        for c in Comparison.objects.filter(first__in=[p[0] for p in pairs], second__in=[p[1] for p in pairs])
+    }
+    games = [
+        Game(run=run, comparison_id=stored[(first.pk, second.pk)], swapped=swapped, seed=_seed(config, first, second))
+        for first, second in pairs
+        for swapped in ((False, True) if config.swap else (False,))
+    ]
+    Game.objects.bulk_create(games)
+    return len(games)
+
+
+def _seed(config: JudgeConfig, first: Timeline, second: Timeline) -> int:
+    encounter = first.encounter
+    keys = [written(SourceKey(t.source, t.kind, t.alternative)) for t in (first, second)]
+    return game_seed(config.seed, encounter.dataset.name, encounter.case_id, *keys)
+
+
+def execute_game(game_id: int) -> JobState | None:
+    """Judge the game if it waits; returns its new state, None where there was nothing to do (done, claimed, paused)."""
+    if not Game.objects.filter(pk=game_id, run__paused_at__isnull=True).exists():
+        return None
+    return work(Game, game_id, _do)
+
+
+def _do(game: Game, hold: Hold) -> None:
+    """Judged outside any transaction; game and findings are stored together."""
+    run = game.run
+    config = JudgeConfig.from_dict(run.config)
+    check_unchanged(run.language_models, roles())
+    ledger = DatabaseLedger(CALLS_OWNER, str(game.pk))
+    judge = judge_of(run.judge, config, run.language_models, ledger=ledger, check=hold.check, round=game.rounds)
+    loaded = load_game(game, config)
+    hold.check()
+    answer = judge.judge(loaded.given)
+    unjudged = isinstance(answer, Unjudged)
+    with write_guard(hold):
+        save_findings(game, game.comparison, loaded, [] if isinstance(answer, Unjudged) else answer)
+        Game.objects.filter(pk=game.pk).update(
+            a_is_first=loaded.given.a_is_first,
+            outcome=Game.Outcome.UNJUDGED if unjudged else Game.Outcome.JUDGED,
+            unjudged_reasons=list(answer.reasons) if isinstance(answer, Unjudged) else [],
+            input_sha256=loaded.input_sha256,
+            series_supplied=len(loaded.given.series),
+            series_omitted=loaded.series_omitted,
+        )
+    if unjudged:
+        raise NotJudged("the judge gave no answer that holds")
+
+
+@transaction.atomic
+def pause_judging(*, run: JudgeRun, by: User) -> None:
+    """Let running games end and start no other until the run is resumed."""
+    if JudgeRun.objects.filter(pk=run.pk, paused_at=None).update(paused_at=timezone.now()):
+        _audit(run, "judge.pause", by)
+
+
+@transaction.atomic
+def resume_judging(*, run: JudgeRun, by: User) -> None:
+    """Go on where the run was paused."""
+    if JudgeRun.objects.filter(pk=run.pk, paused_at__isnull=False).update(paused_at=None):
+        send_hints(Game, list(run.games.filter(state=JobState.QUEUED).order_by("pk").values_list("pk", flat=True)[:BLOCK]))
+        _audit(run, "judge.resume", by)
+
+
+@transaction.atomic
+def cancel_judging(*, run: JudgeRun, by: User) -> int:
+    """Cancel what waits and ask what runs to stop; returns how many games that touched. What is judged stays."""
+    return cancel_all(jobs=run.games.all(), by=by, study=run.study)
+
+
+def judge_failed_again(*, run: JudgeRun, by: User) -> int:
+    """Give every failed, cancelled or unjudged game another go, a language model with attempts of its own; returns how many."""
+    return _again(run, run.games.filter(state__in=(JobState.FAILED, JobState.CANCELLED)), by)
+
+
+def judge_again(*, game: Game, by: User) -> int:
+    """As `judge_failed_again`, for one game."""
+    return _again(game.run, Game.objects.filter(pk=game.pk, state__in=(JobState.FAILED, JobState.CANCELLED)), by)
+
+
+@transaction.atomic
+def _again(run: JudgeRun, games: QuerySet[Game], by: User) -> int:
+    found = list(games.select_for_update().order_by("pk").values_list("pk", flat=True))
+    again = Game.objects.filter(pk__in=found)
+    retry_all(jobs=again, by=by, study=run.study)
+    again.update(rounds=F("rounds") + 1)
+    send_hints(Game, found[:BLOCK])
+    return len(found)
+
+
+def _audit(run: JudgeRun, action: str, by: User | None, **detail: int) -> None:
+    record(actor=by, study=run.study, action=action, object_type="adjudication.judgerun", object_id=run.public_id, detail=detail)

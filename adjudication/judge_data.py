@@ -1,0 +1,151 @@
+"""The games of a cohort out of the database: which pairs of timelines there are, and what a judge is given for one of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import pyarrow as pa
+
+from adjudication.judge_config import JudgeConfig
+from adjudication.judging import Candidate, JudgeInput, judge_input
+from adjudication.models import Comparison, Game
+from ehr.models import Dataset, Encounter, SourceRow
+from ehr.schema import ROWS
+from ehr.summarise import summarise
+from jobs.errors import PermanentFailure
+from timelines import domain
+from timelines.evaluation.values import SourceKey
+from timelines.exports.lines import Selection, chosen_timelines
+from timelines.models import Entry, Timeline
+from timelines.storage import checked_text, note_of
+
+
+@dataclass(frozen=True)
+class LoadedGame:
+    """A game as its judge gets it, and what its answer is stored with.
+
+    `entries`: row number → the entry behind it. `series_ids`: event name on one line → the stored series. `input_sha256` is of the
+    note, both timelines as judged, the record and the settings: whatever changes it may change the findings.
+    """
+
+    given: JudgeInput
+    entries: dict[int, int]
+    events: dict[str, str]
+    input_sha256: str
+    series_omitted: int
+
+
+def sources_of(datasets: Sequence[Dataset]) -> list[SourceKey]:
+    """Every source, kind and alternative that these datasets have timelines of, references first."""
+    found = Timeline.objects.filter(encounter__dataset__in=datasets).values_list("source", "kind", "alternative").distinct()
+    keys = (SourceKey(*row) for row in found)
+    return sorted(keys, key=lambda k: (k.kind != domain.TimelineKind.REFERENCE, k.source, k.kind, k.alternative))
+
+
+def pairs_of(datasets: Sequence[Dataset], sources: Sequence[SourceKey], cases: Sequence[str] = ()) -> Iterator[tuple[Timeline, Timeline]]:
+    """Every two finished timelines of one case by different ones of `sources`, in the order of `sources`; case after case."""
+    encounters = Encounter.objects.filter(dataset__in=datasets).select_related("dataset").order_by("dataset__name", "case_id")
+    if cases:
+        encounters = encounters.filter(case_id__in=cases)
+    names = sorted({k.source for k in sources})
+    for encounter in encounters.iterator(chunk_size=200):
+        timelines = {SourceKey(t.source, t.kind, t.alternative): t for t in chosen_timelines(encounter, Selection(sources=names))}
+        there = [timelines[k] for k in sources if k in timelines]
+        for timeline in there:
+            timeline.encounter = encounter
+        yield from combinations(there, 2)
+
+
+def load_game(game: Game, config: JudgeConfig) -> LoadedGame:
+    """Note, timelines, summaries and rows of one game. Raises NoteChanged, PermanentFailure."""
+    comparison = Comparison.objects.select_related("encounter", "first", "second").get(pk=game.comparison_id)
+    encounter = comparison.encounter
+    note = note_of(encounter)
+    if note is None:
+        raise PermanentFailure("the case has no note")
+    table = rows_table(encounter)
+    series = list(summarise(table, untimed=True))
+    anchor = domain.Anchor(encounter.admitted_at, "presentation" if encounter.anchor_kind == "presentation" else "admission")
+    first, second = candidates_of(comparison.first), candidates_of(comparison.second)
+    given = judge_input(
+        [c for c, _ in first],
+        [c for c, _ in second],
+        note=checked_text(note),
+        anchor=anchor,
+        seed=game.seed,
+        series=series,
+        rows=source_rows(table, anchor),
+        swap=game.swapped,
+        uid_table=config.uid_table,
+        limit=config.series_limit,
+    )
+    # Each row's candidate is the very object that was read: equal rows stay apart.
+    entry = {id(c): pk for c, pk in (*first, *second)}
+    return LoadedGame(
+        given,
+        {row.row: entry[id(row.source)] for row in (*given.a_rows, *given.b_rows)},
+        {" ".join(s.event.split()): s.event for s in given.series},
+        input_digest(given, config),
+        len(series) - len(given.series),
+    )
+
+
+def candidates_of(timeline: Timeline) -> list[tuple[Candidate, int]]:
+    """The rows of a stored timeline in its order, each with its entry's primary key."""
+    rows = Entry.objects.filter(timeline=timeline).select_related("occurrence").order_by("occurrence__ordinal", "pk")
+    return [(_candidate(e), e.pk) for e in rows]
+
+
+def _candidate(entry: Entry) -> Candidate:
+    o = entry.occurrence
+    if o is None:
+        return Candidate(event=entry.event, time=entry.time, lower=entry.lower, upper=entry.upper, known=entry.known)
+    return Candidate(
+        event=o.mention,
+        time=entry.time,
+        uid=o.uid4,
+        polarity=domain.Polarity(o.polarity),
+        start=o.start,
+        end=o.end,
+        lower=entry.lower,
+        upper=entry.upper,
+        known=entry.known,
+        context=tuple(entry.context),
+    )
+
+
+def rows_table(encounter: Encounter) -> pa.Table:
+    """All source rows of the encounter as columns (`ehr.schema.ROWS`), by row index."""
+    names = list(ROWS.names)
+    rows = SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter_id=encounter.pk).order_by("row_index").values_list(*names)
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
+    return pa.table([pa.array(column, type=ROWS.field(name).type) for name, column in zip(names, columns, strict=True)], schema=ROWS)
+
+
+def source_rows(table: pa.Table, anchor: domain.Anchor) -> list[domain.SourceRow]:
+    """The same rows with hours from the anchor."""
+    return [
+        domain.SourceRow(
+            r["row_index"],
+            None if r["time"] is None else anchor.hours(r["time"]),
+            r["event"],
+            r["value"],
+            r["unit"],
+            r["source"],
+            domain.TimeKind(r["time_kind"]),
+            r["numeric_value"],
+        )
+        for r in table.to_pylist()
+    ]
+
+
+def input_digest(given: JudgeInput, config: JudgeConfig) -> str:
+    """SHA-256 of all that the judge decides from, whatever the labels are."""
+    sides = [given.a_rows, given.b_rows] if given.a_is_first else [given.b_rows, given.a_rows]
+    settings = {k: v for k, v in config.to_dict().items() if k not in ("seed", "swap")}
+    rows = [sorted([r.event, str(r.time), (config.uid_table and r.uid) or ""] for r in side) for side in sides]
+    return hashlib.sha256(json.dumps([given.note, *rows, given.record_text, settings], sort_keys=True).encode()).hexdigest()

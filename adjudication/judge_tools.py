@@ -1,0 +1,61 @@
+"""The judges there are, built for one game or for saying who they are."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from adjudication.judge_config import JudgeConfig
+from adjudication.judges.prompted import PromptedJudge
+from adjudication.judging import Judge
+from llm_runtime.calling import Asker, Ledger, MemoryLedger
+from llm_runtime.stopping import StoppableModel
+from timelines.askers import Recorded, UnknownModel, choices_of, model_of, recorded_models
+from timelines.tools import roles
+
+RULES, PROMPTED = "rules", "prompted"
+JUDGES = (RULES, PROMPTED)
+JUDGE = "judge"
+
+
+class UnknownJudge(ValueError):
+    """The message names the known ones."""
+
+    log_safe = True
+    retryable = False
+
+
+def models_of_judge(judge: str, model: str = "") -> dict[str, dict[str, Any]]:
+    """What a judge run records of its language model; `model` names an entry of MODEL_ENDPOINTS, "" takes what MODEL_ROLES says.
+
+    Raises UnknownJudge, UnknownModel, ProviderError.
+    """
+    if judge not in JUDGES:
+        raise UnknownJudge(f"unknown judge {judge!r}; known: {', '.join(JUDGES)}")
+    if judge == RULES:
+        if model:
+            raise UnknownModel("the judge rules asks no language model")
+        return {}
+    return recorded_models((JUDGE,), {JUDGE: model} if model else {}, roles())
+
+
+def judge_of(
+    judge: str,
+    config: JudgeConfig,
+    models: Recorded,
+    *,
+    ledger: Ledger | None = None,
+    check: Callable[[], None] | None = None,
+    round: int = 0,
+) -> Judge:
+    """The judge of a run; a prompted one asks through `ledger`, and is stopped where `check` raises. Raises ProviderError."""
+    if judge == RULES:
+        # Loaded where it is used: its reading of notes brings a language pipeline that the web process does without.
+        built: Judge = importlib.import_module("adjudication.judges.rules").RulesJudge(tolerance=config.tolerance)
+        return built
+    choices: Mapping[str, str] = choices_of(models)
+    model = model_of(JUDGE, choices, roles())
+    if check is not None:
+        model = StoppableModel(model, check)
+    return PromptedJudge(Asker(JUDGE, model, ledger or MemoryLedger(), seed=config.seed, round=round), config.tolerance)

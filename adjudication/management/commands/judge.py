@@ -1,0 +1,140 @@
+"""`manage.py judge`: findings on the pairs of timelines of a dataset."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from celery import current_app
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import close_old_connections
+from django.db.models import Count
+from kombu.exceptions import OperationalError
+
+from adjudication.actions import UNJUDGED, JudgingRefused, execute_game, start_judging
+from adjudication.judge_config import SEED, JudgeConfig, SourceUnknown, parse_source, written
+from adjudication.judge_data import sources_of
+from adjudication.judge_tools import JUDGES, RULES, UnknownJudge
+from adjudication.models import Finding, Game, JudgeRun
+from adjudication.validation import FIXED_TOLERANCE, TOLERANCE
+from jobs.claims import due, expired
+from jobs.models import JobState
+from llm_runtime.base import ProviderError
+from timelines.askers import UnknownModel
+from timelines.datasets import find_dataset
+
+ACTIVE = (JobState.BLOCKED, JobState.QUEUED, JobState.RUNNING)
+POLL_SECONDS = 1.0
+PATIENCE_SECONDS = 45.0
+
+
+class Command(BaseCommand):
+    help = "Hold every two of the chosen timelines of each case against the record. Exits with 1 where a game failed or is unjudged."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """What is compared, by which judge, and whether to wait."""
+        parser.add_argument("--dataset", required=True, nargs="+", help="names or public ids of imported datasets of one study")
+        parser.add_argument("--study", default="", help="name of the study, where two studies have a dataset of that name")
+        parser.add_argument("--sources", required=True, metavar="A,B,…", help="SOURCE, SOURCE@KIND or SOURCE@KIND#ALTERNATIVE, two or more")
+        parser.add_argument("--judge", default=RULES, choices=JUDGES, help=f"default: {RULES}")
+        parser.add_argument(
+            "--model", default="", metavar="NAME", help="entry of MODEL_ENDPOINTS (default: as MODEL_ROLES says)"
+        )
+        parser.add_argument("--cases", nargs="+", default=[], metavar="CASE", help="case ids (default: all)")
+        parser.add_argument("--swap", action="store_true", help="judge every game again with A and B exchanged")
+        parser.add_argument("--uid-table", action="store_true", help="show the judge UIDs, spans and bounds")
+        parser.add_argument("--fixed-tolerance", action="store_true", help="times are equal within three hours, wherever they lie")
+        parser.add_argument("--seed", type=int, default=SEED, help=f"draws which timeline is A (default: {SEED})")
+        parser.add_argument("--label", default="", help="a name for the judge run")
+        parser.add_argument("--missing", action="store_true", help="do nothing where this judge has judged all of this before")
+        parser.add_argument("--wait", action="store_true", help="follow the games to their end; workers do the work")
+        parser.add_argument("--inline", action="store_true", help="do the work in this process")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Start the judge run; follow it or do it where asked."""
+        try:
+            run = self._start(options)
+        except (LookupError, JudgingRefused, SourceUnknown, UnknownJudge, UnknownModel, ProviderError, ValueError) as error:
+            raise CommandError(str(error)) from error
+        if run is not None and (options["inline"] or options["wait"]):
+            self._follow(run, inline=options["inline"])
+            self._report(run)
+
+    def _start(self, options: dict[str, Any]) -> JudgeRun | None:
+        datasets = [find_dataset(name, options["study"]) for name in dict.fromkeys(options["dataset"])]
+        known = sources_of(datasets)
+        sources = [parse_source(name, known) for name in options["sources"].split(",") if name.strip()]
+        tolerance = FIXED_TOLERANCE if options["fixed_tolerance"] else TOLERANCE
+        config = JudgeConfig(seed=options["seed"], swap=options["swap"], uid_table=options["uid_table"], tolerance=tolerance)
+        plain = [[k.source, k.kind, k.alternative] for k in sources]
+        before = JudgeRun.objects.filter(study=datasets[0].study, judge=options["judge"], sources=plain, config=config.to_dict())
+        if options["missing"] and (found := before.filter(datasets__in=datasets).first()):
+            self._say(f"judged before, or under way: {found.public_id}")
+            return None
+        run = start_judging(
+            study=datasets[0].study,
+            datasets=datasets,
+            sources=sources,
+            judge=options["judge"],
+            model=options["model"],
+            config=config,
+            cases=options["cases"],
+            label=options["label"],
+            by=None,
+            tell_workers=not options["inline"],
+        )
+        self._say(f"judge run {run.public_id}: {run.games.count()} games of {', '.join(map(written, sources))} by {run.judge_name}")
+        return run
+
+    def _follow(self, run: JudgeRun, *, inline: bool) -> None:
+        told, moved = "", time.monotonic()
+        while run.games.filter(state__in=ACTIVE).exists():
+            if (words := _progress(run)) != told:
+                self._say(words)
+                told, moved = words, time.monotonic()
+            waiting = run.games.filter(due() | expired()).order_by("pk").first() if inline else None
+            if waiting is None or execute_game(waiting.pk) is None:
+                self._check_workers(run, moved)
+                time.sleep(POLL_SECONDS)
+            close_old_connections()
+        self._say(_progress(run))
+
+    def _check_workers(self, run: JudgeRun, moved: float) -> None:
+        """Raises CommandError where the run stands still and nobody listens."""
+        running = run.games.filter(state=JobState.RUNNING).exists()
+        if running or time.monotonic() - moved < PATIENCE_SECONDS:
+            return
+        run.refresh_from_db(fields=["paused_at"])
+        try:
+            answers = current_app.control.inspect(timeout=POLL_SECONDS).active_queues() or {}
+        except (OperationalError, OSError):
+            answers = {}
+        if run.paused_at is None and not any(queue["name"] == "judge" for queues in answers.values() for queue in queues):
+            raise CommandError(
+                "The judge run stands still: no worker answers on judge. Its games wait and are judged when a worker starts (`make run`). "
+                "To do the work in this process, cancel it and add --inline."
+            )
+
+    def _report(self, run: JudgeRun) -> None:
+        counts = Finding.objects.filter(game__run=run).values("type").annotate(n=Count("pk")).order_by("type")
+        self._say("findings: " + (", ".join(f"{c['n']} {c['type']}" for c in counts) or "none"))
+        ended = run.games.filter(state=JobState.FAILED).select_related("comparison__encounter").order_by("pk")
+        for game in ended:
+            reasons = game.unjudged_reasons if game.outcome == Game.Outcome.UNJUDGED else game.reasons
+            self.stderr.write(f"{game.comparison.encounter.case_id}: {game.outcome or 'failed'}: {'; '.join(reasons)}")
+        if ended:
+            raise CommandError(f"{len(ended)} of {run.games.count()} games failed or are unjudged")
+
+    def _say(self, words: str) -> None:
+        self.stdout.write(words)
+        self.stdout.flush()
+
+
+def _progress(run: JudgeRun) -> str:
+    """For example "34 of 36 games judged, 1 running, 1 unjudged"."""
+    states = dict(run.games.values_list("state").annotate(n=Count("pk")))
+    unjudged = run.games.filter(UNJUDGED).count()
+    words = [f"{states.get(JobState.SUCCEEDED, 0)} of {sum(states.values())} games judged"]
+    failed = states.get(JobState.FAILED, 0) - unjudged
+    rest = (("running", states.get(JobState.RUNNING, 0)), ("unjudged", unjudged), ("failed", failed))
+    return ", ".join(words + [f"{n} {name}" for name, n in rest if n])
