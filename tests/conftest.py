@@ -95,6 +95,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
         cursor.execute("ALTER TABLE accounts_auditevent DISABLE TRIGGER accounts_audit_no_truncate")
         cursor.execute("ALTER TABLE llm_runtime_modelcall DISABLE TRIGGER llm_runtime_calls_not_emptied")
         cursor.execute("ALTER TABLE llm_runtime_modelrequesttext DISABLE TRIGGER llm_runtime_requests_not_emptied")
+        cursor.execute("ALTER TABLE adjudication_decision DISABLE TRIGGER adjudication_decisions_not_emptied")
 
 
 @pytest.fixture

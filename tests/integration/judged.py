@@ -1,0 +1,140 @@
+"""Judged cohorts in the database: real games of real rows, judged by a stand-in whose findings are written by hand.
+
+`judged_world()` has cases with one note, a small record and the timelines of three sources; each pair of them is judged by
+`execute_game`, so that findings, charges and subjects are stored as the application stores them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest import mock
+
+from accounts.models import Study
+from adjudication import actions
+from adjudication.judge_config import JudgeConfig
+from adjudication.judging import Candidate, JudgedFinding, JudgeInput, Unjudged
+from adjudication.models import Game, JudgeRun
+from adjudication.validation import checked_findings
+from ehr.models import Dataset, Encounter
+from jobs.models import JobState
+from tests import factories
+from tests.unit.adjudication.judge_games import FIRST, NOTE, SECOND, raw, row_of
+from timelines.domain import TimelineKind
+from timelines.evaluation.values import SourceKey
+from timelines.models import Entry, Timeline
+
+THIRD = (*(replace(c, time=None if c.time is None else c.time + 7) for c in SECOND), Candidate(event="lactate 4.1", time=6.0))
+#: Sources of the world, in the order of its judge runs, and what each says.
+SOURCES: dict[str, Sequence[Candidate]] = {"author:vega": FIRST, "rules-orion": SECOND, "llm-lyra": THIRD}
+KEYS = tuple(SourceKey(name, TimelineKind.REVISED.value, 1) for name in SOURCES)
+#: (event name, [(hours, value, unit), …]) of each case's record.
+RECORD = (
+    ("admission:admission_type:", [(0.0, "EMERGENCY", "")]),
+    ("lab:lactate::", [(0.25, "4.1", "mmol/L"), (18.5, "2.0", "mmol/L")]),
+    ("chart:heart rate::", [(float(h), str(80 + h), "bpm") for h in range(20)]),
+)
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """A judge that says what is written here of whatever rows there are, and may refuse some games."""
+
+    version: str = "1"
+    refuse: frozenset[int] = frozenset()
+    #: Replaces the verdict of TIMING findings about fever, for a version that has changed its mind.
+    fever: str = "FIRST"
+    name: str = "stand-in"
+
+    def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
+        if len(given.a_rows) in self.refuse:
+            return Unjudged(("attempt 1: the answer must be one JSON object",))
+        return checked_findings(list(self._told(given)), given)
+
+    def _told(self, given: JudgeInput) -> Iterator[dict[str, Any]]:
+        note, rash, hip = {"grounding": "NOTE"}, r"rash \| resolved", "fractured hip"
+        both: list[tuple[str, str, str | None, str | None, str, dict[str, Any]]] = [
+            ("TIMING", "fever", "fever", "fever", self.fever, {**note, "note_evidence": "Fever for three days"}),
+            ("VALUE", "", "lactate 4.1", "lactate 4.0", "FIRST",
+             {"grounding": "TABLE", "table_evidence": "lab:lactate:: = 4.1 mmol/L @ 0h"}),
+            ("TIMING", "", "lactate 2.0", "lactate 2.0", "SECOND", {**note, "note_evidence": "then 2.0 the next morning."}),
+            ("FIRST_ONLY", "", "no chest pain", None, "FIRST",
+             {**note, "note_evidence": "Denies chest pain.", "polarity": "absent"}),
+            ("SECOND_ONLY", "", None, 'pain "worst ever"', "FIRST", {"relation": "added_detail"}),
+            ("DUPLICATE", "", rash, None, "SECOND", {**note, "note_evidence": "Patient's rash resolved"}),
+            ("SHARED_UNSUPPORTED", "", hip, hip, "NEITHER", {}),
+            ("TIMING", "", rash, rash, "UNCLEAR", {}),
+            ("VALUE", "", hip, hip, "BOTH", {"note_evidence": None}),
+        ]  # fmt: skip
+        for kind, _, one, two, right, fields in both:
+            try:
+                first = None if one is None else row_of(given, one, first=True, at=1 if kind == "DUPLICATE" else 0)
+                second = None if two is None else row_of(given, two, first=False)
+            except IndexError:
+                continue
+            yield raw(given, kind, first, second, right, **{"reason": "the stand-in says so", **fields})
+
+
+@dataclass(frozen=True)
+class JudgedWorld:
+    study: Study
+    dataset: Dataset
+    encounters: tuple[Encounter, ...]
+    run: JudgeRun
+
+
+def make_case(dataset: Dataset, case_id: str, sources: dict[str, Sequence[Candidate]] | None = None) -> Encounter:
+    """A case with the note, the record and the timelines of the judge's small game; each source has an inventory of its own."""
+    encounter = factories.make_encounter(dataset, case_id=case_id)
+    note = factories.make_note(encounter, NOTE)
+    for event, values in RECORD:
+        rows = [factories.make_row(encounter, event, hours, value=value, unit=unit) for hours, value, unit in values]
+        factories.make_series(encounter, event, rows)
+    for source, told in (sources or SOURCES).items():
+        make_source(encounter, source, told)
+    assert note.sha256
+    return encounter
+
+
+def make_source(encounter: Encounter, source: str, told: Sequence[Candidate]) -> Timeline:
+    """A finished timeline that says this, over a sealed inventory; spans are where the words stand in the note."""
+    note = encounter.notes.get()
+    inventory = factories.make_inventory(note, origin="import")
+    entries = []
+    for c in told:
+        words = c.event.split(" ")[0].capitalize()
+        start = note.text.find(words)
+        span = None if start < 0 else (start, start + len(words))
+        mention = c.event.replace("|", r"\|")
+        occurrence = factories.make_occurrence(inventory, span=span, mention=mention, polarity=c.polarity)
+        entries.append(Entry(occurrence=occurrence, time=c.time, decided_by="test/given"))
+    timeline = factories.make_timeline(inventory, entries, kind=TimelineKind.REVISED, source=source)
+    factories.seal(inventory)
+    return timeline
+
+
+@contextmanager
+def judged_by(judge: StandIn) -> Iterator[None]:
+    """Games that are executed inside are judged by the stand-in."""
+    with mock.patch.object(actions, "judge_of", return_value=judge):
+        yield
+
+
+def judged_run(dataset: Dataset, judge: StandIn | None = None, *, swap: bool = False, label: str = "") -> JudgeRun:
+    """A judge run over the dataset's three sources, done to its end."""
+    with judged_by(judge or StandIn()):
+        run = actions.start_judging(
+            study=dataset.study, datasets=[dataset], sources=KEYS, config=JudgeConfig(swap=swap), label=label, by=None, tell_workers=False
+        )
+        for pk in Game.objects.filter(run=run, state=JobState.QUEUED).values_list("pk", flat=True):
+            actions.execute_game(pk)
+    return run
+
+
+def judged_world(cases: int = 2, *, swap: bool = False, study: Study | None = None) -> JudgedWorld:
+    """A cohort of that many cases, three sources each, every pair judged. Needs a test that commits (`transaction=True`)."""
+    dataset = factories.make_dataset(study)
+    encounters = tuple(make_case(dataset, f"case-{number:03d}") for number in range(1, cases + 1))
+    return JudgedWorld(dataset.study, dataset, encounters, judged_run(dataset, swap=swap))

@@ -1,0 +1,188 @@
+"""Judge runs on a real database: games, what is stored of an answer, unjudged games, another go, and the command."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, transaction
+
+from accounts.models import Role
+from adjudication import actions
+from adjudication.judge_config import JudgeConfig, SourceUnknown, parse_source
+from adjudication.judge_data import load_game, sources_of
+from adjudication.models import Comparison, Finding, Game
+from jobs.models import JobState
+from tests import factories
+from tests.integration.judged import KEYS, StandIn, judged_by, judged_run, judged_world, make_case
+from timelines.evaluation.values import SourceKey
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def charges(run):
+    """What each comparison's findings charge, whatever the labels were."""
+    rows = Finding.objects.filter(game__run=run).values_list(
+        "game__comparison_id", "game__swapped", "subject_sha256", "category", "charged_first"
+    )
+    return {(c, s): {r[2:] for r in rows if r[:2] == (c, s)} for c, s, *_ in rows}
+
+
+def test_every_pair_of_sources_of_every_case_is_a_game():
+    world = judged_world(cases=2)
+    assert Game.objects.filter(run=world.run, state=JobState.SUCCEEDED, outcome="judged").count() == 2 * 3
+    first = Comparison.objects.filter(encounter=world.encounters[0]).order_by("pk")
+    assert [(c.first.source, c.second.source) for c in first] == [
+        ("author:vega", "rules-orion"), ("author:vega", "llm-lyra"), ("rules-orion", "llm-lyra")
+    ]  # fmt: skip
+    judged_again = judged_run(world.dataset)
+    assert Comparison.objects.count() == 6, "comparisons are shared by judge runs"
+    assert charges(judged_again) == charges(world.run)
+
+
+def test_findings_are_stored_with_entries_span_series_and_charge():
+    world = judged_world(cases=1)
+    game = Game.objects.get(run=world.run, comparison__first__source="author:vega", comparison__second__source="rules-orion")
+    by_kind = {(f.type, f.verdict): f for f in game.findings.all()}
+    assert len(by_kind) == 9
+    fever = next(f for f in game.findings.all() if f.a_event == "fever")
+    first = fever.a_entry if game.a_is_first else fever.b_entry
+    assert first.timeline.source == "author:vega"
+    assert first.time == -72
+    assert world.encounters[0].notes.get().text[fever.note_start : fever.note_end] == "Fever for three days"
+    # The first timeline was held right: the second is charged with a wrong time.
+    assert (fever.category, fever.charged_first) == ("wrong_time", False)
+    value = next(f for f in game.findings.all() if f.table_evidence)
+    assert value.series.event == "lab:lactate::"
+    assert value.category == "wrong_value"
+    undecided = game.findings.get(verdict="UNCLEAR")
+    assert (undecided.category, undecided.charged_first) == ("", None)
+    assert game.series_supplied == 3
+    assert game.series_omitted == 0
+    assert len(game.input_sha256) == 64
+
+
+def test_the_swapped_rerun_charges_the_same():
+    world = judged_world(cases=1, swap=True)
+    assert world.run.games.count() == 6
+    for comparison in Comparison.objects.all():
+        straight, swapped = (Game.objects.get(run=world.run, comparison=comparison, swapped=s) for s in (False, True))
+        assert straight.a_is_first is not swapped.a_is_first
+        assert straight.input_sha256 == swapped.input_sha256
+        found = charges(world.run)
+        assert found[(comparison.pk, False)] == found[(comparison.pk, True)]
+
+
+def test_a_game_without_an_answer_is_unjudged_and_can_be_judged_again():
+    dataset = factories.make_dataset()
+    make_case(dataset, "one")
+    admin = factories.make_user(dataset.study, Role.ADMIN)
+    run = judged_run(dataset, StandIn(refuse=frozenset({6, 7})))
+    unjudged = run.games.filter(actions.UNJUDGED)
+    assert unjudged.count() == 3
+    assert {g.unjudged_reasons[0] for g in unjudged} == {"attempt 1: the answer must be one JSON object"}
+    assert not Finding.objects.exists()
+    assert actions.judge_failed_again(run=run, by=admin) == 3
+    with judged_by(StandIn()):
+        for game in run.games.all():
+            assert actions.execute_game(game.pk) == JobState.SUCCEEDED
+    assert run.games.filter(outcome="judged", rounds=1, unjudged_reasons=[]).count() == 3
+    assert Finding.objects.exists()
+
+
+def test_a_paused_run_waits():
+    dataset = factories.make_dataset()
+    make_case(dataset, "one")
+    admin = factories.make_user(dataset.study, Role.ADMIN)
+    with judged_by(StandIn()):
+        run = actions.start_judging(study=dataset.study, datasets=[dataset], sources=KEYS, by=admin, tell_workers=False)
+        actions.pause_judging(run=run, by=admin)
+        game = run.games.first()
+        assert actions.execute_game(game.pk) is None
+        actions.resume_judging(run=run, by=admin)
+        assert actions.execute_game(game.pk) == JobState.SUCCEEDED
+        assert actions.execute_game(game.pk) is None, "what is judged is not judged twice"
+
+
+def test_what_is_judged_depends_on_the_run_and_not_on_the_labels():
+    world = judged_world(cases=1)
+    game = world.run.games.first()
+    digest = load_game(game, JudgeConfig()).input_sha256
+    game.seed += 1
+    assert load_game(game, JudgeConfig()).input_sha256 == digest == game.input_sha256
+    assert load_game(game, JudgeConfig(uid_table=True)).input_sha256 != digest
+
+
+def test_the_database_refuses_what_the_protocol_forbids():
+    world = judged_world(cases=1)
+    finding = (
+        Finding.objects.filter(game__run=world.run, type="TIMING", verdict="A").first() or Finding.objects.filter(type="TIMING").first()
+    )
+    for change in ({"verdict": "BOTH"}, {"reason": "another"}, {"a_time": 5}):
+        with pytest.raises(DatabaseError), transaction.atomic():
+            Finding.objects.filter(pk=finding.pk).update(**change)
+    copy = Finding.objects.get(pk=finding.pk)
+    for wrong in (
+        {"type": "SHARED_UNSUPPORTED", "verdict": "A"},
+        {"type": "A_ONLY", "relation": "novel_event"},
+        {"relation": "novel_event"},
+        {"verdict": "UNCLEAR"},
+    ):
+        values = {f.attname: getattr(copy, f.attname) for f in Finding._meta.concrete_fields if f.name not in ("id", "public_id")}
+        with pytest.raises(DatabaseError), transaction.atomic():
+            Finding.objects.create(**{**values, "ordinal": 99, **wrong})
+
+
+def test_no_prompt_names_a_source():
+    from adjudication.judges.prompted import rendered
+
+    world = judged_world(cases=1)
+    for game in world.run.games.all():
+        for uid_table in (False, True):
+            given = load_game(game, JudgeConfig(uid_table=uid_table)).given
+            words = " ".join(m.content for m in rendered(given).messages)
+            assert "fever" in words
+            assert not [key.source for key in KEYS if key.source in words or key.source.split(":")[-1] in words]
+
+
+def test_what_cannot_be_judged_is_refused_by_name():
+    dataset = factories.make_dataset()
+    make_case(dataset, "one")
+    study = dataset.study
+    with pytest.raises(actions.JudgingRefused, match="at least two sources"):
+        actions.start_judging(study=study, datasets=[dataset], sources=KEYS[:1], by=None)
+    with pytest.raises(SourceUnknown, match="nobody@revised; there are: author:vega@revised, llm-lyra@revised"):
+        actions.start_judging(study=study, datasets=[dataset], sources=[KEYS[0], SourceKey("nobody", "revised")], by=None)
+    with pytest.raises(actions.JudgingRefused, match="another study"):
+        actions.start_judging(study=factories.make_study(), datasets=[dataset], sources=KEYS, by=None)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "alternative"), [("rules", "revised", 1), ("rules@text-only", "text_only", 1), ("rules@revised#2", "revised", 2)]
+)
+def test_sources_are_read_as_they_are_written(text, kind, alternative):
+    known = [SourceKey("rules", "text_only"), SourceKey("rules", "revised"), SourceKey("rules", "revised", 2)]
+    assert parse_source(text, known) == SourceKey("rules", kind, alternative)
+    with pytest.raises(SourceUnknown, match="there are: rules@text_only, rules@revised, rules@revised#2"):
+        parse_source("rule", known)
+
+
+def test_the_command_judges_and_reports():
+    dataset = factories.make_dataset(name="cohort")
+    make_case(dataset, "one")
+    assert [k.source for k in sources_of([dataset])] == ["author:vega", "llm-lyra", "rules-orion"]
+    out = StringIO()
+    with judged_by(StandIn()):
+        call_command("judge", dataset=["cohort"], sources="author:vega,rules-orion", inline=True, swap=True, stdout=out)
+        assert "2 of 2 games judged" in out.getvalue()
+        assert "4 TIMING" not in out.getvalue()
+        assert "2 DUPLICATE" in out.getvalue()
+        call_command("judge", dataset=["cohort"], sources="author:vega,rules-orion", inline=True, swap=True, missing=True, stdout=out)
+        assert "judged before" in out.getvalue()
+    errors = StringIO()
+    with judged_by(StandIn(refuse=frozenset({6, 7}))), pytest.raises(CommandError, match="1 of 1 games failed or are unjudged"):
+        call_command("judge", dataset=["cohort"], sources="author:vega,rules-orion", inline=True, stdout=StringIO(), stderr=errors)
+    assert "one: unjudged: attempt 1" in errors.getvalue()
+    with pytest.raises(CommandError, match="no timeline has the source 'x'"):
+        call_command("judge", dataset=["cohort"], sources="x,y", stdout=StringIO())
