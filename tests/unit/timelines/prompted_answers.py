@@ -50,8 +50,16 @@ def good_answer(request: ModelRequest) -> str:
     return "<think>r</think>\n<answer>\n" + "\n".join([HEADER, *lines]) + "\n</answer>"
 
 
-def row(hour: float) -> dict[str, object]:
-    return {"time": hour, "lower": hour - 1, "upper": None, "known": 0, "context": []}
+def row(hour: float) -> list[object]:
+    return [hour, hour - 1, None, 0]
+
+
+def revised_row(timeline: int, number: int, context: str | None) -> list[object] | str:
+    """Every form that a row may have, in turn: a word for each fourth row, else four fields, or five with at most one context."""
+    if number % 4 == 3:
+        return "first" if timeline and number % 8 == 3 else "keep"
+    fields = row(number + timeline / 4)
+    return [*fields, [context] if context else []] if number % 4 == 2 else fields
 
 
 def _revision(request: ModelRequest) -> str:
@@ -60,7 +68,9 @@ def _revision(request: ModelRequest) -> str:
         timeline = request.schema["$defs"]["timeline"]["properties"]
         count = request.schema["properties"]["timelines"]["minItems"]
         uids = [name for name in timeline if name != "reasoning"]
-        timelines = [{"reasoning": "r", **{uid: row(n + k / 4) for n, uid in enumerate(uids)}} for k in range(count)]
+        timelines = [
+            {"reasoning": "r", **{uid: revised_row(k, n, uids[n - 1] if n else None) for n, uid in enumerate(uids)}} for k in range(count)
+        ]
         return json.dumps({"reasoning_summary": "r", "timelines": timelines})
     count = int(re.search(r"list of exactly\s+(\d+)", request.messages[1].content)[1])  # type: ignore[index]
     data = "\n".join([_TIMELINE, *(f"{uid}|{mention}|{n}|[{n},{n}]|1|[]" for n, (uid, mention, *_) in enumerate(rows))])

@@ -15,6 +15,8 @@ from llm_runtime.providers.scripted import ScriptedModel
 from tests.unit.timelines.prompted_answers import block, good_answer, good_model, mentions
 from timelines.backbones.base import Backbone
 from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
+from timelines.backbones.prompted.reviser import revision_schema
+from timelines.backbones.prompted.timer import entries_schema
 from timelines.domain import Anchor, Entry, Evidence, Inventory, SourceRow, TaggedNote, TaggedSpan, TimeKind, Timeline, TimelineKind, Window
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.revision import revise
@@ -113,15 +115,26 @@ def test_batches_hold_at_most_the_protocols_numbers_and_share_their_prefix() -> 
     [
         (lambda a, uids: a.pop(uids[2]), "missing"),
         (lambda a, uids: a.update({"ffff": a[uids[0]]}), "1 keys that were not asked for"),
-        (lambda a, uids: a[uids[0]].update(time=5, upper=1), "bounds do not contain the time"),
-        (lambda a, uids: a[uids[0]].update(time="noon"), "time is neither a number of hours nor null"),
-        (lambda a, uids: a[uids[0]].update(time=True), "time is neither a number of hours nor null"),
-        (lambda a, uids: a[uids[0]].update(known=2), "known is neither 0 nor 1"),
-        (lambda a, uids: a[uids[0]].update(context=[uids[0]]), "context identifiers must be different others"),
-        (lambda a, uids: a[uids[0]].update(context=["0000"]), "a context identifier that the case does not have"),
-        (lambda a, uids: a[uids[0]].update(context=list(uids) + ["0000"]), "6 context identifiers, at most 5"),
-        (lambda a, uids: a[uids[0]].update(note="x"), "fields that were not asked for"),
-        (lambda a, uids: a[uids[0]].pop("lower"), "lower is missing"),
+        (lambda a, uids: a.update({uids[0]: [5, 0, 1, 0]}), "bounds do not contain the time"),
+        (lambda a, uids: a.update({uids[0]: [None, 2, 1, 0]}), "bounds do not contain the time, or are reversed"),
+        (lambda a, uids: a.update({uids[0]: ["noon", 0, 1, 0]}), "time is neither a number of hours nor null"),
+        (lambda a, uids: a.update({uids[0]: [True, 0, 1, 0]}), "time is neither a number of hours nor null"),
+        (lambda a, uids: a.update({uids[0]: [0, [0], 1, 0]}), "lower is neither a number of hours nor null"),
+        (lambda a, uids: a.update({uids[0]: [0, 0, 2_000_001, 0]}), "upper is neither a number of hours nor null"),
+        (lambda a, uids: a.update({uids[0]: [0, 0, float("nan"), 0]}), "not valid JSON"),
+        (lambda a, uids: a.update({uids[0]: [0, 0, 1, 2]}), "known is neither 0 nor 1"),
+        (lambda a, uids: a.update({uids[0]: [0, 0, 1, True]}), "known is neither 0 nor 1"),
+        (lambda a, uids: a.update({uids[0]: [0, 0, 1, None]}), "known is neither 0 nor 1"),
+        (lambda a, uids: a.update({uids[0]: [0, 0, 1, 0, uids[1]]}), "context is not a list of identifiers"),
+        (lambda a, uids: a.update({uids[0]: [0, 0, 1, 0, [7]]}), "context is not a list of identifiers"),
+        (lambda a, uids: a.update({uids[0]: [0, 0, 1, 0, [uids[0]]]}), "context identifiers must be different others"),
+        (lambda a, uids: a.update({uids[0]: [0, 0, 1, 0, [uids[1], uids[1]]]}), "context identifiers must be different others"),
+        (lambda a, uids: a.update({uids[0]: [0, 0, 1, 0, ["0000"]]}), "a context identifier that the case does not have"),
+        (lambda a, uids: a.update({uids[0]: [0, 0, 1, 0, [*uids, "0000"]]}), "6 context identifiers, at most 5"),
+        (lambda a, uids: a.update({uids[0]: [0, 0, 1, 0, [], "x"]}), "not a list of time, lower, upper, known"),
+        (lambda a, uids: a.update({uids[0]: [0, 0, 1]}), "not a list of time, lower, upper, known"),
+        (lambda a, uids: a.update({uids[0]: {"time": 0, "lower": 0, "upper": 1, "known": 0}}), "not a list of time, lower, upper, known"),
+        (lambda a, uids: a.update({uids[0]: "keep"}), "a word in the place of a row, and no row that it stands for"),
     ],
 )
 def test_a_batch_that_breaks_a_rule_is_asked_for_again_with_the_reason(change, told: str) -> None:
@@ -199,13 +212,85 @@ def test_revised_hours_cite_the_row_at_which_they_stand() -> None:
     def at_row(request: ModelRequest, text: str) -> str:
         answer = json.loads(text)
         for timeline in answer["timelines"]:
-            timeline[uid].update(time=6.5, upper=None)
+            timeline[uid] = [6.5, 1, None, 0]
         return json.dumps(answer)
 
     stages = backbone(good_model(change=at_row))
     (timeline,) = revise(stages.reviser, note, text_only(note.inventory), evidence(note.inventory), WINDOW, alternatives=1)
     assert timeline.by_uid[uid].adopted_rows == (7,)
     assert all(e.adopted_rows == () for e in timeline if e.uid != uid)
+
+
+def _revised(change, alternatives: int = 2) -> tuple[TaggedNote, Timeline, Sequence[Timeline], MemoryLedger]:
+    """A revision whose every timeline is answered "keep" but for what `change(timelines, uids)` puts there."""
+    note, ledger = tagged(), MemoryLedger()
+    uids = note.inventory.uids
+    first = [Entry(uids[0], 0.123456, -1.0, None, True, (uids[3], uids[1])), *(Entry(uid, None, None, 9.0) for uid in uids[1:])]
+    before = Timeline.complete(note.inventory, first, TimelineKind.TEXT_ONLY)
+
+    def words(request: ModelRequest, text: str) -> str:
+        answer = json.loads(text)
+        answer["timelines"] = [{"reasoning": "r", **dict.fromkeys(uids, "keep")} for _ in answer["timelines"]]
+        change(answer["timelines"], uids)
+        return json.dumps(answer)
+
+    stages = backbone(good_model(change=words), ledger)
+    found = revise(stages.reviser, note, before, evidence(note.inventory), WINDOW, alternatives=alternatives)
+    return note, before, found, ledger
+
+
+def _values(entry: Entry) -> tuple[object, ...]:
+    return entry.time, entry.lower, entry.upper, entry.known, entry.context
+
+
+def test_a_row_that_is_kept_is_the_texts_own_to_the_last_digit() -> None:
+    _, before, found, _ = _revised(lambda timelines, uids: None)
+    assert [[_values(e) for e in timeline] for timeline in found] == [[_values(e) for e in before]] * 2
+    assert {e.reason for timeline in found for e in timeline} == {"kept as inferred from the text"}
+    assert {e.decided_by for timeline in found for e in timeline} == {"good"}
+
+
+def test_a_row_as_in_the_first_timeline_takes_over_what_it_rests_on_too() -> None:
+    def change(timelines, uids):
+        timelines[0].update({uids[0]: [2, 1, 3, 0], uids[1]: [6.5, None, None, 1, [uids[0]]]})
+        timelines[1].update({uids[0]: "first", uids[1]: "first", uids[2]: "first"})
+
+    note, before, (one, two), _ = _revised(change)
+    uids = note.inventory.uids
+    assert _values(one.by_uid[uids[0]]) == (2.0, 1.0, 3.0, False, (uids[3], uids[1])), "contexts stay where none are given"
+    assert _values(one.by_uid[uids[1]]) == (6.5, None, None, True, (uids[0],))
+    assert one.by_uid[uids[1]].adopted_rows == two.by_uid[uids[1]].adopted_rows == (7,)
+    assert [_values(e) for e in two] == [_values(e) for e in one]
+    assert _values(two.by_uid[uids[2]]) == _values(before.by_uid[uids[2]])
+
+
+def test_a_revision_that_changes_all_but_the_time_says_so() -> None:
+    note, _, (one,), _ = _revised(lambda timelines, uids: timelines[0].update({uids[0]: [0.12, -1, None, 1, []]}), alternatives=1)
+    assert one.by_uid[note.inventory.uids[0]].context == ()
+    assert one.by_uid[note.inventory.uids[0]].reason == "time kept as inferred from the text"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda timelines, uids: timelines[0].update({uids[0]: "first"}),
+        lambda timelines, uids: timelines[1].update({uids[0]: "second"}),
+        lambda timelines, uids: timelines[1].update({uids[0]: "Keep"}),
+        lambda timelines, uids: timelines[1].update({uids[0]: ""}),
+    ],
+)
+def test_a_word_that_stands_for_no_row_is_refused(change) -> None:
+    with pytest.raises(AttemptsExhausted, match="a word in the place of a row, and no row that it stands for"):
+        _revised(change)
+
+
+def test_the_schema_offers_no_word_where_there_is_nothing_to_take_over() -> None:
+    uids = ["0a1b", "77de"]
+    words = [form["enum"] for form in entries_schema(uids, uids)["$defs"]["row"]["anyOf"] if "enum" in form]
+    assert words == []
+    two = revision_schema(uids, uids, 2)
+    assert [two["$defs"][row]["anyOf"][0]["enum"] for row in ("row", "later_row")] == [["keep"], ["keep", "first"]]
+    assert "later_row" not in revision_schema(uids, uids, 1)["$defs"]
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])

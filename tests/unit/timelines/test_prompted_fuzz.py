@@ -144,9 +144,46 @@ def characters(text: str, rng: random.Random) -> str:
     return text[:at] + rng.choice(["\x00", "\u202e", "́", "😀", "|", "\\", "\ud800", "\r", '"', "<"]) + text[at + rng.randrange(2) :]
 
 
+def _in_place_of_rows(text: str, change: Callable[[str], str], rng: random.Random) -> str:
+    """`change` on one of the rows that stand as lists or words behind an identifier in JSON."""
+    rows = list(re.finditer(r'(?<="[0-9a-f]{4}": )(\[[^\[\]]*(?:\[[^\[\]]*\])?[^\[\]]*\]|"[a-z]*")', text))
+    if not rows:
+        return text
+    row = rng.choice(rows)
+    return text[: row.start()] + change(row[0]) + text[row.end() :]
+
+
+def fields(text: str, rng: random.Random) -> str:
+    """A row with a field too many, too few, in another's place, in a list of its own, or of another kind."""
+
+    def change(row: str) -> str:
+        values = json.loads(row)
+        values = values if isinstance(values, list) else [0, None, None, 0]
+        at, other = rng.randrange(len(values)), rng.randrange(len(values))
+        if (kind := rng.randrange(5)) == 0:
+            del values[at]
+        elif kind == 1:
+            values.insert(at, rng.choice([0, None, [], "x", {}]))
+        elif kind == 2:
+            values[at], values[other] = values[other], values[at]
+        elif kind == 3:
+            values[at] = [values[at]]
+        else:
+            values[at] = rng.choice(["N/A", True, 7, -3.5, None, {}, ["0000"], [[]], "keep"])
+        return json.dumps(values)
+
+    return _in_place_of_rows(text, change, rng)
+
+
+def words(text: str, rng: random.Random) -> str:
+    """A word where a row must stand, a row where a word stood, and words that nobody offered."""
+    odd = ['"keep"', '"first"', '"second"', '"Keep"', '"same"', '""', '["keep"]', "[null, null, null, 0]", "null", '"keep", "keep"', "{}"]
+    return _in_place_of_rows(text, lambda row: rng.choice(odd), rng)
+
+
 SPOILS: tuple[Spoil, ...] = (
     cut, drop_line, repeat_piece, rename_uid, swap_uids, prose, fence, entities, quotes, swap_columns, numbers, shuffle_keys, nest, think,
-    obeys_the_note, characters,
+    obeys_the_note, characters, fields, words,
 )  # fmt: skip
 SEEDS = range(18)
 
@@ -186,7 +223,10 @@ def check_revision(backbone: Backbone) -> None:
     for timeline in revise(backbone.reviser, note, text_only(note.inventory), [], Window(ANCHOR, 30.0), alternatives=2):
         assert tuple(e.uid for e in timeline) == note.inventory.uids
         for e in timeline:
-            assert e.time is None or e.lower is None or e.lower <= e.time
+            bounds = [v for v in (e.lower, e.time, e.upper) if v is not None]
+            assert bounds == sorted(bounds)
+            assert len(set(e.context)) == len(e.context) <= 5
+            assert set(e.context) <= set(note.inventory.uids) - {e.uid}
 
 
 CHECKS = (check_tags, check_times, check_queries, check_revision)
@@ -215,5 +255,14 @@ def test_no_spoiled_answer_crashes_a_stage_or_lets_a_broken_timeline_in(spoil: S
                 raise AssertionError(f"{spoil.__name__} {seed} {schema} {check.__name__}: {error!r}") from error
             assert counts["asked"] >= 1
     assert sum(outcomes.values()) == len(SEEDS) * 2 * len(CHECKS)
-    if spoil in (obeys_the_note, nest, entities):
+    if spoil in (obeys_the_note, nest, entities, fields, words):
         assert outcomes["refused"] > 0
+
+
+@pytest.mark.parametrize("check", [check_times, check_revision], ids=lambda c: c.__name__)
+@pytest.mark.parametrize("row", ["[]", "[0]", "[0, 0, 0]", "[0, 0, 0, 0, [], 0]", "[[0, 0, 0, 0]]", "null", "7", "{}", '"second"', '""'])
+def test_a_row_of_another_shape_is_never_let_in(row: str, check: Callable[[Backbone], None]) -> None:
+    backbone, counts = stages(lambda text, rng: _in_place_of_rows(text, lambda _: row, rng), random.Random(row), schema=True)
+    with pytest.raises(AttemptsExhausted):
+        check(backbone)
+    assert counts["asked"] >= 3

@@ -18,14 +18,16 @@ from llm_runtime.errors import AnswerRejected, TooLarge
 from llm_runtime.prompts import Rendered, load
 from llm_runtime.structured import json_object, keys_exactly, object_schema, reasoned
 from timelines.backbones.prompted.notes import shown_note
+from timelines.backbones.prompted.rows import FIRST, KEEP, Standing
 from timelines.backbones.prompted.tables import hours_text, read_table, timeline_table
 from timelines.backbones.prompted.timer import anchor_words, read_rows, row_schema
 from timelines.domain import Evidence, KeptSummary, Occurrence, TaggedNote, Timeline, Window
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.revision import ProposedEntry, RevisionRejected, validate_revision
 
-#: Tokens of an answer for each row, at least and at most.
+#: Tokens of an answer for each row, at least and at most; rows of a schema answer may be one word.
 ROW_TOKENS = (30, 100)
+ROW_TOKENS_SCHEMA = (15, 90)
 WORDS_KEPT = ""
 WORDS_KEPT_TABLE = " and with its mention unchanged"
 
@@ -97,17 +99,18 @@ class PromptedReviser:
         self, material: Material, alternatives: int, count: int, asked: Sequence[Occurrence], scope: str, words: str
     ) -> list[list[ProposedEntry]]:
         prompt = self._prompt(material.prompt, material, alternatives, WORDS_KEPT, asked=str(count), scope=scope)
-        tokens = await self._room(prompt, count, len(asked))
+        tokens = await self._room(prompt, count, len(asked), ROW_TOKENS_SCHEMA)
         known = frozenset(material.note.inventory.uids)
         by_uid = _by_uid(material.evidence)
 
         def validate(reply: ModelReply) -> list[list[ProposedEntry]]:
             answer = json_object(reply.text)
             timelines = timelines_of({"reasoning_summary": "", **answer}, count)
-            rows = []
+            rows: list[list[ProposedEntry]] = []
             for number, timeline in enumerate(timelines, start=1):
                 timeline.pop("reasoning", None)
-                found = read_rows(timeline, asked, known, self.asker.model.name, f"timeline {number}")
+                stands: Standing = {KEEP: material.text_only.by_uid, **({FIRST: {e.uid: e for e in rows[0]}} if rows else {})}
+                found = read_rows(timeline, asked, known, self.asker.model.name, f"timeline {number}", stands)
                 rows.append([_cited(entry, material, by_uid) for entry in found])
             return rows
 
@@ -116,7 +119,7 @@ class PromptedReviser:
 
     async def _tables(self, material: Material, alternatives: int) -> Sequence[Timeline]:
         prompt = self._prompt(f"{material.prompt}_table", material, alternatives, WORDS_KEPT_TABLE)
-        tokens = await self._room(prompt, alternatives, 2 * len(material.note.inventory))
+        tokens = await self._room(prompt, alternatives, 2 * len(material.note.inventory), ROW_TOKENS)
         inventory, known = material.note.inventory, frozenset(material.note.inventory.uids)
         by_uid = _by_uid(material.evidence)
 
@@ -152,10 +155,10 @@ class PromptedReviser:
         )
         return replace(prompt, shortened=shown.cut)
 
-    async def _room(self, prompt: Rendered, timelines: int, rows: int) -> int:
+    async def _room(self, prompt: Rendered, timelines: int, rows: int, row_tokens: tuple[int, int]) -> int:
         thinking = self.asker.model.limits.reasoning
-        least = thinking // 6 + ROW_TOKENS[0] * timelines * rows
-        most = 100 + thinking * (1 + timelines) + ROW_TOKENS[1] * timelines * rows
+        least = thinking // 6 + row_tokens[0] * timelines * rows
+        most = 100 + thinking * (1 + timelines) + row_tokens[1] * timelines * rows
         return await room(self.asker.model, prompt.messages, at_least=least, at_most=most)
 
 
@@ -181,13 +184,18 @@ def summary_lines(summaries: Sequence[KeptSummary]) -> str:
 
 
 def revision_schema(uids: Sequence[str], context: Sequence[str], timelines: int, thinking: int = 1) -> dict[str, Any]:
-    """`reasoning_summary`, then exactly that many timelines, each `reasoning` and one required row for each UID."""
-    rows = {uid: {"$ref": "#/$defs/row"} for uid in uids}
-    timeline = object_schema(reasoned(rows, "reasoning", thinking))
-    listed = {"type": "array", "items": {"$ref": "#/$defs/timeline"}, "minItems": timelines, "maxItems": timelines}
+    """`reasoning_summary`, then exactly that many timelines, each `reasoning` and one required row for each UID.
+
+    Any row may be "keep"; from the second timeline on also "first".
+    """
+    rows = {"row": row_schema(context, (KEEP,)), "later_row": row_schema(context, (KEEP, FIRST))}
+    tables = [object_schema(reasoned({uid: {"$ref": f"#/$defs/{row}"} for uid in uids}, "reasoning", thinking)) for row in rows]
+    places = [{"$ref": "#/$defs/timeline"}, *[{"$ref": "#/$defs/later_timeline"}] * (timelines - 1)]
+    listed = {"type": "array", "prefixItems": places, "minItems": timelines, "maxItems": timelines}
+    defined = {**rows, "timeline": tables[0], "later_timeline": tables[1]}
     return {
         **object_schema(reasoned({"timelines": listed}, "reasoning_summary", thinking)),
-        "$defs": {"row": row_schema(context), "timeline": timeline},
+        "$defs": {name: rule for name, rule in defined.items() if timelines > 1 or not name.startswith("later_")},
     }
 
 
@@ -231,11 +239,12 @@ def _cited(entry: ProposedEntry, material: Material, evidence: Mapping[str, Sequ
         for item in evidence.get(entry.uid, ())
         if entry.time is not None and item.row.time is not None and abs(item.row.time - entry.time) <= 0.025
     ]
-    moved = before.time is None or entry.time is None or abs(before.time - entry.time) > 0.025
+    moved = before.time != entry.time and (before.time is None or entry.time is None or abs(before.time - entry.time) > 0.025)
     if near:
         return replace(entry, adopted_rows=tuple(dict.fromkeys(near)), reason="the revised hour is that of a row found for it")
     how = "revised by the model without a row of its own" if material.summaries is None else "revised by the model from summaries of series"
-    return replace(entry, reason=how if moved else "kept as inferred from the text")
+    whole = (entry.lower, entry.upper, entry.known, entry.context) == (before.lower, before.upper, before.known, before.context)
+    return replace(entry, reason=how if moved else "kept as inferred from the text" if whole else "time kept as inferred from the text")
 
 
 def _validated(material: Material, proposals: Sequence[Sequence[ProposedEntry]], alternatives: int) -> Sequence[Timeline]:

@@ -15,32 +15,47 @@ from timelines.pipeline.revision import ProposedEntry
 #: No time of a patient lies farther from the admission (228 years).
 MOST_HOURS = 2_000_000
 FIELDS = ("time", "lower", "upper", "known", "context")
+#: In the place of a row: as the text-only table has it; as the first timeline of the same answer has it.
+KEEP, FIRST = "keep", "first"
+Row = Entry | ProposedEntry
+#: word → UID → the row that the word stands for.
+Standing = Mapping[str, Mapping[str, Row]]
+NOTHING: Standing = {}
 _NUMBER = re.compile(r"[+-]?\d{1,9}(?:\.\d{1,6})?\Z")
 _BOUNDS = re.compile(r"\[\s*([^,\[\]]*?)\s*,\s*([^,\[\]]*?)\s*\]\Z")
 _BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 
 
-def from_json(uid: str, value: object, context: frozenset[str], decided_by: str) -> tuple[ProposedEntry | None, list[str]]:
-    """(entry, faults) of `{"time", "lower", "upper", "known", "context"}`; `context` are the UIDs it may name."""
-    if not isinstance(value, Mapping):
-        return None, [f"{uid}: not an object"]
-    faults = [f"{uid}: {name} is missing" for name in FIELDS if name not in value]
-    if len(value) > len(FIELDS) - len(faults):
-        faults.append(f"{uid}: fields that were not asked for")
-    if faults:
-        return None, faults
-    numbers = {}
-    for name in ("time", "lower", "upper"):
-        if not _is_hours(value[name]):
-            faults.append(f"{uid}: {name} is neither a number of hours nor null")
-        numbers[name] = None if value[name] is None else value[name]
-    if value["known"] not in (0, 1):
+def from_json(
+    uid: str, value: object, context: frozenset[str], decided_by: str, stands: Standing = NOTHING
+) -> tuple[ProposedEntry | None, list[str]]:
+    """(entry, faults) of `[time, lower, upper, known]` or of that and a list of contexts; `context` are the UIDs it may name.
+
+    In the place of a row may stand a word of `stands`, which takes over the row it stands for. A row without contexts has none,
+    or where a row could be kept, that row's.
+    """
+    kept = {word: rows[uid] for word, rows in stands.items() if uid in rows}
+    if isinstance(value, str):
+        if value not in kept:
+            return None, [f"{uid}: a word in the place of a row, and no row that it stands for"]
+        return _taken_over(uid, kept[value], context, decided_by)
+    if not isinstance(value, list) or not len(FIELDS) - 1 <= len(value) <= len(FIELDS):
+        return None, [f"{uid}: not a list of {', '.join(FIELDS[:-1])}, with or without a list of contexts"]
+    hours, known = dict(zip(FIELDS[:3], value[:3], strict=True)), value[3]
+    named = value[4] if len(value) == len(FIELDS) else list(kept[KEEP].context) if KEEP in kept else []
+    faults = [f"{uid}: {name} is neither a number of hours nor null" for name, hour in hours.items() if not _is_hours(hour)]
+    if isinstance(known, bool) or not isinstance(known, int) or known not in (0, 1):
         faults.append(f"{uid}: known is neither 0 nor 1")
-    if not isinstance(value["context"], list) or not all(isinstance(c, str) for c in value["context"]):
+    if not isinstance(named, list) or not all(isinstance(c, str) for c in named):
         faults.append(f"{uid}: context is not a list of identifiers")
     if faults:
         return None, faults
-    return checked(uid, numbers, bool(value["known"]), value["context"], context, decided_by)
+    return checked(uid, hours, bool(known), named, context, decided_by)
+
+
+def _taken_over(uid: str, row: Row, context: frozenset[str], decided_by: str) -> tuple[ProposedEntry | None, list[str]]:
+    hours = {"time": row.time, "lower": row.lower, "upper": row.upper}
+    return checked(uid, hours, row.known, row.context, context, decided_by)
 
 
 def checked(

@@ -13,7 +13,7 @@ from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import load
 from llm_runtime.structured import enclosed, json_object, keys_exactly, object_schema, reasoned
 from timelines.backbones.prompted.notes import with_uids
-from timelines.backbones.prompted.rows import from_json
+from timelines.backbones.prompted.rows import NOTHING, Standing, from_json
 from timelines.backbones.prompted.tables import mention_table, read_table
 from timelines.domain import MAX_CONTEXT, Anchor, Entry, Inventory, Occurrence, TaggedNote, Timeline, TimelineKind
 from timelines.pipeline.config import PipelineConfig
@@ -74,11 +74,17 @@ def anchor_words(anchor: Anchor) -> str:
     return f"{what}, {anchor.at:%Y-%m-%d %H:%M}"
 
 
-def row_schema(context: Sequence[str]) -> dict[str, Any]:
-    """One row. Contexts are held to the UIDs of the case, which every row's rule refers to, so the schema stays small."""
+def row_schema(context: Sequence[str], words: Sequence[str] = ()) -> dict[str, Any]:
+    """One row: `[time, lower, upper, known]` or these and `[contexts]`, or one of the words that stand for a row.
+
+    Contexts are held to the UIDs of the case, which every row's rule refers to, so the schema stays small. Lists of exact length,
+    without `items`, are what the grammars of the servers have in common.
+    """
     number = {"type": ["number", "null"]}
     named = {"type": "array", "items": {"type": "string", "enum": list(context)}, "maxItems": MAX_CONTEXT}
-    return object_schema({"time": number, "lower": number, "upper": number, "known": {"type": "integer", "enum": [0, 1]}, "context": named})
+    fields = [number, number, number, {"type": "integer", "enum": [0, 1]}]
+    lists = [{"type": "array", "prefixItems": f, "minItems": len(f), "maxItems": len(f)} for f in (fields, [*fields, named])]
+    return {"anyOf": [*([{"type": "string", "enum": list(words)}] if words else []), *lists]}
 
 
 def entries_schema(uids: Sequence[str], context: Sequence[str], thinking: int = 1) -> dict[str, Any]:
@@ -95,14 +101,19 @@ def read_entries(text: str, asked: Sequence[Occurrence], context: frozenset[str]
 
 
 def read_rows(
-    answer: Mapping[str, Any], asked: Sequence[Occurrence], context: frozenset[str], decided_by: str, what: str
+    answer: Mapping[str, Any],
+    asked: Sequence[Occurrence],
+    context: frozenset[str],
+    decided_by: str,
+    what: str,
+    stands: Standing = NOTHING,
 ) -> list[ProposedEntry]:
-    """One row for each UID asked for, and no other. Raises AnswerRejected."""
+    """One row for each UID asked for, and no other; `stands` as in `from_json`. Raises AnswerRejected."""
     faults = keys_exactly(answer, [o.uid for o in asked], what)
     entries: list[ProposedEntry] = []
     for o in asked:
         if o.uid in answer:
-            entry, found = from_json(o.uid, answer[o.uid], context, decided_by)
+            entry, found = from_json(o.uid, answer[o.uid], context, decided_by, stands)
             faults += [f"{what}: {fault}" for fault in found]
             if entry is not None:
                 entries.append(entry)
