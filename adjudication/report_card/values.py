@@ -1,0 +1,152 @@
+"""What a judge's report card is made from and of. No Django here. Source: protocol section 4, "Validation sample"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+#: The strata of validation, in the order of the published table; TIMING BOTH/NEITHER and SHARED_UNSUPPORTED are outside.
+STRATA = ("TIMING decisive", "TIMING UNCLEAR", "one-sided", "DUPLICATE", "VALUE")
+DECISIVE = ("A", "B")
+EMISSION, WHICH_SIDE = "emission or abstention", "which side"
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """One decision that stands. `active_seconds` is None where it was not measured; `own_time` in hours from admission."""
+
+    reviewer: str
+    answer: str
+    active_seconds: float | None = None
+    own_time: float | None = None
+    comment: str = ""
+    flagged: bool = False
+    amended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One item of a packet with what was decided on it. `verdict` is the judge's, in the same labels as the answers."""
+
+    number: int
+    case: str
+    pairing: str
+    stratum: str
+    verdict: str
+    decisions: tuple[Reviewed, ...] = ()
+    #: What the third person decided where reviewers disagreed.
+    adjudicated: str = ""
+    key: str = ""
+
+    def by(self, reviewer: str) -> Reviewed | None:
+        return next((d for d in self.decisions if d.reviewer == reviewer), None)
+
+    def upheld(self, answer: str) -> bool:
+        """Upheld means that the answer equals the judge's verdict."""
+        return answer == self.verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """`low` and `high` are a 95 % interval; all None where nothing was decided."""
+
+    upheld: int
+    n: int
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def rate(self) -> float | None:
+        return self.upheld / self.n if self.n else None
+
+
+@dataclass(frozen=True, slots=True)
+class StratumRate:
+    """A stratum's rate and its share of the corpus (all findings within the five strata)."""
+
+    stratum: str
+    rate: Rate
+    corpus: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Standardised:
+    """Rates of strata weighted by the corpus. None with a `why` where a stratum that the corpus has was not decided on."""
+
+    rate: float | None
+    low: float | None = None
+    high: float | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewerCard:
+    """What one reviewer's decisions say of the judge."""
+
+    reviewer: str
+    decided: int
+    raw: Rate
+    strata: tuple[StratumRate, ...]
+    standardised: Standardised
+    pairings: tuple[tuple[str, Rate], ...]
+    median_seconds: float | None
+    quartiles: tuple[float, float] | None
+    not_a_finding: int
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """An item on which two reviewers answered differently. `about` codes it; `splits` says whether just one of them upholds."""
+
+    number: int
+    key: str
+    case: str
+    stratum: str
+    verdict: str
+    first: str
+    second: str
+    about: str
+    splits: bool
+    adjudicated: str = ""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Two reviewers on the items both decided. `table` is [[both uphold, only first], [only second, both reject]]."""
+
+    first: str
+    second: str
+    table: tuple[tuple[int, int], tuple[int, int]]
+    raw: Rate
+    kappa: float | None
+    pabak: float | None
+    #: answer → answer → count, over the six answers.
+    answers: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    disagreements: tuple[Disagreement, ...] = ()
+    #: (case, items that split the reviewers, items both decided), most first.
+    by_case: tuple[tuple[str, int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BlindingCheck:
+    """How often reviewers named the source behind a side rightly, against `chance`; `p` is the exact two-sided binomial."""
+
+    guesses: int
+    right: int
+    chance: float
+    p: float | None
+    unsure: int = 0
+
+
+@dataclass(frozen=True)
+class ReportCard:
+    """The whole card. `primary` is the reviewer with the most decisions, first assigned on ties."""
+
+    items: int
+    decided: int
+    primary: str
+    reviewers: tuple[ReviewerCard, ...]
+    agreements: tuple[Agreement, ...]
+    corpus: Mapping[str, int]
+    outside: int
+    blinding: BlindingCheck | None = None
