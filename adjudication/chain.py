@@ -1,0 +1,67 @@
+"""The chain of a packet's decisions: each link's hash covers what the link says and the hash before it. No Django here.
+
+`payload` holds plain JSON values. Canonical form: UTF-8, keys sorted, no white space, floats as the shortest decimal that reads back
+the same; so the hash can be recomputed from an export, with nothing but SHA-256.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+#: The hash before the first link.
+BEGINNING = ""
+
+
+def canonical(payload: Mapping[str, Any]) -> bytes:
+    """The one way to write these values. Raises ValueError for NaN and infinities, TypeError for what is no JSON value."""
+    return json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode("utf-8")
+
+
+def digest(payload: Mapping[str, Any]) -> str:
+    """SHA-256 of the canonical form, 64 hex digits."""
+    return hashlib.sha256(canonical(payload)).hexdigest()
+
+
+def link_hash(payload: Mapping[str, Any], previous_hash: str) -> str:
+    """The hash of a link: SHA-256 over the hash before it, a line feed, and the canonical payload."""
+    return hashlib.sha256(previous_hash.encode("ascii") + b"\n" + canonical(payload)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One stored link: its place, what it says, and the two hashes that stand beside it."""
+
+    sequence: int
+    payload: Mapping[str, Any]
+    previous_hash: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Where a chain does not hold, and why, in words without any content."""
+
+    sequence: int
+    reason: str
+
+
+def breaks(links: Iterable[Link]) -> list[Break]:
+    """Every place where the chain does not hold, in order; [] for a whole chain and for an empty one.
+
+    After a break the walk goes on from the stored hash, so that one altered link is told as one break.
+    """
+    found = []
+    expected, head = 1, BEGINNING
+    for link in links:
+        if link.sequence != expected:
+            found.append(Break(link.sequence, f"link {expected} is missing" if link.sequence > expected else "the link stands twice"))
+        if link.previous_hash != head:
+            found.append(Break(link.sequence, "it does not follow the link before it"))
+        if link_hash(link.payload, link.previous_hash) != link.hash:
+            found.append(Break(link.sequence, "its content is not what was hashed"))
+        expected, head = link.sequence + 1, link.hash
+    return found

@@ -1,0 +1,160 @@
+"""The chain of a packet in the database: links are appended one at a time, and the whole is checked against what stands beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import connection
+
+from accounts.ids import new_public_id
+from adjudication.chain import BEGINNING, Break, Link, breaks, digest, link_hash
+from adjudication.models import Assignment, Decision, Finding, Packet, PacketItem, Slot
+
+#: Everything of a finding that a decision is about; changed afterwards, it is found.
+_FINDING = (
+    "public_id", "type", "verdict", "polarity", "a_event", "a_time", "b_event", "b_time", "a_row", "b_row", "note_evidence",
+    "note_start", "note_end", "table_evidence", "grounding", "relation", "reason", "flagged", "category", "charged_first", "subject_sha256",
+)  # fmt: skip
+_JOINED = ("packet", "assignment__person", "item__finding", "amends")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Where a packet does not hold: its public id, the sequence of the link (0: beside the chain), and why."""
+
+    packet: str
+    sequence: int
+    reason: str
+
+
+def locked_packet(packet_id: int) -> Packet:
+    """The packet's row, locked until the transaction ends: everything that appends to its chain takes turns here."""
+    return Packet.objects.select_for_update(of=("self",), no_key=True).get(pk=packet_id)
+
+
+def append(packet: Packet, *, assignment: Assignment, kind: str, token: str, item: PacketItem | None = None, **values: Any) -> Decision:
+    """Append one link, at the database's time. The caller holds the packet by `locked_packet`. `values`: further fields of Decision.
+
+    Of an item, its versions and the digest of its finding are put into `detail`.
+    """
+    last = Decision.objects.filter(packet=packet).order_by("-sequence").first()
+    detail = {**values.pop("detail", {}), **_about(item)}
+    link = Decision(
+        public_id=new_public_id(), packet=packet, sequence=last.sequence + 1 if last else 1, assignment=assignment, item=item, kind=kind,
+        token=token, at=_now(), previous_hash=last.hash if last else BEGINNING, detail=detail, **values,
+    )  # fmt: skip
+    link.hash = link_hash(payload_of(link), link.previous_hash)
+    link.save(force_insert=True)
+    return link
+
+
+def payload_of(link: Decision) -> dict[str, Any]:
+    """What a link says, as plain values; other rows by their public ids. This is what an export holds to recompute the hash."""
+    return {
+        "public_id": link.public_id,
+        "packet": link.packet.public_id,
+        "sequence": link.sequence,
+        "assignment": link.assignment.public_id,
+        "person": link.assignment.person.public_id,
+        "role": link.assignment.role,
+        "item": link.item.public_id if link.item else None,
+        "kind": str(link.kind),
+        "answer": str(link.answer),
+        "own_time": link.own_time,
+        "comment": link.comment,
+        "flagged": link.flagged,
+        "active_seconds": link.active_seconds,
+        "shown_swapped": link.shown_swapped,
+        "amends": link.amends.public_id if link.amends else None,
+        "detail": link.detail,
+        "token": link.token,
+        "at": link.at.astimezone(UTC).isoformat(timespec="microseconds"),
+    }
+
+
+def head_of(packet: Packet) -> tuple[int, str]:
+    """(sequence, hash) of the last link; (0, "") for an empty chain."""
+    last = Decision.objects.filter(packet=packet).order_by("-sequence").values_list("sequence", "hash").first()
+    return last or (0, BEGINNING)
+
+
+def faults_of(packet: Packet) -> list[Fault]:
+    """Everything that does not hold: links, findings behind them, what signatures cover, and which decision each slot shows."""
+    links = list(Decision.objects.filter(packet=packet).select_related(*_JOINED).order_by("sequence", "pk"))
+    found = breaks(Link(d.sequence, payload_of(d), d.previous_hash, d.hash) for d in links)
+    found += [b for d in links for b in _finding_breaks(d)]
+    found += _signature_breaks(links)
+    found += _slot_breaks(packet, links)
+    return [Fault(packet.public_id, b.sequence, b.reason) for b in sorted(found, key=lambda b: b.sequence)]
+
+
+def standing(links: list[Decision]) -> dict[tuple[int, int], Decision]:
+    """(assignment, item) → the decision that stands by the chain alone: the last answer or amendment that nothing withdrew."""
+    found: dict[tuple[int, int], Decision] = {}
+    for d in links:
+        if d.item_id is None:
+            continue
+        if d.kind in (Decision.Kind.ANSWER, Decision.Kind.AMENDMENT):
+            found[d.assignment_id, d.item_id] = d
+        elif d.kind == Decision.Kind.WITHDRAWAL:
+            found.pop((d.assignment_id, d.item_id), None)
+    return found
+
+
+def _about(item: PacketItem | None) -> dict[str, Any]:
+    return {} if item is None else {"versions": item.versions, "finding_sha256": digest(_finding_values(item.finding))}
+
+
+def _finding_values(finding: Finding) -> dict[str, Any]:
+    return {name: getattr(finding, name) for name in _FINDING}
+
+
+def _finding_breaks(link: Decision) -> Iterator[Break]:
+    if link.item is None:
+        return
+    if link.detail.get("finding_sha256") != digest(_finding_values(link.item.finding)):
+        yield Break(link.sequence, "the finding it is about is not what it was")
+    if link.detail.get("versions") != link.item.versions:
+        yield Break(link.sequence, "the versions of its item are not what they were")
+
+
+def _signature_breaks(links: list[Decision]) -> list[Break]:
+    """A signature names the head that it covers: the link before it. Its mark on the assignment agrees with the chain."""
+    found = []
+    signed: dict[int, bool] = {}
+    before: Mapping[str, Any] = {"head": BEGINNING, "head_sequence": 0}
+    for d in links:
+        if d.kind == Decision.Kind.SIGN:
+            signed[d.assignment_id] = True
+            if {key: d.detail.get(key) for key in before} != before:
+                found.append(Break(d.sequence, "it signs another chain than the one before it"))
+        elif d.kind == Decision.Kind.UNSIGN:
+            signed[d.assignment_id] = False
+        before = {"head": d.hash, "head_sequence": d.sequence}
+    for d in {d.assignment_id: d for d in links}.values():
+        marked = d.assignment.signed_at is not None
+        if d.assignment.withdrawn_at is None and marked != signed.get(d.assignment_id, False):
+            found.append(Break(d.sequence, "its person's signature is marked otherwise than the chain has it"))
+    return found
+
+
+def _slot_breaks(packet: Packet, links: list[Decision]) -> list[Break]:
+    shown = {s.decision_id: s for s in Slot.objects.filter(item__packet=packet, decision__isnull=False)}
+    expected = {d.pk: d for d in standing(links).values()}
+    found = [Break(d.sequence, "it stands, and no slot shows it") for pk, d in expected.items() if pk not in shown]
+    by_pk = {d.pk: d for d in links}
+    for pk in shown.keys() - expected.keys():
+        other = by_pk.get(pk or 0)
+        found.append(Break(other.sequence if other else 0, "a slot shows it, and it does not stand"))
+    return found
+
+
+def _now() -> datetime:
+    """The database's clock now, not at the start of the transaction: links are in order of time."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        (at,) = cursor.fetchone()
+    return at.astimezone(UTC)

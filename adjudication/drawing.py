@@ -1,0 +1,249 @@
+"""Drawing a validation sample: quotas for each pairing and stratum, seeded, balanced over cases (protocol section 4). No Django here.
+
+The same findings, design and seed give the same sample, whatever order the findings come in. Quotas bind; balance over cases is best
+effort. What is short is told, and given to other strata only where the design asks for it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from adjudication.domain import FindingType, Verdict
+
+
+class Stratum(StrEnum):
+    TIMING_DECISIVE = "TIMING decisive"
+    TIMING_UNCLEAR = "TIMING UNCLEAR"
+    ONE_SIDED = "one-sided"
+    DUPLICATE = "DUPLICATE"
+    VALUE = "VALUE"
+
+
+#: Findings of each stratum from every pairing.
+QUOTAS: Mapping[str, int] = {
+    Stratum.TIMING_DECISIVE.value: 15,
+    Stratum.TIMING_UNCLEAR.value: 5,
+    Stratum.ONE_SIDED.value: 18,
+    Stratum.DUPLICATE.value: 7,
+    Stratum.VALUE.value: 5,
+}
+CASES = 10
+OUTSIDE_TIMING = "TIMING with verdict BOTH or NEITHER is outside the strata"
+OUTSIDE_SHARED = "SHARED_UNSUPPORTED is outside the strata"
+OTHER_PAIRING = "of a pairing that is not drawn from"
+OTHER_CASE = "of a case that is not among the chosen ones"
+NO_QUOTA = "of a stratum without a quota"
+
+
+@dataclass(frozen=True, slots=True)
+class EligibleFinding:
+    """A finding that may be drawn. `key` and `case` are public ids."""
+
+    key: str
+    case: str
+    pairing: str
+    stratum: str
+
+
+@dataclass(frozen=True)
+class Eligible:
+    """Everything that may be drawn from, which cases were judged in which pairings, and what was left out and why (reason → count)."""
+
+    findings: tuple[EligibleFinding, ...]
+    judged: Mapping[str, frozenset[str]]
+    excluded: Mapping[str, int] = field(default_factory=dict)
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Pairing → stratum → findings that may be drawn."""
+        found: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(map(str, Stratum), 0))
+        for f in self.findings:
+            found[f.pairing][f.stratum] += 1
+        return {pairing: dict(found[pairing]) for pairing in sorted(found)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """How to draw. The defaults are the protocol's: ten cases among those judged in all pairings, 50 findings from each pairing."""
+
+    pairings: tuple[str, ...]
+    #: Stratum → findings from each pairing.
+    quotas: Mapping[str, int] = field(default_factory=lambda: dict(QUOTAS))
+    #: Pairing → its own quotas, where they are not those of all.
+    own_quotas: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    #: How many seeded cases; None takes every case that was judged in all pairings.
+    cases: int | None = CASES
+    #: Give what a stratum lacks to the other strata of its pairing.
+    redistribute: bool = False
+    #: How many reviewers decide on each item, and on those of single pairings.
+    per_item: int = 1
+    own_per_item: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a design that cannot be drawn."""
+        if not self.pairings or len(set(self.pairings)) != len(self.pairings):
+            raise ValueError("a design names one pairing or more, each once")
+        every = [self.quotas, *self.own_quotas.values()]
+        if unknown := {name for quotas in every for name in quotas} - set(Stratum):
+            raise ValueError(f"there is no stratum {sorted(unknown)[0]}")
+        if any(n < 0 for quotas in every for n in quotas.values()):
+            raise ValueError("a quota is not negative")
+        if set(self.own_quotas) - set(self.pairings) or set(self.own_per_item) - set(self.pairings):
+            raise ValueError("own quotas belong to the pairings of the design")
+        if (self.cases is not None and self.cases < 1) or min([self.per_item, *self.own_per_item.values()]) < 1:
+            raise ValueError("cases and reviewers of an item are at least one")
+
+    def quotas_of(self, pairing: str) -> dict[str, int]:
+        """Stratum → wanted from this pairing, strata in their order, without those that want none."""
+        own = self.own_quotas.get(pairing, self.quotas)
+        return {s.value: own[s.value] for s in Stratum if own.get(s.value)}
+
+    def reviewers_of(self, pairing: str) -> int:
+        """How many people decide on each item of this pairing."""
+        return self.own_per_item.get(pairing, self.per_item)
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {**asdict(self), "pairings": list(self.pairings)}
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Design:
+        """What `plain` wrote. Raises ValueError, TypeError for anything else."""
+        return cls(**{**plain, "pairings": tuple(plain["pairings"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """A quota that could not be met: how many it wanted, how many there were, and how many other strata gave instead."""
+
+    pairing: str
+    stratum: str
+    wanted: int
+    available: int
+    redistributed: int = 0
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The sample in the packet's own order, the cases it comes from, what was short, and why findings stayed out (reason → count)."""
+
+    items: tuple[EligibleFinding, ...]
+    cases: tuple[str, ...]
+    shortages: tuple[Shortage, ...]
+    excluded: Mapping[str, int]
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON values, without the items."""
+        return {"cases": list(self.cases), "shortages": [asdict(s) for s in self.shortages], "excluded": dict(self.excluded)}
+
+
+def stratum_of(kind: FindingType, verdict: Verdict) -> Stratum | None:
+    """The stratum that a finding is drawn from; None for those outside of all."""
+    if kind is FindingType.TIMING:
+        if verdict.decisive:
+            return Stratum.TIMING_DECISIVE
+        return Stratum.TIMING_UNCLEAR if verdict is Verdict.UNCLEAR else None
+    if kind.one_sided:
+        return Stratum.ONE_SIDED
+    return {FindingType.DUPLICATE: Stratum.DUPLICATE, FindingType.VALUE: Stratum.VALUE}.get(kind)
+
+
+def draw(eligible: Eligible, design: Design, seed: int) -> Drawn:
+    """A sample by the design's quotas. No finding is drawn twice, and no case is taken from that was not judged in all pairings."""
+    rng = random.Random(seed)
+    cases = chosen_cases(eligible, design, rng)
+    within = [f for f in eligible.findings if f.pairing in design.pairings and f.case in cases]
+    items: list[EligibleFinding] = []
+    shortages: list[Shortage] = []
+    for pairing in sorted(design.pairings):
+        taken, short = _draw_pairing([f for f in within if f.pairing == pairing], pairing, design, rng)
+        items += taken
+        shortages += short
+    rng.shuffle(items)
+    excluded = Counter(eligible.excluded) + _left_out(eligible.findings, design, set(cases))
+    return Drawn(tuple(items), tuple(cases), tuple(shortages), dict(excluded))
+
+
+def chosen_cases(eligible: Eligible, design: Design, rng: random.Random) -> list[str]:
+    """The seeded cases among those judged in all pairings of the design, sorted; all of them where there are no more than asked for."""
+    complete = sorted(case for case, pairings in eligible.judged.items() if pairings >= set(design.pairings))
+    if design.cases is None or len(complete) <= design.cases:
+        return complete
+    return sorted(rng.sample(complete, design.cases))
+
+
+def _draw_pairing(
+    findings: Sequence[EligibleFinding], pairing: str, design: Design, rng: random.Random
+) -> tuple[list[EligibleFinding], list[Shortage]]:
+    """Scarce strata first: the plentiful ones then even out how often each case comes."""
+    left = {s: _by_case([f for f in findings if f.stratum == s], rng) for s in design.quotas_of(pairing)}
+    available = {s: sum(map(len, cases.values())) for s, cases in left.items()}
+    load: Counter[str] = Counter()
+    taken: list[EligibleFinding] = []
+    wanted = design.quotas_of(pairing)
+    for stratum in sorted(wanted, key=lambda s: (available[s] - wanted[s], s)):
+        taken += _take(left[stratum], wanted[stratum], load)
+    missing = {s: n - available[s] for s, n in wanted.items() if available[s] < n}
+    given = _given_instead(left, missing, load) if design.redistribute else []
+    shortages = []
+    remaining = len(given)
+    for s, lacking in missing.items():
+        moved = min(lacking, remaining)
+        remaining -= moved
+        shortages.append(Shortage(pairing, s, wanted[s], available[s], moved))
+    return taken + given, shortages
+
+
+def _by_case(findings: Iterable[EligibleFinding], rng: random.Random) -> dict[str, list[EligibleFinding]]:
+    """Case → its findings in seeded order; the cases in seeded order too, which settles ties."""
+    grouped: dict[str, list[EligibleFinding]] = defaultdict(list)
+    for f in sorted(findings, key=lambda f: (f.case, f.key)):
+        grouped[f.case].append(f)
+    order = list(grouped)
+    rng.shuffle(order)
+    for case in order:
+        rng.shuffle(grouped[case])
+    return {case: grouped[case] for case in order}
+
+
+def _take(left: dict[str, list[EligibleFinding]], count: int, load: Counter[str]) -> list[EligibleFinding]:
+    """At most `count`, one at a time from the case that this stratum took least from so far, then the one with the least load."""
+    own: Counter[str] = Counter()
+    taken: list[EligibleFinding] = []
+    while len(taken) < count and (open_cases := [case for case, rest in left.items() if rest]):
+        case = min(open_cases, key=lambda c: (own[c], load[c]))
+        taken.append(left[case].pop())
+        own[case] += 1
+        load[case] += 1
+    return taken
+
+
+def _given_instead(
+    left: Mapping[str, dict[str, list[EligibleFinding]]], missing: Mapping[str, int], load: Counter[str]
+) -> list[EligibleFinding]:
+    """As many as are missing, each from the stratum that has most left (ties in the strata's order)."""
+    given: list[EligibleFinding] = []
+    for _ in range(sum(missing.values())):
+        stratum = max(left, key=lambda s: sum(map(len, left[s].values())))
+        taken = _take(left[stratum], 1, load)
+        if not taken:
+            break
+        given += taken
+    return given
+
+
+def _left_out(findings: Iterable[EligibleFinding], design: Design, cases: set[str]) -> Counter[str]:
+    """Why eligible findings were out of this draw's reach (not: lost it)."""
+    found: Counter[str] = Counter()
+    for f in findings:
+        if f.pairing not in design.pairings:
+            found[OTHER_PAIRING] += 1
+        elif f.case not in cases:
+            found[OTHER_CASE] += 1
+        elif f.stratum not in design.quotas_of(f.pairing):
+            found[NO_QUOTA] += 1
+    return found

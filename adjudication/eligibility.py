@@ -1,0 +1,108 @@
+"""Who may review a packet, and what stays closed to them while they do.
+
+Not eligible: authors of a timeline of one of its cases, and people who have seen one of them unblinded. While a packet is open, the
+pages that would unblind its cases are closed to those assigned to it; the structured record, which names no source, stays open.
+"""
+
+from __future__ import annotations
+
+from django.db.models import Q
+
+from accounts.models import Study, User
+from accounts.permissions import NotAllowed, roles_in, user_can_manage_study
+from accounts.registry import veto
+from adjudication.exposure import exposed_cases
+from adjudication.models import Assignment, Packet
+from adjudication.visibility import MaySee, Viewer, what_may_see
+from ehr.models import Encounter
+from timelines.authoring_access import TIMELINE_PAGES, check_user_may_see_timelines
+from timelines.models import Authoring
+
+#: What pages that show findings of a case are called to page guards; the pages of its timelines are `TIMELINE_PAGES`.
+FINDING_PAGES = "adjudication.case"
+REFUSAL = (
+    "You are assigned to an open review packet that holds findings of this case. Its timelines and findings stay closed to you until "
+    "the packet is closed; your items are under Review."
+)
+NEVER_REVEALED = "You reviewed findings of this case in a packet whose results are not revealed to its reviewers."
+
+
+def cases_of(packet: Packet) -> set[str]:
+    """Public ids of the cases whose findings the packet holds."""
+    return set(packet.items.values_list("finding__game__comparison__encounter__public_id", flat=True))
+
+
+def reasons_against(user: User, packet: Packet) -> list[str]:
+    """Why this person must not decide on this packet, in words for the admin; [] for someone eligible."""
+    reasons = []
+    if not roles_in(user, packet.study):
+        reasons.append("They are not an active member of the study.")
+    cases = cases_of(packet)
+    written = Authoring.objects.filter(author=user, encounter__public_id__in=cases).values("encounter").distinct().count()
+    if written:
+        reasons.append(f"They author a timeline of {_cases(written)} of the packet.")
+    if seen := len(exposed_cases(user, cases)):
+        reasons.append(f"They have seen {_cases(seen)} of the packet unblinded.")
+    return reasons
+
+
+def check_user_is_eligible(user: User, packet: Packet) -> None:
+    """Raises NotAllowed with the first reason of `reasons_against`."""
+    if reasons := reasons_against(user, packet):
+        raise NotAllowed(reasons[0])
+
+
+def assignments_of(user: User, study: Study | None = None) -> list[Assignment]:
+    """The person's standing assignments, of open packets first."""
+    found = Assignment.objects.filter(person=user, withdrawn_at__isnull=True).select_related("packet__study")
+    if study is not None:
+        found = found.filter(packet__study=study)
+    rank = {Packet.State.OPEN: 0, Packet.State.DRAFT: 1, Packet.State.CLOSED: 2}
+    return sorted(found, key=lambda a: (rank[Packet.State(a.packet.state)], -a.packet_id))
+
+
+def viewer_of(user: User, packet: Packet) -> Viewer:
+    """How the person stands to the packet. Being assigned outweighs being an admin of the study."""
+    mine = packet.assignments.filter(person=user, withdrawn_at__isnull=True).first()
+    if mine is not None:
+        return Viewer(mine.role)
+    return Viewer.ADMIN if user_can_manage_study(user, packet.study) else Viewer.NOBODY
+
+
+def may_see(user: User, packet: Packet) -> MaySee:
+    """What of the packet this person may see now."""
+    return what_may_see(viewer_of(user, packet), packet.state, packet.reveal)
+
+
+def guard_open_packet(user: User, object_type: str, object_id: str) -> str | None:
+    """Page guard: timelines and findings of a case are closed to whoever is assigned to an open packet with findings of it.
+
+    Its findings stay closed afterwards to those whose packet never reveals them.
+    """
+    if object_type not in (TIMELINE_PAGES, FINDING_PAGES):
+        return None
+    mine = Assignment.objects.filter(person=user, packet__items__finding__game__comparison__encounter__public_id=object_id)
+    if mine.filter(packet__state=Packet.State.OPEN, withdrawn_at__isnull=True).exists():
+        return REFUSAL
+    never = Q(packet__state=Packet.State.CLOSED, packet__reveal=Packet.Reveal.NEVER)
+    return NEVER_REVEALED if object_type == FINDING_PAGES and mine.filter(never).exists() else None
+
+
+def check_user_may_see_findings(user: User, encounter: Encounter) -> None:
+    """For every page that shows findings of this case, or anything drawn from them. Raises NotAllowed."""
+    check_user_may_see_timelines(user, encounter)
+    if reason := veto(user, FINDING_PAGES, encounter.public_id):
+        raise NotAllowed(reason)
+
+
+def closed_cases(user: User) -> set[int]:
+    """Primary keys of the encounters whose findings and timelines are closed to the person now: lists and exports leave them out."""
+    mine = Assignment.objects.filter(person=user)
+    now = mine.filter(packet__state=Packet.State.OPEN, withdrawn_at__isnull=True)
+    never = mine.filter(packet__state=Packet.State.CLOSED, packet__reveal=Packet.Reveal.NEVER)
+    path = "packet__items__finding__game__comparison__encounter"
+    return {pk for found in (now, never) for pk in found.values_list(path, flat=True) if pk is not None}
+
+
+def _cases(count: int) -> str:
+    return f"{count} case{'' if count == 1 else 's'}"

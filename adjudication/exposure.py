@@ -1,0 +1,35 @@
+"""Who has had a case before their eyes unblinded: recorded by the pages that show it, asked when people are assigned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db.models import Q
+
+from accounts.audit import record
+from accounts.models import AuditEvent, User
+from ehr.models import Encounter
+from timelines.authoring_access import EXPOSING as TIMELINE_EXPOSING
+
+#: What pages of adjudication record when they show findings or timelines of a case with their sources or the judge's answer.
+UNBLINDED = "case.unblinded"
+EXPOSING = (*TIMELINE_EXPOSING, UNBLINDED)
+
+
+def record_exposure(*, user: User, encounters: Iterable[Encounter], page: str) -> None:
+    """For every page that shows something of these cases that a reviewer must not see. `page` is a word for the trail."""
+    for encounter in encounters:
+        record(
+            actor=user,
+            study=encounter.dataset.study,
+            action=UNBLINDED,
+            object_type="ehr.encounter",
+            object_id=encounter.public_id,
+            detail={"page": page},
+        )
+
+
+def exposed_cases(user: User, case_ids: Iterable[str]) -> set[str]:
+    """Which of these cases (public ids) the person has seen timelines or findings of. A case page without a timeline does not count."""
+    events = AuditEvent.objects.filter(actor=user, object_type="ehr.encounter", object_id__in=list(case_ids), action__in=EXPOSING)
+    return set(events.exclude(Q(action="case.open") & Q(detail__contains={"timelines": False})).values_list("object_id", flat=True))

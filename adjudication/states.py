@@ -1,0 +1,52 @@
+"""The life of a packet, and who may be shown what in it: every state and every way out of it. No Django here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+#: state -> {what happens: the state it leads to}.
+PACKET_TRANSITIONS: Mapping[str, Mapping[str, str]] = {
+    "draft": {"open": "open"},
+    "open": {"close": "closed"},
+    "closed": {},
+}
+
+#: The standing of one reviewer in an open packet.
+ASSIGNMENT_TRANSITIONS: Mapping[str, Mapping[str, str]] = {
+    "working": {"sign": "signed", "withdraw": "withdrawn"},
+    "signed": {"unsign": "working", "withdraw": "withdrawn"},
+    "withdrawn": {"assign": "working"},
+}
+
+
+class InvalidTransition(Exception):
+    """This cannot happen in that state. Holds two words of the tables above, never patient text."""
+
+    log_safe = True
+
+    def __init__(self, what: str, state: str, happening: str) -> None:
+        super().__init__(f"{what} that is {state} cannot {happening}")
+        self.state = state
+        self.happening = happening
+
+
+def next_packet_state(state: str, happening: str) -> str:
+    """The state that `happening` leads to; raises InvalidTransition where the table has no such way."""
+    return _next(PACKET_TRANSITIONS, "a packet", state, happening)
+
+
+def next_assignment_state(state: str, happening: str) -> str:
+    """As `next_packet_state`, for a reviewer's standing."""
+    return _next(ASSIGNMENT_TRANSITIONS, "a review", state, happening)
+
+
+def can(table: Mapping[str, Mapping[str, str]], state: str, happening: str) -> bool:
+    """True where the table has that way (a page asks before it shows a button)."""
+    return happening in table.get(state, {})
+
+
+def _next(table: Mapping[str, Mapping[str, str]], what: str, state: str, happening: str) -> str:
+    try:
+        return table[state][happening]
+    except KeyError:
+        raise InvalidTransition(what, state, happening) from None
