@@ -1,48 +1,61 @@
-"""The same answers in both output protocols, counted by a real tokenizer."""
+"""The same answers in both output protocols, counted by a real tokenizer.
+
+The timelines are those of the rules backbone on the demo's cases: which rows a revision leaves, moves or tells alike in two alternatives
+is measured and not assumed. Each is written as the prompt of its protocol asks, and read back by the validator of that prompt's stage.
+Words of reasoning, the same in both, are one letter.
+"""
 
 from __future__ import annotations
 
 import json
-import random
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tokenizers import Tokenizer
 
-from timelines.backbones.rules.backbone import rules_backbone
-from timelines.domain import Inventory
-from timelines.pipeline.uids import assign_uids, uid_rng
+from benchmarks.support.demo_cases import reconstructed
+from timelines.backbones.prompted.reviser import timelines_of
+from timelines.backbones.prompted.rows import FIRST, KEEP, Row, Standing
+from timelines.backbones.prompted.tables import hours_text, read_table
+from timelines.backbones.prompted.timer import read_answer_table, read_entries, read_rows
+from timelines.domain import Entry, Inventory, Reconstruction, Timeline
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Revised timelines of a case.
-ALTERNATIVES = 3
+Count = Callable[[str], int]
 
 
-def both_protocols(notes: Sequence[Path]) -> float:
-    """Tokens of the answers of stages 3 and 6 over some notes: "schema" over "table", printed with what counted them."""
+@dataclass(frozen=True)
+class Answers:
+    """A stage's answer for one case in both protocols."""
+
+    schema: str
+    table: str
+
+
+def both_protocols(folders: Sequence[Path]) -> float:
+    """Tokens of the answers of stages 3 and 6 over some cases: "schema" over "table", printed with what counted them."""
     name, count = counter()
-    rules, schema, table = rules_backbone(), 0, 0
-    for path in notes[:6]:
-        note = path.read_text(encoding="utf-8")
-        inventory = assign_uids(rules.tagger.tag(note), rng=uid_rng(0, "0" * 64))
-        rows = made_up_rows(inventory)
-        data = as_table(inventory, rows, bar="|", comma=",")
-        texts = [json.dumps({"timeline_id": f"timeline_{n}", "data": data, "reasoning": "r"}) for n in range(ALTERNATIVES)]
-        table += (
-            count(f"<answer>\n{as_table(inventory, rows, bar=' | ', comma=', ')}\n</answer>")
-            + count(json.dumps({"reasoning_summary": "r"}))
-            + sum(map(count, texts))
-        )
-        listed = [{"reasoning": "r", **rows}] * ALTERNATIVES
-        schema += count(_json({"reasoning": "r", **rows})) + count(_json({"reasoning_summary": "r", "timelines": listed}))
-    print(f"output tokens by {name}: schema {schema}, table {table}, {schema / table:.0%} (goal 55%)")
+    cases = reconstructed(folders[:6])
+    inferred, revised = [inference(c) for c in cases], [revision(c) for c in cases]
+    written = [w for c in cases for timeline in rows_of(c) for w in timeline.values()]
+    told = ", ".join(f"{sum(w == json.dumps(word) for w in written) / len(written):.0%} “{word}”" for word in (KEEP, FIRST))
+    print(f"output tokens by {name}, {len(cases)} demo cases; of the revised rows {told}")
+    _ratio("  text-only times", inferred, count)
+    _ratio("  revision", revised, count)
+    _ratio("  revision, if no word stood for a row", [revision(c, words=False) for c in cases], count)
+    return _ratio("  both (goal 55%)", inferred + revised, count)
+
+
+def _ratio(what: str, answers: Sequence[Answers], count: Count) -> float:
+    schema, table = sum(count(a.schema) for a in answers), sum(count(a.table) for a in answers)
+    print(f"{what}: schema {schema}, table {table}, {schema / table:.1%}")
     return schema / table
 
 
-def counter() -> tuple[str, Callable[[str], int]]:
+def counter() -> tuple[str, Count]:
     """(name, count): SmolLM2's tokenizer where the verification environment is there, else MiniLM's as a proxy."""
     told = subprocess.run([sys.executable, str(ROOT / "requirements" / "verification.py"), "--path"], capture_output=True, text=True)
     file = Path(told.stdout.strip()) / "models" / "SmolLM2-135M-Instruct" / "tokenizer.json"
@@ -59,28 +72,81 @@ def counter() -> tuple[str, Callable[[str], int]]:
     return name, lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
-def made_up_rows(inventory: Inventory) -> dict[str, dict[str, Any]]:
-    """Hours as notes give them: whole, halves, days; every third bound to the hour; no, one or two contexts."""
-    chosen = random.Random(3)
-    rows = {}
-    for o in inventory:
-        hour = chosen.choice([chosen.randint(-72, 200), 24 * chosen.randint(-3, 8), chosen.randint(0, 96) + 0.5])
-        before, after = chosen.choice([(0, 0), (6, 6), (24, 24), (12, 1)])
-        others = [other.uid for other in chosen.sample(list(inventory), 2) if other.uid != o.uid]
-        context = others[: chosen.choice([0, 0, 1, 1, 2])]
-        rows[o.uid] = {"time": hour, "lower": hour - before, "upper": hour + after, "known": int(before == 0), "context": context}
-    return rows
+def inference(case: Reconstruction) -> Answers:
+    """Stage 3, as `infer.md` and `infer_table.md` ask."""
+    inventory, known = case.note.inventory, frozenset(case.note.inventory.uids)
+    rows = {e.uid: as_list(e, with_context=bool(e.context)) for e in case.text_only}
+    answers = Answers(as_object({"reasoning": '"r"', **rows}), f"<answer>\n{as_table(inventory, case.text_only, ' | ', ', ')}\n</answer>")
+    assert _values(read_entries(answers.schema, inventory.occurrences, known, "x")) == _values(case.text_only)
+    assert _values(read_answer_table(answers.table, inventory.occurrences, known, "x")) == _values(case.text_only)
+    return answers
 
 
-def as_table(inventory: Inventory, rows: dict[str, dict[str, Any]], *, bar: str, comma: str) -> str:
+def revision(case: Reconstruction, *, words: bool = True) -> Answers:
+    """Stage 6, as `revise.md` and `revise_table.md` ask."""
+    timelines = [as_object({"reasoning": '"r"', **rows}) for rows in rows_of(case, words=words)]
+    schema = f'{{"reasoning_summary":"r","timelines":[{",".join(timelines)}]}}'
+    tables = [as_table(case.note.inventory, timeline, "|", ",") for timeline in case.revised]
+    listed = [{"timeline_id": f"timeline_{n}", "data": data, "reasoning": "r"} for n, data in enumerate(tables, start=1)]
+    answers = Answers(schema, json.dumps({"reasoning_summary": "r", "timelines": listed}))
+    _read_back(case, answers)
+    return answers
+
+
+def rows_of(case: Reconstruction, *, words: bool = True) -> list[dict[str, str]]:
+    """UID → its JSON in each revised timeline. A word where nothing changed, and contexts only where they changed."""
+    before, first = case.text_only.by_uid, case.revised[0].by_uid
+    timelines = []
+    for number, timeline in enumerate(case.revised):
+        rows = {}
+        for e in timeline:
+            rows[e.uid] = as_list(e, with_context=e.context != before[e.uid].context)
+            if words and _told(e) == _told(before[e.uid]):
+                rows[e.uid] = json.dumps(KEEP)
+            elif words and number and _told(e) == _told(first[e.uid]):
+                rows[e.uid] = json.dumps(FIRST)
+        timelines.append(rows)
+    return timelines
+
+
+def as_object(properties: dict[str, str]) -> str:
+    return "{" + ",".join(f"{json.dumps(name)}:{value}" for name, value in properties.items()) + "}"
+
+
+def as_list(e: Entry, *, with_context: bool) -> str:
+    """Compact JSON of a row; hours as a table has them."""
+    fields = ["null" if hours is None else hours_text(hours) for hours in (e.time, e.lower, e.upper)]
+    context = [json.dumps(list(e.context), separators=(",", ":"))] if with_context else []
+    return f"[{','.join([*fields, str(int(e.known)), *context])}]"
+
+
+def as_table(inventory: Inventory, timeline: Timeline, bar: str, comma: str) -> str:
     """The table that the paper's format asks for, mentions copied; stage 3 writes it with spaces, stage 6 without."""
     lines = [bar.join(("uid4", "mention", "time", "bounds", "known", "context_uid4s"))]
     for o in inventory:
-        row = rows[o.uid]
-        cells = (o.uid, o.mention, row["time"], f"[{row['lower']}{comma}{row['upper']}]", row["known"], f"[{comma.join(row['context'])}]")
-        lines.append(bar.join(map(str, cells)))
+        e = timeline.by_uid[o.uid]
+        bounds = f"[{hours_text(e.lower)}{comma}{hours_text(e.upper)}]"
+        lines.append(bar.join((o.uid, o.mention, hours_text(e.time), bounds, str(int(e.known)), f"[{comma.join(e.context)}]")))
     return "\n".join(lines)
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
+def _read_back(case: Reconstruction, answers: Answers) -> None:
+    """Both answers are valid and say what the timelines say."""
+    inventory, known = case.note.inventory, frozenset(case.note.inventory.uids)
+    first: Standing = {}
+    for number, answer in enumerate(timelines_of(json.loads(answers.schema), len(case.revised))):
+        answer.pop("reasoning")
+        rows = read_rows(answer, inventory.occurrences, known, "x", "timeline", {KEEP: case.text_only.by_uid, **first})
+        first = first or {FIRST: {row.uid: row for row in rows}}
+        assert _values(rows) == _values(case.revised[number])
+    for number, answer in enumerate(timelines_of(json.loads(answers.table), len(case.revised))):
+        assert _values(read_table(answer["data"], inventory.occurrences, known, "x", "timeline")) == _values(case.revised[number])
+
+
+def _told(e: Row) -> tuple[object, ...]:
+    """What a row of the answer says; hours to the second decimal, as the prompt shows them."""
+    return hours_text(e.time), hours_text(e.lower), hours_text(e.upper), e.known, e.context
+
+
+def _values(rows: Iterable[Row]) -> list[tuple[object, ...]]:
+    return [(e.uid, *_told(e)) for e in rows]
