@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -58,6 +59,7 @@ def _material(name: str, told: Mapping[str, Any]) -> ItemMaterial:
         b_rows=tuple((event, hours) for event, hours in b["rows"]),
         note=note,
         series=tuple(_series(s["event"], s["rows"]) for s in told["series"]),
+        admitted_at=datetime.fromisoformat(told["admitted_at"]),
     )
 
 

@@ -58,6 +58,7 @@ def material_of(item: PacketItem) -> ItemMaterial:
         note=checked_text(note),
         series=_with_rows(encounter, finding),
         stay_hours=discharged,
+        admitted_at=encounter.admitted_at,
     )
 
 

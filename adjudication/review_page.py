@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from adjudication.judging import whole_hours
 from adjudication.visibility import BlindedItem, Question, RecordRow, ShownRow, ShownSeries, ShownSide
 from ehr.wording import DAY, MINUS, SAY_HOURS_BELOW, duration_words, hours_words, name_words, time_kind_words, value_words
 from timelines.presentation.note_html import label_of, text_html
@@ -100,6 +101,7 @@ class ItemPage:
     has_place: bool
     series: tuple[SeriesBlock, ...]
     stay: str
+    admitted: str
 
 
 def page_of(item: BlindedItem) -> ItemPage:
@@ -111,7 +113,8 @@ def page_of(item: BlindedItem) -> ItemPage:
         note_html=note_with_places(item.note, item.spans),
         has_place=bool(item.spans),
         series=tuple(_series(s) for s in item.series),
-        stay=hours_words(item.stay_hours) if item.stay_hours is not None else "",
+        stay=whole_hours_words(whole_hours(item.stay_hours)) if item.stay_hours is not None else "",
+        admitted=f"{item.admitted_at:%Y-%m-%d %H:%M}" if item.admitted_at else "",
     )
 
 

@@ -6,9 +6,10 @@ slot under their own id, so it is there again on another device, and after someb
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from statistics import median
 from typing import Any
 
 from django.db import transaction
@@ -50,15 +51,15 @@ class Progress:
 
 
 @transaction.atomic
-def next_item(*, assignment: Assignment) -> Slot | None:
+def next_item(*, assignment: Assignment, besides: Collection[str] = ()) -> Slot | None:
     """The slot to work on now, leased: the one already held, else the next free one in this person's order; skipped ones last.
 
-    None where nothing is left for this person. Raises InvalidTransition while the packet is not open or the review is signed.
+    `besides`: public ids of items that the page has in hand already, when it asks for the one after. None where nothing is left for this person. Raises InvalidTransition while the packet is not open or the review is signed.
     """
     mine = _working(assignment)
     candidates = _claimable(mine).annotate(skipped=_skipped(mine), held=_held(mine), place=_place(mine.seed))
     order = (F("skipped").asc(nulls_first=True), "-held", "place", "number")
-    slot = candidates.order_by(*order).select_for_update(of=("self",), skip_locked=True).first()
+    slot = candidates.exclude(item__public_id__in=besides).order_by(*order).select_for_update(of=("self",), skip_locked=True).first()
     return None if slot is None else _lease(slot, mine)
 
 
@@ -126,11 +127,11 @@ def expire_leases(packet: Packet | None = None) -> int:
 
 
 def progress(*, assignment: Assignment) -> Progress:
-    """How far this person is, with the time left at their own pace."""
+    """How far this person is, with the time left at their own pace: the median of their active times, which a pause does not stretch."""
     done = list(Slot.objects.filter(assignment=assignment, decision__isnull=False).values_list("decision__active_seconds", flat=True))
     left = _claimable(assignment).values("item").distinct().count() if assignment.packet.state == Packet.State.OPEN else 0
     timed = [seconds for seconds in done if seconds is not None]
-    each = sum(timed) / len(timed) if timed else None
+    each = median(timed) if timed else None
     marks = ItemMark.objects.filter(assignment=assignment)
     undecided = marks.filter(skipped_at__isnull=False).exclude(
         item__slots__in=Slot.objects.filter(assignment=assignment, decision__isnull=False)

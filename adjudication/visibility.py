@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import StrEnum
 
 from adjudication.judging import whole_hours
@@ -88,6 +89,7 @@ class ItemMaterial:
     note: str
     series: tuple[RecordSeries, ...] = ()
     stay_hours: float | None = None
+    admitted_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,8 @@ class BlindedItem:
     spans: tuple[tuple[int, int], ...]
     series: tuple[ShownSeries, ...] = field(default=())
     stay_hours: float | None = None
+    #: Hour zero by the record's own clock: notes speak in dates.
+    admitted_at: datetime | None = None
 
 
 def blinded_item(material: ItemMaterial, seed: int) -> BlindedItem:
@@ -151,6 +155,7 @@ def blinded_item(material: ItemMaterial, seed: int) -> BlindedItem:
         spans=_places(candidates, material.note),
         series=_shown_series(material.series, candidates),
         stay_hours=material.stay_hours,
+        admitted_at=material.admitted_at,
     )
 
 
