@@ -1,0 +1,72 @@
+"""The words of an event as the rules judge compares them: content words, numbers, and how alike two wordings are. No Django."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timelines.evaluation.distances import cosine_distance
+
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"(?<![\w#.])\d+(?:\.\d+)?(?!\w*(?:st|nd|rd|th)\b)")
+#: Numbers that say when and not how much: ordinals of days, and lengths of time.
+_DAY_BEFORE = re.compile(r"\b(?:pod|hd|day|days|#)\s*$", re.IGNORECASE)
+_TIME_AFTER = re.compile(r"\s*-?\s*(?:h|hr|hours?|min|minutes?|days?|weeks?|months?|years?|yo|y/o|am|pm)\b|:\d", re.IGNORECASE)
+_EMPTY_WORDS = frozenset(
+    "a an and are as at be been by for from had has have in into is it its of off on or per so than that the their then there these this "
+    "to was were which while who with without no not none denies denied after before during since until he his her him she patient pt"
+    .split()
+)  # fmt: skip
+_SIZE = 3
+
+
+def content_words(text: str) -> frozenset[str]:
+    """Lower-case words without endings of number and tense, and numbers; without articles, prepositions and negations."""
+    words = (w for w in _WORD.findall(text.casefold()) if w not in _EMPTY_WORDS)
+    return frozenset(_stem(w) for w in words)
+
+
+def numbers(text: str, *, also_times: bool) -> Counter[float]:
+    """The numbers of an event; those that say when it was only with `also_times`."""
+    found = []
+    for match in _NUMBER.finditer(text):
+        of_time = _DAY_BEFORE.search(text[: match.start()]) or _TIME_AFTER.match(text[match.end() :])
+        if also_times or not of_time:
+            found.append(float(match[0]))
+    return Counter(found)
+
+
+def contradict(first: Counter[float], second: Counter[float]) -> bool:
+    """Whether each tells a number that the other does not; a number told by one alone is a detail."""
+    return bool(first - second) and bool(second - first)
+
+
+def wording_distances(first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
+    """1 − cosine of the counts of letter triples, numbers left out, shape (len(first), len(second)), 0…1."""
+    counts = [_triples(text) for text in (*first, *second)]
+    vocabulary = {t: i for i, t in enumerate(sorted({t for c in counts for t in c}))}
+    vectors = np.zeros((len(counts), len(vocabulary)))
+    for i, count in enumerate(counts):
+        for triple, n in count.items():
+            vectors[i, vocabulary[triple]] = n
+    return cosine_distance(vectors[: len(first)], vectors[len(first) :])
+
+
+def _triples(text: str) -> Counter[str]:
+    words = " ".join(w if not w[0].isdigit() else "#" for w in _WORD.findall(text.casefold()))
+    padded = f"  {words} "
+    return Counter(padded[i : i + _SIZE] for i in range(len(padded) - _SIZE + 1))
+
+
+def _stem(word: str) -> str:
+    """Enough that "transfusions", "transfusion" and "transfused" meet; numbers by their value."""
+    if word[0].isdigit():
+        return f"{float(word):g}"
+    for ending in ("ations", "ation", "ions", "ion", "ings", "ing", "ies", "ed", "es", "s", "y", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
