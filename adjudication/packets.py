@@ -18,6 +18,7 @@ from adjudication.drawing import OUTSIDE_SHARED, OUTSIDE_TIMING, Design, Drawn, 
 from adjudication.eligibility import check_user_is_eligible, reasons_against
 from adjudication.models import Assignment, Finding, Game, JudgeRun, Packet, PacketItem, Slot
 from adjudication.states import InvalidTransition, next_packet_state
+from adjudication.visibility import unswapped
 from jobs.clock import database_time
 from timelines.authoring_access import SUPERSEDED
 from timelines.evaluation.values import SourceKey
@@ -109,12 +110,10 @@ def changed_findings(packet: Packet, judge_run: JudgeRun) -> Eligible:
     """What may be drawn of `judge_run`, only of the packet's cases and only what its own run does not tell the same."""
     eligible = eligible_findings(judge_run)
     cases = set(packet.drawn.get("cases", []))
-    fields = ("subject_sha256", "verdict", "game__input_sha256")
-    before = set(Finding.objects.filter(game__run=packet.judge_run, game__swapped=False).values_list(*fields))
-    now = dict(Finding.objects.filter(game__run=judge_run).values_list("public_id", "pk"))
-    told = {pk: tuple(rest) for pk, *rest in Finding.objects.filter(game__run=judge_run).values_list("pk", *fields)}
+    before = set(_told(packet.judge_run).values())
+    now = _told(judge_run)
     within = [f for f in eligible.findings if f.case in cases]
-    changed = tuple(f for f in within if told[now[f.key]] not in before)
+    changed = tuple(f for f in within if now[f.key] not in before)
     excluded = Counter(eligible.excluded) + Counter({UNCHANGED: len(within) - len(changed)})
     judged = {case: pairings for case, pairings in eligible.judged.items() if case in cases}
     return Eligible(changed, judged, {reason: n for reason, n in excluded.items() if n})
@@ -266,6 +265,15 @@ def _versions(judge_run: JudgeRun, game: Game) -> dict[str, Any]:
         "judge_version": judge_run.judge_version,
         "prompts": judge_run.prompt_hashes,
         "input_sha256": game.input_sha256,
+    }
+
+
+def _told(judge_run: JudgeRun) -> dict[str, tuple[str, str, str]]:
+    """Finding → its subject, its verdict as told of the comparison's first timeline, and what the judge was given."""
+    rows = Finding.objects.filter(game__run=judge_run, game__swapped=False)
+    fields = ("public_id", "subject_sha256", "verdict", "game__a_is_first", "game__input_sha256")
+    return {
+        key: (subject, unswapped(verdict, not a_is_first), given) for key, subject, verdict, a_is_first, given in rows.values_list(*fields)
     }
 
 

@@ -56,6 +56,7 @@ def material_of(item: PacketItem) -> ItemMaterial:
         a_rows=a_rows,
         b_rows=b_rows,
         note=checked_text(note),
+        both_have_spans=comparison.first.inventory_id is not None and comparison.second.inventory_id is not None,
         series=_with_rows(encounter, finding),
         stay_hours=discharged,
         admitted_at=encounter.admitted_at,

@@ -54,7 +54,8 @@ class Progress:
 def next_item(*, assignment: Assignment, besides: Collection[str] = ()) -> Slot | None:
     """The slot to work on now, leased: the one already held, else the next free one in this person's order; skipped ones last.
 
-    `besides`: public ids of items that the page has in hand already, when it asks for the one after. None where nothing is left for this person. Raises InvalidTransition while the packet is not open or the review is signed.
+    `besides`: public ids of items that the page has in hand already, when it asks for the one after. None where nothing is left for
+    this person. Raises InvalidTransition while the packet is not open or the review is signed.
     """
     mine = _working(assignment)
     candidates = _claimable(mine).annotate(skipped=_skipped(mine), held=_held(mine), place=_place(mine.seed))

@@ -78,7 +78,10 @@ class RecordSeries:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemMaterial:
-    """What is known of an item. `a` and `b` are the judge's sides; `a_rows`, `b_rows` all rows of both timelines as (event, hours)."""
+    """What is known of an item. `a` and `b` are the judge's sides; `a_rows`, `b_rows` all rows of both timelines as (event, hours).
+
+    `both_have_spans`: both timelines point into the note. Where one does not, no span is shown: it would tell which.
+    """
 
     item: str
     repeated: bool
@@ -87,6 +90,7 @@ class ItemMaterial:
     a_rows: tuple[tuple[str, float | None], ...]
     b_rows: tuple[tuple[str, float | None], ...]
     note: str
+    both_have_spans: bool = True
     series: tuple[RecordSeries, ...] = ()
     stay_hours: float | None = None
     admitted_at: datetime | None = None
@@ -152,7 +156,7 @@ def blinded_item(material: ItemMaterial, seed: int) -> BlindedItem:
         left=replace(one, label="A"),
         right=replace(other, label="B"),
         note=material.note,
-        spans=_places(candidates, material.note),
+        spans=_places(candidates, material.note, material.both_have_spans),
         series=_shown_series(material.series, candidates),
         stay_hours=material.stay_hours,
         admitted_at=material.admitted_at,
@@ -225,10 +229,10 @@ def _side(candidate: CandidateRow | None, rows: Iterable[tuple[str, float | None
     return ShownSide("", row, tuple(shown))
 
 
-def _places(candidates: Sequence[CandidateRow], note: str) -> tuple[tuple[int, int], ...]:
+def _places(candidates: Sequence[CandidateRow], note: str, both_have_spans: bool) -> tuple[tuple[int, int], ...]:
     """Where to look in the note: the rows' own spans without saying whose, else the sentences that share most words with them."""
     own = {c.span for c in candidates if c.span is not None and 0 <= c.span[0] < c.span[1] <= len(note)}
-    if own:
+    if own and both_have_spans:
         return tuple(sorted(own))
     wanted = set().union(*(words_of(c.event) for c in candidates))
     scored = []

@@ -1,0 +1,182 @@
+"""What a reviewer sees of an item, by hand; and that nothing which tells the sources or the judge's answer changes it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import asdict, replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adjudication.visibility import (
+    ROWS_AT_ONCE,
+    SERIES_WITH_ROWS,
+    CandidateRow,
+    ItemMaterial,
+    MaySee,
+    Question,
+    RecordRow,
+    RecordSeries,
+    ShownRow,
+    Viewer,
+    blinded_item,
+    order_key,
+    series_order,
+    shown_rows,
+    sides_swapped,
+    unswapped,
+    what_may_see,
+)
+
+NOTE = "Fever for three days. Lactate 4.1 in the emergency room. Fell at home; fever again."
+MATERIAL = ItemMaterial(
+    item="item-1",
+    repeated=False,
+    a=CandidateRow("fever", -71.6, (0, 5)),
+    b=CandidateRow("fever", 2.25, (72, 77)),
+    a_rows=(("lactate 4.1", 0.5), ("fever", -71.6), ("rash", None)),
+    b_rows=(("fever", 2.25), ("fell at home", -2.5)),
+    note=NOTE,
+    series=(
+        RecordSeries("chart:heart rate", "80…99", 2, 5, (RecordRow(0.25, "80", "bpm"),)),
+        RecordSeries("chart:fever", "yes", 1, 9, (RecordRow(1.75, "yes"),)),
+    ),
+    stay_hours=96.0,
+)
+STRAIGHT = next(seed for seed in range(99) if not sides_swapped(seed, "item-1"))
+SWAPPED = next(seed for seed in range(99) if sides_swapped(seed, "item-1"))
+
+
+def test_the_page_has_whole_hours_rows_by_time_and_the_candidate_marked() -> None:
+    shown = blinded_item(MATERIAL, STRAIGHT)
+    assert (shown.left.label, shown.right.label) == ("A", "B")
+    assert shown.left.row == ShownRow("fever", -72, candidate=True)
+    assert shown.right.row == ShownRow("fever", 2, candidate=True)
+    assert shown.left.timeline == (ShownRow("fever", -72, True), ShownRow("lactate 4.1", 1), ShownRow("rash", None))
+    assert shown.right.timeline == (ShownRow("fell at home", -3), ShownRow("fever", 2, True))
+    assert shown.spans == ((0, 5), (72, 77))
+    assert [(s.number, s.event) for s in shown.series] == [(0, "chart:fever"), (1, "chart:heart rate")]
+
+
+def test_swapped_sides_exchange_the_rows_and_keep_the_labels() -> None:
+    straight, swapped = blinded_item(MATERIAL, STRAIGHT), blinded_item(MATERIAL, SWAPPED)
+    assert (swapped.left.label, swapped.right.label) == ("A", "B")
+    assert replace(swapped.left, label="") == replace(straight.right, label="")
+    assert replace(swapped.right, label="") == replace(straight.left, label="")
+    assert replace(swapped, left=straight.left, right=straight.right) == straight
+
+
+@pytest.mark.parametrize("answer", ["A", "B", "BOTH", "NEITHER", "UNCLEAR", "NOT_A_FINDING"])
+def test_answers_are_turned_into_the_judges_labels_and_back(answer: str) -> None:
+    assert unswapped(answer, False) == answer
+    assert unswapped(unswapped(answer, True), True) == answer
+    assert unswapped("A", True) == "B"
+
+
+def test_sides_and_order_are_the_reviewers_own_and_about_even() -> None:
+    items = [f"item-{n}" for n in range(400)]
+    assert 160 < sum(sides_swapped(7, item) for item in items) < 240
+    assert sorted(items, key=lambda i: order_key(1, i)) != sorted(items, key=lambda i: order_key(2, i))
+
+
+def test_the_question_tells_rows_apart_and_never_the_type() -> None:
+    one = replace(MATERIAL, b=None)
+    assert blinded_item(MATERIAL, 1).question is Question.TWO_ROWS
+    assert blinded_item(replace(MATERIAL, repeated=True), 1).question is Question.TWO_ROWS
+    assert blinded_item(one, 1).question is Question.ONE_ROW
+    assert blinded_item(replace(one, repeated=True), 1).question is Question.REPEATED_ROW
+
+
+def test_of_rows_that_read_the_same_one_is_marked() -> None:
+    repeated = replace(MATERIAL, a=CandidateRow("rash", None), b=None, a_rows=(("rash", None), ("rash", None)), repeated=True)
+    shown = blinded_item(repeated, STRAIGHT)
+    assert [r.candidate for r in shown.left.timeline] == [True, False]
+    assert shown.right.row is None
+
+
+def test_a_bar_is_shown_as_it_was_written_whoever_escapes_it() -> None:
+    escaped = replace(MATERIAL, a=CandidateRow(r"rash \| resolved", None), a_rows=((r"rash \| resolved", None),))
+    bare = replace(MATERIAL, a=CandidateRow(r"rash \| resolved", None), a_rows=(("rash | resolved", None),))
+    assert blinded_item(escaped, 1) == blinded_item(bare, 1)
+    assert blinded_item(escaped, STRAIGHT).left.timeline == (ShownRow("rash | resolved", None, True),)
+
+
+def test_without_spans_on_both_sides_the_note_opens_where_the_words_are() -> None:
+    shown = blinded_item(replace(MATERIAL, both_have_spans=False), 1)
+    assert [NOTE[start:end] for start, end in shown.spans] == ["Fever for three days", "fever again"]
+    spanless = replace(MATERIAL, a=CandidateRow("fever", -71.6), b=CandidateRow("fever", 2.25))
+    assert blinded_item(spanless, 1).spans == shown.spans
+    assert blinded_item(replace(spanless, a=CandidateRow("zebra", 1.0), b=None), 1).spans == ()
+
+
+def test_a_span_that_lies_outside_the_note_is_not_shown() -> None:
+    outside = replace(MATERIAL, a=CandidateRow("fever", 1.0, (80, 8000)), b=CandidateRow("fever", 2.0, (0, 5)))
+    assert blinded_item(outside, 1).spans == ((0, 5),)
+
+
+def test_the_series_that_share_words_with_the_rows_come_first_with_rows() -> None:
+    series = [RecordSeries(f"lab:thing {n}", "", 1, n % 3, (RecordRow(1.0, "x"),)) for n in range(9)]
+    series.append(RecordSeries("chart:lactates", "", 1, 9, (RecordRow(1.0, "4"),)))
+    assert series_order(series, ["lactate 4.1"])[0] == 9
+    shown = blinded_item(replace(MATERIAL, series=tuple(series)), 1).series
+    assert [bool(s.rows) for s in shown] == [True] * SERIES_WITH_ROWS + [False] * 4
+    assert sorted(s.event for s in shown) == sorted(s.event for s in series)
+
+
+def test_the_rows_nearest_to_either_hour_come_in_order_of_time() -> None:
+    rows = [RecordRow(float(h), str(h), index=h) for h in range(100)] + [RecordRow(None, "?", index=100)]
+    shown = shown_rows(rows, [10.0, 80.0, None])
+    assert len(shown) == ROWS_AT_ONCE
+    assert [r.hours for r in shown] == [*map(float, range(4, 17)), *map(float, range(75, 86))]
+    assert shown_rows(rows, (), limit=None)[-1].hours is None
+
+
+def test_who_may_see_what() -> None:
+    nothing = MaySee()
+    working = MaySee(items=True, own_answers=True)
+    everything = MaySee(items=True, own_answers=True, colleagues_answers=True, judge=True, sources=True, report=True)
+    for viewer in (Viewer.REVIEWER, Viewer.ADJUDICATOR):
+        for reveal in ("never", "after_close"):
+            assert what_may_see(viewer, "draft", reveal) == nothing
+            assert what_may_see(viewer, "open", reveal) == working
+        assert what_may_see(viewer, "closed", "never") == working
+        assert what_may_see(viewer, "closed", "after_close") == everything
+    for state in ("draft", "open", "closed"):
+        assert what_may_see(Viewer.NOBODY, state, "after_close") == nothing
+        assert what_may_see(Viewer.ADMIN, state, "never").judge
+
+
+hours = st.one_of(st.none(), st.integers(-9000, 900))
+rows = st.lists(st.tuples(st.sampled_from(["fever", "rash", "fell at home", "lactate 4.1"]), hours), min_size=1, max_size=8)
+
+
+@settings(max_examples=150, deadline=None)
+@given(rows, rows, st.integers(0, 2**62), st.randoms(use_true_random=False), st.booleans())
+def test_decimals_and_the_order_of_a_source_change_nothing(
+    a: list[tuple[str, int | None]], b: list[tuple[str, int | None]], seed: int, chance: random.Random, repeated: bool
+) -> None:
+    """Two worlds whose timelines read the same in whole hours: one is written in decimals, as structured evidence gives them."""
+
+    def world(decimals: bool) -> ItemMaterial:
+        def told(time: int | None) -> float | None:
+            return None if time is None or not decimals else time + chance.uniform(-0.49, 0.49)
+
+        def side(whole: list[tuple[str, int | None]]) -> tuple[tuple[str, float | None], ...]:
+            written = [(event, told(time) if decimals else time) for event, time in whole]
+            chance.shuffle(written)
+            return tuple(written)
+
+        a_rows, b_rows = side(a), side(b)
+        return replace(
+            MATERIAL,
+            repeated=repeated,
+            a=CandidateRow(a[0][0], told(a[0][1]) if decimals else a[0][1]),
+            b=CandidateRow(b[0][0], told(b[0][1]) if decimals else b[0][1]),
+            a_rows=a_rows,
+            b_rows=b_rows,
+        )
+
+    one, other = blinded_item(world(False), seed), blinded_item(world(True), seed)
+    assert one == other
+    assert repr(asdict(one)) == repr(asdict(other))
