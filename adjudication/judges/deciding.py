@@ -7,20 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from adjudication.judges.reading import CaseReading, RowSupport, Span
-from adjudication.judges.words import content_words, numbers
-from adjudication.judging import CandidateRow
+from adjudication.judges.words import content_words, contradict, numbers, wording_distances
+from adjudication.judging import CandidateRow, whole_hours
 from adjudication.validation import Tolerance
 from ehr.wording import hours_words
-from timelines.domain import Entry
+from timelines.domain import Entry, Polarity
 
 #: A row of the record decides at this cost or less, and only where the other time has none, or one that fits worse by `_CLEARLY`.
 _FITS, _CLEARLY = 0.5, 0.4
 #: Bounds of the note's reading no wider than this many hours, or this share of its distance from admission, settle a time.
 _NARROW_HOURS, _NARROW_SHARE = 6.0, 0.2
-#: At least this share of an event's words in one sentence: it is told there. At most the other one: nothing like it is told.
-_TOLD, _UNTOLD = 0.99, 0.34
+#: At least this share of an event's words in its sentence: it is told there. At most the other one: nothing like it is told.
+_TOLD, _UNTOLD = 0.5, 0.34
+#: A timeline that has the very hour of the judge's own reading this often was read by the same rules: the reading is no second witness.
+_SAME_READER, _ROWS_TO_TELL = 0.8, 10
+#: Words less apart than this may tell the same event.
+_ALIKE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,8 @@ class Ruling:
         span = self.reading.spans.get(one.row) or self.reading.spans.get(other.row)
         quote = self.reading.quoted(span) if span else None
         rows = [self.reading.support(r, r.time) for r in (one, other)]
-        by_note, by_rows = self._noted(one, other, entry), _recorded(one, other, *rows)
+        by_note = self._noted(one, other, entry) if self._independent else None
+        by_rows = _recorded(one, other, *rows)
         if by_note is not None and by_rows is not None and by_note is not by_rows:
             return Decision(None, "the note's words and a row of the record speak for different times", quote)
         right = by_note or by_rows
@@ -88,22 +94,28 @@ class Ruling:
                 return Decision(one if fits[0] else other, "the note tells this value there, and not the other", quote)
         return Decision(None, "the note does not settle which value is right", quote)
 
-    def alone(self, row: CandidateRow) -> Decision:
-        """Right where the note tells it at its place or in one sentence; wrong where neither note nor record has anything like it."""
-        words = content_words(row.event)
+    def alone(self, row: CandidateRow, others: Sequence[CandidateRow]) -> Decision:
+        """Right where the note tells it at its place; wrong where neither note nor record has anything like it.
+
+        Nothing is settled for words that name no clinical concept, for what the note denies and the row does not (or the other way
+        round), and for what the other timeline may tell in another row.
+        """
         span = self.reading.spans.get(row.row)
-        if span is not None:
-            quote = self.reading.quoted(span)
-            start, end = self.reading.sentence(span)
-            if quote is not None and words & content_words(self.note[start:end]):
-                return Decision(row, "the note tells it, and the other timeline does not have it", quote)
+        if span is None:
+            if self.unsupported(row):
+                return Decision(None, "neither the note nor the record tells anything like it", rejected=True, sought=True)
+            return Decision(None, "it has no place in the note, and the record does not settle whether it happened")
+        quote = self.reading.quoted(span)
+        words, (start, end) = content_words(row.event), self.reading.sentence(span)
+        if quote is None or len(words & content_words(self.note[start:end])) < _TOLD * max(1, len(words)):
             return Decision(None, "its place in the note does not tell it in these words", quote)
-        if self.unsupported(row):
-            return Decision(None, "neither the note nor the record tells anything like it", rejected=True, sought=True)
-        best = max(self._sentence_words, key=lambda s: len(words & s[1]), default=None)
-        if best is not None and words and len(words & best[1]) >= _TOLD * len(words):
-            return Decision(None, "its words stand in the note, but not as one event", self.reading.quoted(best[0]))
-        return Decision(None, "neither the note nor the record settles whether it happened")
+        if not self.reading.is_clinical(row):
+            return Decision(None, "its words name no event that could be looked for", quote)
+        if self.reading.is_denied(span) is not (row.source.polarity is Polarity.ABSENT):
+            return Decision(None, "whether the note affirms or denies it is not settled", quote)
+        if self._maybe_told(row, span, others):
+            return Decision(None, "the other timeline may tell it in another row", quote)
+        return Decision(row, "the note tells it, and the other timeline does not have it", quote)
 
     def repeated(self, row: CandidateRow, pattern: CandidateRow) -> Decision:
         """An extra copy where both rows are of one place of the note."""
@@ -131,6 +143,28 @@ class Ruling:
             return False
         places = ((o, self.reading.spans.get(o.row)) for o in others)
         return any(p is not None and p[0] < span[1] and span[0] < p[1] and self.tolerance.equal(row.time, o.time) for o, p in places)
+
+    @cached_property
+    def _independent(self) -> bool:
+        """Whether the judge's reading of the note is a witness of its own, and not what one of the timelines was made of."""
+        for rows in (self.reading.given.a_rows, self.reading.given.b_rows):
+            read = [(r.time, e.time) for r in rows if (e := self.reading.entry(r)) is not None and e.time is not None and r.time]
+            same = sum(whole_hours(told) == time for time, told in read)
+            if len(read) >= _ROWS_TO_TELL and same >= _SAME_READER * len(read):
+                return False
+        return True
+
+    def _maybe_told(self, row: CandidateRow, span: Span, others: Sequence[CandidateRow]) -> bool:
+        """Whether a row of the other side overlaps it and shares a word, or tells of the like at an equal time with no other number."""
+        words, told = content_words(row.event), numbers(row.event, also_times=False)
+        near = [o for o in others if self.tolerance.equal(row.time, o.time)]
+        for other, distance in zip(near, wording_distances([row.event], [o.event for o in near])[0], strict=True) if near else ():
+            place = self.reading.spans.get(other.row)
+            if place is not None and place[0] < span[1] and span[0] < place[1] and words & content_words(other.event):
+                return True
+            if distance < _ALIKE and not contradict(told, numbers(other.event, also_times=False)):
+                return True
+        return False
 
     def _noted(self, one: CandidateRow, other: CandidateRow, entry: Entry | None) -> CandidateRow | None:
         if entry is None or not entry.known or entry.time is None:
@@ -167,4 +201,5 @@ def _recorded(one: CandidateRow, other: CandidateRow, first: RowSupport | None, 
     costs = [s.cost if s is not None else float("inf") for s in (first, second)]
     if min(costs) > _FITS or abs(costs[0] - costs[1]) < _CLEARLY:
         return None
-    return one if costs[0] < costs[1] else other
+    right, support = (one, first) if costs[0] < costs[1] else (other, second)
+    return right if support is not None and support.only else None

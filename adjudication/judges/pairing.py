@@ -45,6 +45,22 @@ def paired(given: JudgeInput, tolerance: Tolerance) -> Pairing:
     return Pairing(tuple(pairs), tuple(copies), tuple(sorted(alone, key=lambda r: r.row)))
 
 
+def tells_other_value(one: CandidateRow, other: CandidateRow) -> bool:
+    """Whether the rows of a pair contradict each other on polarity or a number.
+
+    Wordings of two inventories may put the same facts otherwise ("two boluses of 500", "1 litre"): between those only one number in
+    otherwise like words counts, and none that says when.
+    """
+    if one.source.polarity is not other.source.polarity:
+        return True
+    linked = is_linked(one, other)
+    first, second = (numbers(r.event, also_times=linked) for r in (one, other))
+    if not contradict(first, second):
+        return False
+    single = (first - second).total() == (second - first).total() == 1
+    return linked or (single and float(wording_distances([one.event], [other.event])[0, 0]) < _NO_PLACE)
+
+
 def is_linked(one: CandidateRow, other: CandidateRow) -> bool:
     """Whether two rows are of one occurrence of one inventory: the same UID at the same place."""
     return one.uid is not None and one.uid == other.uid and one.source.start == other.source.start
@@ -135,16 +151,18 @@ def _spans(rows: Sequence[CandidateRow]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _told_within(row: CandidateRow, others: Sequence[CandidateRow], tolerance: Tolerance) -> bool:
-    """Whether the other side tells it as a part of a longer row: all its words, at an equal time, at the same place of the note."""
+    """Whether the other side tells it in longer or shorter rows: all its words, at an equal time, at the same place of the note."""
     words = content_words(row.event)
-    return bool(words) and any(
-        o.source.polarity is row.source.polarity and tolerance.equal(row.time, o.time) and _meet(row, o) and words <= content_words(o.event)
-        for o in others
-    )
+    same = [o for o in others if o.source.polarity is row.source.polarity and tolerance.equal(row.time, o.time)]
+    if any(words <= content_words(o.event) for o in same if _overlap(row, o) is not False) and words:
+        return True
+    there = [content_words(o.event) for o in same if _overlap(row, o)]
+    return bool(words) and words <= frozenset().union(*there)
 
 
-def _meet(one: CandidateRow, other: CandidateRow) -> bool:
+def _overlap(one: CandidateRow, other: CandidateRow) -> bool | None:
+    """Whether the places overlap; None where either row has none."""
     a, b = one.source, other.source
     if a.start is None or a.end is None or b.start is None or b.end is None:
-        return True
+        return None
     return a.start < b.end and b.start < a.end

@@ -5,7 +5,9 @@ Times in hours from admission. The reading is of the note, not of a timeline: it
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,11 +16,13 @@ from adjudication.judging import CandidateRow, JudgeInput
 from adjudication.quotes import locate
 from adjudication.table_evidence import read_table_evidence
 from timelines.backbones.rules.querying.reading import Reading, read_note
+from timelines.backbones.rules.querying.vocabulary import vocabulary
 from timelines.backbones.rules.revision.judge import Judge as RowJudge
 from timelines.backbones.rules.revision.judge import Verdict as RowVerdict
+from timelines.backbones.rules.tagging.polarity import polarity_of
 from timelines.backbones.rules.text import Analysis, analyse
 from timelines.backbones.rules.timing.timer import RuleTimer
-from timelines.domain import Anchor, Entry, Evidence, Inventory, Occurrence, SourceRow, TaggedNote, Timeline
+from timelines.domain import Anchor, Entry, Evidence, Inventory, Occurrence, Polarity, SourceRow, TaggedNote, Timeline
 
 Span = tuple[int, int]
 
@@ -26,15 +30,22 @@ Span = tuple[int, int]
 ROW_HOURS = 1.0
 #: Longest sentence that is quoted whole; of longer ones the words of the event alone.
 _QUOTE_LENGTH = 300
+#: Rows whose cost is at most this much higher fit as well.
+_AS_WELL = 0.1
+_CLAUSE_END = re.compile(r"[.;:\n]|\b(?:but|however|although|except)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class RowSupport:
-    """A row of the record that is the occurrence; `cost` as in the rules backbone (0 fits perfectly). `cited` None: not in a summary."""
+    """A row of the record that is the occurrence; `cost` as in the rules backbone (0 fits perfectly).
+
+    `only`: no other moment of its series fits as well. `cited`: as table evidence, None where no supplied summary shows it.
+    """
 
     row: SourceRow
     cost: float
     reason: str
+    only: bool
     cited: str | None
 
 
@@ -97,7 +108,27 @@ class CaseReading:
         if not found:
             return None
         best = min(found, key=lambda v: (round(v.cost, 6), abs((v.row.time or 0.0) - time), v.row.row_index))
-        return RowSupport(best.row, best.cost, best.reason, cited(best.row, self.given))
+        series = self._row_judge.verdicts(self._readings[uid], Entry(uid, None), self._by_event[best.row.event])
+        like = [v.row.time for v in series if v.cost <= best.cost + _AS_WELL and v.row.time is not None]
+        only = max(like) - min(like) <= ROW_HOURS
+        return RowSupport(best.row, best.cost, best.reason, only, cited(best.row, self.given))
+
+    def is_clinical(self, row: CandidateRow) -> bool:
+        """Whether the vocabulary knows what the row's own words or a number in them are about."""
+        return bool(vocabulary().find(row.source.event))
+
+    def is_denied(self, span: Span) -> bool:
+        """Whether the words at the place, or those of its clause before it, deny what they name."""
+        start, _ = self.sentence(span)
+        clause = _CLAUSE_END.split(self.given.note[start : span[0]])[-1]
+        return polarity_of(clause + self.given.note[span[0] : span[1]]) is Polarity.ABSENT
+
+    @cached_property
+    def _by_event(self) -> dict[str, list[SourceRow]]:
+        series: dict[str, list[SourceRow]] = defaultdict(list)
+        for row in self._rows:
+            series[row.event].append(row)
+        return series
 
     @cached_property
     def _analysis(self) -> Analysis:

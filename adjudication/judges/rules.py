@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from adjudication.domain import Finding, FindingType, Grounding, Relation, Side, Verdict
 from adjudication.judges.deciding import Decision, Ruling
-from adjudication.judges.pairing import Pairing, is_linked, paired
+from adjudication.judges.pairing import Pairing, paired, tells_other_value
 from adjudication.judges.reading import CaseReading
-from adjudication.judges.words import contradict, numbers
 from adjudication.judging import CandidateRow, JudgedFinding, JudgeInput, Unjudged
 from adjudication.quotes import NOT_FOUND
 from adjudication.table_evidence import read_table_evidence
@@ -60,9 +59,7 @@ class _Game:
             reason = "neither the note nor the record tells anything like it, and both timelines have it"
             return [self._finding(FindingType.SHARED_UNSUPPORTED, Decision(None, reason, sought=True), a, b, verdict=Verdict.NEITHER)]
         found = []
-        linked = is_linked(a, b)
-        values = [numbers(r.event, also_times=linked) for r in (a, b)]
-        if a.source.polarity is not b.source.polarity or contradict(*values):
+        if tells_other_value(a, b):
             found.append(self._finding(FindingType.VALUE, self.ruling.value(a, b), a, b))
         if not self.tolerance.equal(a.time, b.time):
             found.append(self._finding(FindingType.TIMING, self.ruling.timing(a, b), a, b))
@@ -71,9 +68,8 @@ class _Game:
     def _alone(self, row: CandidateRow) -> JudgedFinding:
         kind = FindingType.A_ONLY if self._side(row) is Side.A else FindingType.B_ONLY
         others = self.given.b_rows if kind is FindingType.A_ONLY else self.given.a_rows
-        detail = self.ruling.is_detail(row, others)
-        relation = Relation.ADDED_DETAIL if detail else Relation.NOVEL_EVENT
-        return self._one_sided(kind, self.ruling.alone(row), row, relation)
+        relation = Relation.ADDED_DETAIL if self.ruling.is_detail(row, others) else Relation.NOVEL_EVENT
+        return self._one_sided(kind, self.ruling.alone(row, others), row, relation)
 
     def _repeated(self, row: CandidateRow, pattern: CandidateRow) -> JudgedFinding:
         return self._one_sided(FindingType.DUPLICATE, self.ruling.repeated(row, pattern), row, None)

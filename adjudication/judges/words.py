@@ -14,19 +14,23 @@ from timelines.evaluation.distances import cosine_distance
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:\.\d+)?")
 _NUMBER = re.compile(r"(?<![\w#.])\d+(?:\.\d+)?(?!\w*(?:st|nd|rd|th)\b)")
 #: Numbers that say when and not how much: ordinals of days, and lengths of time.
-_DAY_BEFORE = re.compile(r"\b(?:pod|hd|day|days|#)\s*$", re.IGNORECASE)
-_TIME_AFTER = re.compile(r"\s*-?\s*(?:h|hr|hours?|min|minutes?|days?|weeks?|months?|years?|yo|y/o|am|pm)\b|:\d", re.IGNORECASE)
-_EMPTY_WORDS = frozenset(
-    "a an and are as at be been by for from had has have in into is it its of off on or per so than that the their then there these this "
-    "to was were which while who with without no not none denies denied after before during since until he his her him she patient pt"
-    .split()
-)  # fmt: skip
+_DAY_BEFORE = re.compile(r"\b(?:pod|hd|days?|#)\s*$|\d:$", re.IGNORECASE)
+_TIME_AFTER = re.compile(r"\s*-?\s*(?:more\s+)?(?:h|hr|hours?|min|minutes?|days?|weeks?|months?|years?|yo|y/o|am|pm)\b|:\d", re.IGNORECASE)
+_EMPTY_WORD = re.compile(
+    r"(?:an?|and|are|as|at|be|been|by|for|from|ha[dsv]e?|in|into|is|it|its|of|off|on|or|per|so|than|that|the|their|then|there|these|this|"
+    r"to|was|were|which|while|who|with|without|no|not|none|denie[sd]|after|before|during|since|until|he|his|her|him|she|patient|pt)"
+)
+#: A clock time in four digits: "at 1415", "by 2200", "0800".
+_CLOCK_BEFORE, _CLOCK = (
+    re.compile(r"(?:\b(?:at|by|for|from|until|till|to|around|pronounced)\s+|~\s*)$", re.IGNORECASE),
+    re.compile(r"[0-2]\d[0-5]\d"),
+)
 _SIZE = 3
 
 
 def content_words(text: str) -> frozenset[str]:
     """Lower-case words without endings of number and tense, and numbers; without articles, prepositions and negations."""
-    words = (w for w in _WORD.findall(text.casefold()) if w not in _EMPTY_WORDS)
+    words = (w for w in _WORD.findall(text.casefold()) if not _EMPTY_WORD.fullmatch(w))
     return frozenset(_stem(w) for w in words)
 
 
@@ -34,7 +38,7 @@ def numbers(text: str, *, also_times: bool) -> Counter[float]:
     """The numbers of an event; those that say when it was only with `also_times`."""
     found = []
     for match in _NUMBER.finditer(text):
-        of_time = _DAY_BEFORE.search(text[: match.start()]) or _TIME_AFTER.match(text[match.end() :])
+        of_time = _DAY_BEFORE.search(text[: match.start()]) or _TIME_AFTER.match(text[match.end() :]) or _is_clock(match, text)
         if also_times or not of_time:
             found.append(float(match[0]))
     return Counter(found)
@@ -54,6 +58,12 @@ def wording_distances(first: Sequence[str], second: Sequence[str]) -> NDArray[np
         for triple, n in count.items():
             vectors[i, vocabulary[triple]] = n
     return cosine_distance(vectors[: len(first)], vectors[len(first) :])
+
+
+def _is_clock(match: re.Match[str], text: str) -> bool:
+    if _CLOCK.fullmatch(match[0]) is None:
+        return False
+    return match[0][0] == "0" or _CLOCK_BEFORE.search(text[: match.start()]) is not None
 
 
 def _triples(text: str) -> Counter[str]:
