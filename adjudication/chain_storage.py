@@ -1,4 +1,8 @@
-"""The chain of a packet in the database: links are appended one at a time, and the whole is checked against what stands beside it."""
+"""The chain of a packet in the database: links are appended one at a time, and the whole is checked against what stands beside it.
+
+What stands beside it: the findings and items that decisions are about, the slots that show them, and the heads that the audit trail
+noted when a review was signed and when the packet was closed; so a chain that was cut off at its end is found too.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from typing import Any
 from django.db import connection
 
 from accounts.ids import new_public_id
+from accounts.models import AuditEvent
 from adjudication.chain import BEGINNING, Break, Link, breaks, digest, link_hash
 from adjudication.models import Assignment, Decision, Finding, Packet, PacketItem, Slot
 
@@ -18,6 +23,8 @@ _FINDING = (
     "public_id", "type", "verdict", "polarity", "a_event", "a_time", "b_event", "b_time", "a_row", "b_row", "note_evidence",
     "note_start", "note_end", "table_evidence", "grounding", "relation", "reason", "flagged", "category", "charged_first", "subject_sha256",
 )  # fmt: skip
+#: Audit events that note the packet's items, and a head of its chain.
+OPENED, SIGNED, CLOSED = "packet.open", "review.sign", "packet.close"
 _JOINED = ("packet", "assignment__person", "item__finding", "amends")
 
 
@@ -88,7 +95,14 @@ def faults_of(packet: Packet) -> list[Fault]:
     found += [b for d in links for b in _finding_breaks(d)]
     found += _signature_breaks(links)
     found += _slot_breaks(packet, links)
+    found += _noted_breaks(packet, links)
     return [Fault(packet.public_id, b.sequence, b.reason) for b in sorted(found, key=lambda b: b.sequence)]
+
+
+def items_digest(packet: Packet) -> str:
+    """SHA-256 of the packet's items as they were drawn: noted when it is opened."""
+    fields = ("public_id", "finding__public_id", "ordinal", "stratum", "pairing", "quota", "versions")
+    return digest({"items": [list(row) for row in packet.items.order_by("ordinal").values_list(*fields)]})
 
 
 def standing(links: list[Decision]) -> dict[tuple[int, int], Decision]:
@@ -150,6 +164,22 @@ def _slot_breaks(packet: Packet, links: list[Decision]) -> list[Break]:
         other = by_pk.get(pk or 0)
         found.append(Break(other.sequence if other else 0, "a slot shows it, and it does not stand"))
     return found
+
+
+def _noted_breaks(packet: Packet, links: list[Decision]) -> Iterator[Break]:
+    """Items and heads as the audit trail has them."""
+    hashes = {d.sequence: d.hash for d in links} | {0: BEGINNING}
+    for action, detail in noted_of(packet):
+        if action == OPENED and detail.get("items_sha256") != items_digest(packet):
+            yield Break(0, "its items are not those it was opened with")
+        if action in (SIGNED, CLOSED) and hashes.get(detail.get("sequence", 0)) != detail.get("head"):
+            yield Break(detail.get("sequence", 0), "the audit trail notes another head there")
+
+
+def noted_of(packet: Packet) -> list[tuple[str, dict[str, Any]]]:
+    """(action, detail) of what the audit trail noted about the packet's chain, oldest first."""
+    events = AuditEvent.objects.filter(object_type="adjudication.packet", object_id=packet.public_id, action__in=[OPENED, SIGNED, CLOSED])
+    return list(events.order_by("pk").values_list("action", "detail"))
 
 
 def _now() -> datetime:

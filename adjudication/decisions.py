@@ -271,7 +271,7 @@ def _sign(assignment: Assignment, by: User) -> Decision:
     detail: Mapping[str, Any] = {"head": head, "head_sequence": sequence, "decided": progress.done}
     link = chain_storage.append(packet, assignment=mine, kind=Decision.Kind.SIGN, token=new_public_id(), detail=detail)
     Assignment.objects.filter(pk=mine.pk).update(signed_at=link.at)
-    _audit(mine, "review.sign", by, sequence=link.sequence, head=link.hash)
+    _audit(mine, chain_storage.SIGNED, by, sequence=link.sequence, head=link.hash)
     return link
 
 

@@ -13,6 +13,7 @@ from django.db import transaction
 from accounts.audit import record
 from accounts.models import Study, User
 from accounts.permissions import NotAllowed, check_user_can_manage_study
+from adjudication import chain_storage
 from adjudication.domain import FindingType, Verdict
 from adjudication.drawing import OUTSIDE_SHARED, OUTSIDE_TIMING, Design, Drawn, Eligible, EligibleFinding, draw, stratum_of
 from adjudication.eligibility import check_user_is_eligible, reasons_against
@@ -197,7 +198,7 @@ def open_packet(*, packet: Packet, by: User) -> Packet:
     items = mine.items.values_list("pk", "quota")
     Slot.objects.bulk_create(Slot(item_id=pk, number=number) for pk, quota in items for number in range(1, quota + 1))
     Packet.objects.filter(pk=mine.pk).update(state=state, opened_at=database_time())
-    _audit(mine, "packet.open", by, items=len(items))
+    _audit(mine, chain_storage.OPENED, by, items=len(items), items_sha256=chain_storage.items_digest(mine))
     packet.refresh_from_db()
     return packet
 
@@ -210,7 +211,8 @@ def close_packet(*, packet: Packet, by: User) -> Packet:
     Slot.objects.filter(item__packet=mine, decision__isnull=True).update(assignment=None, lease_expires_at=None)
     Packet.objects.filter(pk=mine.pk).update(state=state, closed_at=database_time())
     undecided = Slot.objects.filter(item__packet=mine, purpose=Slot.Purpose.REVIEW, decision__isnull=True).count()
-    _audit(mine, "packet.close", by, undecided=undecided)
+    sequence, head = chain_storage.head_of(mine)
+    _audit(mine, chain_storage.CLOSED, by, undecided=undecided, sequence=sequence, head=head)
     packet.refresh_from_db()
     return packet
 

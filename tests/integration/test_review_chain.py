@@ -1,0 +1,160 @@
+"""Tampering behind the application's back, with the triggers off, is found by `manage.py verify_chain` where it was done."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection, transaction
+
+from adjudication import decisions, packets
+from adjudication.chain import link_hash
+from adjudication.chain_storage import faults_of, payload_of
+from adjudication.models import Decision, Finding, Slot
+from tests.factories import PASSWORD
+from tests.integration.reviewed import Review, open_review, token
+from tests.integration.test_review_decisions import decide, work_through
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def review() -> Review:
+    """Decided, with one step taken back, and signed: the chain has every kind of link that matters."""
+    made = open_review(pairings=1)
+    me = made.assignments[0]
+    work_through(me)
+    undone = decisions.undo(assignment=me, token=token(), by=me.person)
+    decide(me, undone.undone.item, "UNCLEAR", comment="on second thought", own_time=-3.25, active_seconds=7.125)
+    decisions.sign(assignment=me, password=PASSWORD, by=me.person)
+    return made
+
+
+def behind_the_back(sql: str, *values: object) -> None:
+    """As the database's owner, past triggers and foreign keys."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        cursor.execute(sql, list(values))
+
+
+def verify(*arguments: str) -> str:
+    out = StringIO()
+    call_command("verify_chain", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def faults(review: Review) -> list[tuple[int, str]]:
+    return [(f.sequence, f.reason) for f in faults_of(review.packet)]
+
+
+def test_a_whole_chain_holds_and_its_hashes_can_be_recomputed_from_plain_values(review):
+    head = Decision.objects.order_by("sequence").last().hash
+    assert f"head {head}, holds" in verify()
+    assert "link" in verify("--packet", review.packet.public_id, "--receipt", head)
+    previous = ""
+    for link in Decision.objects.order_by("sequence"):
+        said = json.dumps(payload_of(link), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        previous = hashlib.sha256(f"{previous}\n{said}".encode()).hexdigest()
+        assert link.hash == previous
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["answer = 'B'", "comment = 'x'", "own_time = 4", "active_seconds = 1", "flagged = NOT flagged", "at = at + interval '1 second'",
+     "shown_swapped = NOT shown_swapped", "detail = '{}'", "token = 'other'"],
+)  # fmt: skip
+def test_an_edited_link_is_found_where_it_stands(review, change):
+    behind_the_back(f"UPDATE adjudication_decision SET {change} WHERE sequence = 2")
+    assert (2, "its content is not what was hashed") in faults(review)
+    with pytest.raises(CommandError):
+        verify()
+
+
+def test_the_command_names_packet_and_sequence(review):
+    behind_the_back("UPDATE adjudication_decision SET answer = 'B' WHERE sequence = 3")
+    out = StringIO()
+    with pytest.raises(CommandError, match="1 fault"):
+        call_command("verify_chain", stdout=out)
+    assert f"{review.packet.public_id}: link 3: its content is not what was hashed" in out.getvalue()
+
+
+def test_a_link_hashed_again_breaks_the_next_one(review):
+    link = Decision.objects.get(sequence=2)
+    link.answer = "B"
+    behind_the_back(
+        "UPDATE adjudication_decision SET answer = 'B', hash = %s WHERE sequence = 2", link_hash(payload_of(link), link.previous_hash)
+    )
+    assert faults(review) == [(3, "it does not follow the link before it")]
+
+
+def test_a_whole_chain_forged_to_its_end_is_found_by_what_the_audit_trail_noted(review):
+    previous = ""
+    for link in Decision.objects.order_by("sequence"):
+        if link.sequence == 2:
+            link.answer = "B"
+        if link.kind == "sign":
+            link.detail["head"] = previous
+        link.previous_hash = previous
+        previous = link_hash(payload_of(link), previous)
+        behind_the_back(
+            "UPDATE adjudication_decision SET answer = %s, detail = %s, previous_hash = %s, hash = %s WHERE id = %s",
+            link.answer, json.dumps(link.detail), link.previous_hash, previous, link.pk,
+        )  # fmt: skip
+    last = Decision.objects.order_by("sequence").last()
+    assert faults(review) == [(last.sequence, "the audit trail notes another head there")]
+
+
+def test_a_link_taken_out_is_found(review):
+    behind_the_back("DELETE FROM adjudication_decision WHERE sequence = 2")
+    assert (3, "link 2 is missing") in faults(review)
+
+
+def test_a_chain_cut_off_at_its_end_is_found(review):
+    last = Decision.objects.order_by("sequence").last()
+    behind_the_back("DELETE FROM adjudication_decision WHERE sequence = %s", last.sequence)
+    behind_the_back("UPDATE adjudication_assignment SET signed_at = NULL")
+    assert faults(review) == [(last.sequence, "the audit trail notes another head there")]
+
+
+def test_a_finding_changed_afterwards_is_found_at_each_decision_about_it(review):
+    link = Decision.objects.get(sequence=1)
+    behind_the_back("UPDATE adjudication_finding SET reason = 'another reason' WHERE id = %s", link.item.finding_id)
+    assert (1, "the finding it is about is not what it was") in faults(review)
+    assert Finding.objects.get(pk=link.item.finding_id).reason == "another reason"
+
+
+def test_items_persons_slots_and_signatures_that_were_changed_are_found(review):
+    behind_the_back("UPDATE adjudication_packetitem SET stratum = 'VALUE' WHERE ordinal = 1")
+    assert (0, "its items are not those it was opened with") in faults(review)
+    behind_the_back("UPDATE adjudication_assignment SET role = 'adjudicator'")
+    assert len(faults(review)) > Decision.objects.count() - 1
+
+
+def test_a_slot_that_shows_something_else_is_found(review):
+    slot = Slot.objects.filter(decision__isnull=False).first()
+    shown = slot.decision
+    behind_the_back("UPDATE adjudication_slot SET decision_id = NULL WHERE id = %s", slot.pk)
+    assert faults(review) == [(shown.sequence, "it stands, and no slot shows it")]
+
+
+def test_a_signature_that_is_marked_otherwise_is_found(review):
+    last = Decision.objects.order_by("sequence").last()
+    behind_the_back("UPDATE adjudication_assignment SET signed_at = NULL")
+    assert faults(review) == [(last.sequence, "its person's signature is marked otherwise than the chain has it")]
+
+
+def test_a_closed_packet_notes_its_head(review):
+    packets.close_packet(packet=review.packet, by=review.admin)
+    assert faults(review) == []
+
+
+def test_packets_and_receipts_that_are_not_there_are_told(review):
+    with pytest.raises(CommandError, match="no packet"):
+        verify("--packet", "nothing")
+    out = StringIO()
+    with pytest.raises(CommandError):
+        call_command("verify_chain", "--receipt", "ab" * 32, stdout=out)
+    assert "NOT FOUND" in out.getvalue()
