@@ -27,12 +27,12 @@ def model(server: Server, **options: Any) -> OpenAIModel:
 
 
 def plainly(server: Server) -> dict[str, Any]:
-    """Request fields that lead the model to `null` and to empty lists where the schema leaves it the choice.
+    """Request fields that lead the model to `null` and to rows without contexts where the schema leaves it the choice.
 
     By itself it names identifiers over and over and breaks bounds, which the validators refuse; what it says is of no interest here.
     """
-    raised = {token(server, "null"): 6.0, token(server, "]}"): 6.0}
-    return {"logit_bias": {**{str(t): bias for t, bias in raised.items()}, str(token(server, '["')): -10.0}}
+    biases = {"null": 6.0, "]}": 6.0, '["': -10.0, ",[": -10.0}
+    return {"logit_bias": {str(token(server, text)): bias for text, bias in biases.items()}}
 
 
 def token(server: Server, text: str) -> int:

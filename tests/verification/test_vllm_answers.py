@@ -11,8 +11,10 @@ from llm_runtime.calling import Asker, MemoryLedger
 from llm_runtime.errors import AttemptsExhausted, ModelError, PromptTooLong, RequestRefused, SchemaRefused, TooLarge, Truncated, Unavailable
 from llm_runtime.prompts import Rendered
 from llm_runtime.structured import json_object, object_schema
-from tests.verification.asking import ANCHOR, marked_note, model, plainly
+from tests.verification.asking import ANCHOR, WINDOW, marked_note, model, plainly
+from timelines.backbones.prompted.reviser import PromptedReviser
 from timelines.backbones.prompted.timer import PromptedTimer
+from timelines.domain import Entry, Timeline, TimelineKind
 from timelines.pipeline.config import PipelineConfig
 
 FULL_LENGTH = {"ignore_eos": True}
@@ -141,3 +143,18 @@ def test_a_failed_call_is_a_model_error_that_quotes_nothing(server):
     with pytest.raises(ModelError) as caught:
         asked(model(server), question("Mr. Doe's secret " * 2000))
     assert "Doe" not in str(caught.value)
+
+
+def test_two_timelines_may_keep_rows_and_take_over_those_of_the_first(server):
+    note = marked_note(4)
+    ledger = MemoryLedger()
+    reviser = PromptedReviser(Asker("reviser", model(server), ledger, extra=plainly(server)), PipelineConfig())
+    before = Timeline.complete(note.inventory, [Entry(uid, None) for uid in note.inventory.uids], TimelineKind.TEXT_ONLY)
+    found = reviser.revise(note, before, [], WINDOW, alternatives=2)
+    assert [tuple(e.uid for e in timeline) for timeline in found] == [note.inventory.uids] * 2
+    accepted = next(call for call in ledger.calls if not call.error)
+    for number, timeline in enumerate(json_object(accepted.reply.text)["timelines"]):
+        assert list(timeline) == list(note.inventory.uids)
+        words = {row for row in timeline.values() if isinstance(row, str)}
+        assert words <= ({"keep", "first"} if number else {"keep"})
+        assert all(len(row) in (4, 5) for row in timeline.values() if isinstance(row, list))
