@@ -1,84 +1,85 @@
-"""Packets for tests: drawn from a judged world through the actions, opened, with reviewers at work."""
+"""Packets of judged cohorts, and reviewers who decide through the application's own functions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import timedelta
-from itertools import count
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from django.utils import timezone
-
-from accounts.models import Role, Study, User
-from adjudication import packets
+from accounts.models import Role, User
+from adjudication import decisions, packets, slots
 from adjudication.drawing import Design
-from adjudication.models import Assignment, Packet, PacketItem, Slot
-from jobs.clock import database_time
+from adjudication.models import Assignment, Packet, PacketItem
+from adjudication.packets import pairings_of
+from adjudication.visibility import sides_swapped
 from tests import factories
-from tests.integration.judged import JudgedWorld, judged_world
+from tests.integration.judged import JudgedWorld
 
-_token = count(1)
-QUOTAS = {"TIMING decisive": 9, "TIMING UNCLEAR": 9, "one-sided": 9, "DUPLICATE": 9, "VALUE": 9}
+#: Every stratum has findings in the judged world; a quota of each from each pairing.
+QUOTAS = {"TIMING decisive": 2, "TIMING UNCLEAR": 1, "one-sided": 2, "DUPLICATE": 1, "VALUE": 1}
 
 
-@dataclass
-class Review:
-    """A packet of all findings that the strata of a judged world hold, an admin and the reviewers."""
+@dataclass(frozen=True)
+class ReviewedWorld:
+    """A packet with an admin who is not in it, and its reviewers in order."""
 
-    world: JudgedWorld
-    packet: Packet
+    judged: JudgedWorld
     admin: User
-    assignments: list[Assignment] = field(default_factory=list)
+    reviewers: tuple[User, ...]
+    packet: Packet
 
-    @property
-    def study(self) -> Study:
-        return self.world.study
-
-    @property
-    def items(self) -> list[PacketItem]:
-        return list(self.packet.items.order_by("ordinal"))
+    def assignment(self, person: User) -> Assignment:
+        return self.packet.assignments.select_related("packet__study", "person").get(person=person)
 
 
-def design_of(world: JudgedWorld, *, per_item: int = 1, pairings: int = 3) -> Design:
-    return Design(pairings=packets.pairings_of(world.run)[:pairings], quotas=QUOTAS, cases=None, per_item=per_item)
+def drawn_packet(judged: JudgedWorld, by: User, *, reviewers_an_item: int = 1, cases: int | None = None, label: str = "sample") -> Packet:
+    """A draft over all pairings of the world's run."""
+    design = Design(pairings=pairings_of(judged.run), quotas=QUOTAS, cases=cases, per_item=reviewers_an_item)
+    return packets.draw_packet(study=judged.study, judge_run=judged.run, label=label, design=design, seed=7, by=by)
 
 
-def drawn_review(*, cases: int = 1, per_item: int = 1, pairings: int = 3, reveal: str = "after_close", lease_minutes: int = 30) -> Review:
-    """A draft packet without reviewers. Needs a test that commits."""
-    world = judged_world(cases)
-    admin = factories.make_user(world.study, Role.ADMIN)
-    packet = packets.draw_packet(
-        study=world.study, judge_run=world.run, label="First packet", design=design_of(world, per_item=per_item, pairings=pairings),
-        seed=7, by=admin, reveal=reveal, lease_minutes=lease_minutes,
-    )  # fmt: skip
-    return Review(world, packet, admin)
+def open_world(judged: JudgedWorld, *, reviewers: int = 2, reviewers_an_item: int = 1) -> ReviewedWorld:
+    """An open packet; reviewers have practised."""
+    admin = factories.make_user(judged.study, Role.ADMIN)
+    people = tuple(factories.make_user(judged.study, Role.REVIEWER) for _ in range(reviewers))
+    packet = drawn_packet(judged, admin, reviewers_an_item=reviewers_an_item)
+    for person in people:
+        packets.assign(packet=packet, person=person, by=admin)
+    packets.open_packet(packet=packet, by=admin)
+    packet.refresh_from_db()
+    Assignment.objects.filter(packet=packet).update(practised_at=packet.opened_at)
+    return ReviewedWorld(judged, admin, people, packet)
 
 
-def add_reviewer(review: Review, *, role: str = "reviewer", username: str = "", pairings: Sequence[str] = ()) -> Assignment:
-    """Another blinded reviewer, who has practised."""
-    person = factories.make_user(review.study, Role.REVIEWER, username=username)
-    made = packets.assign(packet=review.packet, person=person, role=role, pairings=pairings, by=review.admin)
-    Assignment.objects.filter(pk=made.pk).update(practised_at=timezone.now())
-    made.refresh_from_db()
-    review.assignments.append(made)
-    return made
+def decide_all(world: ReviewedWorld, person: User, answer: Callable[[PacketItem], str], *, most: int | None = None) -> int:
+    """Let a person work through what is left for them (at most `most`); `answer` is in the judge's labels. Returns how many."""
+    mine = world.assignment(person)
+    count = 0
+    while (most is None or count < most) and (slot := slots.next_item(assignment=mine)) is not None:
+        item = PacketItem.objects.select_related("finding").get(pk=slot.item_id)
+        swapped = sides_swapped(mine.seed, item.public_id)
+        decisions.decide(
+            assignment=mine,
+            item=item,
+            answer=answer(item),
+            shown_swapped=swapped,
+            token=f"t{mine.pk}-{item.pk}",
+            by=person,
+            active_seconds=20,
+        )
+        count += 1
+    return count
 
 
-def open_review(
-    *, cases: int = 1, reviewers: int = 1, per_item: int = 1, pairings: int = 3, reveal: str = "after_close", lease_minutes: int = 30
-) -> Review:
-    """An open packet with that many reviewers."""
-    review = drawn_review(cases=cases, per_item=per_item, pairings=pairings, reveal=reveal, lease_minutes=lease_minutes)
-    for _ in range(reviewers):
-        add_reviewer(review)
-    packets.open_packet(packet=review.packet, by=review.admin)
-    return review
+def uphold(item: PacketItem) -> str:
+    """What the judge said."""
+    return item.finding.verdict
 
 
-def expire(slot: Slot) -> None:
-    """Let the lease have run out, by the database's clock."""
-    Slot.objects.filter(pk=slot.pk).update(lease_expires_at=database_time(timedelta(seconds=-1)))
+def reject(item: PacketItem) -> str:
+    """Something else than the judge said."""
+    return "B" if item.finding.verdict == "A" else "A"
 
 
-def token() -> str:
-    return f"token-{next(_token)}"
+def alternating(answers: Sequence[Callable[[PacketItem], str]]) -> Callable[[PacketItem], str]:
+    """By the item's place in the packet."""
+    return lambda item: answers[item.ordinal % len(answers)](item)

@@ -1,0 +1,217 @@
+"""Packets, for study admins: the list, drawing one with what may be drawn before the eyes, and the page that steers it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Count, Q
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from accounts.audit import record
+from accounts.models import Role, User
+from accounts.permissions import NotAllowed
+from accounts.scoping import StudyRequest, scoped, study_role_required
+from adjudication import packet_page, packets
+from adjudication.decisions import DecisionRefused, unsign
+from adjudication.drawing import Drawn, draw
+from adjudication.eligibility import may_see
+from adjudication.models import Assignment, Decision, Game, JudgeRun, Packet
+from adjudication.packet_forms import AssignForm, DrawForm
+from adjudication.packets import PacketRefused
+from adjudication.states import InvalidTransition
+
+PER_PAGE = 30
+REFUSALS = (PacketRefused, InvalidTransition, NotAllowed, DecisionRefused)
+
+
+@require_GET
+@study_role_required(Role.ADMIN)
+def packet_list(request: StudyRequest) -> HttpResponse:
+    """All packets of the study, newest first."""
+    decided = Q(items__slots__purpose="review", items__slots__decision__isnull=False)
+    found = Packet.objects.filter(study=request.study).select_related("judge_run")
+    found = found.annotate(
+        item_count=Count("items", distinct=True),
+        people=Count("assignments", filter=Q(assignments__withdrawn_at__isnull=True), distinct=True),
+        slots=Count("items__slots", filter=Q(items__slots__purpose="review"), distinct=True),
+        decided=Count("items__slots", filter=decided, distinct=True),
+    ).order_by("-created_at", "-pk")
+    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "adjudication/packets.html", {"page": page, "runs": drawable_runs(request)})
+
+
+@require_http_methods(["GET", "POST"])
+@study_role_required(Role.ADMIN)
+def packet_new(request: StudyRequest, run_id: str) -> HttpResponse:
+    """What may be drawn from a judge run, the form, and on `preview` what it would draw; on `draw` the packet is made."""
+    run = get_object_or_404(scoped(JudgeRun.objects.filter(study=request.study), request.user), public_id=run_id)
+    form = DrawForm(request.POST or None, judge_run=run)
+    eligible = packets.eligible_findings(run)
+    drawn: Drawn | None = None
+    if request.method == "POST" and form.is_valid():
+        design, seed = form.design(), form.cleaned_data["seed"]
+        drawn = draw(eligible, design, seed)
+        if request.POST.get("do") == "draw":
+            try:
+                packet = packets.draw_packet(
+                    study=request.study, judge_run=run, label=form.cleaned_data["label"], design=design, seed=seed,
+                    reveal=form.cleaned_data["reveal"], lease_minutes=form.cleaned_data["lease_minutes"], by=request.user,
+                )  # fmt: skip
+            except PacketRefused as refused:
+                form.add_error(None, str(refused))
+            else:
+                messages.success(request, "The packet is drawn. It is a draft until you open it.")
+                return redirect("adjudication:packet", packet.public_id)
+    counts = eligible.counts()
+    context = {
+        "run": run,
+        "form": form,
+        "strata": packet_page.strata(),
+        "eligible": [(p, [counts.get(p, {}).get(s, 0) for s in packet_page.strata()]) for p in packets.pairings_of(run)],
+        "excluded": sorted(eligible.excluded.items()),
+        "cases": len(eligible.judged),
+        "complete_cases": sum(1 for pairs in eligible.judged.values() if set(packets.pairings_of(run)) <= pairs),
+        "unjudged": run.games.exclude(outcome=Game.Outcome.JUDGED).count(),
+        "drawn": drawn,
+        "drawn_lines": _drawn_lines(drawn),
+    }
+    return render(request, "adjudication/packet_new.html", context)
+
+
+@require_GET
+@study_role_required(Role.ADMIN)
+def packet(request: StudyRequest, public_id: str) -> HttpResponse:
+    """One packet: what is in it, who reviews and how far they are."""
+    found = packet_of(request, public_id)
+    third, settled = packet_page.disagreements(found)
+    later = JudgeRun.objects.filter(study=request.study, created_at__gt=found.judge_run.created_at).order_by("-created_at")[:20]
+    context = {
+        "packet": found,
+        "lines": packet_page.pairing_lines(found),
+        "strata": packet_page.strata(),
+        "shortages": packet_page.shortages(found),
+        "people": packet_page.people(found),
+        "assign": AssignForm(packet=found),
+        "obstacles": packets.obstacles(found) if found.state == Packet.State.DRAFT else [],
+        "third": third,
+        "settled": settled,
+        "faults": packet_page.chain_faults(found),
+        "links": Decision.objects.filter(packet=found).count(),
+        "late": Decision.objects.filter(packet=found, kind=Decision.Kind.LATE).count(),
+        "later": list(later),
+    }
+    return render(request, "adjudication/packet.html", context)
+
+
+@require_POST
+@study_role_required(Role.ADMIN)
+def packet_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
+    """Open, close or delete a packet, put people in and out, have a pairing decided twice, draw what has changed."""
+    found = packet_of(request, public_id)
+    act = ACTIONS.get(action)
+    if act is None:
+        raise Http404
+    try:
+        told = act(request, found)
+    except REFUSALS as refused:
+        messages.error(request, str(refused))
+        return redirect("adjudication:packet", found.public_id)
+    if isinstance(told, Packet):
+        messages.success(request, "The packet of what has changed is drawn. It is a draft until you open it.")
+        return redirect("adjudication:packet", told.public_id)
+    messages.success(request, told)
+    if action == "delete":
+        return redirect("adjudication:packets")
+    return redirect("adjudication:packet", found.public_id)
+
+
+def packet_of(request: StudyRequest, public_id: str) -> Packet:
+    """The packet, if it is in the active study and open to this admin. Raises Http404, NotAllowed for one who reviews it."""
+    found = scoped(Packet.objects.filter(study=request.study), request.user).select_related("study", "judge_run", "follows", "created_by")
+    packet = get_object_or_404(found, public_id=public_id)
+    if not may_see(request.user, packet).report:
+        raise NotAllowed("You are assigned to this packet: its pages stay closed to you. Your items are under Review.")
+    record(actor=request.user, study=packet.study, action="packet.view", object_type="adjudication.packet", object_id=packet.public_id)
+    return packet
+
+
+def drawable_runs(request: StudyRequest) -> list[JudgeRun]:
+    """The study's judge runs that have judged games, newest first."""
+    judged = Count("games", filter=Q(games__outcome=Game.Outcome.JUDGED))
+    return list(JudgeRun.objects.filter(study=request.study).annotate(judged=judged).filter(judged__gt=0)[:50])
+
+
+def _drawn_lines(drawn: Drawn | None) -> list[tuple[str, list[int], int]]:
+    if drawn is None:
+        return []
+    pairings = sorted({f.pairing for f in drawn.items} | {s.pairing for s in drawn.shortages})
+    lines = []
+    for pairing in pairings:
+        counts = [sum(f.pairing == pairing and f.stratum == s for f in drawn.items) for s in packet_page.strata()]
+        lines.append((pairing, counts, sum(counts)))
+    return lines
+
+
+def _open(request: StudyRequest, found: Packet) -> str:
+    packets.open_packet(packet=found, by=request.user)
+    return "The packet is open: its items never change from now on, and reviewers can begin."
+
+
+def _close(request: StudyRequest, found: Packet) -> str:
+    packets.close_packet(packet=found, by=request.user)
+    return "The packet is closed. Answers that still come are kept as late and do not count."
+
+
+def _delete(request: StudyRequest, found: Packet) -> str:
+    packets.delete_draft(packet=found, by=request.user)
+    return "The draft is deleted."
+
+
+def _assign(request: StudyRequest, found: Packet) -> str:
+    form = AssignForm(request.POST, packet=found)
+    if not form.is_valid():
+        raise PacketRefused("Nobody was assigned: choose a member of the study who is not in the packet yet.")
+    person: User = form.cleaned_data["person"]
+    pairing = form.cleaned_data["pairing"]
+    packets.assign(packet=found, person=person, role=form.cleaned_data["role"], pairings=[pairing] if pairing else [], by=request.user)
+    return f"{person.get_username()} is in the packet."
+
+
+def _withdraw(request: StudyRequest, found: Packet) -> str:
+    packets.withdraw_assignment(assignment=_assignment(request, found), by=request.user)
+    return "They are out of the packet. What they decided stays."
+
+
+def _unsign(request: StudyRequest, found: Packet) -> str:
+    unsign(assignment=_assignment(request, found), reason=request.POST.get("reason", ""), by=request.user)
+    return "The signature is void; that and the reason stand in the chain."
+
+
+def _second(request: StudyRequest, found: Packet) -> str:
+    count = packets.second_reviewer(packet=found, pairing=request.POST.get("pairing", ""), by=request.user)
+    return f"{count} item{'' if count == 1 else 's'} will be decided by two people."
+
+
+def _changed(request: StudyRequest, found: Packet) -> Packet:
+    runs = JudgeRun.objects.filter(study=request.study)
+    return packets.draw_changed(packet=found, judge_run=get_object_or_404(runs, public_id=request.POST.get("run", "")), by=request.user)
+
+
+def _assignment(request: StudyRequest, found: Packet) -> Assignment:
+    return get_object_or_404(found.assignments.select_related("packet__study", "person"), public_id=request.POST.get("assignment", ""))
+
+
+ACTIONS: dict[str, Any] = {
+    "open": _open,
+    "close": _close,
+    "delete": _delete,
+    "assign": _assign,
+    "withdraw": _withdraw,
+    "unsign": _unsign,
+    "second": _second,
+    "changed": _changed,
+}

@@ -1,0 +1,124 @@
+"""The judge's report card: its tables as a page and as files, and every decision of a packet as a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, render
+from django.utils.html import json_script
+from django.views.decorators.http import require_GET
+
+from accounts.audit import record
+from accounts.permissions import NotAllowed
+from accounts.scoping import StudyRequest, scoped, study_role_required
+from adjudication import packet_export
+from adjudication.eligibility import may_see
+from adjudication.exposure import record_exposure
+from adjudication.models import Packet
+from adjudication.report_card import tables
+from adjudication.report_card.values import ReportCard
+from adjudication.report_card_data import card_of, items_of
+from ehr.models import Encounter
+from timelines.evaluation.tables import Table
+
+FORMATS = {"csv": ("text/csv", "csv"), "latex": ("application/x-tex", "tex"), "json": ("application/json", "json")}
+CLOSED = "The report card of this packet is closed to you while you review it, and afterwards where its results are not revealed."
+
+
+@require_GET
+@study_role_required()
+def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
+    """The card of what stands now."""
+    found = revealed(request, public_id)
+    card = card_of(found)
+    context: dict[str, Any] = {
+        "packet": found,
+        "card": card,
+        "tables": {name: build(card) for name, build in tables.TABLES.items()},
+        "confusions": [tables.confusion(a) for a in card.agreements],
+        "may_steer": may_see(request.user, found).colleagues_answers,
+        "plot": json_script(_plot(card), "evaluation-data"),
+        "corpus": sum(card.corpus.values()),
+    }
+    _opened(request, found, "packet.report")
+    return render(request, "adjudication/report_card.html", context)
+
+
+@require_GET
+@study_role_required()
+def report_table(request: StudyRequest, public_id: str, name: str, format: str) -> HttpResponse:
+    """One table as a file."""
+    found = revealed(request, public_id)
+    if format not in FORMATS:
+        raise Http404
+    table = _table(found, name)
+    kind, ending = FORMATS[format]
+    text = {"csv": table.to_csv, "latex": table.to_latex, "json": table.to_json}[format]()
+    response = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}-{found.public_id}.{ending}"'
+    _opened(request, found, "packet.export")
+    return response
+
+
+@require_GET
+@study_role_required()
+def packet_download(request: StudyRequest, public_id: str, format: str) -> HttpResponseBase:
+    """Every link of the chain as a file; `text=1` adds what patients' notes and reviewers said."""
+    found = revealed(request, public_id)
+    if format not in packet_export.FORMATS:
+        raise Http404
+    kind, ending, write = packet_export.FORMATS[format]
+    with_text = request.GET.get("text") == "1"
+    _opened(request, found, "packet.export", text=with_text)
+    response = StreamingHttpResponse(write(found, with_text=with_text), content_type=f"{kind}; charset=utf-8")
+    stem = "data-dictionary" if format == "dictionary" else "decisions"
+    response["Content-Disposition"] = f'attachment; filename="{stem}-{found.public_id}.{ending}"'
+    return response
+
+
+def revealed(request: StudyRequest, public_id: str) -> Packet:
+    """The packet, if this person may see what it found. Raises Http404, NotAllowed."""
+    found = scoped(Packet.objects.filter(study=request.study), request.user).select_related("study", "judge_run")
+    packet = get_object_or_404(found, public_id=public_id)
+    seen = may_see(request.user, packet)
+    if not seen.report:
+        if not seen.items and not seen.own_answers:
+            raise Http404
+        raise NotAllowed(CLOSED)
+    return packet
+
+
+def _table(packet: Packet, name: str) -> Table:
+    if name == "decisions":
+        return tables.decisions(items_of(packet))
+    card = card_of(packet)
+    if name.startswith("confusion-"):
+        number = name.removeprefix("confusion-")
+        if not number.isascii() or not number.isdigit() or int(number) >= len(card.agreements):
+            raise Http404
+        return tables.confusion(card.agreements[int(number)])
+    if name not in tables.TABLES:
+        raise Http404
+    return tables.TABLES[name](card)
+
+
+def _plot(card: ReportCard) -> dict[str, Any]:
+    """Rates in percent with their intervals, a point a stratum, for the forest plot."""
+    primary = next((r for r in card.reviewers if r.reviewer == card.primary), None)
+    if primary is None:
+        return {"rows": []}
+    rows = [(s.stratum, s.rate.rate, s.rate.low, s.rate.high) for s in primary.strata]
+    rows += [("raw", primary.raw.rate, primary.raw.low, primary.raw.high)]
+    rows += [("standardised", primary.standardised.rate, primary.standardised.low, primary.standardised.high)]
+    return {"rows": [[name, *(None if v is None else round(100 * v, 2) for v in values)] for name, *values in rows]}
+
+
+def _opened(request: StudyRequest, packet: Packet, action: str, **detail: bool) -> None:
+    """For the trail; and whoever has read what a judge held of a case has seen it unblinded."""
+    record(
+        actor=request.user, study=packet.study, action=action, object_type="adjudication.packet", object_id=packet.public_id, detail=detail
+    )
+    cases = Encounter.objects.filter(comparisons__games__findings__items__packet=packet).select_related("dataset__study").distinct()
+    record_exposure(user=request.user, encounters=cases, page="report card")

@@ -1,0 +1,182 @@
+"""Packets and report cards as an admin sees them, and as nobody else does."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from django.urls import reverse
+
+from accounts.models import Role
+from adjudication.eligibility import reasons_against
+from adjudication.models import Decision, Finding, Packet
+from adjudication.packet_forms import quota_field
+from adjudication.packets import assign, close_packet, pairings_of
+from adjudication.report_card_data import card_of
+from tests import factories
+from tests.integration.judged import StandIn, judged_run, judged_world
+from tests.integration.reviewed import QUOTAS, alternating, decide_all, drawn_packet, open_world, reject, uphold
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def judged():
+    return judged_world(cases=3)
+
+
+def fields(judged, **changes):
+    told = {"label": "spring sample", "pairings": list(pairings_of(judged.run)), "cases": "", "second": "", "reveal": "after_close",
+            "lease_minutes": 30, "seed": 5, **{quota_field(s): n for s, n in QUOTAS.items()}}  # fmt: skip
+    return told | changes
+
+
+def test_what_may_be_drawn_stands_before_the_form_and_a_preview_draws_nothing(client, judged):
+    client.force_login(factories.make_user(judged.study, Role.ADMIN))
+    page = client.get(reverse("adjudication:packet_new", args=[judged.run.public_id]))
+    assert "3 of 3 cases are judged in every pairing" in page.content.decode()
+    assert page.context["eligible"][0][1] == [6, 3, 6, 3, 6]
+    shown = client.post(page.request["PATH_INFO"], fields(judged, do="preview")).content.decode()
+    assert "This would be drawn: 20 items from 3 cases" in shown
+    assert "Short: DUPLICATE of rules-orion · revised | llm-lyra · revised: 0 of 1" in shown
+    assert not Packet.objects.exists()
+
+
+def test_a_packet_is_drawn_assigned_opened_and_closed(client, judged):
+    admin = factories.make_user(judged.study, Role.ADMIN)
+    reviewer = factories.make_user(judged.study, Role.REVIEWER)
+    client.force_login(admin)
+    pairing = pairings_of(judged.run)[0]
+    drawn = client.post(reverse("adjudication:packet_new", args=[judged.run.public_id]), fields(judged, do="draw", second=pairing))
+    packet = Packet.objects.get()
+    address = reverse("adjudication:packet", args=[packet.public_id])
+    assert drawn.url == address
+    assert set(packet.items.filter(pairing=pairing).values_list("quota", flat=True)) == {2}
+
+    def act(action, **data):
+        return client.post(reverse("adjudication:packet_action", args=[packet.public_id, action]), data, follow=True).content.decode()
+
+    page = client.get(address).content.decode()
+    assert "2 reviewers an item, 0 assigned" in page
+    assert "The packet is open" not in act("open")
+    assert f"{reviewer.username} is in the packet" in act("assign", person=reviewer.public_id, role="reviewer", pairing="")
+    assert "choose a member" in act("assign", person="nobody", role="reviewer", pairing="")
+    second = factories.make_user(judged.study, Role.REVIEWER)
+    act("assign", person=second.public_id, role="reviewer", pairing=pairing)
+    assert "The packet is open" in act("open")
+    assert "cannot change its items" in act("second", pairing=pairing)
+    assert "They are out of the packet" in act("withdraw", assignment=packet.assignments.get(person=second).public_id)
+    assert "The packet is closed" in act("close")
+    packet.refresh_from_db()
+    assert packet.state == "closed"
+    assert client.post(reverse("adjudication:packet_action", args=[packet.public_id, "dance"])).status_code == 404
+
+
+def test_the_report_card_counts_what_stands(client, judged):
+    world = open_world(judged, reviewers_an_item=2)
+    first, second = world.reviewers
+    total = world.packet.items.count()
+    assert decide_all(world, first, uphold) == total
+    assert decide_all(world, second, alternating([uphold, reject])) == total
+    card = card_of(world.packet)
+    assert (card.reviewers[0].raw.upheld, card.reviewers[0].raw.n) == (total, total)
+    rejected = world.packet.items.filter(ordinal__in=range(1, total + 1, 2)).count()
+    assert card.agreements[0].table == ((total - rejected, rejected), (0, 0))
+    assert len(card.agreements[0].disagreements) == rejected
+    assert sum(card.corpus.values()) + card.outside == Finding.objects.filter(game__run=judged.run).count()
+
+    client.force_login(world.admin)
+    page = client.get(reverse("adjudication:report_card", args=[world.packet.public_id])).content.decode()
+    assert "100.0 (" in page
+    assert f"{total} of {total} items decided" in page
+    assert "the packet is still open" in page
+    for name in (
+        "uphold",
+        "strata",
+        "pairings",
+        "agreement",
+        "disagreements",
+        "concentration",
+        "needed",
+        "seconds",
+        "decisions",
+        "confusion-0",
+    ):
+        for form in ("csv", "latex", "json"):
+            answer = client.get(reverse("adjudication:report_table", args=[world.packet.public_id, name, form]))
+            assert answer.status_code == 200, name
+            assert answer.content
+    told = json.loads(client.get(reverse("adjudication:report_table", args=[world.packet.public_id, "agreement", "json"])).content)
+    assert told["rows"][0][1] == str(total)
+    for name in ("confusion-1", "nothing"):
+        assert client.get(reverse("adjudication:report_table", args=[world.packet.public_id, name, "csv"])).status_code == 404
+
+
+def test_every_link_is_exported_with_and_without_text(client, judged):
+    world = open_world(judged, reviewers=1)
+    decide_all(world, world.reviewers[0], uphold, most=3)
+    client.force_login(world.admin)
+
+    def read(form, text=False):
+        address = reverse("adjudication:packet_download", args=[world.packet.public_id, form]) + ("?text=1" if text else "")
+        return b"".join(client.get(address).streaming_content).decode()
+
+    rows = list(csv.DictReader(io.StringIO(read("csv"))))
+    assert [r["sequence"] for r in rows] == ["1", "2", "3"]
+    assert {r["upheld"] for r in rows} == {r["stands"] for r in rows} == {"true"}
+    assert rows[1]["previous_hash"] == rows[0]["hash"]
+    assert "note_evidence" not in rows[0]
+    lines = [json.loads(line) for line in read("jsonl", text=True).splitlines()]
+    assert {"note_evidence", "reason", "comment", "a_event"} <= set(lines[0])
+    assert lines[0]["answer"] == lines[0]["verdict"]
+    dictionary = [r["column"] for r in csv.DictReader(io.StringIO(read("dictionary", text=True)))]
+    assert dictionary == list(lines[0])
+    assert Decision.objects.count() == 3
+
+
+def test_a_reviewer_reaches_none_of_it_until_it_is_revealed(client, judged):
+    world = open_world(judged)
+    decide_all(world, world.reviewers[0], uphold, most=1)
+    client.force_login(world.reviewers[0])
+    for name in ("packet", "report_card"):
+        assert client.get(reverse(f"adjudication:{name}", args=[world.packet.public_id])).status_code == 403
+    assert client.get(reverse("adjudication:packet_download", args=[world.packet.public_id, "csv"])).status_code == 403
+    close_packet(packet=world.packet, by=world.admin)
+    assert client.get(reverse("adjudication:report_card", args=[world.packet.public_id])).status_code == 200
+    client.force_login(factories.make_user(judged.study, Role.REVIEWER))
+    assert client.get(reverse("adjudication:report_card", args=[world.packet.public_id])).status_code == 404
+
+
+def test_an_admin_who_reviews_cannot_look_behind(client, judged):
+    admin = factories.make_user(judged.study, Role.ADMIN)
+    other = factories.make_user(judged.study, Role.ADMIN)
+    packet = drawn_packet(judged, other)
+    assign(packet=packet, person=admin, by=other)
+    client.force_login(admin)
+    for name, status in (("packet", 403), ("report_card", 404)):
+        answer = client.get(reverse(f"adjudication:{name}", args=[packet.public_id]))
+        assert answer.status_code == status
+        assert "llm-lyra" not in answer.content.decode()
+
+
+def test_who_has_read_a_report_card_is_no_blinded_reviewer(client, judged):
+    world = open_world(judged)
+    assert not reasons_against(world.admin, world.packet)
+    client.force_login(world.admin)
+    client.get(reverse("adjudication:packet", args=[world.packet.public_id]))
+    assert not reasons_against(world.admin, world.packet)
+    client.get(reverse("adjudication:report_card", args=[world.packet.public_id]))
+    assert reasons_against(world.admin, world.packet) == ["They have seen 3 cases of the packet unblinded."]
+
+
+def test_only_what_changed_is_drawn_again(client, judged):
+    world = open_world(judged)
+    later = judged_run(judged.dataset, StandIn(version="2", fever="SECOND"), label="second thoughts")
+    client.force_login(world.admin)
+    drawn = client.post(reverse("adjudication:packet_action", args=[world.packet.public_id, "changed"]), {"run": later.public_id})
+    packet = Packet.objects.get(follows=world.packet)
+    assert drawn.url == reverse("adjudication:packet", args=[packet.public_id])
+    assert {(i.finding.type, i.finding.a_event) for i in packet.items.select_related("finding")} == {("TIMING", "fever")}
+    assert {i.versions["judge_version"] for i in packet.items.all()} == {"2"}
