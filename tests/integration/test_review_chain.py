@@ -15,7 +15,7 @@ from adjudication.chain import link_hash
 from adjudication.chain_storage import faults_of, payload_of
 from adjudication.models import Decision, Finding, Slot
 from tests.factories import PASSWORD
-from tests.integration.reviewed import Review, open_review, token
+from tests.integration.reviewing import Review, open_review, token
 from tests.integration.test_review_decisions import decide, work_through
 
 pytestmark = pytest.mark.django_db(transaction=True)

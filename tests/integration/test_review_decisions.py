@@ -13,7 +13,7 @@ from adjudication.models import Assignment, Decision, PacketItem, Slot
 from adjudication.states import InvalidTransition
 from adjudication.visibility import order_key
 from tests.factories import PASSWORD
-from tests.integration.reviewed import Review, add_reviewer, expire, open_review, token
+from tests.integration.reviewing import Review, add_reviewer, expire, open_review, token
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -1,0 +1,84 @@
+"""Packets for tests: drawn from a judged world through the actions, opened, with reviewers at work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import count
+
+from django.utils import timezone
+
+from accounts.models import Role, Study, User
+from adjudication import packets
+from adjudication.drawing import Design
+from adjudication.models import Assignment, Packet, PacketItem, Slot
+from jobs.clock import database_time
+from tests import factories
+from tests.integration.judged import JudgedWorld, judged_world
+
+_token = count(1)
+QUOTAS = {"TIMING decisive": 9, "TIMING UNCLEAR": 9, "one-sided": 9, "DUPLICATE": 9, "VALUE": 9}
+
+
+@dataclass
+class Review:
+    """A packet of all findings that the strata of a judged world hold, an admin and the reviewers."""
+
+    world: JudgedWorld
+    packet: Packet
+    admin: User
+    assignments: list[Assignment] = field(default_factory=list)
+
+    @property
+    def study(self) -> Study:
+        return self.world.study
+
+    @property
+    def items(self) -> list[PacketItem]:
+        return list(self.packet.items.order_by("ordinal"))
+
+
+def design_of(world: JudgedWorld, *, per_item: int = 1, pairings: int = 3) -> Design:
+    return Design(pairings=packets.pairings_of(world.run)[:pairings], quotas=QUOTAS, cases=None, per_item=per_item)
+
+
+def drawn_review(*, cases: int = 1, per_item: int = 1, pairings: int = 3, reveal: str = "after_close", lease_minutes: int = 30) -> Review:
+    """A draft packet without reviewers. Needs a test that commits."""
+    world = judged_world(cases)
+    admin = factories.make_user(world.study, Role.ADMIN)
+    packet = packets.draw_packet(
+        study=world.study, judge_run=world.run, label="First packet", design=design_of(world, per_item=per_item, pairings=pairings),
+        seed=7, by=admin, reveal=reveal, lease_minutes=lease_minutes,
+    )  # fmt: skip
+    return Review(world, packet, admin)
+
+
+def add_reviewer(review: Review, *, role: str = "reviewer", username: str = "", pairings: Sequence[str] = ()) -> Assignment:
+    """Another blinded reviewer, who has practised."""
+    person = factories.make_user(review.study, Role.REVIEWER, username=username)
+    made = packets.assign(packet=review.packet, person=person, role=role, pairings=pairings, by=review.admin)
+    Assignment.objects.filter(pk=made.pk).update(practised_at=timezone.now())
+    made.refresh_from_db()
+    review.assignments.append(made)
+    return made
+
+
+def open_review(
+    *, cases: int = 1, reviewers: int = 1, per_item: int = 1, pairings: int = 3, reveal: str = "after_close", lease_minutes: int = 30
+) -> Review:
+    """An open packet with that many reviewers."""
+    review = drawn_review(cases=cases, per_item=per_item, pairings=pairings, reveal=reveal, lease_minutes=lease_minutes)
+    for _ in range(reviewers):
+        add_reviewer(review)
+    packets.open_packet(packet=review.packet, by=review.admin)
+    return review
+
+
+def expire(slot: Slot) -> None:
+    """Let the lease have run out, by the database's clock."""
+    Slot.objects.filter(pk=slot.pk).update(lease_expires_at=database_time(timedelta(seconds=-1)))
+
+
+def token() -> str:
+    return f"token-{next(_token)}"
