@@ -21,5 +21,5 @@ def study(request: HttpRequest) -> dict[str, Any]:
         "active_study": current,
         "studies": studies_of(user),
         "study_roles": roles,
-        "nav_items": nav_items(roles),
+        "nav_items": nav_items(roles, user, current),
     }

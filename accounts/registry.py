@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,21 +30,25 @@ class Card:
 
 @dataclass(frozen=True)
 class NavItem:
-    """An entry of the main navigation, shown to those with one of `roles` in the active study."""
+    """An entry of the main navigation, shown to those with one of `roles` in the active study, where `concerns` holds if given."""
 
     label: str
     url_name: str
     roles: frozenset[Role] = frozenset(Role)
+    concerns: Callable[[User, Study], bool] | None = None
 
 
 #: Builds a card for this person in this study; None where there is nothing to say.
 HomeCard = Callable[[User, Study], Card | None]
 #: Why this person must not open that object now, as a sentence for them; None to let them.
 PageGuard = Callable[[User, str, str], str | None]
+#: All objects of that type which a page guard closes to this person now, at once: for lists that sort by what is in them.
+ClosedObjects = Callable[[User, str], Collection[str]]
 
 _home_cards: list[tuple[int, HomeCard]] = []
 _nav_items: list[tuple[int, NavItem]] = []
 _page_guards: list[PageGuard] = []
+_closed_objects: list[ClosedObjects] = []
 
 
 def register_home_card(build: HomeCard, *, order: int = 100) -> None:
@@ -59,10 +63,12 @@ def register_nav_item(item: NavItem, *, order: int = 100) -> None:
         _nav_items.append((order, item))
 
 
-def register_page_guard(guard: PageGuard) -> None:
-    """Add a guard that is asked before an object's pages open: `guard(user, object_type, object_id)`."""
+def register_page_guard(guard: PageGuard, closed: ClosedObjects | None = None) -> None:
+    """Add a guard that is asked before an object's pages open: `guard(user, object_type, object_id)`; `closed` says all at once."""
     if guard not in _page_guards:
         _page_guards.append(guard)
+    if closed is not None and closed not in _closed_objects:
+        _closed_objects.append(closed)
 
 
 def home_cards(user: User, study: Study) -> list[Card]:
@@ -71,11 +77,17 @@ def home_cards(user: User, study: Study) -> list[Card]:
     return [card for card in built if card is not None]
 
 
-def nav_items(roles: frozenset[Role]) -> list[NavItem]:
-    """The entries for someone with these roles, in order."""
-    return [item for _, item in sorted(_nav_items, key=lambda entry: entry[0]) if item.roles & roles]
+def nav_items(roles: frozenset[Role], user: User | None = None, study: Study | None = None) -> list[NavItem]:
+    """The entries for someone with these roles in the study, in order; those that concern some people only, where it is told who asks."""
+    items = (item for _, item in sorted(_nav_items, key=lambda entry: entry[0]) if item.roles & roles)
+    return [i for i in items if i.concerns is None or (user is not None and study is not None and i.concerns(user, study))]
 
 
 def veto(user: User, object_type: str, object_id: str) -> str | None:
     """The first guard's reason against opening the object, or None."""
     return next((reason for guard in _page_guards if (reason := guard(user, object_type, object_id))), None)
+
+
+def closed_objects(user: User, object_type: str) -> frozenset[str]:
+    """Ids of the objects that guards with such a list close to the person; a single page still asks `veto`."""
+    return frozenset(object_id for closed in _closed_objects for object_id in closed(user, object_type))

@@ -6,11 +6,14 @@ class AdjudicationConfig(AppConfig):
 
     def ready(self) -> None:
         """Let the sweeper look after games; close the pages that would unblind to those who review."""
-        from accounts.registry import register_page_guard
-        from adjudication.eligibility import guard_open_packet
+        from accounts.registry import NavItem, register_home_card, register_nav_item, register_page_guard
+        from adjudication import review_cards
+        from adjudication.eligibility import closed_by_packets, guard_open_packet
         from adjudication.models import Game
         from adjudication.tasks import runnable_games, send_game_hints
         from jobs.registry import register
 
         register(Game, send_game_hints, runnable=runnable_games)
-        register_page_guard(guard_open_packet)
+        register_page_guard(guard_open_packet, closed_by_packets)
+        register_nav_item(NavItem("Review", "adjudication:review_queue", concerns=review_cards.has_reviews), order=50)
+        register_home_card(review_cards.review_card, order=5)

@@ -135,6 +135,13 @@ def whole_hours_words(hours: int | None) -> str:
     return f"{sign}{abs(hours):,} h".replace(",", "\u202f")
 
 
+def hours_entered(hours: float | None) -> str:
+    """A reviewer's own time as the field and the list of answers have it: "−72 h", "+6.5 h"; "" for none."""
+    if hours is None:
+        return ""
+    return f"{MINUS if hours < 0 else '+'}{abs(hours):.10g} h" if hours else "0 h"
+
+
 def record_lines(rows: Sequence[RecordRow]) -> tuple[RecordLine, ...]:
     """Rows of the record as a table shows them."""
     return tuple(RecordLine(_record_hours(r.hours), value_words(r.value, r.unit), time_kind_words(r.time_kind)) for r in rows)

@@ -2,6 +2,29 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from adjudication.views import review, review_practice, review_signing, review_steps
+
+urlpatterns: list[URLPattern] = [
+    path("review/", review.review_queue, name="review_queue"),
+    path("review/<str:public_id>/", review.review_packet, name="review_packet"),
+    path("review/<str:public_id>/item/", review.review_item, name="review_item"),
+    path("review/<str:public_id>/next/", review_steps.review_next, name="review_next"),
+    path("review/<str:public_id>/undo/", review_steps.review_undo, name="review_undo"),
+    path("review/<str:public_id>/answers/", review.review_history, name="review_history"),
+    path("review/<str:public_id>/check/", review_signing.review_guess, name="review_guess"),
+    path("review/<str:public_id>/sign/", review_signing.review_sign, name="review_sign"),
+    path("review/<str:public_id>/unsign/", review_signing.review_unsign, name="review_unsign"),
+    path("review/<str:public_id>/receipt/", review_signing.review_receipt, name="review_receipt"),
+    path("review/<str:public_id>/receipt/file/", review_signing.review_receipt_file, name="review_receipt_file"),
+    path("review/<str:public_id>/practice/", review_practice.review_practice, name="review_practice"),
+    path("review/<str:public_id>/practice/<int:number>/", review_practice.review_practice_case, name="review_practice_case"),
+    path("review/<str:public_id>/practice/<int:number>/decide/", review_practice.review_practice_decide, name="review_practice_decide"),
+    path("review/<str:public_id>/items/<str:item_id>/", review.review_chosen, name="review_chosen"),
+    path("review/<str:public_id>/items/<str:item_id>/decide/", review_steps.review_decide, name="review_decide"),
+    path("review/<str:public_id>/items/<str:item_id>/draft/", review_steps.review_draft, name="review_draft"),
+    path("review/<str:public_id>/items/<str:item_id>/skip/", review_steps.review_skip, name="review_skip"),
+    path("review/<str:public_id>/items/<str:item_id>/flag/", review_steps.review_flag, name="review_flag"),
+    path("review/<str:public_id>/items/<str:item_id>/series/<int:number>/", review_steps.review_series, name="review_series"),
+]

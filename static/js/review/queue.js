@@ -1,0 +1,152 @@
+// From item to item. The one after is fetched while this one is read, so that saving an answer shows it at once.
+(() => {
+  "use strict";
+  const Review = window.ReviewPage;
+  const { state } = Review;
+  const WORDS = { A: "A", B: "B", BOTH: "both", NEITHER: "neither", UNCLEAR: "unclear", NOT_A_FINDING: "not a finding" };
+  let ahead = null;
+  let asking = null;
+  let asked = 0;
+  let stepping = false;
+
+  // Items that this page has in hand: the one on screen, and those whose answer is on its way.
+  function inHand() {
+    const here = Review.item()?.dataset.item;
+    return [...new Set([here, ...state.pending.map((step) => step.item)].filter(Boolean))];
+  }
+
+  // {item} with the next item's element, {over} where there is none, null where the server could not be asked.
+  async function fetchNext() {
+    const { status, data } = await Review.ask(Review.urls.next, { besides: inHand() });
+    if (status !== 200) return data.message ? { over: true, message: data.message } : null;
+    return data.html ? { item: Review.parsed(data.html) } : { over: true, progress: data.progress };
+  }
+
+  async function prefetch() {
+    if (Review.mode !== "review" || ahead || asking) return;
+    const mine = (asked += 1);
+    asking = fetchNext();
+    const got = await asking;
+    if (mine !== asked) return;
+    asking = null;
+    // That nothing is left now is not kept: a skipped item may come again.
+    ahead = got?.item ? got : null;
+  }
+  function forget() {
+    asked += 1;
+    ahead = null;
+    asking = null;
+  }
+
+  // To the item after. Where it has not come yet, it is waited for, and asked for again once what is under way is stored.
+  async function advance(said) {
+    let ready = ahead;
+    if (!ready) {
+      Review.wait(`${said} Waiting for the next item…`);
+      Review.announce(said);
+      stepping = true;
+      ready = asking ? await asking : null;
+      stepping = false;
+    }
+    forget();
+    if (ready?.item) {
+      Review.show(ready.item, { said });
+      prefetch();
+    } else if (!state.pending.length) await load(said);
+  }
+
+  async function load(said = "") {
+    if (Review.item() || stepping) return;
+    stepping = true;
+    const got = await fetchNext();
+    stepping = false;
+    if (got?.item) {
+      Review.show(got.item, { said });
+      prefetch();
+    } else if (got?.over) over(got);
+  }
+
+  function over({ message, progress }) {
+    if (progress) Review.progress(progress);
+    if (message) Review.end("This review is not open now", message, "To the packet");
+    else if (state.done >= state.total) Review.end("All items are decided", "What is left is to sign. You can still look at your answers and change them.", "To the last steps");
+    else Review.end("Nothing is left for you now", "Other reviewers hold the remaining items. They may come back to you later.", "To the packet");
+  }
+
+  function commit() {
+    const item = Review.item();
+    if (!item || !Review.answer()) {
+      if (item) Review.announce("Choose an answer first, 1 to 6.");
+      return;
+    }
+    const body = Review.values();
+    if (!body) {
+      Review.find("[name=own_time]").focus();
+      return;
+    }
+    if (Review.mode === "practice") {
+      Review.practise(item, body);
+      return;
+    }
+    Review.dropDraft();
+    Review.note("");
+    const { url, item: id, expects } = item.dataset;
+    const said = `Saved ${WORDS[body.answer]}.`;
+    const amending = "decided" in item.dataset;
+    if (!amending) Review.progress({ done: state.done + 1 });
+    Review.send({ url: `${url}decide/`, item: id, body: { ...body, expects }, then: stored, refused });
+    if (amending) location.assign(Review.root.dataset.back);
+    else advance(said);
+  }
+
+  function stored(data) {
+    if (data.late) Review.note("That answer came late: somebody else had the item by then, or the packet was closed. It is kept beside the others and marked late.");
+  }
+  function refused(data, status) {
+    if (data.progress) Review.progress(data.progress);
+    Review.note(data.message ?? "That step was refused.");
+    if (status === 423) Review.end("This review is not open now", data.message, "To the packet");
+  }
+
+  function skip() {
+    const item = Review.item();
+    if (!item || stepping || Review.mode !== "review" || "decided" in item.dataset) return;
+    Review.dropDraft();
+    const body = Review.values() ?? {};
+    Review.send({ url: `${item.dataset.url}skip/`, item: item.dataset.item, body, refused });
+    advance("Skipped; it comes again at the end.");
+  }
+
+  function flag() {
+    const button = Review.find("[data-do=flag]");
+    const item = Review.item();
+    if (!button || !item) return;
+    const on = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", String(on));
+    item.toggleAttribute("data-flagged", on);
+    Review.announce(on ? "Flagged." : "Flag taken away.");
+    Review.send({ url: `${item.dataset.url}flag/`, body: { flagged: on }, refused });
+  }
+
+  // The answer before is taken back once everything before it is stored; its item comes again with what was chosen.
+  function undo() {
+    if (Review.mode !== "review" || stepping || state.done < 1) return;
+    stepping = true;
+    Review.dropDraft();
+    const then = (data) => {
+      stepping = false;
+      forget();
+      if (data.html) Review.show(Review.parsed(data.html), { said: "Taken back." });
+      else Review.note("There is nothing to take back.");
+      prefetch();
+    };
+    Review.send({ url: Review.urls.undo, body: {}, then, refused: (data, status) => {
+      stepping = false;
+      refused(data, status);
+    } });
+  }
+
+  Review.on("settled", () => !stepping && !Review.item() && load());
+  Review.on("back", () => (Review.item() ? prefetch() : load()));
+  Object.assign(Review, { commit, skip, flag, undo, prefetch });
+})();
