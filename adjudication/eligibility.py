@@ -15,16 +15,22 @@ from adjudication.exposure import exposed_cases
 from adjudication.models import Assignment, Packet
 from adjudication.visibility import MaySee, Viewer, what_may_see
 from ehr.models import Encounter
-from timelines.authoring_access import TIMELINE_PAGES, check_user_may_see_timelines
+from timelines.authoring_access import AUTHORING_PAGES, TIMELINE_PAGES, check_user_may_see_timelines
 from timelines.models import Authoring
 
 #: What pages that show findings of a case are called to page guards; the pages of its timelines are `TIMELINE_PAGES`.
 FINDING_PAGES = "adjudication.case"
+#: All that an open packet closes.
+CLOSED_PAGES = (TIMELINE_PAGES, FINDING_PAGES, AUTHORING_PAGES)
 REFUSAL = (
     "You are assigned to an open review packet that holds findings of this case. Its timelines and findings stay closed to you until "
     "the packet is closed; your items are under Review."
 )
 NEVER_REVEALED = "You reviewed findings of this case in a packet whose results are not revealed to its reviewers."
+#: Conditions on assignments, and the way from one to the cases of its packet.
+_NOW = Q(packet__state=Packet.State.OPEN, withdrawn_at__isnull=True)
+_NEVER = Q(packet__state=Packet.State.CLOSED, packet__reveal=Packet.Reveal.NEVER)
+_CASE = "packet__items__finding__game__comparison__encounter"
 
 
 def cases_of(packet: Packet) -> set[str]:
@@ -77,15 +83,23 @@ def may_see(user: User, packet: Packet) -> MaySee:
 def guard_open_packet(user: User, object_type: str, object_id: str) -> str | None:
     """Page guard: timelines and findings of a case are closed to whoever is assigned to an open packet with findings of it.
 
-    Its findings stay closed afterwards to those whose packet never reveals them.
+    Its findings stay closed afterwards to those whose packet never reveals them. Nor does a reviewer begin a timeline of the case.
     """
-    if object_type not in (TIMELINE_PAGES, FINDING_PAGES):
+    if object_type not in CLOSED_PAGES:
         return None
-    mine = Assignment.objects.filter(person=user, packet__items__finding__game__comparison__encounter__public_id=object_id)
-    if mine.filter(packet__state=Packet.State.OPEN, withdrawn_at__isnull=True).exists():
+    mine = Assignment.objects.filter(person=user, **{f"{_CASE}__public_id": object_id})
+    if mine.filter(_NOW).exists():
         return REFUSAL
-    never = Q(packet__state=Packet.State.CLOSED, packet__reveal=Packet.Reveal.NEVER)
-    return NEVER_REVEALED if object_type == FINDING_PAGES and mine.filter(never).exists() else None
+    return NEVER_REVEALED if object_type == FINDING_PAGES and mine.filter(_NEVER).exists() else None
+
+
+def closed_by_packets(user: User, object_type: str) -> set[str]:
+    """Public ids of all cases that `guard_open_packet` closes to the person."""
+    if object_type not in CLOSED_PAGES:
+        return set()
+    condition = _NOW | _NEVER if object_type == FINDING_PAGES else _NOW
+    found = Assignment.objects.filter(condition, person=user).values_list(f"{_CASE}__public_id", flat=True)
+    return {public_id for public_id in found if public_id is not None}
 
 
 def check_user_may_see_findings(user: User, encounter: Encounter) -> None:
@@ -97,11 +111,8 @@ def check_user_may_see_findings(user: User, encounter: Encounter) -> None:
 
 def closed_cases(user: User) -> set[int]:
     """Primary keys of the encounters whose findings and timelines are closed to the person now: lists and exports leave them out."""
-    mine = Assignment.objects.filter(person=user)
-    now = mine.filter(packet__state=Packet.State.OPEN, withdrawn_at__isnull=True)
-    never = mine.filter(packet__state=Packet.State.CLOSED, packet__reveal=Packet.Reveal.NEVER)
-    path = "packet__items__finding__game__comparison__encounter"
-    return {pk for found in (now, never) for pk in found.values_list(path, flat=True) if pk is not None}
+    found = Assignment.objects.filter(_NOW | _NEVER, person=user).values_list(_CASE, flat=True)
+    return {pk for pk in found if pk is not None}
 
 
 def _cases(count: int) -> str:

@@ -21,6 +21,8 @@ from timelines.models import Authoring, Timeline
 
 #: What the pages that show timelines of a case are called to page guards (`accounts.registry`); its record is "ehr.encounter".
 TIMELINE_PAGES = "timelines.case"
+#: What beginning a timeline of a case is called to them.
+AUTHORING_PAGES = "timelines.authoring"
 SOURCE = "author:"
 LONGEST_SOURCE = 90
 SUPERSEDED = re.compile(r"#\d+$")

@@ -14,7 +14,7 @@ from ehr.models import Encounter
 from timelines import domain, models, storage
 from timelines.authoring.document import Document
 from timelines.authoring.values import LONGEST_REASON, EditRefused
-from timelines.authoring_access import check_user_can_author, source_of, was_exposed
+from timelines.authoring_access import AUTHORING_PAGES, check_user_can_author, source_of, was_exposed
 from timelines.authoring_edits import Conflict, Locked, locked_draft, log
 from timelines.authoring_storage import insert, load_document, renumber
 from timelines.models import Authoring, Inventory, Timeline
@@ -49,6 +49,7 @@ def start_authoring(*, encounter: Encounter, protocol: Authoring.Protocol, by: U
     study = encounter.dataset.study
     check_user_can_author(by, study)
     check_user_can_open(by, study, "ehr.encounter", encounter.public_id)
+    check_user_can_open(by, study, AUTHORING_PAGES, encounter.public_id)
     # Two clicks at once wait for each other here, not at the unique constraint.
     Encounter.objects.select_for_update(no_key=True).get(pk=encounter.pk)
     if found := Authoring.objects.filter(encounter=encounter, author=by).first():

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import F, Func, JSONField, QuerySet, Value
 
 from accounts.models import User
-from accounts.registry import veto
+from accounts.registry import closed_objects, veto
 from ehr.models import Encounter
 from timelines.authoring_access import SUPERSEDED, TIMELINE_PAGES, hidden_timelines
 from timelines.evaluation.values import Basis, SourceKey
@@ -66,10 +66,13 @@ def hidden_sources(user: User, encounter: Encounter) -> set[SourceKey]:
 
 
 def close_authored(user: User, evaluation: Evaluation, lines: list[CaseLine], key: SourceKey) -> list[CaseLine]:
-    """The lines, without figures where the person authors the case and must not see them now: before sorting, whose order would tell."""
+    """The lines, without figures of cases that are closed to the person or that they author: before sorting, whose order would tell."""
     authored = Encounter.objects.filter(authorings__author=user).in_bulk(field_name="public_id")
+    closed = closed_objects(user, TIMELINE_PAGES)
+    lines = [_closed(line, _veto(user, line.public_id)) if line.public_id in closed else line for line in lines]
     return [
-        _closed(line, why_closed(user, case, evaluation.reference, key) if (case := authored.get(line.public_id)) else "") for line in lines
+        _closed(line, line.closed or why_closed(user, case, evaluation.reference, key) if (case := authored.get(line.public_id)) else "")
+        for line in lines
     ]
 
 

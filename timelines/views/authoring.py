@@ -19,7 +19,7 @@ from accounts.scoping import StudyRequest, scoped, study_role_required
 from ehr.models import Encounter
 from timelines import authoring_actions as actions
 from timelines.authoring.values import EditRefused
-from timelines.authoring_access import check_user_can_author, was_exposed
+from timelines.authoring_access import AUTHORING_PAGES, check_user_can_author, was_exposed
 from timelines.authoring_download import FORMATS
 from timelines.authoring_edits import Conflict, Locked, stacks_of
 from timelines.authoring_storage import load_document
@@ -158,6 +158,7 @@ def authorable(request: StudyRequest, public_id: str) -> Encounter:
     study = encounter.dataset.study
     check_user_can_author(request.user, study)
     check_user_can_open(request.user, study, "ehr.encounter", public_id)
+    check_user_can_open(request.user, study, AUTHORING_PAGES, public_id)
     return encounter
 
 

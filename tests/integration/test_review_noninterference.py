@@ -1,0 +1,116 @@
+"""Two worlds that differ only in sources, verdicts, judge's evidence and decimals of hours give the same blinded items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+
+import pytest
+from django.db import connection
+
+from accounts.models import Role
+from adjudication import actions, packets, slots
+from adjudication.drawing import Design
+from adjudication.judge_config import JudgeConfig
+from adjudication.judging import Candidate, JudgedFinding, JudgeInput
+from adjudication.models import Assignment, Finding, Game, Packet, PacketItem
+from adjudication.review_data import blinded, blinded_series_rows
+from adjudication.validation import checked_findings
+from adjudication.visibility import BlindedItem
+from tests import factories
+from tests.integration.judged import judged_by, make_case
+from tests.unit.adjudication.judge_games import FIRST, SECOND, raw, row_of
+from timelines.domain import TimelineKind
+from timelines.evaluation.values import SourceKey
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@dataclass(frozen=True)
+class Teller:
+    """Tells the same rows in both worlds; all else that it says differs."""
+
+    verdict: str
+    evidence: bool
+    reason: str
+    name: str = "teller"
+    version: str = "1"
+
+    def judge(self, given: JudgeInput) -> list[JudgedFinding]:
+        note = {"grounding": "NOTE", "note_evidence": "Fever for three days"} if self.evidence else {}
+        table = {"grounding": "TABLE", "table_evidence": "lab:lactate:: = 2.0 mmol/L @ 18h"} if self.evidence else {}
+        said = {"reason": self.reason}
+        fever = row_of(given, "fever", first=True), row_of(given, "fever", first=False)
+        hip = row_of(given, "fractured hip", first=True), row_of(given, "fractured hip", first=False)
+        lactate = row_of(given, "lactate 2.0", first=True), row_of(given, "lactate 2.0", first=False)
+        pain = row_of(given, "no chest pain", first=True)
+        rash = row_of(given, r"rash \| resolved", first=True, at=1)
+        told = [
+            raw(given, "TIMING", *fever, self.verdict, **said, **note),
+            raw(given, "VALUE" if self.evidence else "TIMING", *hip, self.verdict, **said),
+            raw(given, "TIMING", *lactate, "UNCLEAR" if self.evidence else self.verdict, **said, **table),
+            raw(given, "FIRST_ONLY", pain, None, self.verdict, **said, **note, polarity="absent" if self.evidence else "present"),
+            raw(given, "DUPLICATE", rash, None, self.verdict, **said),
+        ]
+        return checked_findings(told, given)
+
+
+def with_decimals(rows: Sequence[Candidate], by: float) -> list[Candidate]:
+    """The same in whole hours."""
+    return [replace(c, time=None if c.time is None else round(c.time) + by) for c in rows]
+
+
+def world(names: tuple[str, str], teller: Teller, decimals: float, case_id: str) -> tuple[list[BlindedItem], list[object]]:
+    """All items of a packet as its reviewer sees them, by event; and the rows of each item's third series. Ids and seeds are set alike."""
+    dataset = factories.make_dataset()
+    sources = {names[0]: with_decimals(FIRST, decimals), names[1]: with_decimals(SECOND, -decimals)}
+    make_case(dataset, case_id, sources)
+    keys = [SourceKey(name, TimelineKind.REVISED.value, 1) for name in names]
+    with judged_by(teller):  # type: ignore[arg-type]
+        run = actions.start_judging(
+            study=dataset.study, datasets=[dataset], sources=keys, config=JudgeConfig(), by=None, tell_workers=False
+        )
+        Game.objects.filter(run=run).update(seed=5)
+        for pk in Game.objects.filter(run=run).values_list("pk", flat=True):
+            actions.execute_game(pk)
+    admin, person = factories.make_user(dataset.study, Role.ADMIN), factories.make_user(dataset.study, Role.REVIEWER)
+    quotas = {"TIMING decisive": 9, "TIMING UNCLEAR": 9, "one-sided": 9, "DUPLICATE": 9, "VALUE": 9}
+    design = Design(pairings=packets.pairings_of(run), quotas=quotas)
+    packet = packets.draw_packet(study=dataset.study, judge_run=run, label="P", design=design, seed=1, by=admin)
+    for item in packet.items.select_related("finding"):
+        PacketItem.objects.filter(pk=item.pk).update(public_id=f"{item.finding.ordinal:012d}")
+    assignment = packets.assign(packet=packet, person=person, by=admin, seed=11)
+    packets.open_packet(packet=packet, by=admin)
+    order = in_order(packet, assignment)
+    shown = [blinded(assignment=assignment, item=item) for item in order]
+    rows = [blinded_series_rows(item=item, number=2) for item in order]
+    return shown, list(rows)
+
+
+def in_order(packet: Packet, assignment: Assignment) -> list[PacketItem]:
+    found = []
+    while (slot := slots.next_item(assignment=assignment)) is not None:
+        found.append(slot.item)
+        slots.skip(assignment=assignment, item=slot.item)
+        if len(found) == packet.items.count():
+            break
+    return found
+
+
+def test_what_a_reviewer_sees_depends_on_neither_sources_nor_judge():
+    one = world(("rules", "llm"), Teller("FIRST", True, "rules had the evidence"), 0.0, "case-one")
+    first_findings = list(Finding.objects.values_list("type", "verdict", "grounding", "reason"))
+    free_ids()
+    other = world(("tkw2", "author:nova"), Teller("SECOND", False, "nova is right"), 0.37, "case-other")
+    assert set(Finding.objects.values_list("type", "verdict", "grounding", "reason")) - set(first_findings)
+    assert len(one[0]) == 5
+    assert one == other
+    assert repr([asdict(item) for item in one[0]]) == repr([asdict(item) for item in other[0]])
+
+
+def free_ids() -> None:
+    """Let the second world use the same ids: what an id looks like is no content."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET session_replication_role = replica")
+        cursor.execute("UPDATE adjudication_packetitem SET public_id = 'x' || substr(public_id, 2)")
+        cursor.execute("SET session_replication_role = origin")

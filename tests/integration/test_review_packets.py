@@ -1,0 +1,219 @@
+"""Packets on a real database: what is eligible, frozen once opened, who may be assigned, and what is closed to those who are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.urls import reverse
+
+from accounts.models import AuditEvent, Role
+from accounts.permissions import NotAllowed
+from accounts.registry import closed_objects, veto
+from adjudication import packets
+from adjudication.drawing import OUTSIDE_SHARED
+from adjudication.eligibility import FINDING_PAGES, check_user_may_see_findings, closed_cases, may_see, reasons_against
+from adjudication.exposure import record_exposure
+from adjudication.models import Finding, Packet, PacketItem, Slot
+from adjudication.packets import SWAPPED, UNCHANGED, PacketRefused
+from adjudication.states import InvalidTransition
+from adjudication.visibility import MaySee
+from tests import factories
+from tests.integration.authored import make_draft
+from tests.integration.judged import StandIn, judged_run, judged_world
+from tests.integration.reviewing import Review, add_reviewer, design_of, drawn_review, open_review
+from timelines.authoring_access import TIMELINE_PAGES
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PAIRINGS = (
+    "author:vega · revised | rules-orion · revised",
+    "author:vega · revised | llm-lyra · revised",
+    "rules-orion · revised | llm-lyra · revised",
+)
+
+
+@pytest.fixture
+def review() -> Review:
+    return drawn_review()
+
+
+def test_the_eligible_set_leaves_out_what_is_outside_the_strata_and_the_swapped_rerun():
+    world = judged_world(2, swap=True)
+    assert packets.pairings_of(world.run) == PAIRINGS
+    eligible = packets.eligible_findings(world.run)
+    assert {f.pairing for f in eligible.findings} == set(PAIRINGS)
+    assert {f.case for f in eligible.findings} == {e.public_id for e in world.encounters}
+    straight = Finding.objects.filter(game__run=world.run, game__swapped=False)
+    assert eligible.excluded[SWAPPED] == Finding.objects.filter(game__run=world.run, game__swapped=True).count()
+    assert eligible.excluded[OUTSIDE_SHARED] == straight.filter(type="SHARED_UNSUPPORTED").count() > 0
+    assert len(eligible.findings) == straight.count() - sum(n for reason, n in eligible.excluded.items() if reason != SWAPPED)
+    assert set(eligible.judged.values()) == {frozenset(PAIRINGS)}
+
+
+def test_a_drawn_packet_keeps_design_seed_versions_and_what_was_short(review):
+    packet = review.packet
+    assert (packet.state, packet.seed) == ("draft", 7)
+    assert packet.items.count() == sum(sum(n.values()) for n in packet.drawn["eligible"].values())
+    assert packet.drawn["shortages"][0]["wanted"] == 9
+    assert packet.drawn["cases"] == [review.world.encounters[0].public_id]
+    item = review.items[0]
+    assert item.versions["judge_version"] == "1"
+    assert item.versions["input_sha256"] == item.finding.game.input_sha256
+    same = packets.draw_packet(
+        study=review.study, judge_run=review.world.run, label="Again", design=design_of(review.world), seed=7, by=review.admin
+    )
+    assert [i.finding_id for i in same.items.order_by("ordinal")] == [i.finding_id for i in review.items]
+
+
+def test_drawing_is_for_admins_of_the_runs_study(review):
+    common = {"study": review.study, "judge_run": review.world.run, "design": design_of(review.world), "seed": 1}
+    with pytest.raises(NotAllowed):
+        packets.draw_packet(label="x", by=factories.make_user(review.study, Role.CLINICIAN), **common)
+    with pytest.raises(PacketRefused):
+        packets.draw_packet(label=" ", by=review.admin, **common)
+    with pytest.raises(PacketRefused, match="no pairing"):
+        packets.draw_packet(label="x", by=review.admin, **{**common, "design": replace(common["design"], pairings=("a | b",))})
+    other = factories.make_study()
+    with pytest.raises(PacketRefused, match="another study"):
+        packets.draw_packet(label="x", by=factories.make_user(other, Role.ADMIN), **{**common, "study": other})
+
+
+def test_an_opened_packet_is_frozen_by_the_database(review):
+    with pytest.raises(PacketRefused, match="1 reviewer an item, 0 assigned"):
+        packets.open_packet(packet=review.packet, by=review.admin)
+    add_reviewer(review)
+    packets.open_packet(packet=review.packet, by=review.admin)
+    assert Slot.objects.filter(item__packet=review.packet).count() == len(review.items)
+    for change in (
+        lambda: PacketItem.objects.filter(pk=review.items[0].pk).update(quota=2),
+        lambda: PacketItem.objects.filter(pk=review.items[0].pk).delete(),
+        lambda: Packet.objects.filter(pk=review.packet.pk).update(state="draft"),
+    ):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            change()
+    with pytest.raises(InvalidTransition):
+        packets.second_reviewer(packet=review.packet, pairing=PAIRINGS[0], by=review.admin)
+    with pytest.raises(InvalidTransition):
+        packets.open_packet(packet=review.packet, by=review.admin)
+    with pytest.raises(InvalidTransition):
+        packets.delete_draft(packet=review.packet, by=review.admin)
+
+
+def test_a_second_reviewer_gets_the_packet_of_one_pairing(review):
+    changed = packets.second_reviewer(packet=review.packet, pairing=PAIRINGS[1], by=review.admin)
+    assert changed == review.packet.items.filter(pairing=PAIRINGS[1]).count() > 0
+    assert Counter(review.packet.items.values_list("pairing", "quota"))[PAIRINGS[1], 2] == changed
+    add_reviewer(review)
+    with pytest.raises(PacketRefused, match="2 reviewers an item, 1 assigned"):
+        packets.open_packet(packet=review.packet, by=review.admin)
+    add_reviewer(review, pairings=[PAIRINGS[1]])
+    packets.open_packet(packet=review.packet, by=review.admin)
+    assert Slot.objects.filter(item__packet=review.packet).count() == len(review.items) + changed
+
+
+def test_authors_the_exposed_and_strangers_are_not_eligible(review):
+    encounter = review.world.encounters[0]
+    fresh, author, reader, browser = (factories.make_user(review.study, Role.CLINICIAN) for _ in range(4))
+    stranger = factories.make_user()
+    make_draft(encounter, author)
+    record_exposure(user=browser, encounters=[encounter], page="finding")
+    AuditEvent.objects.create(
+        actor=reader, study=review.study, action="case.open", object_type="ehr.encounter", object_id=encounter.public_id,
+        detail={"timelines": True},
+    )  # fmt: skip
+    AuditEvent.objects.create(
+        actor=fresh, study=review.study, action="case.open", object_type="ehr.encounter", object_id=encounter.public_id,
+        detail={"timelines": False},
+    )  # fmt: skip
+    assert reasons_against(fresh, review.packet) == []
+    assert reasons_against(author, review.packet) == ["They author a timeline of 1 case of the packet."]
+    assert reasons_against(reader, review.packet) == ["They have seen 1 case of the packet unblinded."]
+    assert reasons_against(browser, review.packet) == ["They have seen 1 case of the packet unblinded."]
+    assert reasons_against(stranger, review.packet) == ["They are not an active member of the study."]
+    for person in (author, reader, browser, stranger):
+        with pytest.raises(NotAllowed):
+            packets.assign(packet=review.packet, person=person, by=review.admin)
+
+
+def test_who_was_exposed_after_the_assignment_keeps_the_packet_from_opening(review):
+    person = add_reviewer(review).person
+    record_exposure(user=person, encounters=review.world.encounters, page="finding")
+    with pytest.raises(PacketRefused, match="unblinded"):
+        packets.open_packet(packet=review.packet, by=review.admin)
+
+
+def test_pages_that_would_unblind_are_closed_while_the_packet_is_open(review, client):
+    encounter = review.world.encounters[0]
+    clinician = factories.make_user(review.study, Role.CLINICIAN)
+    packets.assign(packet=review.packet, person=clinician, by=review.admin)
+    assert veto(clinician, TIMELINE_PAGES, encounter.public_id) is None
+    packets.open_packet(packet=review.packet, by=review.admin)
+    client.force_login(clinician)
+    case = {"public_id": encounter.public_id}
+    for name in ("timelines:case", "timelines:agreement", "timelines:author_start"):
+        assert client.get(reverse(name, kwargs=case)).status_code == 403, name
+    assert client.get(reverse("ehr:record", kwargs=case)).status_code == 200
+    assert closed_objects(clinician, TIMELINE_PAGES) == {encounter.public_id}
+    assert closed_cases(clinician) == {encounter.pk}
+    with pytest.raises(NotAllowed):
+        check_user_may_see_findings(clinician, encounter)
+    packets.close_packet(packet=review.packet, by=review.admin)
+    assert client.get(reverse("timelines:case", kwargs=case)).status_code == 200
+    check_user_may_see_findings(clinician, encounter)
+
+
+def test_a_packet_that_is_never_revealed_keeps_its_findings_closed():
+    review = open_review(reveal="never")
+    person, encounter = review.assignments[0].person, review.world.encounters[0]
+    packets.close_packet(packet=review.packet, by=review.admin)
+    assert veto(person, FINDING_PAGES, encounter.public_id)
+    assert veto(person, TIMELINE_PAGES, encounter.public_id) is None
+    assert may_see(person, review.packet) == MaySee(items=True, own_answers=True)
+
+
+def test_an_admin_who_reviews_is_blinded_like_anyone(review):
+    second = factories.make_user(review.study, Role.ADMIN)
+    packets.assign(packet=review.packet, person=second, by=review.admin)
+    packets.open_packet(packet=review.packet, by=review.admin)
+    assert not may_see(second, review.packet).judge
+    assert may_see(review.admin, review.packet).judge
+    with pytest.raises(NotAllowed):
+        packets.close_packet(packet=review.packet, by=second)
+
+
+def test_people_come_back_with_the_order_they_had(review):
+    first = add_reviewer(review)
+    packets.withdraw_assignment(assignment=first, by=review.admin)
+    with pytest.raises(PacketRefused):
+        packets.withdraw_assignment(assignment=first, by=review.admin)
+    again = packets.assign(packet=review.packet, person=first.person, by=review.admin)
+    assert (again.pk, again.seed, again.withdrawn_at) == (first.pk, first.seed, None)
+
+
+def test_only_what_another_run_tells_differently_comes_back():
+    review = open_review()
+    same = judged_run(review.world.dataset, StandIn(version="2"))
+    assert packets.changed_findings(review.packet, same).findings == ()
+    with pytest.raises(PacketRefused, match="No finding"):
+        packets.draw_changed(packet=review.packet, judge_run=same, by=review.admin)
+    other = judged_run(review.world.dataset, StandIn(version="3", fever="SECOND"))
+    changed = packets.draw_changed(packet=review.packet, judge_run=other, by=review.admin)
+    assert changed.follows == review.packet
+    told = Finding.objects.filter(items__packet=changed)
+    assert {(f.type, f.a_event) for f in told} == {("TIMING", "fever")}
+    assert {i.versions["judge_version"] for i in changed.items.all()} == {"3"}
+    assert {i.versions["judge_version"] for i in review.items} == {"1"}
+    assert changed.drawn["excluded"][UNCHANGED] > 0
+
+
+def test_a_new_snapshot_of_the_record_brings_its_findings_back():
+    review = open_review()
+    encounter = review.world.encounters[0]
+    row = factories.make_row(encounter, "lab:new::", 3.0, value="1")
+    factories.make_series(encounter, "lab:new::", [row])
+    again = judged_run(review.world.dataset)
+    changed = packets.changed_findings(review.packet, again)
+    assert len(changed.findings) == len(packets.eligible_findings(again).findings)
