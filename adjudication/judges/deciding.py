@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from adjudication.judges.reading import CaseReading, RowSupport, Span
-from adjudication.judges.words import content_words, contradict, numbers, wording_distances
+from adjudication.judges.words import content_words, contradict, denies, numbers, wording_distances
 from adjudication.judging import CandidateRow, whole_hours
 from adjudication.validation import Tolerance
 from ehr.wording import hours_words
-from timelines.domain import Entry, Polarity
+from timelines.domain import Entry
 
 #: A row of the record decides at this cost or less, and only where the other time has none, or one that fits worse by `_CLEARLY`.
 _FITS, _CLEARLY = 0.5, 0.4
@@ -23,7 +23,8 @@ _NARROW_HOURS, _NARROW_SHARE = 6.0, 0.2
 #: At least this share of an event's words in its sentence: it is told there. At most the other one: nothing like it is told.
 _TOLD, _UNTOLD = 0.5, 0.34
 #: A timeline that has the very hour of the judge's own reading this often was read by the same rules: the reading is no second witness.
-_SAME_READER, _ROWS_TO_TELL = 0.8, 10
+#: One that has the hours of one timeline more often than those of the other by this share leans to it. With fewer rows nothing is told.
+_SAME_READER, _PARTIAL, _ROWS_TO_TELL = 0.8, 0.05, 30
 #: Words less apart than this may tell the same event.
 _ALIKE = 0.5
 
@@ -64,7 +65,7 @@ class Ruling:
         if by_note is not None and by_rows is not None and by_note is not by_rows:
             return Decision(None, "the note's words and a row of the record speak for different times", quote)
         right = by_note or by_rows
-        if right is None or (by_note is None and self._against(right, other if right is one else one, entry)):
+        if right is None or (by_note is None and self._independent and self._against(right, other if right is one else one, entry)):
             return Decision(None, "neither the note nor the record settles which time is right", quote)
         row = rows[0] if right is one else rows[1]
         support = row if row is not None and row.cost <= _FITS else None
@@ -84,7 +85,7 @@ class Ruling:
         if span is None:
             return Decision(None, "the event has no place in the note")
         quote = self.reading.quoted(span)
-        if one.source.polarity is not other.source.polarity or quote is None:
+        if quote is None or denies(one.event) is not denies(other.event):
             return Decision(None, "the note does not settle which is right", quote)
         values = [numbers(r.event, also_times=True) for r in (one, other)]
         for place in (span, self.reading.sentence(span)):
@@ -111,7 +112,7 @@ class Ruling:
             return Decision(None, "its place in the note does not tell it in these words", quote)
         if not self.reading.is_clinical(row):
             return Decision(None, "its words name no event that could be looked for", quote)
-        if self.reading.is_denied(span) is not (row.source.polarity is Polarity.ABSENT):
+        if self.reading.polarity(span) is not row.source.polarity:
             return Decision(None, "whether the note affirms or denies it is not settled", quote)
         if self._maybe_told(row, span, others):
             return Decision(None, "the other timeline may tell it in another row", quote)
@@ -146,13 +147,18 @@ class Ruling:
 
     @cached_property
     def _independent(self) -> bool:
-        """Whether the judge's reading of the note is a witness of its own, and not what one of the timelines was made of."""
+        """Whether the judge's reading of the note is a witness of its own: neither what one of the timelines was made of, nor partial.
+
+        It is partial where it has the very hours of one timeline clearly more often than those of the other.
+        """
+        shares = []
         for rows in (self.reading.given.a_rows, self.reading.given.b_rows):
             read = [(r.time, e.time) for r in rows if (e := self.reading.entry(r)) is not None and e.time is not None and r.time]
-            same = sum(whole_hours(told) == time for time, told in read)
-            if len(read) >= _ROWS_TO_TELL and same >= _SAME_READER * len(read):
-                return False
-        return True
+            if len(read) >= _ROWS_TO_TELL:
+                shares.append(sum(whole_hours(told) == time for time, told in read) / len(read))
+        if any(s >= _SAME_READER for s in shares):
+            return False
+        return len(shares) < 2 or abs(shares[0] - shares[1]) <= _PARTIAL
 
     def _maybe_told(self, row: CandidateRow, span: Span, others: Sequence[CandidateRow]) -> bool:
         """Whether a row of the other side overlaps it and shares a word, or tells of the like at an equal time with no other number."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from adjudication.judges.words import content_words, contradict, numbers, wording_distances
+from adjudication.judges.words import content_words, contradict, denies, numbers, wording_distances
 from adjudication.judging import CandidateRow, JudgeInput
 from adjudication.validation import Tolerance
 from timelines.evaluation.matching import match_events
@@ -46,19 +46,19 @@ def paired(given: JudgeInput, tolerance: Tolerance) -> Pairing:
 
 
 def tells_other_value(one: CandidateRow, other: CandidateRow) -> bool:
-    """Whether the rows of a pair contradict each other on polarity or a number.
+    """Whether the words of a pair contradict each other: one denies what the other tells, or a number differs.
 
     Wordings of two inventories may put the same facts otherwise ("two boluses of 500", "1 litre"): between those only one number in
     otherwise like words counts, and none that says when.
     """
-    if one.source.polarity is not other.source.polarity:
-        return True
     linked = is_linked(one, other)
-    first, second = (numbers(r.event, also_times=linked) for r in (one, other))
-    if not contradict(first, second):
+    if not linked and float(wording_distances([one.event], [other.event])[0, 0]) >= _NO_PLACE:
         return False
+    if denies(one.event) is not denies(other.event):
+        return True
+    first, second = (numbers(r.event, also_times=linked) for r in (one, other))
     single = (first - second).total() == (second - first).total() == 1
-    return linked or (single and float(wording_distances([one.event], [other.event])[0, 0]) < _NO_PLACE)
+    return contradict(first, second) and (linked or single)
 
 
 def is_linked(one: CandidateRow, other: CandidateRow) -> bool:

@@ -19,7 +19,9 @@ from timelines.backbones.rules.querying.reading import Reading, read_note
 from timelines.backbones.rules.querying.vocabulary import vocabulary
 from timelines.backbones.rules.revision.judge import Judge as RowJudge
 from timelines.backbones.rules.revision.judge import Verdict as RowVerdict
+from timelines.backbones.rules.tagging.lexicon import Concept, find_terms
 from timelines.backbones.rules.tagging.polarity import polarity_of
+from timelines.backbones.rules.tagging.tokens import tokenize
 from timelines.backbones.rules.text import Analysis, analyse
 from timelines.backbones.rules.timing.timer import RuleTimer
 from timelines.domain import Anchor, Entry, Evidence, Inventory, Occurrence, Polarity, SourceRow, TaggedNote, Timeline
@@ -32,7 +34,7 @@ ROW_HOURS = 1.0
 _QUOTE_LENGTH = 300
 #: Rows whose cost is at most this much higher fit as well.
 _AS_WELL = 0.1
-_CLAUSE_END = re.compile(r"[.;:\n]|\b(?:but|however|although|except)\b", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[.;:,()\n]|\b(?:and|but|however|although|except)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +116,17 @@ class CaseReading:
         return RowSupport(best.row, best.cost, best.reason, only, cited(best.row, self.given))
 
     def is_clinical(self, row: CandidateRow) -> bool:
-        """Whether the vocabulary knows what the row's own words or a number in them are about."""
-        return bool(vocabulary().find(row.source.event))
+        """Whether its words name something clinical: a subject that the record could have, or a term of the lexicon but a place."""
+        event = row.source.event
+        return bool(vocabulary().find(event)) or any(t.concept is not Concept.PLACE for t in find_terms(tokenize(event)))
 
-    def is_denied(self, span: Span) -> bool:
-        """Whether the words at the place, or those of its clause before it, deny what they name."""
-        start, _ = self.sentence(span)
-        clause = _CLAUSE_END.split(self.given.note[start : span[0]])[-1]
-        return polarity_of(clause + self.given.note[span[0] : span[1]]) is Polarity.ABSENT
+    def polarity(self, span: Span) -> Polarity | None:
+        """Absent where the place or its clause denies, present where nothing before it in its sentence does, None between the two."""
+        before = self.given.note[self.sentence(span)[0] : span[0]]
+        own = _CLAUSE_END.split(before)[-1] + self.given.note[span[0] : span[1]]
+        if polarity_of(own) is Polarity.ABSENT:
+            return Polarity.ABSENT
+        return Polarity.PRESENT if polarity_of(before) is Polarity.PRESENT else None
 
     @cached_property
     def _by_event(self) -> dict[str, list[SourceRow]]:

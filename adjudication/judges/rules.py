@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from adjudication.domain import Finding, FindingType, Grounding, Relation, Side, Verdict
 from adjudication.judges.deciding import Decision, Ruling
-from adjudication.judges.pairing import Pairing, paired, tells_other_value
+from adjudication.judges.pairing import Pairing, is_linked, paired, tells_other_value
 from adjudication.judges.reading import CaseReading
 from adjudication.judging import CandidateRow, JudgedFinding, JudgeInput, Unjudged
 from adjudication.quotes import NOT_FOUND
@@ -47,6 +47,8 @@ class _Game:
         self.given, self.tolerance = given, tolerance
         self.ruling = Ruling(CaseReading(given), tolerance)
         self.pairing: Pairing = paired(given, tolerance)
+        #: Rows whose occurrence is known to be another one than any that stands alone.
+        self._settled = {r.row for pair in self.pairing.pairs if is_linked(*pair) for r in pair}
 
     def findings(self) -> list[JudgedFinding]:
         found = [f for a, b in self.pairing.pairs for f in self._of_pair(a, b)]
@@ -67,7 +69,7 @@ class _Game:
 
     def _alone(self, row: CandidateRow) -> JudgedFinding:
         kind = FindingType.A_ONLY if self._side(row) is Side.A else FindingType.B_ONLY
-        others = self.given.b_rows if kind is FindingType.A_ONLY else self.given.a_rows
+        others = [r for r in (self.given.b_rows if kind is FindingType.A_ONLY else self.given.a_rows) if r.row not in self._settled]
         relation = Relation.ADDED_DETAIL if self.ruling.is_detail(row, others) else Relation.NOVEL_EVENT
         return self._one_sided(kind, self.ruling.alone(row, others), row, relation)
 

@@ -20,6 +20,7 @@ _EMPTY_WORD = re.compile(
     r"(?:an?|and|are|as|at|be|been|by|for|from|ha[dsv]e?|in|into|is|it|its|of|off|on|or|per|so|than|that|the|their|then|there|these|this|"
     r"to|was|were|which|while|who|with|without|no|not|none|denie[sd]|after|before|during|since|until|he|his|her|him|she|patient|pt)"
 )
+_DENIES = re.compile(r"\s*(?:no|not|never|denie[sd]|denying|without|absence of|free of)\b", re.IGNORECASE)
 #: A clock time in four digits: "at 1415", "by 2200", "0800".
 _CLOCK_BEFORE, _CLOCK = (
     re.compile(r"(?:\b(?:at|by|for|from|until|till|to|around|pronounced)\s+|~\s*)$", re.IGNORECASE),
@@ -42,6 +43,11 @@ def numbers(text: str, *, also_times: bool) -> Counter[float]:
         if also_times or not of_time:
             found.append(float(match[0]))
     return Counter(found)
+
+
+def denies(text: str) -> bool:
+    """Whether an event as a whole is told as absent: "no fever". A negative result of something done is not."""
+    return _DENIES.match(text) is not None
 
 
 def contradict(first: Counter[float], second: Counter[float]) -> bool:
