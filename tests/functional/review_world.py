@@ -1,0 +1,191 @@
+"""A packet over shipped cases for the tests of the reviewer's pages: realistic notes, timelines and records, findings of every stratum.
+
+Two sources say what the shipped reference says: one with its times, one with its estimates from text alone, less some lines, with one
+told twice and one in other words. A stand-in judges them; what it says is made up.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+from django.conf import settings
+from django.test import Client
+from django.utils import timezone
+from playwright.sync_api import Page, ViewportSize, expect
+
+from accounts.models import Role, User
+from adjudication import actions, packets
+from adjudication.drawing import Design
+from adjudication.judge_config import JudgeConfig
+from adjudication.judging import CandidateRow, JudgedFinding, JudgeInput, Unjudged
+from adjudication.models import Assignment, Decision, Game, JudgeRun, Packet
+from adjudication.validation import checked_findings
+from ehr.models import Dataset, Encounter
+from jobs.models import JobState
+from tests import demo_cases, factories
+from tests.integration.judged import judged_by
+from tests.unit.adjudication.judge_games import raw
+from timelines.domain import TimelineKind
+from timelines.evaluation.values import SourceKey
+from timelines.models import Entry
+
+SCREEN: ViewportSize = {"width": 1280, "height": 800}
+KEYS = tuple(SourceKey(name, TimelineKind.REVISED.value, 1) for name in ("author:vega", "rules-orion"))
+PASSWORD = "correct horse battery staple"
+QUOTAS = {"TIMING decisive": 9, "TIMING UNCLEAR": 3, "one-sided": 6, "DUPLICATE": 3, "VALUE": 3}
+
+
+@dataclass(frozen=True)
+class Differences:
+    """A judge that finds what the two sources were made to differ in."""
+
+    name: str = "stand-in"
+    version: str = "1"
+    refuse: frozenset[int] = field(default_factory=frozenset)
+
+    def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
+        return checked_findings(list(self._told(given)), given)
+
+    def _told(self, given: JudgeInput) -> Iterator[dict[str, Any]]:
+        one, two = (given.a_rows, given.b_rows) if given.a_is_first else (given.b_rows, given.a_rows)
+        others: dict[str, list[CandidateRow]] = {}
+        for row in two:
+            others.setdefault(row.event, []).append(row)
+        for number, row in enumerate(one):
+            found = others.get(row.event, [])
+            if not found:
+                reworded = others.get(f"{row.event}, mild")
+                yield raw(given, "VALUE", row, reworded[0], "FIRST") if reworded else raw(given, "FIRST_ONLY", row, None, "FIRST")
+            elif len(found) > 1:
+                yield raw(given, "DUPLICATE", None, found[1], "FIRST")
+            elif row.time is not None and found[0].time is not None and abs(row.time - found[0].time) >= 3:
+                yield raw(given, "TIMING", row, found[0], "UNCLEAR" if number % 5 == 4 else "FIRST" if number % 2 else "SECOND")
+
+
+@dataclass
+class Packed:
+    """An open packet of such findings, its admin and a reviewer with a password."""
+
+    encounters: list[Encounter]
+    packet: Packet
+    admin: User
+    reviewer: User
+    assignment: Assignment
+
+    @property
+    def address(self) -> str:
+        return f"/review/{self.assignment.public_id}/"
+
+    @property
+    def item_address(self) -> str:
+        return f"{self.address}item/"
+
+    def decided(self) -> list[Decision]:
+        return list(Decision.objects.filter(packet=self.packet).select_related("item").order_by("sequence"))
+
+    def kinds(self) -> list[str]:
+        return [d.kind for d in self.decided()]
+
+
+def packed_world(*, cases: int = 2, practised: bool = True) -> Packed:
+    """Shipped cases, judged, drawn and opened to one reviewer."""
+    dataset = factories.make_dataset()
+    names = sorted(p.name for p in demo_cases.COHORT.iterdir() if p.is_dir())[:cases]
+    encounters = [_case(dataset, demo_cases.shipped(name)) for name in names]
+    run = _judged(dataset)
+    admin, reviewer = factories.make_user(dataset.study, Role.ADMIN), factories.make_user(dataset.study, Role.REVIEWER, username="r.iyer")
+    reviewer.set_password(PASSWORD)
+    reviewer.save()
+    design = Design(pairings=packets.pairings_of(run), quotas=QUOTAS, cases=None)
+    drawn = packets.draw_packet(study=dataset.study, judge_run=run, label="Validation sample", design=design, seed=11, by=admin)
+    assignment = packets.assign(packet=drawn, person=reviewer, by=admin, seed=5)
+    if practised:
+        Assignment.objects.filter(pk=assignment.pk).update(practised_at=timezone.now())
+    opened = packets.open_packet(packet=drawn, by=admin)
+    assignment.refresh_from_db()
+    return Packed(encounters, opened, admin, reviewer, assignment)
+
+
+def _case(dataset: Dataset, source: demo_cases.Source) -> Encounter:
+    encounter = demo_cases.build(dataset, source).encounter
+    note = encounter.notes.get()
+    for key in KEYS:
+        first = key is KEYS[0]
+        inventory = factories.make_inventory(note, origin="import")
+        entries = []
+        for n, line in enumerate(source.lines):
+            if not first and n % 9 == 4:
+                continue
+            mention = f"{line['mention']}, mild" if not first and n == 2 else line["mention"]
+            time = _hours(line["time"] if first else line["text_time"])
+            times = [time, time + 20] if not first and n == 6 and time is not None else [time]
+            for each in times:
+                occurrence = factories.make_occurrence(inventory, span=(line["start"], line["end"]), mention=mention)
+                entries.append(Entry(occurrence=occurrence, time=each, decided_by="test/given"))
+        factories.make_timeline(inventory, entries, kind=TimelineKind.REVISED, source=key.source)
+        factories.seal(inventory)
+    return encounter
+
+
+def _hours(minutes: float | None) -> float | None:
+    """Shipped references have minutes from admission."""
+    return None if minutes is None else minutes / 60
+
+
+def _judged(dataset: Dataset) -> JudgeRun:
+    with judged_by(Differences()):  # type: ignore[arg-type]  # a stand-in like the other
+        run = actions.start_judging(
+            study=dataset.study, datasets=[dataset], sources=KEYS, config=JudgeConfig(), label="", by=None, tell_workers=False
+        )
+        for pk in Game.objects.filter(run=run, state=JobState.QUEUED).values_list("pk", flat=True):
+            actions.execute_game(pk)
+    return run
+
+
+def sign_in(page: Page, person: User, url: str) -> None:
+    """Give the browser a session of this person."""
+    client = Client()
+    client.force_login(person)
+    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": client.cookies["sessionid"].value, "url": url}])
+
+
+def ready(page: Page) -> None:
+    """Wait for an item on a page whose script runs."""
+    page.wait_for_selector("#review[data-ready] [data-item]")
+
+
+def in_hand(page: Page) -> str:
+    """The public id of the item on screen."""
+    return page.locator("[data-item]").get_attribute("data-item") or ""
+
+
+def answer(page: Page, key: str) -> str:
+    """Answer the item on screen by keys and wait for the next thing; returns the item."""
+    before = in_hand(page)
+    page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    expect(page.locator(f"[data-item='{before}']")).to_have_count(0)
+    return before
+
+
+def all_saved(page: Page) -> None:
+    expect(page.locator("[data-saved]")).to_have_text("All saved", timeout=15_000)
+
+
+def assert_accessible(page: Page) -> None:
+    page.wait_for_timeout(150)
+    found = Axe().run(page)
+    violations = [(v["id"], [node["html"][:200] for node in v["nodes"]][:3]) for v in found.response["violations"]]
+    assert violations == [], violations
+
+
+def picture(page: Page, name: str) -> None:
+    """Into ARTIFACTS for looking at; into the documentation where REVIEW_WALK asks for its pictures."""
+    folder = Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts")) / "review"
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=folder / f"{name}.png")
