@@ -141,6 +141,11 @@ class LanguageModel(Protocol):
     @property
     def limits(self) -> Limits: ...
 
+    @property
+    def extra(self) -> Mapping[str, Any]:
+        """Fields of the server's own that the settings send with every request. They decide answers, so `Asker` writes them into each."""
+        ...
+
     async def generate(self, request: ModelRequest) -> ModelReply:
         """One reply. Raises a ModelError (`llm_runtime.errors`) that says what became of the request."""
         ...

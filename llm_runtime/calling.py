@@ -117,6 +117,8 @@ class Asker:
         """
         refused: list[tuple[str, ...]] = []
         made = 0
+        # Written into the request, and so into its digest: an answer under other settings is another answer.
+        extra = {**self.model.extra, **self.extra}
         for number in range(1, self.attempts * (self.round + 1) + 1):
             request = ModelRequest(
                 messages=(*prompt.messages, *_complaint(refused)),
@@ -124,7 +126,7 @@ class Asker:
                 schema=schema,
                 temperature=self.temperature,
                 seed=self.seed + number,
-                extra=self.extra,
+                extra=extra,
             )
             call = Call(
                 role=self.role,

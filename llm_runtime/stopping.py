@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -30,6 +30,10 @@ class StoppableModel:
     @property
     def limits(self) -> Limits:
         return self.model.limits
+
+    @property
+    def extra(self) -> Mapping[str, Any]:
+        return self.model.extra
 
     async def generate(self, request: ModelRequest) -> ModelReply:
         """As the model's, or what `check` raises."""

@@ -105,11 +105,14 @@ def choices_of(recorded: Recorded) -> dict[str, str]:
 
 
 def check_unchanged(recorded: Recorded, roles: ModelRoles) -> None:
-    """Raise PermanentFailure where an entry names another model now than when the run was started: its cases would not compare."""
+    """Raise PermanentFailure where an entry names another model or other `extra` fields now than when the run was started: its cases
+    would not compare."""
     for role, told in recorded.items():
-        now = model_of(role, choices_of(recorded), roles).name
-        if now != told["name"]:
-            raise PermanentFailure(f"the run was started with {told['name']} as {role}, which is {now} now: start another run")
+        now = model_of(role, choices_of(recorded), roles)
+        if now.name != told["name"]:
+            raise PermanentFailure(f"the run was started with {told['name']} as {role}, which is {now.name} now: start another run")
+        if dict(now.extra) != told.get("extra", now.extra):
+            raise PermanentFailure(f"the run was started with other `extra` fields for {told['name']} as {role}: start another run")
 
 
 def names_of_models(recorded: Recorded) -> dict[str, str]:

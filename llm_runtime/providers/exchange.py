@@ -7,7 +7,7 @@ equal digests, so a folder that was filled through the one serves the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ class ExchangeModel:
         if output not in ("schema", "table"):
             raise ProviderError(f"output must be schema or table, not {output!r}")
         self.name = f"{model}@{ENDPOINT}"
+        self.extra: Mapping[str, Any] = {}
         self.limits = Limits(context=context, concurrency=concurrency, schema=output == "schema", reasoning=reasoning)
 
     def told(self) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class OpenAIModel:
         self._schema, self._reasoning = output == "schema", reasoning
         self._api_key = api_key or "none"
         self._timeouts = (connect, read)
-        self._extra = dict(extra or {})
+        self.extra: Mapping[str, Any] = dict(extra or {})
         self._backoff = backoff
         # A client and its connections belong to one event loop; stages of several threads may each run one.
         self._clients: dict[asyncio.AbstractEventLoop, tuple[Any, asyncio.Semaphore]] = {}
@@ -90,7 +90,7 @@ class OpenAIModel:
             "concurrency": self._concurrency,
             "output": "schema" if self._schema else "table",
             "reasoning": self._reasoning,
-            "extra": dict(self._extra),
+            "extra": dict(self.extra),
         }
 
     async def generate(self, request: ModelRequest) -> ModelReply:
@@ -100,7 +100,7 @@ class OpenAIModel:
             "messages": [{"role": m.role, "content": m.content} for m in request.messages],
             "max_tokens": request.max_tokens,
             "temperature": request.temperature,
-            "extra_body": {**self._extra, **request.extra},
+            "extra_body": {**self.extra, **request.extra},
         }
         if request.seed is not None:
             fields["seed"] = request.seed

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -76,9 +77,11 @@ class ScriptedModel:
         *,
         name: str = "scripted",
         limits: Limits = _AMPLE,
+        extra: Mapping[str, Any] | None = None,
     ) -> None:
         self.name = name
         self.limits = limits
+        self.extra: Mapping[str, Any] = extra or {}
         self.requests: list[ModelRequest] = []
         self._answer = replies if callable(replies) else None
         self._replies = iter(()) if callable(replies) else iter(replies)

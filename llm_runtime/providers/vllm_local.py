@@ -46,6 +46,7 @@ class LocalVllm:
         self.model = model
         self.name = f"{model.rstrip('/').split('/')[-1]}@local"
         self.limits = Limits(context=context, concurrency=batch, schema=output == "schema", reasoning=reasoning)
+        self.extra: Mapping[str, Any] = {}
         self._engine_options = dict(engine or {})
         self._waiting: list[_Waiting] = []
         self._lock = threading.Lock()

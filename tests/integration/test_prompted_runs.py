@@ -300,6 +300,15 @@ def test_an_entry_that_names_another_model_since_stops_the_run(monkeypatch):
         assert server.requests == []
 
 
+def test_an_entry_whose_settings_were_changed_since_stops_the_run(monkeypatch):
+    with serving(monkeypatch, extra={"reasoning_effort": "high"}) as server:
+        run = started()
+        use(monkeypatch, server, extra={"reasoning_effort": "low"})
+        assert execute_stage(stage(run, "tag").pk) == JobState.FAILED
+        assert "other `extra` fields" in stage(run, "tag").reasons[0]
+    assert server.requests == []
+
+
 def test_without_a_model_the_launch_says_what_is_missing(monkeypatch):
     roles = tools.ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
     monkeypatch.setattr(tools, "roles", lambda: roles)

@@ -79,6 +79,27 @@ def test_a_cut_answer_is_never_taken_even_where_it_would_pass() -> None:
     assert asked(ScriptedModel([cut, "1234"]), MemoryLedger()) == 1234
 
 
+def under(settings: Mapping[str, object], ledger: MemoryLedger, answer: str, **more: object) -> tuple[int, ScriptedModel]:
+    model = ScriptedModel([answer], extra=settings)
+    asker = Asker("timer", model, ledger, extra=more)
+    return asyncio.run(asker.ask(PROMPT, number, max_tokens=10, part="batch 1")), model
+
+
+def test_an_answer_under_other_settings_is_another_answer() -> None:
+    ledger = MemoryLedger()
+    thinking = {"chat_template_kwargs": {"enable_thinking": True, "budget": 9}, "reasoning_effort": "high"}
+    assert under(thinking, ledger, "1")[0] == 1
+    reordered = {"reasoning_effort": "high", "chat_template_kwargs": {"budget": 9, "enable_thinking": True}}
+    assert under(reordered, ledger, "2")[0] == 1
+    changed = {"reasoning_effort": "high", "chat_template_kwargs": {"budget": 9, "enable_thinking": False}}
+    assert under(changed, ledger, "3")[0] == 3
+    assert under({}, ledger, "4")[0] == 4
+    answer, model = under(thinking, ledger, "5", reasoning_effort="low")
+    assert answer == 5
+    assert model.requests[0].extra == {**thinking, "reasoning_effort": "low"}
+    assert len({call.request_sha256 for call in ledger.calls}) == 4
+
+
 class Broken(ScriptedModel):
     async def generate(self, request: ModelRequest) -> ModelReply:
         raise Unavailable("the server closed the connection")
