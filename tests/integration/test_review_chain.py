@@ -28,12 +28,14 @@ def review() -> Review:
     me = made.assignments[0]
     work_through(me)
     undone = decisions.undo(assignment=me, token=token(), by=me.person)
+    assert undone is not None
+    assert undone.undone.item is not None
     decide(me, undone.undone.item, "UNCLEAR", comment="on second thought", own_time=-3.25, active_seconds=7.125)
     decisions.sign(assignment=me, password=PASSWORD, by=me.person)
     return made
 
 
-def behind_the_back(sql: str, *values: object) -> None:
+def behind_the_back(sql: str, *values: str | int) -> None:
     """As the database's owner, past triggers and foreign keys."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")

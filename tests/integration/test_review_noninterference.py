@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -37,18 +38,18 @@ class Teller:
     version: str = "1"
 
     def judge(self, given: JudgeInput) -> list[JudgedFinding]:
-        note = {"grounding": "NOTE", "note_evidence": "Fever for three days"} if self.evidence else {}
-        table = {"grounding": "TABLE", "table_evidence": "lab:lactate:: = 2.0 mmol/L @ 18h"} if self.evidence else {}
-        said = {"reason": self.reason}
+        note: dict[str, Any] = {"grounding": "NOTE", "note_evidence": "Fever for three days"} if self.evidence else {}
+        table: dict[str, Any] = {"grounding": "TABLE", "table_evidence": "lab:lactate:: = 2.0 mmol/L @ 18h"} if self.evidence else {}
+        said: dict[str, Any] = {"reason": self.reason}
         fever = row_of(given, "fever", first=True), row_of(given, "fever", first=False)
         hip = row_of(given, "fractured hip", first=True), row_of(given, "fractured hip", first=False)
         lactate = row_of(given, "lactate 2.0", first=True), row_of(given, "lactate 2.0", first=False)
         pain = row_of(given, "no chest pain", first=True)
         rash = row_of(given, r"rash \| resolved", first=True, at=1)
         told = [
-            raw(given, "TIMING", *fever, self.verdict, **said, **note),
-            raw(given, "VALUE" if self.evidence else "TIMING", *hip, self.verdict, **said),
-            raw(given, "TIMING", *lactate, "UNCLEAR" if self.evidence else self.verdict, **said, **table),
+            raw(given, "TIMING", fever[0], fever[1], self.verdict, **said, **note),
+            raw(given, "VALUE" if self.evidence else "TIMING", hip[0], hip[1], self.verdict, **said),
+            raw(given, "TIMING", lactate[0], lactate[1], "UNCLEAR" if self.evidence else self.verdict, **said, **table),
             raw(given, "FIRST_ONLY", pain, None, self.verdict, **said, **note, polarity="absent" if self.evidence else "present"),
             raw(given, "DUPLICATE", rash, None, self.verdict, **said),
         ]
@@ -63,7 +64,7 @@ def with_decimals(rows: Sequence[Candidate], by: float) -> list[Candidate]:
 def world(names: tuple[str, str], teller: Teller, decimals: float, case_id: str) -> tuple[list[BlindedItem], list[object]]:
     """All items of a packet as its reviewer sees them, by event; and the rows of each item's third series. Ids and seeds are set alike."""
     dataset = factories.make_dataset()
-    sources = {names[0]: with_decimals(FIRST, decimals), names[1]: with_decimals(SECOND, -decimals)}
+    sources: dict[str, Sequence[Candidate]] = {names[0]: with_decimals(FIRST, decimals), names[1]: with_decimals(SECOND, -decimals)}
     make_case(dataset, case_id, sources)
     keys = [SourceKey(name, TimelineKind.REVISED.value, 1) for name in names]
     with judged_by(teller):  # type: ignore[arg-type]
