@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from adjudication.judges.reading import CaseReading, RowSupport, Span
-from adjudication.judges.words import content_words, contradict, denies, numbers, wording_distances
+from adjudication.judges.words import content_words, contradict, numbers, one_denies, wording_distances
 from adjudication.judging import CandidateRow, whole_hours
 from adjudication.validation import Tolerance
 from ehr.wording import hours_words
@@ -85,7 +85,7 @@ class Ruling:
         if span is None:
             return Decision(None, "the event has no place in the note")
         quote = self.reading.quoted(span)
-        if quote is None or denies(one.event) is not denies(other.event):
+        if quote is None or one_denies(one.event, other.event):
             return Decision(None, "the note does not settle which is right", quote)
         values = [numbers(r.event, also_times=True) for r in (one, other)]
         for place in (span, self.reading.sentence(span)):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from adjudication.judges.words import content_words, contradict, denies, numbers, wording_distances
+from adjudication.judges.words import content_words, contradict, numbers, one_denies, wording_distances
 from adjudication.judging import CandidateRow, JudgeInput
 from adjudication.validation import Tolerance
 from timelines.evaluation.matching import match_events
@@ -54,7 +54,7 @@ def tells_other_value(one: CandidateRow, other: CandidateRow) -> bool:
     linked = is_linked(one, other)
     if not linked and float(wording_distances([one.event], [other.event])[0, 0]) >= _NO_PLACE:
         return False
-    if denies(one.event) is not denies(other.event):
+    if one_denies(one.event, other.event):
         return True
     first, second = (numbers(r.event, also_times=linked) for r in (one, other))
     single = (first - second).total() == (second - first).total() == 1

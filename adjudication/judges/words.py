@@ -15,12 +15,14 @@ _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:\.\d+)?")
 _NUMBER = re.compile(r"(?<![\w#.])\d+(?:\.\d+)?(?!\w*(?:st|nd|rd|th)\b)")
 #: Numbers that say when and not how much: ordinals of days, and lengths of time.
 _DAY_BEFORE = re.compile(r"\b(?:pod|hd|days?|#)\s*$|\d:$", re.IGNORECASE)
-_TIME_AFTER = re.compile(r"\s*-?\s*(?:more\s+)?(?:h|hr|hours?|min|minutes?|days?|weeks?|months?|years?|yo|y/o|am|pm)\b|:\d", re.IGNORECASE)
+_TIME_AFTER = re.compile(
+    r"\s*-?\s*(?:more\s+)?(?:h|hr|hours?|min|minutes?|days?|weeks?|months?|years?(?!\W*old)|am|pm)\b|:\d", re.IGNORECASE
+)
 _EMPTY_WORD = re.compile(
     r"(?:an?|and|are|as|at|be|been|by|for|from|ha[dsv]e?|in|into|is|it|its|of|off|on|or|per|so|than|that|the|their|then|there|these|this|"
     r"to|was|were|which|while|who|with|without|no|not|none|denie[sd]|after|before|during|since|until|he|his|her|him|she|patient|pt)"
 )
-_DENIES = re.compile(r"\s*(?:no|not|never|denie[sd]|denying|without|absence of|free of)\b", re.IGNORECASE)
+_DENIAL = re.compile(r"\b(?:no|not|never|none|denie[sd]|denying|without|absence of|free of|negative)\b", re.IGNORECASE)
 #: A clock time in four digits: "at 1415", "by 2200", "0800".
 _CLOCK_BEFORE, _CLOCK = (
     re.compile(r"(?:\b(?:at|by|for|from|until|till|to|around|pronounced)\s+|~\s*)$", re.IGNORECASE),
@@ -45,9 +47,14 @@ def numbers(text: str, *, also_times: bool) -> Counter[float]:
     return Counter(found)
 
 
+def one_denies(first: str, second: str) -> bool:
+    """Whether one is told as absent, and the other without a word of denial."""
+    return any(denies(a) and _DENIAL.search(b) is None for a, b in ((first, second), (second, first)))
+
+
 def denies(text: str) -> bool:
     """Whether an event as a whole is told as absent: "no fever". A negative result of something done is not."""
-    return _DENIES.match(text) is not None
+    return _DENIAL.match(text.lstrip()) is not None
 
 
 def contradict(first: Counter[float], second: Counter[float]) -> bool:
