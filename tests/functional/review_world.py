@@ -122,7 +122,7 @@ def _case(dataset: Dataset, source: demo_cases.Source) -> Encounter:
             if not first and n % 9 == 4:
                 continue
             mention = f"{line['mention']}, mild" if not first and n == 2 else line["mention"]
-            time = _hours(line["time"] if first else line["text_time"])
+            time = line["time"] if first else line["text_time"]
             times = [time, time + 20] if not first and n == 6 and time is not None else [time]
             for each in times:
                 occurrence = factories.make_occurrence(inventory, span=(line["start"], line["end"]), mention=mention)
@@ -130,11 +130,6 @@ def _case(dataset: Dataset, source: demo_cases.Source) -> Encounter:
         factories.make_timeline(inventory, entries, kind=TimelineKind.REVISED, source=key.source)
         factories.seal(inventory)
     return encounter
-
-
-def _hours(minutes: float | None) -> float | None:
-    """Shipped references have minutes from admission."""
-    return None if minutes is None else minutes / 60
 
 
 def _judged(dataset: Dataset) -> JudgeRun:
