@@ -28,13 +28,12 @@ from timelines.storage import checked_text, note_of
 class LoadedGame:
     """A game as its judge gets it, and what its answer is stored with.
 
-    `entries`: row number → the entry behind it. `series_ids`: event name on one line → the stored series. `input_sha256` is of the
-    note, both timelines as judged, the record and the settings: whatever changes it may change the findings.
+    `entries`: row number → the entry behind it. `input_sha256` is of the note, both timelines as judged, the record and the settings:
+    whatever changes it may change the findings.
     """
 
     given: JudgeInput
     entries: dict[int, int]
-    events: dict[str, str]
     input_sha256: str
     series_omitted: int
 
@@ -88,7 +87,6 @@ def load_game(game: Game, config: JudgeConfig) -> LoadedGame:
     return LoadedGame(
         given,
         {row.row: entry[id(row.source)] for row in (*given.a_rows, *given.b_rows)},
-        {" ".join(s.event.split()): s.event for s in given.series},
         input_digest(given, config),
         len(series) - len(given.series),
     )

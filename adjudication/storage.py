@@ -19,7 +19,7 @@ from timelines.models import Timeline
 def save_findings(game: Game, comparison: Comparison, loaded: LoadedGame, findings: Sequence[JudgedFinding]) -> None:
     """Replace the game's findings. Runs inside the caller's transaction."""
     Finding.objects.filter(game=game).delete()
-    events = {loaded.events[f.series_event] for f in findings if f.series_event is not None}
+    events = {f.series_event for f in findings if f.series_event is not None}
     series = dict(EventSeries.objects.filter(encounter_id=comparison.encounter_id, event__in=events).values_list("event", "pk"))
     Finding.objects.bulk_create(
         (_row(game, comparison, loaded, number, judged, series) for number, judged in enumerate(findings, start=1)), batch_size=500
@@ -48,7 +48,7 @@ def _row(game: Game, comparison: Comparison, loaded: LoadedGame, number: int, ju
         note_start=start,
         note_end=end,
         table_evidence=told.table_evidence,
-        series_id=None if judged.series_event is None else series.get(loaded.events[judged.series_event]),
+        series_id=None if judged.series_event is None else series.get(judged.series_event),
         grounding=told.grounding.value,
         relation=None if told.relation is None else told.relation.value,
         reason=told.reason,

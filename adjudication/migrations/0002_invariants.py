@@ -37,16 +37,24 @@ CREATE FUNCTION adjudication_packet_is_draft(packet bigint) RETURNS boolean LANG
 $$;
 CREATE FUNCTION adjudication_item_kept() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF TG_OP <> 'DELETE' AND NOT adjudication_packet_is_draft(NEW.packet_id) THEN
+    IF NOT adjudication_packet_is_draft(NEW.packet_id) OR (TG_OP = 'UPDATE' AND NOT adjudication_packet_is_draft(OLD.packet_id)) THEN
         PERFORM adjudication_refuse('opened_packet_kept', 'the items of an opened packet stay as they are');
     END IF;
-    IF TG_OP <> 'INSERT' AND NOT adjudication_packet_is_draft(OLD.packet_id) THEN
+    RETURN NEW;
+END $$;
+CREATE TRIGGER adjudication_item_kept BEFORE INSERT OR UPDATE ON adjudication_packetitem
+    FOR EACH ROW EXECUTE FUNCTION adjudication_item_kept();
+
+-- Judged at the end of the transaction: items may leave together with their packet.
+CREATE FUNCTION adjudication_item_gone() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT adjudication_packet_is_draft(OLD.packet_id) THEN
         PERFORM adjudication_refuse('opened_packet_kept', 'the items of an opened packet stay as they are');
     END IF;
     RETURN NULL;
 END $$;
-CREATE CONSTRAINT TRIGGER adjudication_item_kept AFTER INSERT OR UPDATE OR DELETE ON adjudication_packetitem
-    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION adjudication_item_kept();
+CREATE CONSTRAINT TRIGGER adjudication_item_gone AFTER DELETE ON adjudication_packetitem
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION adjudication_item_gone();
 
 CREATE FUNCTION adjudication_packet_goes_on() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -137,6 +145,7 @@ DROP TRIGGER adjudication_decision_kept ON adjudication_decision;
 DROP TRIGGER adjudication_decision_follows ON adjudication_decision;
 DROP TRIGGER adjudication_slot_fits ON adjudication_slot;
 DROP TRIGGER adjudication_packet_goes_on ON adjudication_packet;
+DROP TRIGGER adjudication_item_gone ON adjudication_packetitem;
 DROP TRIGGER adjudication_item_kept ON adjudication_packetitem;
 DROP TRIGGER adjudication_forget_calls ON adjudication_game;
 DROP TRIGGER adjudication_finding_kept ON adjudication_finding;
@@ -145,6 +154,7 @@ DROP FUNCTION adjudication_decision_kept();
 DROP FUNCTION adjudication_decision_follows();
 DROP FUNCTION adjudication_slot_fits();
 DROP FUNCTION adjudication_packet_goes_on();
+DROP FUNCTION adjudication_item_gone();
 DROP FUNCTION adjudication_item_kept();
 DROP FUNCTION adjudication_packet_is_draft(bigint);
 DROP FUNCTION adjudication_forget_calls();

@@ -1,4 +1,4 @@
-"""`python -m config.services.demo`: from an empty installation to the demo cohort, reconstructed, measured and served (`make demo`).
+"""`python -m config.services.demo`: from an empty installation to the demo cohort, measured, judged and served (`make demo`).
 
 Every step may be repeated: what is there already is left as it is.
 """
@@ -21,6 +21,8 @@ DATASETS = {"demo": "demo/cohort", "intro": "demo/intro"}
 EVALUATED = "demo"
 #: What the ablation table compares; the variants keep the full run's occurrences, text-only times and searches.
 VARIANTS = "full,unimodal,no_uid,no_query,no_rows,no_reranker"
+#: What the judge holds against the record, every two of them in both positions.
+JUDGED = "reference,rules@revised,rules@text_only"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -39,6 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
             supervisor.add(beat())
             reconstruct(supervisor)
             evaluate(supervisor)
+            judge(supervisor)
+            draw_packet()
             if not options.no_serve:
                 serve(supervisor, options.port)
     except KeyboardInterrupt:
@@ -72,6 +76,20 @@ def evaluate(supervisor: Supervisor) -> None:
     arguments = ["--dataset", EVALUATED, "--label", "demo cohort", "--rho-sweep", "--once", "--out", os.devnull]
     if _watched(supervisor, _command("evaluate", *arguments)) != 0:
         raise ServiceError(f"Evaluating {EVALUATED} failed; its own words are above.")
+
+
+def judge(supervisor: Supervisor) -> None:
+    """Every two of the cohort's timelines, by the judge that needs no model server; once."""
+    say(f"judging {EVALUATED}")
+    arguments = ["--dataset", EVALUATED, "--sources", JUDGED, "--swap", "--label", "demo cohort", "--missing", "--wait"]
+    if _watched(supervisor, _command("judge", *arguments)) != 0:
+        raise ServiceError(f"Judging {EVALUATED} failed. The worker's log is {supervisor.logs / 'worker.log'}.")
+
+
+def draw_packet() -> None:
+    """An open packet for the demo reviewer, so that the review has something to show."""
+    arguments = ["--label", "demo packet", "--by", "admin", "--reviewer", "reviewer", "--open", "--once"]
+    _manage("drawing a packet for the reviewer", "draw_packet", *arguments)
 
 
 def _watched(supervisor: Supervisor, command: list[str]) -> int:

@@ -13,9 +13,11 @@ from adjudication import actions
 from adjudication.judge_config import JudgeConfig, SourceUnknown, parse_source
 from adjudication.judge_data import load_game, sources_of
 from adjudication.models import Comparison, Finding, Game
+from adjudication.validation import checked_findings
 from jobs.models import JobState
 from tests import factories
 from tests.integration.judged import KEYS, StandIn, judged_by, judged_run, judged_world, make_case
+from tests.unit.adjudication.judge_games import raw, row_of
 from timelines.evaluation.values import SourceKey
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -61,6 +63,22 @@ def test_findings_are_stored_with_entries_span_series_and_charge():
     assert game.series_supplied == 3
     assert game.series_omitted == 0
     assert len(game.input_sha256) == 64
+
+
+def test_evidence_is_stored_with_its_series_however_the_name_is_spaced():
+    dataset = factories.make_dataset()
+    encounter = make_case(dataset, "one")
+    row = factories.make_row(encounter, "chart:pain  level::", 1.0, value="3")
+    series = factories.make_series(encounter, "chart:pain  level::", [row])
+
+    class Citing(StandIn):
+        def judge(self, given):
+            first, second = (row_of(given, "fever", first=f) for f in (True, False))
+            evidence = {"table_evidence": "chart:pain level:: = 3 @ 1h", "grounding": "TABLE"}
+            return checked_findings([raw(given, "TIMING", first, second, "UNCLEAR", **evidence)], given)
+
+    run = judged_run(dataset, Citing())
+    assert set(Finding.objects.filter(game__run=run).values_list("series", flat=True)) == {series.pk}
 
 
 def test_the_swapped_rerun_charges_the_same():
