@@ -7,9 +7,12 @@ from functools import lru_cache
 from django.conf import settings
 
 from llm_runtime.roles import DEFAULT_ROLES, ModelRoles
+from llm_runtime.shared_slots import SharedSlots
 
 
 @lru_cache(maxsize=1)
 def configured_roles() -> ModelRoles:
-    """The providers behind the roles. Keys are read from the variables that the settings name, and stand in no setting."""
-    return ModelRoles({**DEFAULT_ROLES, **settings.MODEL_ROLES}, settings.MODEL_ENDPOINTS, secret=settings.MODEL_KEY)
+    """The providers behind the roles. Keys are read from the variables that the settings name, and stand in no setting.
+
+    The limits of their endpoints hold over all processes on this database."""
+    return ModelRoles({**DEFAULT_ROLES, **settings.MODEL_ROLES}, settings.MODEL_ENDPOINTS, secret=settings.MODEL_KEY, slots=SharedSlots())

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_runtime.base import Embedder, LanguageModel, ProviderError, Reranker
+from llm_runtime.slots import LOCAL_SLOTS, Slots
 
 EMBEDDER = "embedder"
 RERANKER = "reranker"
@@ -63,11 +64,15 @@ class ModelRoles:
         endpoints: Mapping[str, Spec] | None = None,
         *,
         secret: Callable[[str], str] | None = None,
+        slots: Slots = LOCAL_SLOTS,
     ) -> None:
-        """`secret` reads the variable that an `api_key_env` names; by default the process environment, or a file it points to."""
+        """`secret` reads the variable that an `api_key_env` names; by default the process environment, or a file it points to.
+        `slots` hold the limits of endpoints; by default over this process alone.
+        """
         self._roles = roles
         self.endpoints: Mapping[str, Spec] = endpoints or {}
         self._secret = secret or _secret
+        self._slots = slots
         self._built: dict[str, Any] = {}
 
     def embedder(self, role: str = EMBEDDER) -> Embedder:
@@ -113,7 +118,9 @@ class ModelRoles:
         # Roles with the same options share an instance, and so its connections and their limit.
         key = json.dumps(dict(spec), sort_keys=True, default=repr)
         if key not in self._built:
-            self._built[key] = _build(role, spec, self._secret)
+            self._built[key] = provider = _build(role, spec, self._secret)
+            if hasattr(type(provider), "slots"):
+                provider.slots = self._slots
         return self._built[key]
 
 

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from llm_runtime.base import Limits, Message, ModelReply, ModelRequest, ProviderError
 from llm_runtime.errors import ModelError, PromptTooLong, RequestRefused, SchemaRefused, Unavailable
+from llm_runtime.slots import LOCAL_SLOTS, Slots
 
 #: Tries to reach the server for one request, before it counts as unavailable.
 TRIES = 3
@@ -31,6 +32,9 @@ class OpenAIModel:
     schema answer. `connect` and `read` are seconds. `extra` fields go with every request.
     Raises ProviderError where the client library is missing or the address is none.
     """
+
+    #: What the limit of the endpoint is held by.
+    slots: Slots = LOCAL_SLOTS
 
     def __init__(
         self,
@@ -106,12 +110,15 @@ class OpenAIModel:
             fields["seed"] = request.seed
         if request.schema is not None:
             fields["response_format"] = {"type": "json_schema", "json_schema": {"name": "answer", "schema": request.schema, "strict": True}}
-        client, gate = self._client()
-        async with gate:
+        client, _ = self._client()
+        async with self.slots.slot(self.endpoint, self._concurrency):
             return self._reply(await self._tried(lambda: client.chat.completions.create(**fields)))
 
     async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """As the server's tokenizer renders the chat; an upper estimate where it does not offer that (other than vLLM)."""
+        """As the server's tokenizer renders the chat; an upper estimate where it does not offer that (other than vLLM).
+
+        Counting takes no slot: it would wait for answers that others have begun to write.
+        """
         client, gate = self._client()
         root = self.base_url.removesuffix("/v1")
         body = {"model": self.model, "messages": [{"role": m.role, "content": m.content} for m in messages]}
