@@ -78,11 +78,29 @@ class Rates:
 
     @property
     def recall(self) -> float | None:
-        return self.found / self.planted if self.planted else None
+        return _ratio(self.found, self.planted)
 
     @property
     def precision(self) -> float | None:
-        return self.true / self.told if self.told else None
+        return _ratio(self.true, self.told)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """Of `found` true findings of a difference `decided` hold a side right, and `right` of those the original."""
+
+    difference: Difference
+    found: int
+    decided: int
+    right: int
+
+    @property
+    def decisive(self) -> float | None:
+        return _ratio(self.decided, self.found)
+
+    @property
+    def accuracy(self) -> float | None:
+        return _ratio(self.right, self.decided)
 
 
 def tally(planted: Sequence[Planted], given: JudgeInput, findings: Iterable[JudgedFinding]) -> Tally:
@@ -142,11 +160,50 @@ def rates(counts: Tally) -> list[Rates]:
     return rows
 
 
+def overall(counts: Tally) -> tuple[float | None, float | None]:
+    """(recall, precision) of all differences together; None where nothing was planted, or nothing told."""
+    planted, found, told, true = (c.total() for c in (counts.planted, counts.found, counts.told, counts.true))
+    return _ratio(found, planted), _ratio(true, told)
+
+
+def verdicts(counts: Tally) -> list[Verdicts]:
+    """For every difference that was truly found, how often a side was held right, and how often the original was."""
+    found = {d: sum(n for key, n in counts.true.items() if key[0] is d) for d in Difference}
+    return [Verdicts(d, n, counts.decided[d], counts.right[d]) for d, n in found.items() if n]
+
+
+def report(counts: Tally) -> list[tuple[str, ...]]:
+    """A table in words, its head first: each difference and size with its counts, recall and precision, its verdicts with the difference.
+
+    A rate without a denominator is shown as "–".
+    """
+    judged = {v.difference: v for v in verdicts(counts)}
+    table = [("difference", "size", "planted", "found", "recall", "told", "true", "precision", "decided", "original right")]
+    for r in rates(counts):
+        v = judged.get(r.difference) if r.size == ANY_SIZE else None
+        decided = (_share(v.decisive), _share(v.accuracy)) if v else ("", "")
+        numbers = (str(r.planted), str(r.found), _share(r.recall), str(r.told), str(r.true), _share(r.precision))
+        table.append((str(r.difference), r.size or "all", *numbers, *decided))
+    recall, precision = overall(counts)
+    planted, found, told, true = (str(c.total()) for c in (counts.planted, counts.found, counts.told, counts.true))
+    decisive, right = counts.decided.total(), counts.right.total()
+    shares = (_share(_ratio(decisive, counts.true.total())), _share(_ratio(right, decisive)))
+    return [*table, ("all", "all", planted, found, _share(recall), told, true, _share(precision), *shares)]
+
+
 def told_of_original(finding: Finding, given: JudgeInput) -> Difference:
     """What a finding is about, unblinded."""
     if finding.type.one_sided:
         return Difference.ORIGINAL_ONLY if (finding.type is FindingType.A_ONLY) == given.a_is_first else Difference.TWIN_ONLY
     return Difference[finding.type.name]
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _share(rate: float | None) -> str:
+    return "–" if rate is None else f"{rate:.3f}"
 
 
 def _rates(counts: Tally, difference: Difference, size: str, keys: Iterable[Key]) -> Rates:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from adjudication.discrepancy import Difference, Rates, pooled, rates, tally
+from adjudication.discrepancy import Difference, Rates, overall, pooled, rates, report, tally, verdicts
 from adjudication.domain import Finding, FindingType, Relation, Verdict
 from adjudication.judging import Candidate, JudgedFinding, JudgeInput, judge_input
 from adjudication.planting import Held, Plant, Planted
@@ -91,3 +91,20 @@ def test_games_are_pooled_by_adding_counts() -> None:
     none = tally(PLANTED, given, [])
     (value,) = [r for r in rates(pooled([one, none])) if (r.difference, r.size) == (Difference.VALUE, "")]
     assert (value.planted, value.found, value.recall, value.precision) == (2, 1, 0.5, 1.0)
+
+
+def test_the_report_tells_rates_and_verdicts_in_words() -> None:
+    given = _game(0)
+    findings = [
+        _finding(given, FindingType.TIMING, "0001", "0001", original_right=True),
+        _finding(given, FindingType.TIMING, "0002", "0002"),
+    ]
+    counts = tally(PLANTED, given, findings)
+    assert overall(counts) == (1 / 3, 0.5)
+    (timing,) = verdicts(counts)
+    assert (timing.decisive, timing.accuracy) == (1.0, 1.0)
+    table = report(counts)
+    assert {len(row) for row in table} == {len(table[0])}
+    assert ("timing", "all", "1", "1", "1.000", "2", "1", "0.500", "1.000", "1.000") in table
+    assert table[-1] == ("all", "all", "3", "1", "0.333", "2", "1", "0.500", "1.000", "1.000")
+    assert overall(tally([], given, [])) == (None, None)
