@@ -197,9 +197,12 @@ def cancel_judging(*, run: JudgeRun, by: User) -> int:
     return cancel_all(jobs=run.games.all(), by=by, study=run.study)
 
 
-def judge_failed_again(*, run: JudgeRun, by: User) -> int:
-    """Give every failed, cancelled or unjudged game another go, a language model with attempts of its own; returns how many."""
-    return _again(run, run.games.filter(state__in=(JobState.FAILED, JobState.CANCELLED)), by)
+def judge_failed_again(*, run: JudgeRun, by: User, only: Q | None = None) -> int:
+    """Give every failed, cancelled or unjudged game another go, a language model with attempts of its own; returns how many.
+
+    `only` narrows it: UNJUDGED or ~UNJUDGED.
+    """
+    return _again(run, run.games.filter(only or Q(), state__in=(JobState.FAILED, JobState.CANCELLED)), by)
 
 
 def judge_again(*, game: Game, by: User) -> int:

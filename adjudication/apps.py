@@ -8,12 +8,15 @@ class AdjudicationConfig(AppConfig):
         """Let the sweeper look after games; close the pages that would unblind to those who review."""
         from accounts.registry import NavItem, register_home_card, register_nav_item, register_page_guard
         from adjudication import review_cards
+        from adjudication.case_links import compare_link
         from adjudication.eligibility import closed_by_packets, guard_open_packet
         from adjudication.models import Game
         from adjudication.tasks import runnable_games, send_game_hints
         from jobs.registry import register
+        from timelines.registry import register_case_link
 
         register(Game, send_game_hints, runnable=runnable_games)
         register_page_guard(guard_open_packet, closed_by_packets)
+        register_case_link(compare_link)
         register_nav_item(NavItem("Review", "adjudication:review_queue", concerns=review_cards.has_reviews), order=50)
         register_home_card(review_cards.review_card, order=5)

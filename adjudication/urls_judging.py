@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from adjudication.views import compare, findings, judge_changes, judge_games, judge_runs
+
+urlpatterns: list[URLPattern] = [
+    path("adjudication/runs/", judge_runs.judge_runs, name="judge_runs"),
+    path("adjudication/runs/new/", judge_runs.judge_run_new, name="judge_run_new"),
+    path("adjudication/runs/<str:public_id>/", judge_runs.judge_run, name="judge_run"),
+    path("adjudication/runs/<str:public_id>/calls/", judge_runs.judge_run_calls, name="judge_run_calls"),
+    path("adjudication/runs/<str:public_id>/findings/", findings.findings, name="findings"),
+    path("adjudication/runs/<str:public_id>/changes/<str:later_id>/", judge_changes.judge_changes, name="judge_changes"),
+    path("adjudication/runs/<str:public_id>/games/<str:game_id>/", judge_games.judge_game, name="judge_game"),
+    path("adjudication/runs/<str:public_id>/games/<str:game_id>/again/", judge_games.judge_game_again, name="judge_game_again"),
+    path("adjudication/runs/<str:public_id>/<str:action>/", judge_runs.judge_run_action, name="judge_run_action"),
+    path("adjudication/calls/<str:public_id>/", judge_games.judge_call, name="judge_call"),
+    path("adjudication/findings/<str:public_id>/", findings.finding, name="finding"),
+    path("cases/<str:public_id>/compare/", compare.compare, name="compare"),
+]

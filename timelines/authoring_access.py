@@ -31,7 +31,7 @@ UNAIDED_REFUSAL = (
     "the record is open, and your draft is under Authoring."
 )
 #: Audit events of a person who has had timelines of a case before their eyes.
-EXPOSING = ("case.open", "agreement.open", "evaluation.case")
+EXPOSING = ("case.open", "agreement.open", "evaluation.case", "case.unblinded")
 
 
 class CaseClosed(NotAllowed):

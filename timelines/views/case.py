@@ -23,6 +23,7 @@ from timelines.domain import Anchor
 from timelines.models import Inventory, StageRun
 from timelines.presentation.case_plot import payload
 from timelines.presentation.note_html import note_html
+from timelines.registry import case_links
 from timelines.storage import NoteChanged, checked_text, note_of
 from timelines.views.case_choices import Choice, Choices, choices_of
 from timelines.views.case_closed import leads_back_to_draft
@@ -64,6 +65,7 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
         except NoteChanged:
             return render(request, "timelines/note_changed.html", context, status=HTTPStatus.INTERNAL_SERVER_ERROR)
         context |= {"drawn": picture, "chosen": chosen, "group": choices.group_of(chosen), "selected": selected, "pairs": pairs}
+        context["links"] = case_links(encounter, chosen.public_id, choices.count)
     else:
         context["plain_note"] = note_of(encounter)
     return render(request, "timelines/case.html", context)

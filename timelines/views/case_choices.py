@@ -59,6 +59,11 @@ class Choices:
         return bool(self.groups or self.references)
 
     @property
+    def count(self) -> int:
+        """How many timelines there are."""
+        return len(self.references) + sum(len(g.revised) + (g.text_only is not None) for g in self.groups)
+
+    @property
     def authors(self) -> int:
         """How many people's own timelines are among the references."""
         return sum(bool(c.author) for c in self.references)

@@ -107,6 +107,8 @@
       const marker = { symbol: hollow ? `${shape}-open` : shape, size, color: ink[name], line: { width: hollow ? 1.5 : 0 } };
       found.push(dots(of, (item) => item.x, marker));
     }
+    // A page that compares draws marks of its own kind (`Case.moreTraces`).
+    if (Case.moreTraces) found.push(...Case.moreTraces({ placed, lines, dots, inkOf }));
     return found;
   }
 

@@ -17,9 +17,10 @@ window.CasePage = (() => {
     return whole() || (item.x !== undefined && item.x >= state.window[0] && item.x <= state.window[1]);
   }
 
-  // Only ids travel in the address: the timeline (unless it is the default one), the evaluation whose pairs are drawn, and the occurrence.
+  // Only ids travel in the address: what the page was opened with, the timeline (unless it is the default one), the evaluation whose
+  // pairs are drawn, and the occurrence.
   function address(uid) {
-    const parameters = new URLSearchParams();
+    const parameters = new URLSearchParams(root.dataset.query || "");
     if (root.dataset.timeline !== root.dataset.default) parameters.set("t", root.dataset.timeline);
     if (root.dataset.evaluation) {
       parameters.set("e", root.dataset.evaluation);
@@ -71,8 +72,9 @@ window.CasePage = (() => {
 
   const inNote = items.map((_, index) => index);
   const inTime = inNote.filter((i) => items[i].x !== undefined).sort((a, b) => items[a].t - items[b].t || a - b);
-  // What evidence moved beyond tolerance; a year more or less in a far past is not among it.
-  const byShift = inNote.filter((i) => items[i].d && items[i].s === "moved").sort((a, b) => Math.abs(items[b].d) - Math.abs(items[a].d) || a - b);
+  // What evidence moved, or two timelines tell, beyond tolerance; a year more or less in a far past is not among it.
+  const SHIFTED = new Set(["moved", "differs"]);
+  const byShift = inNote.filter((i) => items[i].d && SHIFTED.has(items[i].s)).sort((a, b) => Math.abs(items[b].d) - Math.abs(items[a].d) || a - b);
 
   const remembered = {
     get(key, otherwise) {

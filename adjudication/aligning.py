@@ -1,0 +1,131 @@
+"""Two timelines of one case as one list: which row of one is which row of the other. No Django here.
+
+Shared UIDs first; else spans of the same note that overlap (IoU at least 0.4), then the same words, then nearly the same
+(normalised Levenshtein distance below 0.1), each one-to-one as evaluation pairs them (protocol section 3, "Matching").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from timelines.domain import Lane
+from timelines.evaluation.distances import levenshtein_distance
+from timelines.evaluation.matching import match_events
+from timelines.evaluation.spans import match_spans
+
+#: Nearly the same words are looked for among no more pairs of rows than this, so that a page of any size comes at once.
+MOST_NEAR_PAIRS = 40_000
+
+
+class How(StrEnum):
+    """What tells that two rows are of one event."""
+
+    UID = "identifier"
+    SPAN = "span"
+    WORDS = "words"
+    NEAR = "similar words"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedRow:
+    """One row of a timeline. `time`, `lower`, `upper` in hours from admission; `entry` names it to the caller."""
+
+    entry: int
+    mention: str
+    time: float | None
+    uid: str | None = None
+    start: int | None = None
+    end: int | None = None
+    lower: float | None = None
+    upper: float | None = None
+    lane: Lane = Lane.FINDING
+    absent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """A row of either timeline or a pair of both; `how` is None where only one side has it."""
+
+    first: PlacedRow | None
+    second: PlacedRow | None
+    how: How | None = None
+
+    @property
+    def either(self) -> PlacedRow:
+        found = self.first or self.second
+        assert found is not None
+        return found
+
+    @property
+    def times(self) -> list[float]:
+        return [r.time for r in (self.first, self.second) if r is not None and r.time is not None]
+
+
+def aligned(first: Sequence[PlacedRow], second: Sequence[PlacedRow], *, shared_uids: bool) -> list[Aligned]:
+    """Every row of both once, by the earlier of its times, those without any last.
+
+    `shared_uids`: both timelines are of one inventory, so that a UID means the same in both.
+    """
+    pairs: list[tuple[int, int, How]] = []
+    pairs += _by_uid(first, second) if shared_uids else []
+    pairs += _found(first, second, pairs, _spans, How.SPAN)
+    pairs += _found(first, second, pairs, _same_words, How.WORDS)
+    pairs += _found(first, second, pairs, _near_words, How.NEAR)
+    ours, theirs = {a for a, _, _ in pairs}, {b for _, b, _ in pairs}
+    rows = [Aligned(first[a], second[b], how) for a, b, how in pairs]
+    rows += [Aligned(row, None) for n, row in enumerate(first) if n not in ours]
+    rows += [Aligned(None, row) for n, row in enumerate(second) if n not in theirs]
+    return sorted(rows, key=_by_time)
+
+
+def _by_time(row: Aligned) -> tuple[bool, float, int, str]:
+    start = row.either.start
+    return not row.times, min(row.times, default=0.0), -1 if start is None else start, row.either.mention
+
+
+def _by_uid(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tuple[int, int, How]]:
+    places = {row.uid: n for n, row in enumerate(second) if row.uid is not None}
+    return [(n, places[row.uid], How.UID) for n, row in enumerate(first) if row.uid in places]
+
+
+def _found(
+    first: Sequence[PlacedRow],
+    second: Sequence[PlacedRow],
+    taken: Iterable[tuple[int, int, How]],
+    match: Callable[[Sequence[PlacedRow], Sequence[PlacedRow]], list[tuple[int, int]]],
+    how: How,
+) -> list[tuple[int, int, How]]:
+    """Pairs among the rows that no earlier rule has taken."""
+    used = list(taken)
+    used_ours, used_theirs = {a for a, _, _ in used}, {b for _, b, _ in used}
+    ours = [n for n in range(len(first)) if n not in used_ours]
+    theirs = [n for n in range(len(second)) if n not in used_theirs]
+    return [(ours[a], theirs[b], how) for a, b in match([first[n] for n in ours], [second[n] for n in theirs])]
+
+
+def _spans(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tuple[int, int]]:
+    return [(a, b) for a, b, _ in match_spans([_span(r) for r in first], [_span(r) for r in second])]
+
+
+def _same_words(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tuple[int, int]]:
+    """The same words told several times are paired in their order."""
+    waiting: dict[str, list[int]] = {}
+    for n, row in enumerate(second):
+        waiting.setdefault(_folded(row), []).append(n)
+    return [(n, waiting[_folded(row)].pop(0)) for n, row in enumerate(first) if waiting.get(_folded(row))]
+
+
+def _near_words(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tuple[int, int]]:
+    if len(first) * len(second) > MOST_NEAR_PAIRS:
+        return []
+    return match_events(levenshtein_distance([_folded(r) for r in first], [_folded(r) for r in second]))
+
+
+def _span(row: PlacedRow) -> tuple[int, int] | None:
+    return None if row.start is None or row.end is None else (row.start, row.end)
+
+
+def _folded(row: PlacedRow) -> str:
+    return " ".join(row.mention.casefold().split())

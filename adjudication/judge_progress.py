@@ -1,0 +1,149 @@
+"""Where a judge run stands: its games by what became of them, and whether anybody works on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from django.db.models import Count, Max, Min, Q, QuerySet
+from django.db.models.functions import Greatest
+from django.utils import timezone
+
+from adjudication.models import Finding, Game, JudgeRun
+from ehr.wording import duration_words
+from jobs.claims import due
+from jobs.models import JobState
+from timelines.run_progress import QUIET_AFTER
+
+
+class GameStatus(StrEnum):
+    """What a page says of a game. Unjudged is not failed: a judge was asked and gave no answer that holds."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    JUDGED = "judged"
+    UNJUDGED = "unjudged"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def badge(self) -> str:
+        return {GameStatus.JUDGED: "done", GameStatus.UNJUDGED: "incomplete"}.get(self, self.value)
+
+    @property
+    def condition(self) -> Q:
+        return _CONDITIONS[self]
+
+
+_UNJUDGED = Q(outcome=Game.Outcome.UNJUDGED)
+_CONDITIONS: Mapping[GameStatus, Q] = {
+    GameStatus.WAITING: Q(state__in=(JobState.BLOCKED, JobState.QUEUED)),
+    GameStatus.RUNNING: Q(state=JobState.RUNNING),
+    GameStatus.JUDGED: Q(state=JobState.SUCCEEDED),
+    GameStatus.UNJUDGED: Q(state=JobState.FAILED) & _UNJUDGED,
+    GameStatus.FAILED: Q(state=JobState.FAILED) & ~_UNJUDGED,
+    GameStatus.CANCELLED: Q(state=JobState.CANCELLED),
+}
+
+
+def status_of(game: Game) -> GameStatus:
+    """The same rule for one game in hand."""
+    if game.state == JobState.FAILED and game.outcome == Game.Outcome.UNJUDGED:
+        return GameStatus.UNJUDGED
+    return _OF_STATE[JobState(game.state)]
+
+
+_OF_STATE = {
+    JobState.BLOCKED: GameStatus.WAITING,
+    JobState.QUEUED: GameStatus.WAITING,
+    JobState.RUNNING: GameStatus.RUNNING,
+    JobState.SUCCEEDED: GameStatus.JUDGED,
+    JobState.FAILED: GameStatus.FAILED,
+    JobState.CANCELLED: GameStatus.CANCELLED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GameTotals:
+    """How many games of a run stand where. `done` are those that need nothing more unless a person asks for it."""
+
+    counts: Mapping[GameStatus, int] = field(default_factory=dict)
+    findings: int = 0
+
+    def of(self, status: GameStatus) -> int:
+        return self.counts.get(status, 0)
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def active(self) -> int:
+        return self.of(GameStatus.WAITING) + self.of(GameStatus.RUNNING)
+
+    @property
+    def done(self) -> int:
+        return self.total - self.active
+
+    @property
+    def judged(self) -> int:
+        return self.of(GameStatus.JUDGED)
+
+    @property
+    def unjudged(self) -> int:
+        return self.of(GameStatus.UNJUDGED)
+
+    @property
+    def failed(self) -> int:
+        return self.of(GameStatus.FAILED)
+
+    @property
+    def cancelled(self) -> int:
+        return self.of(GameStatus.CANCELLED)
+
+
+def totals_of(runs: Sequence[JudgeRun]) -> dict[int, GameTotals]:
+    """Run id → its counts, in two queries for all of them."""
+    counts: dict[int, dict[GameStatus, int]] = {run.pk: {} for run in runs}
+    games = Game.objects.filter(run__in=runs).order_by().values_list("run_id", "state", "outcome").annotate(n=Count("pk"))
+    for run, state, outcome, n in games:
+        status = status_of(Game(state=state, outcome=outcome))
+        counts[run][status] = counts[run].get(status, 0) + n
+    findings = dict(Finding.objects.filter(game__run__in=runs).order_by().values_list("game__run_id").annotate(n=Count("pk")))
+    return {run: GameTotals(found, findings.get(run, 0)) for run, found in counts.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """The run's state in a word, and the badge that goes with it."""
+
+    words: str
+    badge: str
+
+
+def state_of(run: JudgeRun, totals: GameTotals) -> RunState:
+    """At work while anything may change, then what is left undone, worst first."""
+    if totals.active:
+        if run.paused_at is not None:
+            return RunState("Paused", "waiting")
+        return RunState("Judging", "running") if totals.done or totals.of(GameStatus.RUNNING) else RunState("Waiting", "waiting")
+    if totals.failed:
+        return RunState("Failed in part" if totals.judged else "Failed", "failed")
+    if totals.unjudged:
+        return RunState("Unjudged in part" if totals.judged else "Unjudged", "incomplete")
+    return RunState("Cancelled", "cancelled") if totals.cancelled else RunState("Done", "done")
+
+
+def waiting_warning(run: JudgeRun, games: QuerySet[Game]) -> str:
+    """A sentence when games have waited long without any sign of a worker; empty otherwise."""
+    signs = games.aggregate(waiting=Min(Greatest("queued_at", "not_before"), filter=due()), latest=Max("finished_at"))
+    if signs["waiting"] is None or run.paused_at is not None or games.filter(state=JobState.RUNNING).exists():
+        return ""
+    quiet = timezone.now() - max(t for t in (signs["waiting"], signs["latest"]) if t is not None)
+    if quiet < QUIET_AFTER:
+        return ""
+    return (
+        f"No worker has taken a game of this run for {duration_words(quiet.total_seconds())}. Games wait on the queue “judge”: start the "
+        "workers with make run; elsewhere, ask whoever runs them whether one listens. Nothing is lost while it waits."
+    )

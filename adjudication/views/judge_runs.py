@@ -1,0 +1,208 @@
+"""Judge runs: the list, the form that starts one, the page that follows one, and what an admin may do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from accounts.models import Role
+from accounts.permissions import CASE_READERS, check_user_can_manage_study, user_can_manage_study
+from accounts.scoping import StudyRequest, scoped, study_role_required
+from adjudication import actions
+from adjudication.changes import comparable_runs
+from adjudication.exposure import record_exposure
+from adjudication.judge_calls import both_named, run_spent, sides_of
+from adjudication.judge_config import SourceUnknown
+from adjudication.judge_forms import JudgeForm
+from adjudication.judge_progress import GameStatus, GameTotals, state_of, status_of, totals_of, waiting_warning
+from adjudication.judge_tools import UnknownJudge
+from adjudication.models import Game, JudgeRun
+from adjudication.readers import closed_to, open_games
+from llm_runtime.base import ProviderError
+from timelines.askers import UnknownModel
+from timelines.evaluation.values import SourceKey
+from timelines.views.runs import Choice, RunAction
+
+RUNS_PER_PAGE = 30
+GAMES_PER_PAGE = 50
+_REFUSALS = (actions.JudgingRefused, SourceUnknown, UnknownJudge, UnknownModel, ProviderError)
+_ACTIONS: Mapping[str, Callable[..., object]] = {
+    "pause": actions.pause_judging,
+    "resume": actions.resume_judging,
+    "cancel": actions.cancel_judging,
+    "retry": lambda *, run, by: actions.judge_failed_again(run=run, by=by, only=~actions.UNJUDGED),
+    "unjudged": lambda *, run, by: actions.judge_failed_again(run=run, by=by, only=actions.UNJUDGED),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """What the list says about a run."""
+
+    run: JudgeRun
+    totals: GameTotals
+    words: str
+    badge: str
+    sources: int
+
+
+@dataclass(frozen=True, slots=True)
+class GameLine:
+    """One game of the page."""
+
+    game: Game
+    status: GameStatus
+    first: str
+    second: str
+    #: Who was A; empty before it was judged.
+    a: str
+    findings: int
+    reasons: tuple[str, ...]
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def judge_runs(request: StudyRequest) -> HttpResponse:
+    """All judge runs of the study, newest first. htmx gets the table, which asks again while one is under way."""
+    runs = JudgeRun.objects.filter(study=request.study).prefetch_related("datasets")
+    page = Paginator(runs, RUNS_PER_PAGE).get_page(request.GET.get("page"))
+    counted = totals_of(list(page.object_list))
+    lines = [_line(run, counted[run.pk]) for run in page.object_list]
+    context = {
+        "page": page,
+        "lines": lines,
+        "active": any(line.totals.active for line in lines),
+        "may_start": user_can_manage_study(request.user, request.study),
+    }
+    return _partial(request, "adjudication/_judge_run_list.html", "adjudication/judge_runs.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@study_role_required(Role.ADMIN)
+def judge_run_new(request: StudyRequest) -> HttpResponse:
+    """Choose what is judged and by whom, and start it."""
+    form = JudgeForm(request.POST or None, study=request.study)
+    if request.method == "POST" and form.is_valid():
+        try:
+            started = actions.start_judging(study=request.study, by=request.user, **form.arguments())
+        except _REFUSALS as refused:
+            form.add_error(None, f"Nothing was started: {refused}.")
+        else:
+            messages.success(request, f"{_games(started.games.count())} wait to be judged.")
+            return redirect("adjudication:judge_run", started.public_id)
+    return render(request, "adjudication/judge_run_new.html", {"form": form})
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def judge_run(request: StudyRequest, public_id: str) -> HttpResponse:
+    """One run: its state and its games; `show` narrows them. htmx gets that part, which asks again while anything is under way."""
+    run = judge_run_of(request, public_id)
+    context = _live(request, run)
+    context |= {
+        "config_items": sorted((name, value) for name, value in run.config.items()),
+        "prompt_items": sorted(run.prompt_hashes.items()),
+        "model_items": sorted(run.language_models.items()),
+        "sources": [SourceKey(*source).label for source in run.sources],
+        "others": comparable_runs(run),
+    }
+    return _partial(request, "adjudication/_judge_run_live.html", "adjudication/judge_run.html", context)
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def judge_run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
+    """The part of a run's page that counts its calls; it asks for itself again while the run goes on."""
+    run = judge_run_of(request, public_id)
+    context = {"run": run, "spent": run_spent(run), "active": totals_of([run])[run.pk].active}
+    return render(request, "adjudication/_judge_run_calls.html", context)
+
+
+@require_POST
+@study_role_required(Role.ADMIN)
+def judge_run_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
+    """Pause, resume, cancel, retry what failed, or judge the unjudged again."""
+    run = judge_run_of(request, public_id)
+    check_user_can_manage_study(request.user, run.study)
+    act = _ACTIONS.get(action)
+    if act is None:
+        raise Http404
+    act(run=run, by=request.user)
+    return redirect("adjudication:judge_run", run.public_id)
+
+
+def judge_run_of(request: HttpRequest, public_id: str) -> JudgeRun:
+    """The judge run, if it is in one of the person's studies. Raises Http404."""
+    found = JudgeRun.objects.select_related("study", "created_by").prefetch_related("datasets")
+    return get_object_or_404(scoped(found, request.user), public_id=public_id)
+
+
+def _line(run: JudgeRun, totals: GameTotals) -> RunLine:
+    state = state_of(run, totals)
+    return RunLine(run, totals, state.words, state.badge, len(run.sources))
+
+
+def _live(request: StudyRequest, run: JudgeRun) -> dict[str, Any]:
+    """What changes while a run goes on. Games of cases that are closed to the person are counted and not listed."""
+    totals = totals_of([run])[run.pk]
+    show = request.GET.get("show", "")
+    games = open_games(Game.objects.filter(run=run), closed_to(request.user))
+    listed = games.filter(GameStatus(show).condition) if show in list(GameStatus) else games
+    listed = listed.select_related("comparison__encounter__dataset__study", "comparison__first", "comparison__second")
+    listed = listed.annotate(found=Count("findings")).order_by("comparison__encounter__case_id", "comparison_id", "swapped")
+    page = Paginator(listed, GAMES_PER_PAGE).get_page(request.GET.get("page"))
+    lines = [_game_line(game) for game in page.object_list]
+    if not request.headers.get("X-Background-Poll"):
+        record_exposure(user=request.user, encounters={g.game.comparison.encounter for g in lines if g.findings}, page="judge run")
+    state = state_of(run, totals)
+    return {
+        "run": run,
+        "page": page,
+        "lines": lines,
+        "totals": totals,
+        "state": state,
+        "show": show,
+        "choices": [Choice("", "All", totals.total), *(Choice(s.value, s.capitalize(), totals.of(s)) for s in GameStatus if totals.of(s))],
+        "hidden": totals.total - games.count(),
+        "may_start": user_can_manage_study(request.user, run.study),
+        "actions": _actions(run, totals),
+        "queue_warning": waiting_warning(run, Game.objects.filter(run=run)),
+    }
+
+
+def _game_line(game: Game) -> GameLine:
+    first, second = both_named(game.comparison)
+    status, sides = status_of(game), sides_of(game)
+    told = game.unjudged_reasons if status is GameStatus.UNJUDGED else game.reasons if status is GameStatus.FAILED else []
+    return GameLine(game, status, first, second, sides[0] if sides else "", getattr(game, "found", 0), tuple(told))
+
+
+def _actions(run: JudgeRun, totals: GameTotals) -> list[RunAction]:
+    over = "" if totals.active else "Nothing of this run is under way."
+    nothing_failed = "" if totals.failed or totals.cancelled else "No game has failed or was cancelled."
+    all_judged = "" if totals.unjudged else "No game was left unjudged."
+    return [
+        RunAction("resume", "Resume", over) if run.paused_at is not None else RunAction("pause", "Pause", over),
+        RunAction("cancel", "Cancel", over),
+        RunAction("retry", "Retry failed", nothing_failed),
+        RunAction("unjudged", "Judge unjudged again", all_judged),
+    ]
+
+
+def _partial(request: HttpRequest, part: str, whole: str, context: dict[str, Any]) -> HttpResponse:
+    htmx = request.htmx  # type: ignore[attr-defined]  # set by django-htmx's middleware
+    response = render(request, part if htmx else whole, context)
+    response["Vary"] = "HX-Request"
+    return response
+
+
+def _games(count: int) -> str:
+    return f"{count} game{'' if count == 1 else 's'}"

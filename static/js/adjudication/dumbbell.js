@@ -1,0 +1,31 @@
+// The marks of two timelines on the case page's plot: A round, B square, a line between them; heavy where they differ beyond tolerance.
+(() => {
+  "use strict";
+  const Case = window.CasePage;
+
+  Case.moreTraces = ({ placed, lines, dots, inkOf }) => {
+    const both = placed.filter((item) => item.a?.x !== undefined && item.b?.x !== undefined);
+    const ends = (item) => [item.a.x, item.b.x];
+    const told = placed.filter((item) => item.f);
+    const far = both.filter((item) => item.s === "differs");
+    const rings = (side) => told.filter((item) => item[side]?.x !== undefined);
+    const ring = { symbol: "circle-open", size: 14, color: inkOf("soft"), line: { width: 1.25 } };
+    const mark = (side, symbol, size) => {
+      const of = placed.filter((item) => item[side]?.x !== undefined);
+      const alone = of.map((item) => item.s === `only-${side}`);
+      const ink = inkOf(`side-${side}`);
+      // What one side alone has is hollow.
+      const marker = { symbol: alone.map((one) => (one ? `${symbol}-open` : symbol)), size, color: ink, line: { width: 1.75, color: ink } };
+      return dots(of, (item) => item[side].x, marker);
+    };
+    document.querySelector("[data-plot]").dataset.far = far.length;
+    return [
+      lines(both.filter((item) => item.s === "agrees"), ends, { color: inkOf("line"), width: 1.5 }),
+      lines(far, ends, { color: inkOf("soft"), width: 2.5 }),
+      dots(rings("a"), (item) => item.a.x, ring),
+      dots(rings("b"), (item) => item.b.x, ring),
+      mark("b", "square", 7),
+      mark("a", "circle", 7.5),
+    ];
+  };
+})();
