@@ -77,6 +77,7 @@ class JudgeInput:
     rows: tuple[SourceRow, ...] = ()
     a_is_first: bool = True
     uid_table: bool = False
+    series_limit: int = JUDGE_SERIES
 
     @cached_property
     def by_row(self) -> dict[int, tuple[Side, CandidateRow]]:
@@ -177,6 +178,7 @@ def judge_input(
         rows=tuple(rows),
         a_is_first=first_is_a,
         uid_table=uid_table,
+        series_limit=limit,
     )
 
 

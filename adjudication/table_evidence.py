@@ -50,12 +50,11 @@ def read_table_evidence(value: str | None, supplied: Mapping[str, Series], ancho
 
 def _readings(what: str, supplied: Mapping[str, Series]) -> Iterator[tuple[Series, str | None]]:
     """(series, value or None) for every way to read `<type> = <value>`: either may hold an equals sign itself."""
-    if what in supplied:
-        yield supplied[what], None
-    for at in (m.start() for m in re.finditer(r" ?= ?", what)):
-        series = supplied.get(what[:at])
+    for at, end in [(m.start(), m.end()) for m in re.finditer(r" ?= ?", what)] + [(len(what), len(what))]:
+        # The list puts a colon after the type, which may be taken for one of its own.
+        series = supplied.get(what[:at]) or supplied.get(what[:at].removesuffix(":"))
         if series is not None:
-            yield series, what[at:].lstrip(" ").removeprefix("=").strip()
+            yield series, what[end:] if at < len(what) else None
 
 
 def _stands(series: Series, value: str | None, hours: float | None, anchor: Anchor) -> bool:

@@ -35,6 +35,21 @@ def enclosed(text: str) -> str:
 
 def json_object(text: str) -> dict[str, Any]:
     """The one JSON object of a reply, which may stand in a code fence. Raises AnswerRejected; a key that occurs twice is refused."""
+    value = _json_value(text)
+    if not isinstance(value, dict):
+        raise AnswerRejected(["the answer must be one JSON object"])
+    return value
+
+
+def json_array(text: str) -> list[Any]:
+    """The one JSON list of a reply, by the rules of `json_object`. Raises AnswerRejected."""
+    value = _json_value(text)
+    if not isinstance(value, list):
+        raise AnswerRejected(["the answer must be one JSON list"])
+    return value
+
+
+def _json_value(text: str) -> Any:
     body = answer_text(text)
     fenced = _FENCE.match(body)
     twice: list[str] = []
@@ -50,8 +65,6 @@ def json_object(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:  # a number of thousands of digits is a ValueError of another kind
         where = f" at line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
         raise AnswerRejected([f"not valid JSON{where}"]) from None
-    if not isinstance(value, dict):
-        raise AnswerRejected(["the answer must be one JSON object"])
     if twice:
         raise AnswerRejected(twice)
     return value
