@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from adjudication.domain import Finding, FindingType, Side
+from adjudication.domain import Finding, FindingType, Verdict
 from adjudication.judging import JudgedFinding, JudgeInput
 from adjudication.planting import MEASURED, Plant, Planted
 from timelines.domain import DAY, WEEK
@@ -131,7 +131,7 @@ def tally(planted: Sequence[Planted], given: JudgeInput, findings: Iterable[Judg
             result.kinds_found[about.kind] += 1
             if finding.verdict.decisive:
                 result.decided[difference] += 1
-                result.right[difference] += (finding.verdict == Side.A) == given.a_is_first
+                result.right[difference] += (finding.verdict is Verdict.A) == given.a_is_first
         else:
             continue
         met.add(about.uids)

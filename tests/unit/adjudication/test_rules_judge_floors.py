@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from adjudication.discrepancy import Tally, overall, pooled, rates, tally, verdicts
+from adjudication.domain import FindingType, Verdict
 from adjudication.judges.rules import RulesJudge
 from adjudication.judging import Candidate, JudgeInput, candidates, judge_input
 from adjudication.planting import Plant
@@ -42,9 +43,9 @@ def without_places(given: JudgeInput) -> JudgeInput:
 
 
 def _twin_as(given: JudgeInput, seen: Callable[[Candidate], Candidate]) -> JudgeInput:
-    side = "b_rows" if given.a_is_first else "a_rows"
-    rows = tuple(replace(r, source=seen(r.source)) for r in getattr(given, side))
-    return replace(given, **{side: rows})
+    twin = given.b_rows if given.a_is_first else given.a_rows
+    rows = tuple(replace(r, source=seen(r.source)) for r in twin)
+    return replace(given, b_rows=rows) if given.a_is_first else replace(given, a_rows=rows)
 
 
 def measured(folders: Sequence[Path], view: View) -> Tally:
@@ -82,8 +83,8 @@ def test_a_timeline_read_by_the_judge_s_own_rules_gains_nothing_by_it() -> None:
         given = judge_input(reference, _text_only(note, folder), note=note, anchor=anchor, seed=1, series=series, rows=rows)
         found = RulesJudge().judge(given)
         assert isinstance(found, list)
-        decided = [j.finding for j in found if j.finding.type == "TIMING" and j.finding.verdict.decisive]
-        first = sum((f.verdict == "A") == given.a_is_first for f in decided)
+        decided = [j.finding for j in found if j.finding.type is FindingType.TIMING and j.finding.verdict.decisive]
+        first = sum((f.verdict is Verdict.A) == given.a_is_first for f in decided)
         for_reference, for_rules = for_reference + first, for_rules + len(decided) - first
     assert for_reference >= 30
     assert for_rules <= 0.1 * (for_reference + for_rules)
