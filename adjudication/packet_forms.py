@@ -52,7 +52,7 @@ class DrawForm(forms.Form):
     seed = forms.IntegerField(min_value=0, max_value=2**62, help_text="The same findings, settings and seed draw the same packet.")
 
     def __init__(self, *args: Any, judge_run: JudgeRun, **options: Any) -> None:
-        super().__init__(*args, **options)
+        super().__init__(*args, **{"label_suffix": "", **options})
         pairings = [(p, p) for p in pairings_of(judge_run)]
         self.fields["pairings"].choices = pairings  # type: ignore[attr-defined]  # a ChoiceField
         self.fields["pairings"].initial = [p for p, _ in pairings]
@@ -96,7 +96,7 @@ class AssignForm(forms.Form):
     pairing = forms.ChoiceField(required=False, label="Items")
 
     def __init__(self, *args: Any, packet: Packet, **options: Any) -> None:
-        super().__init__(*args, **options)
+        super().__init__(*args, **{"label_suffix": "", **options})
         self.fields["person"].queryset = members(packet.study).exclude(  # type: ignore[attr-defined]  # a ModelChoiceField
             review_assignments__in=packet.assignments.filter(withdrawn_at__isnull=True)
         )

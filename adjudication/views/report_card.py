@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import Http404, HttpResponse, StreamingHttpResponse
@@ -21,10 +22,26 @@ from adjudication.report_card import tables
 from adjudication.report_card.values import ReportCard
 from adjudication.report_card_data import card_of, items_of
 from ehr.models import Encounter
-from timelines.evaluation.tables import Table
+from timelines.evaluation.tables import Cell, Table
 
 FORMATS = {"csv": ("text/csv", "csv"), "latex": ("application/x-tex", "tex"), "json": ("application/json", "json")}
 CLOSED = "The report card of this packet is closed to you while you review it, and afterwards where its results are not revealed."
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTable:
+    """A table with its columns of numbers told apart: heads and cells each come with whether they are one."""
+
+    title: str
+    heads: list[tuple[str, bool]]
+    rows: list[list[tuple[str | Cell, bool]]]
+
+    @classmethod
+    def of(cls, table: Table) -> ShownTable:
+        columns = [[row[at] for row in table.rows] for at in range(len(table.heads))]
+        numbers = [bool(at) and bool(cells) and all(isinstance(c, Cell) or c.isdigit() for c in cells) for at, cells in enumerate(columns)]
+        rows = [list(zip(row, numbers, strict=True)) for row in table.rows]
+        return cls(table.title, list(zip(table.heads, numbers, strict=True)), rows)
 
 
 @require_GET
@@ -36,8 +53,8 @@ def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
     context: dict[str, Any] = {
         "packet": found,
         "card": card,
-        "tables": {name: build(card) for name, build in tables.TABLES.items()},
-        "confusions": [tables.confusion(a) for a in card.agreements],
+        "tables": {name: ShownTable.of(build(card)) for name, build in tables.TABLES.items()},
+        "confusions": [ShownTable.of(tables.confusion(a)) for a in card.agreements],
         "may_steer": may_see(request.user, found).colleagues_answers,
         "plot": json_script(_plot(card), "evaluation-data"),
         "corpus": sum(card.corpus.values()),
