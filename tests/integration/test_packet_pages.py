@@ -40,7 +40,7 @@ def test_what_may_be_drawn_stands_before_the_form_and_a_preview_draws_nothing(cl
     assert page.context["eligible"][0][1] == [6, 3, 6, 3, 6]
     shown = client.post(page.request["PATH_INFO"], fields(judged, do="preview")).content.decode()
     assert "This would be drawn: 20 items from 3 cases" in shown
-    assert "Short: DUPLICATE of rules-orion · revised | llm-lyra · revised: 0 of 1" in shown
+    assert "DUPLICATE of rules-orion · revised | llm-lyra · revised: 0 of 1" in shown
     assert not Packet.objects.exists()
 
 
