@@ -56,6 +56,7 @@ class Ruling:
 
     def timing(self, one: CandidateRow, other: CandidateRow) -> Decision:
         """The time that the note's own expression gives, or that a row of the very occurrence records, and the other time has neither."""
+        one, other = _in_order(one, other)
         entry = self.reading.entry(one) or self.reading.entry(other)
         span = self.reading.spans.get(one.row) or self.reading.spans.get(other.row)
         quote = self.reading.quoted(span) if span else None
@@ -81,6 +82,7 @@ class Ruling:
 
     def value(self, one: CandidateRow, other: CandidateRow) -> Decision:
         """The number that the note tells at the event's place, where it does not tell the other one there."""
+        one, other = _in_order(one, other)
         span = self.reading.spans.get(one.row) or self.reading.spans.get(other.row)
         if span is None:
             return Decision(None, "the event has no place in the note")
@@ -200,6 +202,12 @@ class Ruling:
         if wrong.time is None:
             return False
         return abs(right.time - entry.time) > abs(wrong.time - entry.time)
+
+
+def _in_order(one: CandidateRow, other: CandidateRow) -> tuple[CandidateRow, CandidateRow]:
+    """The row that brings its own place first, else the lower row number: an order that does not depend on labels."""
+    first, second = sorted((one, other), key=lambda r: (r.source.start is None, r.row))
+    return first, second
 
 
 def _recorded(one: CandidateRow, other: CandidateRow, first: RowSupport | None, second: RowSupport | None) -> CandidateRow | None:

@@ -37,6 +37,7 @@ class Pairing:
 def paired(given: JudgeInput, tolerance: Tolerance) -> Pairing:
     """Every row of the game is in one pair, a copy, alone, or told within a row of the other side and left out."""
     pairs = _by_identifier(given.a_rows, given.b_rows)
+    pairs += _the_same(given.a_rows, given.b_rows, pairs, tolerance)
     copies: list[tuple[CandidateRow, CandidateRow]] = []
     a, b = _left(given.a_rows, pairs, 0, copies, tolerance), _left(given.b_rows, pairs, 1, copies, tolerance)
     pairs += _by_distance(a, b, tolerance)
@@ -74,6 +75,21 @@ def _by_identifier(a: Sequence[CandidateRow], b: Sequence[CandidateRow]) -> list
         if row.uid is not None and (other := theirs.pop((row.uid, row.source.start), None)) is not None:
             pairs.append((row, other))
     return pairs
+
+
+def _the_same(
+    a: Sequence[CandidateRow], b: Sequence[CandidateRow], pairs: Sequence[tuple[CandidateRow, CandidateRow]], tolerance: Tolerance
+) -> list[tuple[CandidateRow, CandidateRow]]:
+    """Of the rows without a partner those alike in words, place and time, earliest first: what both tell twice, neither repeats."""
+    gone = {r.row for pair in pairs for r in pair}
+    theirs = [r for r in b if r.row not in gone]
+    found = []
+    for row in (r for r in a if r.row not in gone):
+        other = next((o for o in theirs if _repeats(row, o, tolerance)), None)
+        if other is not None:
+            theirs.remove(other)
+            found.append((row, other))
+    return found
 
 
 def _left(
