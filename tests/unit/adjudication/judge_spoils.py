@@ -129,7 +129,8 @@ def borrowed_evidence(findings: Findings, rng: random.Random, given: JudgeInput)
 #: Types with a value that the record shows for them, one type that it does not have, and values of other types.
 CITED = [
     ("lab:lactate::", "4.1"), ("lab:lactate::", "2.0"), ("chart:heart rate::", "80"), ("chart:pain present::", "Yes"),
-    ("diagnosis:E = mc2:", "sepsis"), ("admission:admission_type:", "EMERGENCY"), ("lab:sodium::", "140"), ("lab:lactate::", "140"), ("", ""),
+    ("diagnosis:E = mc2:", "sepsis"), ("admission:admission_type:", "EMERGENCY"), ("lab:sodium::", "140"), ("lab:lactate::", "140"),
+    ("", ""),
 ]  # fmt: skip
 
 
