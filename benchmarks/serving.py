@@ -30,6 +30,8 @@ from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.run import Case, Record, Tools, reconstruct
 
 GOAL_BUSY, GOAL_COMPUTED, GOAL_OUTPUT = 0.9, 0.40, 0.55
+#: Requests that the server may have for each of its slots: those beyond wait there, and one begins the moment that another ends.
+AT_HAND = 1.5
 COHORT = Path(__file__).resolve().parent.parent / "demo" / "cohort"
 WINDOW = Window(Anchor(datetime(2150, 3, 1, 10, 0)), discharge=120.0)
 
@@ -54,7 +56,8 @@ def simulated(count: int, in_flight: int, rates: Rates) -> tuple[float, float]:
     """(share of the slots in use, share of the prompt tokens computed) over a cohort."""
     cases = cohort(count)
     with running(rates) as server:
-        model = OpenAIModel(base_url=server.url, model="made-up", concurrency=rates.slots, reasoning=1000)
+        limit = round(rates.slots * AT_HAND)
+        model = OpenAIModel(base_url=server.url, model="made-up", concurrency=limit, reasoning=1000)
         began = time.perf_counter()
         with ThreadPoolExecutor(in_flight) as pool:
             done = list(pool.map(lambda case: one(model, case), cases))
@@ -63,7 +66,7 @@ def simulated(count: int, in_flight: int, rates: Rates) -> tuple[float, float]:
     assert all(done)
     busy, computed = seen.busy(rates.slots), seen.computed / seen.read
     print(f"{count} cases of {sum(done) / count:.0f} events, {in_flight} in flight, {seen.calls} calls in {seconds:.1f} s")
-    print(f"share of {rates.slots} slots in use: {busy:.2f} (goal {GOAL_BUSY})")
+    print(f"share of {rates.slots} slots in use: {busy:.2f} (goal {GOAL_BUSY}), with at most {limit} requests at the server")
     per_case = f"{seen.computed / count:.0f} of {seen.read / count:.0f} a case"
     print(f"prompt tokens computed: {per_case}, {computed:.0%} (goal {GOAL_COMPUTED:.0%})")
     return busy, computed

@@ -8,12 +8,13 @@ wants nothing has none. No transaction lasts over a request.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import threading
 import time
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime, timedelta
 from uuid import uuid4
 
@@ -40,11 +41,13 @@ class SharedSlots:
         self._lease, self._tick, self._turn = lease, tick, turn
         self._lock = threading.Lock()
         self._begin()
+        atexit.register(self._end)
 
     def _begin(self) -> None:
         self._holder, self._process = uuid4().hex, os.getpid()
         self._shares: dict[str, _Share] = {}
         self._look = threading.Event()
+        self._ending = False
         self._thread: threading.Thread | None = None
 
     def slot(self, endpoint: str, limit: int) -> AbstractAsyncContextManager[None]:
@@ -63,7 +66,7 @@ class SharedSlots:
         return share.gate.slot()
 
     def _run(self) -> None:
-        while True:
+        while not self._ending:
             self._look.clear()
             idle = True
             for share in list(self._shares.values()):
@@ -74,6 +77,16 @@ class SharedSlots:
             else:
                 time.sleep(PAUSE)
                 self._look.wait(self._tick)
+        with suppress(Exception):  # what is left expires
+            EndpointShare.objects.filter(holder=self._holder).delete()
+        connection.close()
+
+    def _end(self) -> None:
+        """Give everything back as the process ends."""
+        if self._thread is not None and self._process == os.getpid():
+            self._ending = True
+            self._look.set()
+            self._thread.join(self._lease)
 
 
 class _Share:
