@@ -11,6 +11,7 @@ from playwright.sync_api import Page
 from accounts.models import User
 from tests.functional.authoring_world import WIDE
 from tests.functional.case_world import build_world
+from tests.functional.review_world import SCREEN, Packed, packed_world, ready
 from timelines.authoring_actions import start_authoring
 from timelines.models import Authoring
 
@@ -57,6 +58,34 @@ def new_window(browser):
     yield new_window_
     for context in made:
         context.close()
+
+
+@pytest.fixture
+def packed() -> Packed:
+    """An open packet over a shipped case, and its reviewer."""
+    cache.clear()
+    return packed_world()
+
+
+@pytest.fixture
+def reviewing(enter, packed, page):
+    """A reviewer's window with the first item. What the page still asks for at the end is waited for."""
+    opened: list[Page] = []
+
+    def reviewing_(on: Page | None = None) -> Page:
+        entered = enter(on or page, packed.reviewer, packed.item_address)
+        entered.set_viewport_size(SCREEN)
+        ready(entered)
+        opened.append(entered)
+        return entered
+
+    yield reviewing_
+    for window in opened:
+        if not window.is_closed():
+            window.context.set_offline(False)
+            window.wait_for_load_state("networkidle")
+            window.goto("about:blank")
+            window.wait_for_timeout(300)
 
 
 @pytest.fixture

@@ -1,41 +1,287 @@
-"""The reviewer's page in a real browser: ten items by the keyboard alone, and everything that may come between."""
+"""The reviewer's page in a real browser: ten items by the keyboard alone, every key, practice, and the last steps."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.functional.review_world import SCREEN, Packed, all_saved, answer, packed_world, ready
+from adjudication import packets
+from adjudication.models import Assignment, Decision, ItemMark, Packet, Slot
+from adjudication.practice import practice_cases
+from adjudication.review_page import ANSWERS
+from adjudication.visibility import ROWS_AT_ONCE, sides_swapped, unswapped
+from tests.functional.review_world import PASSWORD, Packed, all_saved, answer, in_hand, ready
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
+OWN_TIMES = {
+    "-72": -72, "−3 d 4 h": -76, "+6.5 h": 6.5, "2 weeks before": -336, "1 y": 8760, "90 min": 1.5, "N/A": None, "": None,
+}  # fmt: skip
+#: From pressing Enter to the next item on screen, in milliseconds.
+SWAP = """() => {
+  const before = document.querySelector('[data-item]').dataset.item;
+  const start = performance.now();
+  document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}));
+  document.body.getBoundingClientRect();
+  const now = document.querySelector('[data-item]');
+  return now && now.dataset.item !== before ? performance.now() - start : null;
+}"""
 
-@pytest.fixture
-def packed() -> Packed:
-    return packed_world()
 
-
-@pytest.fixture
-def reviewing(enter, packed, page):
-    """The reviewer's window with the first item."""
-
-    def reviewing_(on: Page | None = None) -> Page:
-        opened = enter(on or page, packed.reviewer, packed.item_address)
-        opened.set_viewport_size(SCREEN)
-        ready(opened)
-        return opened
-
-    return reviewing_
+def focused(page: Page) -> str:
+    return str(page.evaluate("document.activeElement.name || document.activeElement.className"))
 
 
 def test_ten_items_by_the_keyboard_alone(reviewing, packed, complaints):
     page = reviewing()
     seen = []
     for number, key in enumerate("1234561234", 1):
+        ready(page)
         expect(page.locator("[data-position]")).to_contain_text(f"{number} of ")
+        assert focused(page) == "item", "the item has the focus, wherever the last one left it"
         seen.append(answer(page, key))
     all_saved(page)
-    assert packed.kinds() == ["answer"] * 10
-    assert [d.item.public_id for d in packed.decided()] == seen
+    stored = packed.decided()
+    assert [d.kind for d in stored] == ["answer"] * 10
+    assert [d.item.public_id for d in stored] == seen
     assert len(set(seen)) == 10
+    for d, key in zip(stored, "1234561234", strict=True):
+        shown = unswapped(d.answer, sides_swapped(packed.assignment.seed, d.item.public_id))
+        assert shown == ANSWERS[int(key) - 1][1], "stored in the judge's labels, chosen in those of the page"
     assert complaints == []
+
+
+def test_the_next_item_is_there_within_a_tenth_of_a_second(reviewing):
+    page = reviewing()
+    took = []
+    for _ in range(5):
+        page.keyboard.press("5")
+        page.wait_for_selector("#review[data-ahead] [data-item]")
+        took.append(page.evaluate(SWAP))
+    assert all(ms is not None and ms < 100 for ms in took), took
+
+
+def test_a_key_typed_into_a_field_does_nothing_else(reviewing, packed):
+    page = reviewing()
+    first = in_hand(page)
+    page.keyboard.press("c")
+    assert focused(page) == "comment"
+    page.keyboard.type("1 u s f ? looks copied")
+    page.keyboard.press("Enter")
+    assert (focused(page), in_hand(page)) == ("item", first), "Enter leaves the field and saves nothing"
+    page.keyboard.press("t")
+    assert focused(page) == "own_time"
+    page.keyboard.type("soon")
+    page.keyboard.press("Escape")
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    assert (focused(page), in_hand(page)) == ("own_time", first), "a time that cannot be read is not swallowed"
+    expect(page.locator("[data-own-time-read]")).to_contain_text("Write −72")
+    page.locator("[name=own_time]").fill("-3 d 4 h")
+    expect(page.locator("[data-own-time-read]")).to_have_text("= −3.2 d")
+    page.keyboard.press("Enter")
+    page.keyboard.press("f")
+    page.keyboard.press("Enter")
+    expect(page.locator(f"[data-item='{first}']")).to_have_count(0)
+    all_saved(page)
+    (stored,) = packed.decided()
+    assert (stored.own_time, stored.comment, stored.flagged) == (-76.0, "1 u s f ? looks copied", True)
+    assert stored.active_seconds is not None
+    assert 0 < stored.active_seconds < 60
+    expect(page.locator("[data-do=flag]")).to_have_attribute("aria-pressed", "false")
+
+
+def test_own_times_are_read_as_they_are_written(reviewing):
+    page = reviewing()
+    for typed, hours in OWN_TIMES.items():
+        read = page.evaluate("(typed) => window.ReviewPage.hours(typed)", typed)
+        assert read == (hours if hours is None else pytest.approx(hours)), typed
+
+
+def test_enter_without_an_answer_and_held_keys_do_nothing(reviewing, packed):
+    page = reviewing()
+    first = in_hand(page)
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-announce]")).to_contain_text("Choose an answer first")
+    page.keyboard.press("3")
+    page.evaluate("document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', repeat: true, bubbles: true}))")
+    page.keyboard.press("Control+Enter")
+    assert in_hand(page) == first
+    assert packed.decided() == []
+
+
+def test_undo_brings_the_item_back_with_what_was_chosen(reviewing, packed):
+    page = reviewing()
+    page.keyboard.press("c")
+    page.keyboard.type("first thought")
+    page.keyboard.press("Escape")
+    first = answer(page, "2")
+    second = in_hand(page)
+    page.keyboard.press("u")
+    expect(page.locator(f"[data-item='{first}']")).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("^2 B"))).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_label("Comment")).to_have_value("first thought")
+    expect(page.locator("[data-position]")).to_contain_text("1 of ")
+    answer(page, "4")
+    assert in_hand(page) == second
+    all_saved(page)
+    assert packed.kinds() == ["answer", "withdrawal", "amendment"]
+    assert Slot.objects.get(item__public_id=first).decision.answer == "NEITHER"
+
+
+def test_a_skipped_item_comes_again_at_the_end(reviewing, packed):
+    page = reviewing()
+    skipped = in_hand(page)
+    page.keyboard.press("3")
+    page.keyboard.press("s")
+    expect(page.locator(f"[data-item='{skipped}']")).to_have_count(0)
+    total = packed.packet.items.count()
+    rest = [answer(page, "1") for _ in range(total - 1)]
+    assert skipped not in rest
+    expect(page.locator(f"[data-item='{skipped}']")).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("^3 Both"))).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="All items are decided")).to_be_focused()
+    assert Decision.objects.filter(packet=packed.packet, kind="answer").count() == total
+
+
+def test_a_flag_is_kept_and_taken_away(reviewing, packed):
+    page = reviewing()
+    item = in_hand(page)
+    page.keyboard.press("f")
+    all_saved(page)
+    assert ItemMark.objects.get(item__public_id=item).flagged
+    page.reload()
+    ready(page)
+    expect(page.locator("[data-do=flag]")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("f")
+    all_saved(page)
+    assert not ItemMark.objects.get(item__public_id=item).flagged
+
+
+def test_the_record_is_at_hand_by_keys(reviewing):
+    page = reviewing()
+    chosen = page.locator("[data-series][aria-selected=true]")
+    expect(chosen).to_have_attribute("data-series", "0")
+    page.keyboard.press("]")
+    expect(chosen).to_have_attribute("data-series", "1")
+    page.keyboard.press("[")
+    page.keyboard.press("/")
+    page.keyboard.type("heart rate")
+    expect(page.locator("[data-series-count]")).to_contain_text("found")
+    page.keyboard.press("Enter")
+    expect(chosen).to_contain_text("heart rate")
+    panel = page.locator("[data-series-panels] [data-panel]:not([hidden])")
+    rows = int(chosen.locator(".series-n").inner_text())
+    if rows > ROWS_AT_ONCE:
+        expect(panel.locator("tbody tr")).to_have_count(ROWS_AT_ONCE)
+        panel.get_by_role("button", name=f"All {rows}").click()
+    expect(panel.locator("tbody tr")).to_have_count(rows)
+
+
+def test_an_item_fills_one_screen_with_the_place_and_both_rows_in_sight(reviewing):
+    page = reviewing()
+    for _ in range(4):
+        assert page.evaluate("document.documentElement.scrollHeight <= innerHeight && document.documentElement.scrollWidth <= innerWidth")
+        for selector in ("mark.place >> nth=0", ".side-a", ".side-b", ".answers", "[data-position]"):
+            expect(page.locator(f".review {selector}").first).to_be_in_viewport()
+        for row in page.locator(".is-candidate").all():
+            expect(row).to_be_in_viewport()
+        heights = {round(b.bounding_box()["height"]) for b in page.locator(".answer").all()}
+        widths = {round(b.bounding_box()["width"]) for b in page.locator(".answer").all()}
+        assert len(heights) == 1
+        assert max(widths) - min(widths) <= 1
+        answer(page, "1")
+
+
+def test_practice_comes_first_and_explains_itself(enter, packed, page, complaints):
+    Assignment.objects.update(practised_at=None)
+    enter(page, packed.reviewer, packed.item_address)
+    expect(page.get_by_role("status").filter(has_text="Practice comes first")).to_be_visible()
+    expect(page.get_by_role("link", name="Start", exact=True)).to_have_count(0)
+    page.get_by_role("link", name="Start practice").focus()
+    page.keyboard.press("Enter")
+    keys = {value: key for key, value, _ in ANSWERS}
+    for case in practice_cases():
+        ready(page)
+        page.keyboard.press("1" if case.number == 2 else "2" if case.number == 1 else keys[case.answer])
+        page.keyboard.press("Enter")
+        feedback = page.locator("[data-feedback]")
+        expect(feedback).to_contain_text(case.explanation[:40])
+        expect(feedback.get_by_role("heading")).to_contain_text("The answer here is “A”" if case.number == 1 else "Right.")
+        page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Start", exact=True)).to_be_visible()
+    assert Assignment.objects.get().practised_at is not None
+    assert Decision.objects.count() == 0, "practice counts for nothing"
+    assert complaints == []
+
+
+def decide_everything(page: Page, packed: Packed) -> None:
+    for _ in range(packed.packet.items.count()):
+        answer(page, "1")
+    expect(page.get_by_role("heading", name="All items are decided")).to_be_visible()
+
+
+def test_from_the_last_item_to_the_receipt_and_back(reviewing, packed, page):
+    reviewing()
+    decide_everything(page, packed)
+    page.get_by_role("link", name="To the last steps").click()
+    page.get_by_role("link", name="Answer", exact=True).click()
+    page.get_by_role("radiogroup", name="Item 1", exact=True).get_by_label("A", exact=True).check()
+    page.get_by_role("radiogroup", name="Item 2", exact=True).get_by_label("no idea").check()
+    page.get_by_role("button", name="Keep my guesses").click()
+    guesses = Decision.objects.filter(kind="guess").order_by("sequence")
+    assert [g.detail["guess"] in ("A", "B") for g in guesses] == [True, False]
+    assert all(g.detail["question"] == "clinician" for g in guesses)
+    page.get_by_role("link", name="Sign", exact=True).click()
+    page.get_by_label("Your password").fill("not the password")
+    page.get_by_role("button", name="Sign", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("The password is not right")
+    page.get_by_label("Your password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign", exact=True).click()
+    signature = Decision.objects.get(kind="sign")
+    expect(page.get_by_role("region", name="Receipt")).to_contain_text(signature.detail["head"])
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+    assert signature.hash in download.value.path().read_text()
+
+    page.goto(page.url.replace("receipt/", "item/"))
+    expect(page.get_by_role("main")).to_contain_text("Receipt")
+    expect(page.get_by_role("status")).to_contain_text("You have signed this packet")
+    page.get_by_role("link", name="Receipt").click()
+    page.get_by_label("Reason").fill("one item was misread")
+    page.get_by_role("button", name="Take it back").click()
+    assert Assignment.objects.get().signed_at is None
+    page.get_by_role("link", name="My answers").click()
+    page.get_by_role("link", name="Change answer 1", exact=True).click()
+    ready(page)
+    expect(page.get_by_role("button", name=re.compile("^1 A"))).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("5")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("row").nth(1)).to_contain_text("Unclear changed")
+    assert packed.kinds()[-3:] == ["sign", "unsign", "amendment"]
+
+
+@pytest.mark.parametrize("reveal", ["never", "after_close"])
+def test_after_closing_the_judge_is_shown_where_the_policy_says_so(reviewing, packed, page, reveal):
+    Packet.objects.filter(pk=packed.packet.pk).update(reveal=reveal)
+    reviewing()
+    answer(page, "1")
+    all_saved(page)
+    packets.close_packet(packet=packed.packet, by=packed.admin)
+    page.goto(page.url.replace("item/", "answers/"))
+    expect(page.get_by_role("columnheader", name="Judge")).to_have_count(int(reveal == "after_close"))
+    expect(page.get_by_role("columnheader", name="My answer")).to_be_visible()
+
+
+def test_review_is_in_the_navigation_of_those_who_review(enter, packed, page):
+    enter(page, packed.reviewer, "/")
+    expect(page.get_by_role("main")).to_contain_text("Validation sample: 0 of")
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Review").click()
+    page.get_by_role("link", name="Validation sample", exact=True).click()
+    page.get_by_role("link", name="Start", exact=True).click()
+    ready(page)
+    enter(page, packed.admin, "/")
+    expect(page.get_by_role("navigation", name="Main").get_by_role("link", name="Review", exact=True)).to_have_count(0)

@@ -67,6 +67,8 @@
     timer = setTimeout(keep, PAUSE);
   }
 
+  const told = ({ answer, own_time: time, comment }) => JSON.stringify([answer, time, comment]);
+
   // The draft is for another device and for a page that was closed; the decision itself carries everything again.
   async function keep() {
     clearTimeout(timer);
@@ -74,7 +76,7 @@
     if (!item || Review.mode !== "review" || "decided" in item.dataset) return;
     const body = values();
     if (!body) return;
-    const content = JSON.stringify([item.dataset.item, body.answer, body.own_time, body.comment]);
+    const content = told(body);
     if (content === kept && performance.now() - keptAt < KEEP_EVERY) return;
     const { status, data } = await Review.ask(`${item.dataset.url}draft/`, body);
     if (status !== 200) return;
@@ -95,9 +97,9 @@
   Review.root.addEventListener("submit", (event) => event.target.matches("[data-decide]") && event.preventDefault());
   Review.on("item", (item) => {
     clearTimeout(timer);
-    kept = "";
-    keptAt = performance.now();
-    if (item && form().elements.own_time.value) readTime();
+    // As it came from the server it is kept already.
+    const begun = item && values();
+    [kept, keptAt] = [begun ? told(begun) : "", performance.now()];
   });
   Review.on("flush", keep);
   let before = 0;

@@ -31,11 +31,13 @@
     asking = null;
     // That nothing is left now is not kept: a skipped item may come again.
     ahead = got?.item ? got : null;
+    Review.root.toggleAttribute("data-ahead", Boolean(ahead));
   }
   function forget() {
     asked += 1;
     ahead = null;
     asking = null;
+    Review.root.removeAttribute("data-ahead");
   }
 
   // To the item after. Where it has not come yet, it is waited for, and asked for again once what is under way is stored.

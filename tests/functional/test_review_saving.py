@@ -1,0 +1,199 @@
+"""Nobody loses work: a lost connection, an ended session, another device, a lease that ran out, an impatient hand."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Page, Route, expect
+
+from accounts.models import Role
+from adjudication import decisions, packets, slots
+from adjudication.models import Assignment, Decision, PacketItem, Slot
+from adjudication.visibility import sides_swapped
+from jobs.clock import database_time
+from tests import factories
+from tests.functional.review_world import Packed, all_saved, answer, assert_accessible, in_hand, picture, ready
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def banner(page: Page, words: str):
+    return page.get_by_role("alert").filter(has_text=words)
+
+
+def pressed(page: Page, name: str) -> None:
+    expect(page.get_by_role("button", name=re.compile(name))).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_lost_connection_loses_and_doubles_nothing(reviewing, packed):
+    page = reviewing()
+    page.keyboard.press("c")
+    page.keyboard.type("told by the daughter")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#review[data-ahead]")
+    page.context.set_offline(True)
+    first = answer(page, "2")
+    second = in_hand(page)
+    page.keyboard.press("4")
+    page.keyboard.press("Enter")
+    expect(banner(page, "There is no connection")).to_contain_text("2 steps are kept")
+    expect(page.locator("[data-saved]")).to_have_text("Not saved")
+    kept = page.evaluate("JSON.stringify({...sessionStorage, ...localStorage})")
+    assert "daughter" not in kept
+    assert first not in kept
+    assert_accessible(page)
+    picture(page, "lost")
+    page.context.set_offline(False)
+    all_saved(page)
+    ready(page)
+    expect(banner(page, "There is no connection")).to_be_hidden()
+    stored = packed.decided()
+    assert [(d.kind, d.item.public_id) for d in stored] == [("answer", first), ("answer", second)]
+    assert stored[0].comment == "told by the daughter"
+    assert in_hand(page) not in (first, second)
+
+
+def test_an_answer_lost_on_its_way_is_asked_for_again_and_stored_once(reviewing, packed):
+    page = reviewing()
+    lost: list[str] = []
+
+    def swallow(route: Route) -> None:
+        if len(lost) < 2:
+            lost.append(json.loads(route.request.post_data or "{}")["token"])
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/decide/", swallow)
+    answer(page, "1")
+    all_saved(page)
+    assert len(set(lost)) == 1, "the same token goes out again"
+    assert packed.kinds() == ["answer"]
+
+
+def test_an_ended_session_costs_a_sign_in(reviewing, packed, client, live_server):
+    page = reviewing()
+    page.wait_for_selector("#review[data-ahead]")
+    page.context.clear_cookies()
+    first = answer(page, "3")
+    told = banner(page, "You were signed out")
+    expect(told).to_contain_text("Sign in as r.iyer in a new tab")
+    expect(told.get_by_role("link", name="Sign in in a new tab")).to_have_attribute("target", "_blank")
+    page.keyboard.press("6")
+    client.force_login(packed.reviewer)
+    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    told.get_by_role("button", name="I have signed in").click()
+    all_saved(page)
+    expect(told).to_be_hidden()
+    pressed(page, "^6 Not a finding")
+    assert [(d.kind, d.item.public_id) for d in packed.decided()] == [("answer", first)]
+
+
+def test_what_was_chosen_is_there_on_another_device(reviewing, packed, new_window):
+    page = reviewing()
+    item = in_hand(page)
+    page.keyboard.press("4")
+    page.keyboard.press("t")
+    page.keyboard.type("-12")
+    page.keyboard.press("Enter")
+    page.keyboard.press("c")
+    page.keyboard.type("both miss the transfer")
+    page.keyboard.press("Enter")
+    with page.expect_response("**/draft/") as response:
+        pass
+    assert response.value.ok
+    other = reviewing(on=new_window())
+    assert in_hand(other) == item
+    pressed(other, "^4 Neither")
+    expect(other.get_by_label("Comment")).to_have_value("both miss the transfer")
+    expect(other.get_by_label("Your own time")).to_have_value("−12 h")
+    assert float(other.locator("[data-item]").get_attribute("data-seconds") or 0) > 0
+    other.keyboard.press("Enter")
+    all_saved(other)
+    (stored,) = packed.decided()
+    assert (stored.own_time, stored.comment) == (-12.0, "both miss the transfer")
+
+
+def test_the_second_of_two_windows_is_told_what_stands(reviewing, packed, new_window):
+    page = reviewing()
+    other = reviewing(on=new_window())
+    assert answer(page, "1") == answer(other, "2")
+    all_saved(page)
+    all_saved(other)
+    late = page if "decided on this item already" in page.locator("[data-notice]").inner_text() else other
+    expect(late.locator("[data-notice]")).to_contain_text("What was stored first stands")
+    assert packed.kinds() == ["answer"]
+    ready(late)
+
+
+def taken_by_another(packed: Packed, item_id: str) -> None:
+    """The lease runs out, and somebody else answers the item."""
+    person = factories.make_user(packed.packet.study, Role.REVIEWER)
+    theirs = packets.assign(packet=packed.packet, person=person, by=packed.admin)
+    Assignment.objects.filter(pk=theirs.pk).update(practised_at=packed.packet.opened_at)
+    Slot.objects.filter(item__public_id=item_id).update(lease_expires_at=database_time(timedelta(seconds=-1)))
+    item = PacketItem.objects.get(public_id=item_id)
+    swapped = sides_swapped(theirs.seed, item_id)
+    made = decisions.decide(assignment=theirs, item=item, answer="A", shown_swapped=swapped, token="other", by=person)
+    assert not made.late
+
+
+def test_a_late_answer_is_told_so_and_kept(reviewing, packed):
+    page = reviewing()
+    item = in_hand(page)
+    page.wait_for_selector("#review[data-ahead]")
+    taken_by_another(packed, item)
+    page.keyboard.press("2")
+    expect(page.locator("[data-notice]")).to_contain_text("somebody else has it now")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-notice]")).to_contain_text("That answer came late")
+    assert packed.kinds() == ["answer", "late"]
+    ready(page)
+    assert in_hand(page) != item
+
+
+def test_an_answer_after_closing_is_kept_as_late_and_ends_the_page(reviewing, packed):
+    page = reviewing()
+    page.wait_for_selector("#review[data-ahead]")
+    packets.close_packet(packet=packed.packet, by=packed.admin)
+    answer(page, "2")
+    expect(page.locator("[data-notice]")).to_contain_text("the packet was closed")
+    assert packed.kinds() == ["late"]
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="This review is not open now")).to_be_visible()
+    assert packed.kinds() == ["late", "late"]
+
+
+def test_an_impatient_hand_answers_once(reviewing, packed):
+    page = reviewing()
+    page.wait_for_selector("#review[data-ahead]")
+    first = in_hand(page)
+    page.get_by_role("button", name=re.compile("^2 B")).dblclick()
+    page.get_by_role("button", name=re.compile("Save, next")).dblclick()
+    all_saved(page)
+    ready(page)
+    stored = packed.decided()
+    assert [(d.kind, d.item.public_id) for d in stored] == [("answer", first)]
+    expect(page.get_by_role("button", name=re.compile("Save, next"))).to_be_disabled()
+
+
+def test_pausing_forgets_nothing_and_holds_no_item_twice(reviewing, packed, page):
+    reviewing()
+    before = in_hand(page)
+    page.keyboard.press("5")
+    page.get_by_role("link", name="Pause").click()
+    expect(page.get_by_role("heading", name="Validation sample")).to_be_visible()
+    page.get_by_role("link", name="Start", exact=True).click()
+    ready(page)
+    assert in_hand(page) == before
+    pressed(page, "^5 Unclear")
+    held = Slot.objects.filter(assignment=packed.assignment, decision__isnull=True)
+    assert held.count() <= 2, "the item on screen and the one after"
+    assert slots.progress(assignment=packed.assignment).done == 0
+    assert Decision.objects.count() == 0
