@@ -15,7 +15,7 @@ from adjudication.judging import Candidate, JudgeInput, judge_input
 from adjudication.models import Comparison, Game
 from ehr.models import Dataset, Encounter, SourceRow
 from ehr.schema import ROWS
-from ehr.summarise import summarise
+from ehr.summarise import Series, summarise
 from jobs.errors import PermanentFailure
 from timelines import domain
 from timelines.evaluation.values import SourceKey
@@ -36,6 +36,16 @@ class LoadedGame:
     entries: dict[int, int]
     input_sha256: str
     series_omitted: int
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a case's games have in common. Hours from the anchor."""
+
+    note: str
+    anchor: domain.Anchor
+    series: tuple[Series, ...]
+    rows: tuple[domain.SourceRow, ...]
 
 
 def sources_of(datasets: Sequence[Dataset]) -> list[SourceKey]:
@@ -59,25 +69,30 @@ def pairs_of(datasets: Sequence[Dataset], sources: Sequence[SourceKey], cases: S
         yield from combinations(there, 2)
 
 
+def pairable(dataset: Dataset, source: SourceKey, cases: Sequence[str] = ()) -> Iterator[Timeline]:
+    """The finished timeline of that source of each case that has one."""
+    encounters = Encounter.objects.filter(dataset=dataset).order_by("case_id")
+    for encounter in (encounters.filter(case_id__in=cases) if cases else encounters).iterator(chunk_size=200):
+        for timeline in chosen_timelines(encounter, Selection(sources=(source.source,))):
+            if (timeline.kind, timeline.alternative) == (source.kind, source.alternative):
+                timeline.encounter = encounter
+                yield timeline
+
+
 def load_game(game: Game, config: JudgeConfig) -> LoadedGame:
     """Note, timelines, summaries and rows of one game. Raises NoteChanged, PermanentFailure."""
     comparison = Comparison.objects.select_related("encounter", "first", "second").get(pk=game.comparison_id)
     encounter = comparison.encounter
-    note = note_of(encounter)
-    if note is None:
-        raise PermanentFailure("the case has no note")
-    table = rows_table(encounter)
-    series = list(summarise(table, untimed=True))
-    anchor = domain.Anchor(encounter.admitted_at, "presentation" if encounter.anchor_kind == "presentation" else "admission")
+    material = material_of(encounter)
     first, second = candidates_of(comparison.first), candidates_of(comparison.second)
     given = judge_input(
         [c for c, _ in first],
         [c for c, _ in second],
-        note=checked_text(note),
-        anchor=anchor,
+        note=material.note,
+        anchor=material.anchor,
         seed=game.seed,
-        series=series,
-        rows=source_rows(table, anchor),
+        series=material.series,
+        rows=material.rows,
         swap=game.swapped,
         uid_table=config.uid_table,
         limit=config.series_limit,
@@ -88,8 +103,18 @@ def load_game(game: Game, config: JudgeConfig) -> LoadedGame:
         given,
         {row.row: entry[id(row.source)] for row in (*given.a_rows, *given.b_rows)},
         input_digest(given, config),
-        len(series) - len(given.series),
+        len(material.series) - len(given.series),
     )
+
+
+def material_of(encounter: Encounter) -> Material:
+    """Note, hour zero, summaries and rows of a case. Raises NoteChanged, PermanentFailure without a note."""
+    note = note_of(encounter)
+    if note is None:
+        raise PermanentFailure("the case has no note")
+    table = rows_table(encounter)
+    anchor = domain.Anchor(encounter.admitted_at, "presentation" if encounter.anchor_kind == "presentation" else "admission")
+    return Material(checked_text(note), anchor, tuple(summarise(table, untimed=True)), tuple(source_rows(table, anchor)))
 
 
 def candidates_of(timeline: Timeline) -> list[tuple[Candidate, int]]:

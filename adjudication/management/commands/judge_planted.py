@@ -1,0 +1,78 @@
+"""`manage.py judge_planted`: how much a judge finds of differences that were put into a twin of a timeline, and how often it is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from adjudication.discrepancy import Tally, pooled, report, tally
+from adjudication.judge_config import SEED, JudgeConfig, SourceUnknown, parse_source
+from adjudication.judge_data import candidates_of, material_of, pairable, sources_of
+from adjudication.judge_tools import JUDGES, RULES, UnknownJudge, judge_of, models_of_judge
+from adjudication.judging import Unjudged, judge_input
+from adjudication.planting import plant
+from ehr.models import Dataset
+from jobs.errors import PermanentFailure
+from llm_runtime.base import ProviderError
+from llm_runtime.ledger import DatabaseLedger
+from timelines.askers import UnknownModel
+from timelines.datasets import find_dataset
+from timelines.storage import NoteChanged
+
+#: Whose calls the ledger holds; they go with the dataset.
+CALLS_OWNER = "adjudication.planted"
+
+
+class Command(BaseCommand):
+    help = "Plant differences in a twin of each timeline of a source and have a judge find them: recall and precision by type and size."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Whose timelines, which judge, how many changes."""
+        parser.add_argument("--dataset", required=True, help="name or public id of an imported dataset")
+        parser.add_argument("--study", default="", help="name of its study, where two studies have a dataset of that name")
+        parser.add_argument("--source", default="reference", help="SOURCE, SOURCE@KIND or SOURCE@KIND#ALTERNATIVE (default: reference)")
+        parser.add_argument("--judge", default=RULES, choices=JUDGES, help=f"default: {RULES}")
+        parser.add_argument("--model", default="", metavar="NAME", help="entry of MODEL_ENDPOINTS (default: as MODEL_ROLES says)")
+        parser.add_argument("--cases", nargs="+", default=[], metavar="CASE", help="case ids (default: all)")
+        parser.add_argument("--each", type=int, default=3, help="changes of each kind a case (default: 3)")
+        parser.add_argument("--seed", type=int, default=SEED, help=f"default: {SEED}")
+        parser.add_argument("--uid-table", action="store_true", help="show the judge UIDs, spans and bounds")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Judge every twin, then print the table."""
+        try:
+            dataset = find_dataset(options["dataset"], options["study"])
+            tallies = list(self._tallies(dataset, options))
+        except (LookupError, SourceUnknown, UnknownJudge, UnknownModel, ProviderError, PermanentFailure, NoteChanged, ValueError) as error:
+            raise CommandError(str(error)) from error
+        if not tallies:
+            raise CommandError("no game was judged: nothing to count")
+        self.stdout.write(aligned(report(pooled(tallies))))
+
+    def _tallies(self, dataset: Dataset, options: dict[str, Any]) -> Iterator[Tally]:
+        source = parse_source(options["source"], sources_of([dataset]))
+        config = JudgeConfig(seed=options["seed"], uid_table=options["uid_table"])
+        models = models_of_judge(options["judge"], options["model"])
+        judge = judge_of(options["judge"], config, models, ledger=DatabaseLedger(CALLS_OWNER, dataset.public_id))
+        for timeline in pairable(dataset, source, options["cases"]):
+            material = material_of(timeline.encounter)
+            original = [candidate for candidate, _ in candidates_of(timeline)]
+            twin = plant(original, seed=options["seed"], each=options["each"])
+            given = judge_input(
+                original, list(twin.rows), note=material.note, anchor=material.anchor, seed=options["seed"],
+                series=material.series, rows=material.rows, uid_table=options["uid_table"], limit=config.series_limit,
+            )  # fmt: skip
+            answer = judge.judge(given)
+            if isinstance(answer, Unjudged):
+                self.stderr.write(f"{timeline.encounter.case_id}: unjudged: {'; '.join(answer.reasons)}")
+                continue
+            self.stderr.write(f"{timeline.encounter.case_id}: {len(twin.planted)} changes, {len(answer)} findings")
+            yield tally(twin.planted, given, answer)
+
+
+def aligned(table: list[tuple[str, ...]]) -> str:
+    """Columns for a terminal."""
+    widths = [max(len(row[at]) for row in table) for at in range(len(table[0]))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table)

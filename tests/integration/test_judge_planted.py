@@ -1,0 +1,74 @@
+"""`manage.py judge_planted`: a judge's recall and precision on differences that were put into twins of stored timelines."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from adjudication.domain import FindingType
+from adjudication.judging import JudgeInput
+from adjudication.management.commands import judge_planted
+from adjudication.validation import checked_findings
+from tests import factories
+from tests.integration.judged import make_case
+from tests.unit.adjudication.judge_games import raw
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class FindsTimes:
+    """Tells every pair of rows of one UID whose hours differ, holds the first timeline right, and sees nothing else."""
+
+    name, version = "times", "1"
+
+    def judge(self, given: JudgeInput):
+        first, second = (given.a_rows, given.b_rows) if given.a_is_first else (given.b_rows, given.a_rows)
+        by_uid = {r.uid: r for r in second}
+        apart = [(r, by_uid[r.uid]) for r in first if r.uid in by_uid and abs((r.time or 0) - (by_uid[r.uid].time or 0)) > 10]
+        return checked_findings([raw(given, FindingType.TIMING, a, b, "FIRST") for a, b in apart], given)
+
+
+def run(**options):
+    out, told = StringIO(), StringIO()
+    call_command("judge_planted", stdout=out, stderr=told, **options)
+    return out.getvalue(), told.getvalue()
+
+
+def test_what_was_planted_and_found_is_counted_by_difference(monkeypatch):
+    dataset = factories.make_dataset(name="cohort")
+    make_case(dataset, "one")
+    monkeypatch.setattr(judge_planted, "judge_of", lambda *args, **options: FindsTimes())
+    table, told = run(dataset="cohort", source="author:vega@revised", each=1)
+    assert table.splitlines()[0].split()[-2:] == ["original", "right"]
+    assert "one: 6 changes, 2 findings" in told
+    timing = next(line.split() for line in table.splitlines() if line.startswith("timing") and " all " in line)
+    # timing all: planted found recall told true precision decided right; each one that is found holds the original right.
+    planted, found, _, told_count, true, precision, decided, right = timing[2:]
+    assert int(found) <= int(planted)
+    assert int(true) == int(found) == int(told_count)
+    assert (precision, decided, right) == ("1.000", "1.000", "1.000")
+
+
+def test_a_source_that_is_not_there_is_refused():
+    dataset = factories.make_dataset(name="cohort")
+    make_case(dataset, "one")
+    with pytest.raises(CommandError, match="no timeline has the source 'reference'"):
+        run(dataset="cohort")
+
+
+def test_what_was_asked_about_a_twin_goes_with_its_dataset():
+    dataset = factories.make_dataset()
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO llm_runtime_modelrequesttext (sha256, body) VALUES ('a', '{}')")
+        cursor.execute(
+            "INSERT INTO llm_runtime_modelcall (public_id, owner_type, owner_id, role, model, endpoint, prompt, prompt_sha256,"
+            " request_sha256, part, covers, parameters, attempt, reused, seconds, finish_reason, outcome, reasons, created_at)"
+            " VALUES ('x', %s, %s, 'judge', 'm', '', 'p', 'h', 'a', '', '{}', '{}', 1, false, 0, '', 'unavailable', '{}', now())",
+            [judge_planted.CALLS_OWNER, dataset.public_id],
+        )
+        dataset.delete()
+        cursor.execute("SELECT count(*) FROM llm_runtime_modelcall")
+        assert cursor.fetchone() == (0,)
