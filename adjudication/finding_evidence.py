@@ -30,11 +30,12 @@ _HOURS = re.compile(r"@\s*([+-]?\d{1,7}(?:\.\d{1,4})?)\s*h?\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """The whole note in three pieces, escaped; the middle one is the quoted span."""
+    """The whole note in three pieces, escaped; the middle one is the quoted span, or else (not `judged`) that of the finding's own row."""
 
     before: SafeString
     span: SafeString
     after: SafeString
+    judged: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +83,28 @@ class Side:
 
 
 def quote_of(finding: Finding, encounter: Encounter) -> Quote | None:
-    """The note around the quote; None without a quote or a note. Raises NoteChanged where its text is no longer what was imported."""
+    """The note around the quote, else around a row of the finding; None without either or without a note.
+
+    Raises NoteChanged where its text is no longer what was imported.
+    """
     note = note_of(encounter)
-    if note is None or finding.note_start is None or finding.note_end is None:
+    span = _quoted(finding) or _own_span(finding)
+    if note is None or span is None:
         return None
-    text, start, end = checked_text(note), finding.note_start, finding.note_end
+    text, (start, end) = checked_text(note), span
     # text_html escapes every character of the note.
-    return Quote(*(mark_safe(text_html(piece)) for piece in (text[:start], text[start:end], text[end:])))
+    before, quoted, after = (mark_safe(text_html(piece)) for piece in (text[:start], text[start:end], text[end:]))
+    return Quote(before, quoted, after, judged=_quoted(finding) is not None)
+
+
+def _quoted(finding: Finding) -> tuple[int, int] | None:
+    return None if finding.note_start is None or finding.note_end is None else (finding.note_start, finding.note_end)
+
+
+def _own_span(finding: Finding) -> tuple[int, int] | None:
+    """Where the finding's row stands in the note: A's, else B's."""
+    found = (e.occurrence for e in (finding.a_entry, finding.b_entry) if e is not None and e.occurrence is not None)
+    return next(((o.start, o.end) for o in found if o.start is not None and o.end is not None), None)
 
 
 def cited_series(finding: Finding, encounter: Encounter) -> CitedSeries | None:
@@ -147,7 +163,7 @@ def _side(label: str, source: str, timeline: Timeline, own: int | None, time: fl
         source=source,
         timeline=timeline,
         entry=entry,
-        moment=moment_words(entry.time, anchor) if entry else "",
+        moment=moment_words(entry.time, anchor) if entry and entry.time is not None else "",
         bounds=bounds_words(entry.lower, entry.upper) if entry else "",
         around=tuple(_neighbours(entries, entry, time)),
     )

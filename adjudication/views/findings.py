@@ -34,23 +34,23 @@ from timelines.views.case_closed import leads_back_to_draft
 
 FINDINGS_PER_PAGE = 50
 HEADS = (
-    ("case", "Case", False),
-    ("type", "Difference", False),
-    ("size", "Apart", True),
-    ("verdict", "Judged", False),
-    ("grounding", "Rests on", False),
-    ("weight", "Points", True),
+    ("case", "Case", ""),
+    ("type", "Difference", ""),
+    ("size", "Apart", "num"),
+    ("verdict", "Judged", ""),
+    ("grounding", "Rests on", "extra"),
+    ("weight", "Points", "num extra"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A column that sorts: `next` is what its link asks for, `aria` how it is sorted now."""
+    """A column that sorts: `next` is what its link asks for, `aria` how it is sorted now, `look` its classes."""
 
     words: str
     next: str
     aria: str
-    num: bool
+    look: str
 
 
 @require_http_methods(["GET", "POST"])
@@ -154,8 +154,8 @@ def _to_case(request: HttpRequest, run: JudgeRun) -> HttpResponse:
     return redirect(f"{reverse('adjudication:findings', args=[run.public_id])}?{urlencode(kept)}")
 
 
-def _head(name: str, words: str, num: bool, sort: str) -> Head:
+def _head(name: str, words: str, look: str, sort: str) -> Head:
     if sort.removeprefix("-") != name:
-        return Head(words, f"-{name}" if num else name, "", num)
+        return Head(words, f"-{name}" if "num" in look else name, "", look)
     down = sort.startswith("-")
-    return Head(words, name if down else f"-{name}", "descending" if down else "ascending", num)
+    return Head(words, name if down else f"-{name}", "descending" if down else "ascending", look)

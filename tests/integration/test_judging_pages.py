@@ -277,6 +277,8 @@ def test_a_finding_shows_both_rows_quote_rows_reason_and_who_is_charged_why(web,
     assert "rules-orion · revised is charged with a wrong time, 2 points, because its time is held to be wrong" in shown
     assert '<mark id="quote">Fever for three days</mark>' in response.content.decode()
     assert "the stand-in says so" in shown
+    copied = game_of(world).findings.get(type="SHARED_UNSUPPORTED")
+    assert "The judge looked for a passage and found none" in text_of(web.get(at("finding", copied.public_id)))
     value = game_of(world).findings.get(type="VALUE", grounding="TABLE")
     response = web.get(at("finding", value.public_id))
     shown = text_of(response)
