@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from adjudication.judging import whole_hours
 from adjudication.visibility import BlindedItem, Question, RecordRow, ShownRow, ShownSeries, ShownSide
-from ehr.wording import DAY, MINUS, SAY_HOURS_BELOW, duration_words, hours_words, name_words, time_kind_words, value_words
+from ehr.wording import DAY, MINUS, SAY_HOURS_BELOW, category_words, duration_words, hours_words, name_words, time_kind_words, value_words
 from timelines.presentation.note_html import label_of, text_html
 from timelines.presentation.segments import Section, Segment, Span, sections_of, segments_of
 
@@ -31,7 +31,7 @@ _MEANING = {
     "BOTH": "each is defensible",
     "NEITHER": "each is wrong",
     "UNCLEAR": "cannot be told",
-    "NOT_A_FINDING": "should not have been raised",
+    "NOT_A_FINDING": "wrongly raised",
 }
 _HOLDER = {Question.ONE_ROW: "the event is real", Question.REPEATED_ROW: "it happened again"}
 _OTHER = {Question.ONE_ROW: "the event is not real", Question.REPEATED_ROW: "it is said twice"}
@@ -83,9 +83,8 @@ class SeriesBlock:
     """A series with the rows that came with it."""
 
     number: int
-    event: str
     name: str
-    summary: str
+    kind: str
     count: int
     rows: tuple[RecordLine, ...]
 
@@ -187,7 +186,9 @@ def _row(row: ShownRow) -> RowLine:
 
 
 def _series(series: ShownSeries) -> SeriesBlock:
-    return SeriesBlock(series.number, series.event, name_words(series.event), series.summary, series.count, record_lines(series.rows))
+    category, _, rest = series.event.partition(":")
+    kind = category_words(category) if rest else ""
+    return SeriesBlock(series.number, name_words(series.event), kind, series.count, record_lines(series.rows))
 
 
 def _record_hours(hours: float | None) -> str:

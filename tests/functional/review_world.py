@@ -18,7 +18,7 @@ from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Page, ViewportSize, expect
 
-from accounts.models import Role, User
+from accounts.models import Role, Study, User
 from adjudication import actions, packets
 from adjudication.drawing import Design
 from adjudication.judge_config import JudgeConfig
@@ -94,12 +94,18 @@ class Packed:
         return [d.kind for d in self.decided()]
 
 
-def packed_world(*, cases: int = 1, practised: bool = True, series: int | None = FEW) -> Packed:
-    """Shipped cases, judged, drawn and opened to one reviewer."""
-    dataset = factories.make_dataset()
+def judged_cases(study: Study | None = None, *, cases: int = 1, series: int | None = FEW) -> tuple[list[Encounter], JudgeRun]:
+    """Shipped cases with both sources, judged."""
+    dataset = factories.make_dataset(study)
     names = sorted(p.name for p in demo_cases.COHORT.iterdir() if p.is_dir())[:cases]
     encounters = [_case(dataset, _fewer(demo_cases.shipped(name), series)) for name in names]
-    run = _judged(dataset)
+    return encounters, _judged(dataset)
+
+
+def packed_world(*, cases: int = 1, practised: bool = True, series: int | None = FEW) -> Packed:
+    """Shipped cases, judged, drawn and opened to one reviewer."""
+    encounters, run = judged_cases(cases=cases, series=series)
+    dataset = encounters[0].dataset
     admin, reviewer = factories.make_user(dataset.study, Role.ADMIN), factories.make_user(dataset.study, Role.REVIEWER, username="r.iyer")
     reviewer.set_password(PASSWORD)
     reviewer.save()
@@ -189,7 +195,7 @@ def assert_accessible(page: Page) -> None:
 
 
 def picture(page: Page, name: str) -> None:
-    """Into ARTIFACTS for looking at; into the documentation where REVIEW_WALK asks for its pictures."""
+    """Into ARTIFACTS, for looking at."""
     folder = Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts")) / "review"
     folder.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=folder / f"{name}.png")

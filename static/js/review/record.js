@@ -18,7 +18,7 @@
     choice.scrollIntoView({ block: "nearest" });
     if (focus) choice.focus();
     open(choice.dataset.series);
-    Review.announce(`${choice.querySelector(".series-name").textContent}, ${choice.querySelector(".series-n").textContent} rows`);
+    Review.announce(`${choice.querySelector(".series-name").textContent.trim()}, ${choice.querySelector(".series-n").textContent} rows`);
   }
 
   function open(number) {

@@ -1,0 +1,48 @@
+"""The practice round: every case holds together, and the round shows what the answers are for."""
+
+from __future__ import annotations
+
+import pytest
+
+from adjudication import practice
+from adjudication.practice import practice_cases
+from adjudication.review_page import ANSWER_WORDS
+from adjudication.visibility import Question
+
+
+def test_the_round_is_short_and_in_order():
+    cases = practice_cases()
+    assert [c.number for c in cases] == list(range(1, len(cases) + 1))
+    assert 6 <= len(cases) <= 8
+
+
+def test_it_shows_every_question_and_most_answers():
+    assert {c.item.question for c in practice_cases()} == set(Question)
+    assert {c.answer for c in practice_cases()} >= {"A", "B", "UNCLEAR", "NOT_A_FINDING"}
+    assert {c.answer for c in practice_cases()} <= set(ANSWER_WORDS)
+
+
+@pytest.mark.parametrize("case", practice_cases(), ids=lambda c: c.title)
+def test_the_place_and_the_rows_are_there(case):
+    item = case.item
+    ((start, end),) = item.spans
+    assert item.note[start:end].strip()
+    assert [s.label for s in (item.left, item.right)] == ["A", "B"]
+    held = [side for side in (item.left, item.right) if side.row is not None]
+    assert len(held) == (2 if item.question is Question.TWO_ROWS else 1)
+    for side in held:
+        assert sum(row.candidate for row in side.timeline) == 1
+    assert all(series.rows for series in item.series)
+    assert len(case.explanation) > 40
+
+
+def test_sides_stand_as_the_file_has_them():
+    first = practice_cases()[0].item
+    assert (first.left.row.hours, first.right.row.hours) == (-72, -4), "the explanation speaks of A and B"
+
+
+def test_a_place_that_is_not_in_the_note_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "01.json").write_text('{"note": "well", "span": "ill", "sides": [], "kind": "both", "title": "", "answer": "A"}')
+    monkeypatch.setattr(practice, "FOLDER", tmp_path)
+    with pytest.raises(ValueError, match="0 times"):
+        practice_cases.__wrapped__()
