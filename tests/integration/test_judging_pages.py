@@ -10,9 +10,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from accounts.actions import add_role
 from accounts.models import AuditEvent, Role
 from adjudication import actions
 from adjudication.changes import Change, ChangeFilter, Changes
+from adjudication.eligibility import cases_of
 from adjudication.finding_list import FindingFilter, findings_of
 from adjudication.judge_config import JudgeConfig
 from adjudication.models import Finding, Game, JudgeRun
@@ -22,6 +24,7 @@ from llm_runtime.models import ModelCall, ModelRequestText
 from tests import factories
 from tests.functional.case_world import MARKUP
 from tests.integration.judged import KEYS, SOURCES, StandIn, judged_by, judged_run, judged_world, make_case
+from tests.integration.reviewed import open_world
 from timelines.authoring_access import source_of, was_exposed
 from timelines.models import Authoring, Timeline
 
@@ -392,6 +395,29 @@ def test_a_fellow_author_sees_no_other_authors_timeline_here_either(world):
     seen = findings_of(world.run, FindingFilter()).exclude(game__comparison__encounter=case).count()
     seen += findings_of(world.run, FindingFilter(case=case.public_id)).exclude(game__comparison__first=hidden).count()
     assert listed(web, world.run) == seen
+
+
+def test_an_open_packet_closes_its_cases_to_whoever_reviews_it(world):
+    """A clinician who reviews: no finding, game, comparison or change of the packet's cases reaches them until it is closed."""
+    later = judged_run(world.dataset, StandIn(fever="UNCLEAR"))
+    reviewed = open_world(world, reviewers=1)
+    person = reviewed.reviewers[0]
+    add_role(study=world.study, user=person, role=Role.CLINICIAN, by=None)
+    closed = {e for e in world.encounters if e.public_id in cases_of(reviewed.packet)}
+    assert closed
+    web = Client()
+    web.force_login(person)
+    for finding in Finding.objects.filter(game__run=world.run, game__comparison__encounter__in=closed).select_related("game__comparison"):
+        case = finding.game.comparison.encounter
+        game = at("judge_game", world.run.public_id, finding.game.public_id)
+        assert {web.get(p).status_code for p in (at("finding", finding.public_id), game, at("compare", case.public_id))} == {403}
+    left = Finding.objects.filter(game__run=world.run).exclude(game__comparison__encounter__in=closed).count()
+    assert listed(web, world.run) == left
+    changes = text_of(web.get(at("judge_changes", world.run.public_id, later.public_id), {"change": "same"}))
+    assert all(f" {case.case_id} " not in changes for case in closed)
+    run_page = web.get(at("judge_run", world.run.public_id)).content.decode()
+    assert all(f">{case.case_id}</a>" not in run_page for case in closed)
+    assert not any(was_exposed(person, case) for case in closed)
 
 
 def test_reading_findings_and_comparisons_is_exposure(web, world):
