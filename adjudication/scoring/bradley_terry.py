@@ -7,20 +7,20 @@ not, a strength would be infinite, and that is reported instead of a number (pro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from adjudication.scoring.fitting import Pairs, determined, strengths, totals
 
 CENTRE = 1500.0
 SCALE = 400.0 / np.log(10.0)
 RESAMPLES = 2000
 SEED = 20260904
 
-_STEPS = 100
-_TOLERANCE = 1e-10
-#: Numbers that a block of resamples may hold in one matrix each, so that memory does not grow with resamples × sources².
-_BLOCK = 4_000_000
+#: A block of resamples holds about so many numbers in its Hessians, and so stays in a processor's cache; but is at least so long.
+_BLOCK, _LEAST_BLOCK = 60_000, 64
 
 Matrix = NDArray[np.float64]
 
@@ -29,20 +29,21 @@ class Undetermined(ValueError):
     """No finite ratings follow from these games; the message says why and names the sources by index."""
 
 
-def ratings(first: ArrayLike, second: ArrayLike, share: ArrayLike, n_sources: int) -> Matrix:
+def ratings(first: ArrayLike, second: ArrayLike, share: ArrayLike, n_sources: int, *, names: Sequence[str] | None = None) -> Matrix:
     """(n_sources,) ratings, mean 1500. `first`, `second` are source indices and `share` the first's share, one a game.
+    `names` stand for the indices where a reason names sources.
 
     Raises Undetermined for fewer than two sources, sources that fall into groups which never meet, and a source (or group) that
     earned everything or nothing against the others; ValueError for malformed input.
     """
     i, j, s = _games(first, second, share, n_sources)
     earned = _earned(i, j, s, n_sources)
-    if why := undetermined(earned):
+    if why := undetermined(earned, names):
         raise Undetermined(why)
-    strengths, converged = _solve(earned[None])
-    if not converged[0]:
+    fitted, converged = _fit(earned + earned.T, earned.sum(axis=1))
+    if not converged:
         raise Undetermined("the computation did not converge")
-    return _rated(strengths[0])
+    return _rated(fitted)
 
 
 def bootstrap_ratings(
@@ -56,20 +57,23 @@ def bootstrap_ratings(
     labels, at = np.unique(np.asarray(case), return_inverse=True)
     if at.shape != i.shape:
         raise ValueError("one case a game")
-    by_case = np.zeros((len(labels), n_sources, n_sources))
-    np.add.at(by_case, (at, i, j), s)
-    np.add.at(by_case, (at, j, i), 1.0 - s)
-    flat = by_case.reshape(len(labels), -1)
+    pairs, at_pair = _pairs(i, j, n_sources)
+    ordered = i < j
+    by_case = np.zeros((2, len(labels), len(pairs.one)))
+    np.add.at(by_case[0], (at, at_pair), np.where(ordered, s, 1.0 - s))
+    np.add.at(by_case[1], (at, at_pair), np.where(ordered, 1.0 - s, s))
     found = np.full((resamples, n_sources), np.nan)
-    drawn = np.random.default_rng(seed).integers(0, len(labels), size=(resamples, len(labels))) if len(labels) else None
-    for block in _blocks(resamples if drawn is not None else 0, n_sources):
-        assert drawn is not None
-        counts = np.stack([np.bincount(row, minlength=len(labels)) for row in drawn[block]]).astype(np.float64)
-        earned = (counts @ flat).reshape(-1, n_sources, n_sources)
-        sound = strongly_connected(earned > 0)
-        strengths, converged = _solve(earned[sound])
-        rows = np.flatnonzero(sound)[converged] + block.start
-        found[rows] = _rated(strengths[converged])
+    if n_sources < 2 or not len(labels):
+        return found
+    start = _start(pairs, by_case)
+    drawn = np.random.default_rng(seed).integers(0, len(labels), size=(resamples, len(labels)))
+    for block in _blocks(resamples, n_sources):
+        counts = _counts(drawn[block], len(labels))
+        one, two = by_case[0].T @ counts, by_case[1].T @ counts
+        sound = determined(pairs, one, two)
+        one, two = one[:, sound], two[:, sound]
+        fitted, converged = strengths(pairs, one + two, totals(pairs, one, two), start)
+        found[np.flatnonzero(sound)[converged] + block.start] = _rated(fitted[:, converged].T)
     return found
 
 
@@ -92,31 +96,32 @@ def ratings_from_totals(games: Matrix, earned: ArrayLike) -> Matrix:
     Raises ValueError where they do not, Undetermined where no finite maximum was reached.
     """
     games = np.asarray(games, dtype=np.float64)
-    totals = np.asarray(earned, dtype=np.float64)
-    if not np.isclose(totals.sum(), games.sum() / 2, rtol=1e-3):
+    gained = np.asarray(earned, dtype=np.float64)
+    if not np.isclose(gained.sum(), games.sum() / 2, rtol=1e-3):
         raise ValueError("what the sources earned does not add up to the number of games")
-    strengths, converged = _newton(games[None], totals[None])
-    if not converged[0]:
+    fitted, converged = _fit(games, gained)
+    if not converged:
         raise Undetermined("no finite ratings follow from these totals")
-    return _rated(strengths[0])
+    return _rated(fitted)
 
 
-def undetermined(earned: Matrix) -> str:
-    """Why no finite ratings follow from what each source earned against each other; "" where they do."""
+def undetermined(earned: Matrix, names: Sequence[str] | None = None) -> str:
+    """Why no finite ratings follow from what each source earned against each other; "" where they do. Sources are told by `names`,
+    by index without them."""
     n = len(earned)
     if n < 2:
         return "one source alone has nothing to be rated against"
     met = (earned + earned.T) > 0
     groups = _groups(met)
     if len(groups) > 1:
-        return f"the sources fall into {len(groups)} groups that never meet: {'; '.join(_named(g) for g in groups)}"
+        return f"the sources fall into {len(groups)} groups that never meet: {'; '.join(_named(g, names) for g in groups)}"
     if not strongly_connected(earned[None] > 0)[0]:
         reach = _reachability(earned[None] > 0)[0]
         unbeaten = [k for k in range(n) if not reach[:, k].all() and reach[k].all()]
         lost = [k for k in range(n) if not reach[k].all() and reach[:, k].all()]
         if unbeaten:
-            return f"perfect separation: sources {_named(unbeaten)} lost nothing to the others"
-        return f"perfect separation: sources {_named(lost)} earned nothing of the others"
+            return f"perfect separation: sources {_named(unbeaten, names)} lost nothing to the others"
+        return f"perfect separation: sources {_named(lost, names)} earned nothing of the others"
     return ""
 
 
@@ -154,39 +159,33 @@ def _earned(i: NDArray[np.intp], j: NDArray[np.intp], s: Matrix, n: int) -> Matr
     return earned
 
 
-def _solve(earned: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
-    return _newton(earned + np.swapaxes(earned, -1, -2), earned.sum(-1))
+def _pairs(i: NDArray[np.intp], j: NDArray[np.intp], n: int) -> tuple[Pairs, NDArray[np.intp]]:
+    """The pairs that meet, and (games,) which of them plays each game."""
+    keys, at = np.unique(np.minimum(i, j) * n + np.maximum(i, j), return_inverse=True)
+    return Pairs(keys // max(n, 1), keys % max(n, 1), n), at.astype(np.intp)
 
 
-def _newton(games: Matrix, totals: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
-    """(ln θ with mean 0, converged) for each of r problems: `games` (r, n, n), `totals` (r, n).
+def _fit(games: Matrix, earned: Matrix) -> tuple[Matrix, bool]:
+    """((n,) ln θ, converged) of one problem: `games` (n, n) symmetric counts, `earned` (n,) in all."""
+    one, two = np.nonzero(np.triu(games, 1))
+    fitted, converged = strengths(Pairs(one, two, len(games)), games[one, two][:, None], earned[:, None], np.zeros(len(games)))
+    return fitted[:, 0], bool(converged[0])
 
-    Newton on the concave log-likelihood; the direction that shifts all strengths alike is taken out by adding its projector to the
-    Hessian. A step is at most 2 in any strength, which keeps far starts from overshooting.
-    """
-    r, n = totals.shape
-    x, done = np.zeros((r, n)), np.zeros(r, dtype=bool)
-    scale = np.maximum(games.sum(-1).max(-1, initial=0.0), 1.0)
-    for _ in range(_STEPS):
-        active = np.flatnonzero(~done)
-        if not len(active):
-            break
-        xa, ga = x[active], games[active]
-        p = 1.0 / (1.0 + np.exp(np.clip(xa[:, None, :] - xa[:, :, None], -500, 500)))
-        gradient = totals[active] - (ga * p).sum(-1)
-        done[active] = np.abs(gradient).max(-1) <= _TOLERANCE * scale[active]
-        weight = ga * p * (1 - p)
-        hessian = -weight
-        hessian[:, np.arange(n), np.arange(n)] += weight.sum(-1)
-        hessian += (scale[active] / n)[:, None, None] / n
-        try:
-            step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
-        except np.linalg.LinAlgError:
-            break
-        step *= np.minimum(1.0, 2.0 / np.maximum(np.abs(step).max(-1, keepdims=True), 1e-300))
-        moved = ~done[active]
-        x[active[moved]] += step[moved] - step[moved].mean(-1, keepdims=True)
-    return x, done & (np.abs(x).max(-1, initial=0.0) < 50)
+
+def _start(pairs: Pairs, by_case: Matrix) -> Matrix:
+    """(n,) the strengths of all games without resampling, near which those of the resamples lie; 0 where there are none."""
+    one, two = by_case.sum(axis=1)[..., None]
+    origin = np.zeros(pairs.n)
+    if not determined(pairs, one, two)[0]:
+        return origin
+    fitted, converged = strengths(pairs, one + two, totals(pairs, one, two), origin)
+    return fitted[:, 0] if converged[0] else origin
+
+
+def _counts(drawn: NDArray[np.int64], cases: int) -> Matrix:
+    """(cases, r) how often each case was drawn in each resample; `drawn` (r, cases)."""
+    at = drawn + np.arange(len(drawn))[:, None] * cases
+    return np.bincount(at.ravel(), minlength=len(drawn) * cases).reshape(len(drawn), cases).T.astype(np.float64)
 
 
 def _rated(strengths: Matrix) -> Matrix:
@@ -199,11 +198,11 @@ def _groups(met: NDArray[np.bool_]) -> list[list[int]]:
     return sorted(list(np.flatnonzero(row)) for row in np.unique(reach, axis=0))
 
 
-def _named(indices: list[int]) -> str:
-    return ", ".join(str(int(k)) for k in indices)
+def _named(indices: list[int], names: Sequence[str] | None) -> str:
+    return ", ".join(str(int(k)) if names is None else names[k] for k in indices)
 
 
 def _blocks(resamples: int, n: int) -> Iterator[slice]:
-    size = max(1, _BLOCK // max(1, n * n))
+    size = max(_LEAST_BLOCK, _BLOCK // max(1, n * n))
     for at in range(0, resamples, size):
         yield slice(at, min(at + size, resamples))

@@ -1,0 +1,127 @@
+"""Many Bradley–Terry problems over the same pairs of sources, solved at once. No Django here.
+
+Problems stand in the last axis, which keeps their numbers side by side in memory; only pairs that meet in some problem are held, so
+that a schedule of few pairs among many sources stays small. Source: protocol section 4, "Share".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+_STEPS = 100
+#: A Newton step squares the error: after one as small as this, what is left of it is below the precision of the numbers.
+_LAST_STEP = 1e-8
+#: A strength further out than this is taken for one that has no end.
+_FARTHEST = 50.0
+#: Up to as many unknowns elimination over all problems at once is faster than one call of LAPACK a problem.
+_FEW_UNKNOWNS = 16
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of the sources 0…n − 1: `one` < `two`, (pairs,) each."""
+
+    one: Indices
+    two: Indices
+    n: int
+
+    @cached_property
+    def incidence(self) -> Matrix:
+        """(n, pairs): 1 where the source is the pair's first, −1 where it is its second."""
+        table = np.zeros((self.n, len(self.one)))
+        at = np.arange(len(self.one))
+        table[self.one, at], table[self.two, at] = 1.0, -1.0
+        return table
+
+
+def totals(pairs: Pairs, first: Matrix, second: Matrix) -> Matrix:
+    """(n, r) what each source earned in all; `first`, `second` (pairs, r) are what each pair's sources earned of the other."""
+    return np.maximum(pairs.incidence, 0.0) @ first + np.maximum(-pairs.incidence, 0.0) @ second
+
+
+def determined(pairs: Pairs, first: Matrix, second: Matrix) -> Flags:
+    """(r,) whether each problem has finite strengths: "earned something of" leads from every source to every other."""
+    found: Flags = _all_reached(pairs, first > 0, second > 0) & _all_reached(pairs, second > 0, first > 0)
+    return found
+
+
+def _all_reached(pairs: Pairs, forth: Flags, back: Flags) -> Flags:
+    """(r,) whether source 0 reaches all sources; `forth`, `back` (pairs, r): whether the pair leads from one to two, and back."""
+    into_one, into_two = (np.maximum(sign * pairs.incidence, 0.0).astype(np.float32) for sign in (1.0, -1.0))
+    reached = np.zeros((pairs.n, forth.shape[1]), dtype=bool)
+    reached[0] = True
+    count = -1
+    while count != (count := int(reached.sum())):
+        reached |= into_two @ (reached[pairs.one] & forth).astype(np.float32) > 0
+        reached |= into_one @ (reached[pairs.two] & back).astype(np.float32) > 0
+    return np.asarray(reached.all(axis=0), dtype=np.bool_)
+
+
+def strengths(pairs: Pairs, games: Matrix, earned: Matrix, start: Matrix) -> tuple[Matrix, Flags]:
+    """((n, r) ln θ up to a shift, (r,) converged) by Newton on the concave log-likelihood, from `start` (n,).
+
+    `games` (pairs, r) how often each pair met, `earned` (n, r) what each source earned in all. The last source's strength is held,
+    as only differences mean anything. A step is at most 2 in any strength, which keeps far starts from overshooting.
+    """
+    count = games.shape[1]
+    found, converged = np.repeat(start[:, None], count, axis=1), np.zeros(count, dtype=bool)
+    active, x = np.arange(count), found.copy()
+    base = (earned - np.maximum(-pairs.incidence, 0.0) @ games)[:-1]
+    signs = np.ascontiguousarray(pairs.incidence[:-1])
+    for _ in range(_STEPS):
+        if not len(active):
+            break
+        theta = np.exp(x)
+        p = theta[pairs.one]
+        p /= p + theta[pairs.two]
+        expected = games * p
+        gradient = base - signs @ expected
+        p -= 1.0
+        expected *= -p
+        try:
+            step = _solved(pairs, expected, gradient)
+        except np.linalg.LinAlgError:
+            break
+        size = np.abs(step).max(axis=0)
+        step *= np.minimum(1.0, 2.0 / np.maximum(size, 1e-300))
+        x[:-1] += step
+        done = size <= _LAST_STEP
+        if done.any():
+            found[:, active[done]], converged[active[done]] = x[:, done], True
+            left = ~done
+            active, x, games, base = active[left], x[:, left], games[:, left], base[:, left]
+    return found, converged & (np.abs(found - found.mean(axis=0)).max(axis=0, initial=0.0) < _FARTHEST)
+
+
+def _solved(pairs: Pairs, weight: Matrix, gradient: Matrix) -> Matrix:
+    """(n − 1, r) the steps: the solution of the Hessian, less the last source's row and column, for each gradient."""
+    n, r = pairs.n, weight.shape[1]
+    hessian = np.zeros((n, n, r))
+    hessian[pairs.one, pairs.two] = hessian[pairs.two, pairs.one] = -weight
+    hessian[np.arange(n), np.arange(n)] = np.abs(pairs.incidence) @ weight
+    if n - 1 <= _FEW_UNKNOWNS:
+        return _eliminated(hessian[:-1, :-1], gradient)
+    matrices = np.ascontiguousarray(hessian[:-1, :-1].transpose(2, 0, 1))
+    return np.asarray(np.linalg.solve(matrices, gradient.T[..., None])[..., 0].T, dtype=np.float64)
+
+
+def _eliminated(a: Matrix, b: Matrix) -> Matrix:
+    """Gauss's elimination in place, without pivots: the matrices `a` (m, m, r) are symmetric and positive definite."""
+    m = len(b)
+    for k in range(m - 1):
+        factor = a[k + 1 :, k] / a[k, k]
+        a[k + 1 :, k + 1 :] -= factor[:, None] * a[k, k + 1 :]
+        b[k + 1 :] -= factor * b[k]
+    for k in range(m - 1, -1, -1):
+        if k < m - 1:
+            b[k] -= (a[k, k + 1 :] * b[k + 1 :]).sum(axis=0)
+        b[k] /= a[k, k]
+    return b
