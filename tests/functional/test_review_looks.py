@@ -1,0 +1,79 @@
+"""The reviewer's pages as they are seen: axe in both themes and at three widths, motion reduced, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.functional.review_world import SCREEN, answer, assert_accessible, picture, ready
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+TABLET, PHONE = {"width": 820, "height": 1180}, {"width": 390, "height": 844}
+TOO_WIDE = "[...document.querySelectorAll('*')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.className)"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_at_any_width(reviewing, packed, page, theme, complaints):
+    page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    foreign: list[str] = []
+    page.on("request", lambda request: foreign.append(request.url) if "//localhost" not in request.url else None)
+    reviewing()
+    for name, size in (("screen", SCREEN), ("tablet", TABLET), ("phone", PHONE)):
+        page.set_viewport_size(size)
+        page.reload()
+        ready(page)
+        page.keyboard.press("2")
+        page.keyboard.press("f")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), page.evaluate(TOO_WIDE)
+        if name != "phone":
+            assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+        expect(page.locator(".answer-not_a_finding")).to_be_in_viewport()
+        assert_accessible(page)
+        picture(page, f"{name}-{theme}")
+    page.set_viewport_size(SCREEN)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    assert_accessible(page)
+    picture(page, f"help-{theme}")
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    answer(page, "1")
+    root = page.url.split("/review/")[0]
+    for name, path in (("queue", "/review/"), ("packet", packed.address), ("answers", f"{packed.address}answers/"), ("home", "/")):
+        page.goto(f"{root}{path}")
+        assert_accessible(page)
+        picture(page, f"{name}-{theme}")
+    page.goto(f"{root}{packed.address}practice/3/")
+    ready(page)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-feedback]")).to_be_visible()
+    assert_accessible(page)
+    picture(page, f"practice-{theme}")
+    assert complaints == []
+    assert foreign == []
+
+
+def test_changes_are_told_to_a_screen_reader(reviewing, page):
+    reviewing()
+    said = page.locator("[data-announce][role=status]")
+    page.keyboard.press("4")
+    expect(said).to_contain_text("Neither: each is wrong. Enter saves it.")
+    page.wait_for_selector("#review[data-ahead]")
+    page.keyboard.press("Enter")
+    expect(said).to_contain_text("Saved neither. Item 2 of ")
+    page.keyboard.press("f")
+    expect(said).to_contain_text("Flagged.")
+    page.keyboard.press("u")
+    expect(said).to_contain_text("Taken back. Item 1 of ")
+
+
+def test_closing_the_help_by_its_button_does_not_answer(reviewing, page):
+    reviewing()
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys")
+    page.keyboard.press("3")
+    dialog.get_by_role("button", name="Close").click()
+    expect(dialog).to_be_hidden()
+    expect(page.locator("[data-answer-value][aria-pressed=true]")).to_have_count(0)
