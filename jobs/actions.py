@@ -67,6 +67,19 @@ def fail(*, hold: Hold, reasons: Sequence[str], retryable: bool = True, outage: 
     return state
 
 
+def hand_on(*, hold: Hold, then: Callable[[], None] | None = None) -> None:
+    """Back to the queue at once, for other workers, without using up the attempt; `then` happens in the same transaction.
+
+    Raises LostLease.
+    """
+    with write_guard(hold):
+        state = next_state(JobState.RUNNING, "requeue")
+        waiting = {"queued_at": database_time(), "hinted_at": None, "not_before": None}
+        hold.row.update(state=state, attempt=F("attempt") - 1, lease_expires_at=None, worker="", progress={}, **waiting)
+        if then is not None:
+            then()
+
+
 def wake(*, jobs: QuerySet[Any]) -> int:
     """Let those of `jobs` that wait in the queue for a later time be done now; returns how many. What they waited for is there."""
     return int(jobs.filter(state=JobState.QUEUED, not_before__gt=database_time()).update(not_before=None, hinted_at=None))

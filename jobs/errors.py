@@ -15,6 +15,12 @@ class JobCancelled(Exception):
     log_safe = True
 
 
+class HandedOn(Exception):
+    """What is left of the job is stored work of another kind, for the workers of another queue. No failure."""
+
+    log_safe = True
+
+
 class PermanentFailure(Exception):
     """Trying again would fail the same way. The message is stored and shown: words an admin can act on, never patient text."""
 

@@ -12,7 +12,7 @@ TRANSITIONS: Mapping[str, Mapping[str, str]] = {
         "reclaim": "running",  # the lease ran out and another worker takes over
         "request_cancel": "running",  # the worker is asked; it stops at its next check
         "finish": "succeeded",
-        "requeue": "queued",  # a failure that may pass; waits out a backoff
+        "requeue": "queued",  # a failure that may pass (waits out a backoff), or handed on to other workers
         "fail": "failed",
         "stop": "cancelled",  # the worker obeyed, or was lost after it was asked
     },

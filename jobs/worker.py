@@ -10,9 +10,10 @@ from typing import TypeVar
 
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
-from jobs.actions import fail, finish, stop
+from jobs.actions import fail, finish, hand_on, stop
 from jobs.claims import claim
-from jobs.errors import JobCancelled, LostLease, reason_of
+from jobs.errors import HandedOn, JobCancelled, LostLease, reason_of
+from jobs.hints import send_hints
 from jobs.holding import Hold, held
 from jobs.models import ClaimableJob, JobState
 
@@ -32,7 +33,8 @@ def work(
 
     `do` stores its results inside `write_guard(hold)`. Its exceptions become reasons (`reason_of`); one with `retryable = False`
     fails the job at once, one with `outage = True` uses up no attempt, and with `patient = True` waits without end (`jobs.actions.fail`).
-    `then(job)` runs in the transaction that finishes the job, so that what follows is released with it or not at all. A job whose worker
+    `then(job)` runs in the transaction that finishes the job, so that what follows is released with it or not at all. HandedOn puts
+    the job back for other workers at once. A job whose worker
     loses the lease or the database is left to the sweeper. Never raises for a failed job.
     """
     job = claim(job_class, job_id, lease=lease)
@@ -55,6 +57,9 @@ def _attempt(job: J, hold: Hold, do: Callable[[J, Hold], None], then: Callable[[
         return JobState.SUCCEEDED
     except LostLease:
         raise
+    except HandedOn:
+        hand_on(hold=hold, then=lambda: send_hints(type(job), [hold.job_id]))
+        return JobState.QUEUED
     except JobCancelled:
         stop(hold=hold)
         return JobState.CANCELLED

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from celery import current_app
 from django.db import close_old_connections
+from django.db.models import Exists, OuterRef
 from kombu.exceptions import OperationalError
 
 from jobs.claims import due, expired
 from jobs.models import JobState
 from timelines.exchange import waiting_words
-from timelines.models import Run, Stage, StageRun
+from timelines.models import Run, Stage, StageBatch, StageRun
 from timelines.run_bases import is_kept
 from timelines.run_progress import RunTotals, totals
 from timelines.stages import execute_stage
@@ -103,8 +104,10 @@ def progress_words(run: Run, counts: RunTotals) -> str:
 
 def silent_queues(run: Run) -> list[str]:
     """The queues on which stages of the run wait and no worker listens; all of them where the broker does not answer."""
-    waiting = StageRun.objects.filter(case_run__run=run, state=JobState.QUEUED).values_list("stage", flat=True).distinct()
-    needed = {queue_of(run.backbone, stage, kept=is_kept(run, stage)) for stage in waiting}
+    queued = StageRun.objects.filter(case_run__run=run, state=JobState.QUEUED).order_by()
+    begun = Exists(StageBatch.objects.filter(stage_run=OuterRef("pk")))
+    waiting = queued.annotate(begun=begun).values_list("stage", "begun").distinct()
+    needed = {queue_of(run.backbone, stage, kept=is_kept(run, stage), begun=begun) for stage, begun in waiting}
     try:
         answers = current_app.control.inspect(timeout=ANSWER_SECONDS).active_queues() or {}
     except (OperationalError, OSError):

@@ -14,7 +14,7 @@ from typing import Any
 
 from ehr.models import Note
 from jobs.actions import release
-from jobs.errors import PermanentFailure
+from jobs.errors import HandedOn, PermanentFailure
 from jobs.hints import send_hints
 from jobs.holding import Hold, write_guard
 from jobs.models import JobState
@@ -180,6 +180,9 @@ def _retrieve(work: StageWork) -> None:
         written = storage.load_queries(base) if base else write_queries(work.tagged, work.tools)
         payload = {"queries": len(written), **(work.kept if base else {})}
         work.store(0, payload, lambda: storage.save_queries(work.case_run, written))
+        if not base and tools.asks_models(work.case_run.run.backbone):
+            # A language model wrote them; they are searched for where the embedder is.
+            raise HandedOn
     if base is None:
         _search(work)
     elif not work.has(1):

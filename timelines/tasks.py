@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from celery import shared_task
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from kombu.exceptions import OperationalError
 
 from timelines.evaluation_actions import execute_evaluation
-from timelines.models import StageRun
+from timelines.models import StageBatch, StageRun
 from timelines.run_bases import is_kept
 from timelines.stages import execute_stage
 from timelines.tools import queue_of
@@ -27,11 +27,12 @@ def run_stage(stage_run_id: int) -> None:
 
 def send_stage_hints(stage_run_ids: Sequence[int]) -> None:
     """One message a stage, on the queue where its kind of work is done. Without a broker the rows wait for the sweeper."""
-    stages = StageRun.objects.filter(pk__in=stage_run_ids).select_related("case_run__run").order_by("pk")
+    found = StageRun.objects.filter(pk__in=stage_run_ids).select_related("case_run__run").order_by("pk")
+    stages = found.annotate(begun=Exists(StageBatch.objects.filter(stage_run=OuterRef("pk"))))
     try:
         for stage in stages:
             run = stage.case_run.run
-            queue = queue_of(run.backbone, stage.stage, kept=is_kept(run, stage.stage))
+            queue = queue_of(run.backbone, stage.stage, kept=is_kept(run, stage.stage), begun=stage.begun)
             run_stage.apply_async((stage.pk,), queue=queue, retry=False)
     except (OperationalError, OSError):
         logger.warning("the broker did not take the hints for %s stages; the sweeper sends them again", len(stage_run_ids))

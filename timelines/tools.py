@@ -99,17 +99,16 @@ def names_of(used: Tools, models: Recorded | None = None) -> dict[str, str]:
     }
 
 
-def queue_of(name: str, stage: str, *, kept: bool = False) -> str:
+def queue_of(name: str, stage: str, *, kept: bool = False, begun: bool = False) -> str:
     """Where a stage of a run by that backbone waits: searches at the embedder, calls of a language model at its own queue.
 
-    `kept`: the stage only copies what another run has stored.
+    `kept`: the stage only copies what another run has stored. `begun`: some of it is stored; queries that are there are searched for.
     """
-    asks = asks_models(name)
     if kept:
         return "pipeline"
-    if stage == Stage.RETRIEVE:
-        return "embed"
-    return "generate" if asks and stage in (Stage.TAG, Stage.INFER, Stage.REVISE) else "pipeline"
+    if asks_models(name) and (stage in (Stage.TAG, Stage.INFER, Stage.REVISE) or (stage == Stage.RETRIEVE and not begun)):
+        return "generate"
+    return "embed" if stage == Stage.RETRIEVE else "pipeline"
 
 
 def _known(name: str) -> tuple[str, str, tuple[str, ...]]:

@@ -290,6 +290,26 @@ def test_models_are_chosen_by_name_for_a_run_and_make_sources_of_their_own(monke
         actions.start_run(dataset=dataset, backbone="rules", models={"reviser": "large"}, by=None)
 
 
+def test_queries_are_written_where_models_are_asked_and_searched_for_where_texts_are_embedded(monkeypatch):
+    hints = []
+    monkeypatch.setattr("timelines.tasks.run_stage.apply_async", lambda args, queue, **rest: hints.append((queue, args[0])))
+    with serving(monkeypatch) as server:
+        run = started()
+        for name in ("tag", "uids", "infer"):
+            execute_stage(stage(run, name).pk)
+        retrieve = stage(run, "retrieve")
+        assert hints[-1] == ("generate", retrieve.pk)
+        assert execute_stage(retrieve.pk) == JobState.QUEUED
+        asked = len(server.requests)
+        retrieve.refresh_from_db()
+        assert (retrieve.attempt, retrieve.reasons, retrieve.not_before) == (0, [], None)
+        assert hints[-1] == ("embed", retrieve.pk)
+        assert execute_stage(retrieve.pk) == JobState.SUCCEEDED
+        assert len(server.requests) == asked
+        assert hints[-1] == ("pipeline", stage(run, "expand").pk)
+        assert [queue for queue, _ in hints] == ["generate", "pipeline", "generate", "generate", "embed", "pipeline"]
+
+
 def test_an_entry_that_names_another_model_since_stops_the_run(monkeypatch):
     with serving(monkeypatch) as server:
         run = started()

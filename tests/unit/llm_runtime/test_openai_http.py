@@ -141,12 +141,16 @@ def test_no_more_requests_at_once_than_the_endpoint_may_have():
     assert server.most_at_once == 2
 
 
+async def asked(asker: Asker) -> str:
+    return await asker.ask(PROMPT, lambda reply: reply.text, max_tokens=5, part="p")
+
+
 def test_the_fields_of_the_settings_are_sent_once_and_count_in_the_digest():
     with serving("12") as server:
         ledger = MemoryLedger()
         for extra in ({"a": {"x": 1, "y": 2}}, {"a": {"y": 2, "x": 1}}, {"a": {"x": 1, "y": 3}}):
             asker = Asker("timer", model_of(server, extra=extra), ledger)
-            assert asker.run(lambda: asker.ask(PROMPT, lambda reply: reply.text, max_tokens=5, part="p")) == "12"
+            assert asker.run(asked, asker) == "12"
     assert len(server.requests) == 2
     assert [call.request.extra for call in ledger.calls] == [{"a": {"x": 1, "y": 2}}, {"a": {"x": 1, "y": 3}}]
 
