@@ -119,7 +119,6 @@ def decide(
         return Decided(late, True)
     made = _stored(packet, mine, item, token, shown_swapped=shown_swapped, **values)
     _stand(slot, made, values["active_seconds"])
-    slots.flag(assignment=mine, item=item, flagged=flagged)
     _settle_disagreement(item)
     return Decided(made, False)
 
@@ -157,7 +156,6 @@ def amend(
         packet, assignment=mine, kind=Decision.Kind.AMENDMENT, token=token, item=item, amends=stands, shown_swapped=shown_swapped, **values
     )
     _stand(slot, made, values["active_seconds"])
-    slots.flag(assignment=mine, item=item, flagged=flagged)
     _settle_disagreement(item)
     return Decided(made, False)
 
@@ -333,12 +331,14 @@ def _stored(packet: Packet, assignment: Assignment, item: PacketItem, token: str
 
 
 def _stand(slot: Slot, decision: Decision, active_seconds: float | None) -> None:
-    """The slot shows the decision. What its person had typed is in the decision now."""
+    """The slot shows the decision. What its person had typed is in the decision now, and the item is no longer set aside."""
     person = decision.assignment.public_id
     drafts = {key: draft for key, draft in slot.draft.items() if key != person}
     seconds = slot.active_seconds if active_seconds is None else active_seconds
     Slot.objects.filter(pk=slot.pk).update(decision=decision, lease_expires_at=None, draft=drafts, active_seconds=seconds)
-    ItemMark.objects.filter(assignment=decision.assignment, item=decision.item).update(skipped_at=None)
+    marked = ItemMark.objects.filter(assignment=decision.assignment, item=slot.item).update(skipped_at=None, flagged=decision.flagged)
+    if decision.flagged and not marked:
+        slots.flag(assignment=decision.assignment, item=slot.item)
 
 
 def _settle_disagreement(item: PacketItem) -> None:

@@ -1,0 +1,288 @@
+"""Every address, asked by everyone who reviews an open packet: nothing that unblinds is in any byte, header, cookie or file name.
+
+Secrets are planted where the application keeps them: names of sources, of the judge and of its run, the judge's reasons and evidence,
+colleagues' names, comments and own times. Then every pattern of the URLconf is walked, with the ids of everything there is, by GET and
+by POST, as a page and as htmx asks for it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import product
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
+
+from accounts.models import Role, User
+from adjudication import decisions, packets, slots
+from adjudication.models import Assignment, Finding, Game, PacketItem
+from adjudication.visibility import order_key
+from tests import factories
+from tests.integration.judged import StandIn, judged_run, judged_world
+from tests.integration.reviewing import Review, add_reviewer, design_of, token
+from timelines.models import Timeline
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
+
+JUDGE = StandIn(name="zqjudgename", version="zqjudgeversion")
+#: Of the judge's answer and of colleagues: for nobody who reviews, whatever else they are.
+ANSWERS = ("the stand-in says so", "= 4.1 mmol/l @ 0h", "zqcolleaguecomment", "4242.25", "zqcolleaguereason", "zqcolleaguedraft")
+#: Who wrote what, who judged, who else reviews, and the words for kinds of findings: for nobody who is a blinded reviewer alone.
+SOURCES = ("author:vega", "rules-orion", "llm-lyra", "zqjudgename", "zqjudgeversion", "zqrunlabel", "zqcolleaguename")
+KINDS = (
+    "timing decisive", "timing unclear", "one-sided", "shared_unsupported", "a_only", "b_only", "over_annotation", "wrong_time",
+    "false_duplicate", "missed_positive", "novel_event", "added_detail", "grounding",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One answer of the server."""
+
+    name: str
+    method: str
+    path: str
+    status: int
+    content: bytes
+    headers: str
+
+    def held(self, secrets: Iterable[str]) -> list[str]:
+        """Those that stand in it in plain, or in base64 whichever byte it begins with; upper or lower case."""
+        text = self.content.lower() + b"\n" + self.headers.lower().encode()
+        return [secret for secret in secrets if any(form in text for form in forms(secret))]
+
+
+@cache
+def forms(secret: str) -> tuple[bytes, ...]:
+    coded = (base64.b64encode(b" " * n + secret.encode())[4 * (n > 0) : -4] for n in range(3))
+    return (secret.encode(), *(c.lower() for c in coded if len(c) >= 8))
+
+
+@pytest.fixture
+def review() -> Review:
+    """Two reviewers an item: one colleague has decided on everything, with comments; a third person is in it too."""
+    world = judged_world(1)
+    run = judged_run(world.dataset, JUDGE, label="zqrunlabel")
+    admin = factories.make_user(world.study, Role.ADMIN)
+    packet = packets.draw_packet(
+        study=world.study, judge_run=run, label="Packet", design=design_of(replace(world, run=run), per_item=2), seed=3, by=admin
+    )
+    made = Review(replace(world, run=run), packet, admin)
+    colleague = add_reviewer(made, username="zqcolleaguename")
+    add_reviewer(made)
+    add_reviewer(made, role="adjudicator")
+    packets.open_packet(packet=packet, by=admin)
+    while (slot := slots.next_item(assignment=colleague)) is not None:
+        decisions.decide(
+            assignment=colleague, item=slot.item, answer="A", shown_swapped=False, token=token(), by=colleague.person,
+            comment="zqcolleaguecomment", own_time=4242.25, flagged=True, active_seconds=1,
+        )  # fmt: skip
+    decisions.sign(assignment=colleague, password=factories.PASSWORD, by=colleague.person)
+    decisions.unsign(assignment=colleague, reason="zqcolleaguereason", by=colleague.person)
+    undone = decisions.undo(assignment=colleague, token=token(), by=colleague.person)
+    assert undone is not None
+    assert undone.undone.item is not None
+    slots.keep_draft(assignment=colleague, item=undone.undone.item, draft={"comment": "zqcolleaguedraft"}, active_seconds=1)
+    return made
+
+
+def also(review: Review) -> Assignment:
+    """Somebody with every role there is, a superuser too, who is put into the open packet."""
+    person = factories.make_user(review.study, *Role)
+    User.objects.filter(pk=person.pk).update(is_superuser=True, is_staff=True)
+    made = packets.assign(packet=review.packet, person=person, by=review.admin)
+    Assignment.objects.filter(pk=made.pk).update(practised_at=review.packet.opened_at)
+    return made
+
+
+def answer_some(assignment: Assignment) -> None:
+    """So that there is a history, a skipped and a flagged item, and a disagreement for the third person."""
+    for number, answer in enumerate(("B", "UNCLEAR", "A")):
+        slot = slots.next_item(assignment=assignment)
+        assert slot is not None
+        decisions.decide(
+            assignment=assignment,
+            item=slot.item,
+            answer=answer,
+            shown_swapped=False,
+            token=token(),
+            by=assignment.person,
+            flagged=not number,
+        )
+    slot = slots.next_item(assignment=assignment)
+    assert slot is not None
+    slots.skip(assignment=assignment, item=slot.item)
+
+
+# The walk
+
+
+def patterns(resolver: URLResolver | None = None, namespace: str = "") -> Iterator[tuple[str, URLPattern]]:
+    """Every named pattern of the URLconf with its full name."""
+    for entry in (resolver or get_resolver()).url_patterns:
+        if isinstance(entry, URLResolver):
+            yield from patterns(entry, f"{namespace}{entry.namespace}:" if entry.namespace else namespace)
+        elif entry.name:
+            yield f"{namespace}{entry.name}", entry
+
+
+def pool(review: Review, mine: Assignment) -> list[str]:
+    """Public ids of what there is; first those that are one's own or lead to the packet."""
+    study, encounter = review.study, review.world.encounters[0]
+    found = [mine.public_id, review.packet.public_id, review.world.run.public_id, encounter.public_id]
+    found += review.packet.assignments.exclude(pk=mine.pk).values_list("public_id", flat=True)
+    found += [study.public_id, review.world.dataset.public_id]
+    found += Finding.objects.filter(items__packet=review.packet, table_evidence__isnull=False).values_list("public_id", flat=True)[:1]
+    found += Game.objects.filter(run=review.world.run).values_list("public_id", flat=True)[:1]
+    found += review.world.run.__class__.objects.exclude(pk=review.world.run.pk).values_list("public_id", flat=True)[:1]
+    found += Timeline.objects.filter(encounter=encounter).values_list("public_id", flat=True)[:1]
+    found += PacketItem.objects.filter(packet=review.packet, slots__assignment=mine).values_list("public_id", flat=True)[:2]
+    found += PacketItem.objects.filter(packet=review.packet).values_list("public_id", flat=True)[:1]
+    return list(dict.fromkeys(found))
+
+
+KNOWN: Mapping[str, tuple[Any, ...]] = {
+    "action": ("assign", "second", "changed", "close", "again"),
+    "format": ("csv", "jsonl", "json"),
+    "name": ("main", "rates"),
+    "uid4": ("a000",),
+    "uid": ("a000",),
+    "number": (0, 1),
+    "row": (0,),
+    "series_id": (1,),
+    "object_id": ("1",),
+    "pk": ("1",),
+    "app_label": ("timelines", "accounts"),
+    "url": ("",),
+    "content_type_id": (1,),
+}
+#: How many ids stand for the first of two ids in an address.
+LEADING = 4
+
+
+def addresses(name: str, pattern: URLPattern, ids: list[str]) -> Iterator[str]:
+    """The pattern's address with every combination of ids."""
+    names = list(pattern.pattern.regex.groupindex) if hasattr(pattern.pattern, "regex") else list(pattern.pattern.converters)
+    free = [n for n in names if n not in KNOWN]
+    choices = [ids[:LEADING] if n in free and n == free[0] and len(free) > 1 else KNOWN.get(n, ids) for n in names]
+    for values in product(*choices):
+        with suppress(NoReverseMatch):  # a converter that does not take that value
+            yield reverse(name, kwargs=dict(zip(names, values, strict=True)))
+
+
+def walk(review: Review, mine: Assignment, *, post: bool) -> Iterator[Asked]:
+    client = Client(raise_request_exception=False)
+    client.force_login(User.objects.get(pk=mine.person_id))
+    ids = pool(review, mine)
+    for name, pattern in patterns():
+        for path in dict.fromkeys(addresses(name, pattern, ids)):
+            got = asked(client, name, "get", path)
+            yield got
+            if got.status == 200:
+                yield asked(client, name, "get", path, headers={"HX-Request": "true"})
+                yield asked(client, name, "get", f"{path}?text=1")
+            if path.startswith("/review/") or post:
+                body = json.dumps({"token": token(), "answer": "A", "besides": []})
+                sent = asked(client, name, "post", path, data=body, content_type="application/json")
+                yield sent
+                if sent.status not in (403, 404, 405):
+                    yield asked(client, name, "post", path, data={"password": "wrong", "reason": ""})
+            if got.name in ("accounts:sign_out", "accounts:sign_in"):
+                client.force_login(User.objects.get(pk=mine.person_id))
+
+
+def asked(client: Client, name: str, method: str, path: str, **how: Any) -> Asked:
+    answer = getattr(client, method)(path, **how)
+    content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    headers = "\n".join(f"{k}: {v}" for k, v in answer.items()) + str(client.cookies)
+    return Asked(name, method, path, answer.status_code, content, headers)
+
+
+def leaks(found: Iterable[Asked], secrets: Iterable[str]) -> tuple[list[str], Counter[str]]:
+    """What holds a secret; and which patterns answered with a page or a file of their own."""
+    wanted, told, opened = tuple(secrets), [], Counter[str]()
+    for one in found:
+        opened[one.name] += one.status == 200
+        told += [f"{one.method} {one.path} ({one.status}): {secret}" for secret in one.held(wanted)]
+    return told, opened
+
+
+REVIEW_PAGES = {
+    f"adjudication:review_{name}"
+    for name in ("queue", "packet", "item", "next", "history", "chosen", "decide", "draft", "series", "practice_case")
+}
+
+
+#: Open to no one who reviews a packet of the study's only case, whatever their roles.
+CLOSED = {
+    *(f"adjudication:{name}" for name in ("finding", "judge_game", "compare", "packet", "report_card", "packet_download")),
+    *(f"timelines:{name}" for name in ("case", "occurrence", "chain", "agreement", "author_start")),
+}
+
+
+@pytest.mark.parametrize("role", ["reviewer", "adjudicator"])
+def test_a_blinded_reviewer_meets_no_secret_at_any_address(review: Review, role: str) -> None:
+    reviewer, third = review.assignments[1], review.assignments[2]
+    answer_some(reviewer)
+    mine = reviewer if role == "reviewer" else third
+    assert slots.next_item(assignment=mine) is not None
+    told, opened = leaks(walk(review, mine, post=True), (*ANSWERS, *SOURCES, *KINDS))
+    assert told == []
+    assert {name for name in REVIEW_PAGES if opened[name]} == REVIEW_PAGES
+    assert {name for name, _ in patterns()} - set(opened) == set()
+
+
+def test_whoever_else_they_are_they_meet_neither_the_judges_nor_a_colleagues_answer(review: Review) -> None:
+    told, opened = leaks(walk(review, also(review), post=False), ANSWERS)
+    assert told == []
+    assert opened["adjudication:review_queue"]
+    assert opened["timelines:cases"]
+    assert opened["adjudication:judge_run"]
+    assert opened["admin:index"]
+    assert not {name for name in opened if opened[name]} & CLOSED
+
+
+def test_the_walk_finds_what_it_looks_for(review: Review) -> None:
+    """An admin who is not in the packet may see all of it: so the secrets are where the walk would find them."""
+    outside = Assignment(person=review.admin, public_id="nothing", packet=review.packet)
+    outside.pk = 0
+    told, _ = leaks(walk(review, outside, post=False), (*ANSWERS, *SOURCES))
+    found = {line.rpartition(": ")[2] for line in told}
+    assert found >= {
+        "the stand-in says so",
+        "= 4.1 mmol/l @ 0h",
+        "zqcolleaguecomment",
+        "author:vega",
+        "zqjudgename",
+        "zqrunlabel",
+        "zqcolleaguename",
+    }
+
+
+def test_a_cookie_holds_no_secret(review: Review) -> None:
+    mine = review.assignments[1]
+    client = Client()
+    client.force_login(mine.person)
+    client.get(reverse("adjudication:review_item", args=[mine.public_id]))
+    assert set(client.cookies) <= {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME}
+    stored = json.dumps(dict(client.session.items())).lower()
+    assert not [secret for secret in (*ANSWERS, *SOURCES, *KINDS) if secret in stored]
+
+
+def test_the_order_of_items_tells_nothing(review: Review) -> None:
+    """Two people get different orders, and neither is that of the packet, of the findings or of the strata."""
+    orders = []
+    for assignment in review.assignments[:2]:
+        keys = [order_key(assignment.seed, item.public_id) for item in review.items]
+        orders.append([sorted(keys).index(key) for key in keys])
+    assert orders[0] != orders[1]
+    assert all(order != sorted(order) for order in orders)
