@@ -1,328 +1,183 @@
-"""What a report on a judge run is made from and of. No Django here: a notebook gives records and gets values back.
-
-Records speak of a comparison's first and second timeline, never of the labels A and B. Source: protocol section 4, "Charging",
-"Share" and "Beyond the paper".
-"""
+"""What a report on a judge run is made from and of. No Django here. Source: protocol section 4."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import NamedTuple
 
-from adjudication.domain import FindingType, Grounding, Verdict
+import numpy as np
+from numpy.typing import NDArray
+
+from adjudication.domain import FindingType
 from adjudication.scoring.errors import Category
-from timelines.evaluation.values import SourceKey
+from adjudication.scoring.shares import Controlled
 
-#: Kinds of difference in the order of tables: A_ONLY and B_ONLY are one kind, since which label holds the row is chance.
-ONE_SIDED = "one-sided"
-KINDS = (FindingType.TIMING.value, FindingType.VALUE.value, ONE_SIDED, FindingType.DUPLICATE.value, FindingType.SHARED_UNSUPPORTED.value)
 CATEGORIES = tuple(Category)
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
-class GameState(StrEnum):
-    """Unjudged is a judge's answer that does not hold; unfinished covers games that wait, failed or were cancelled."""
+@dataclass(frozen=True)
+class Games:
+    """The judged games of one judge run in first positions, as columns; G games, N sources, 7 categories in the order of CATEGORIES.
 
-    JUDGED = "judged"
-    UNJUDGED = "unjudged"
-    UNFINISHED = "unfinished"
-
-
-class Held(StrEnum):
-    """A verdict without labels."""
-
-    FIRST = "first"
-    SECOND = "second"
-    BOTH = "BOTH"
-    NEITHER = "NEITHER"
-    UNCLEAR = "UNCLEAR"
-
-    @property
-    def decisive(self) -> bool:
-        return self in (Held.FIRST, Held.SECOND)
-
-
-def kind_of(type: FindingType | str) -> str:
-    """The kind of difference that a finding's type is."""
-    found = FindingType(type)
-    return ONE_SIDED if found.one_sided else found.value
-
-
-def held_of(verdict: Verdict | str, a_is_first: bool) -> Held:
-    """A verdict in a game's labels, told of the comparison's first and second timeline."""
-    found = Verdict(verdict)
-    if not found.decisive:
-        return Held(found.value)
-    return Held.FIRST if (found is Verdict.A) == a_is_first else Held.SECOND
-
-
-class FindingRecord(NamedTuple):
-    """One finding. Hours are whole hours from admission, None for N/A or no row. A tuple, since a cohort has millions of them.
-
-    `subject` names what it is about: it finds the same difference again in another judging of the comparison.
+    `first`, `second`: (G,) source indices. `case`, `stratum`: (G,) indices into `strata` for the latter. `charges`: (G, 2, 7) errors
+    charged to the first and the second timeline. `flagged`: (G, 2) wrong times among them whose hours lie within tolerance.
+    `findings`, `flagged_findings`: (G,) all of them. The timing columns have a row for every decisive TIMING finding: its game, the side
+    charged (0 first), the hours between the two times and the larger distance from admission, both NaN where a time is N/A.
     """
 
-    kind: str
-    held: Held
-    grounding: Grounding = Grounding.NONE
-    flagged: bool = False
-    category: Category | None = None
-    charged_first: bool | None = None
-    first_time: int | None = None
-    second_time: int | None = None
-    subject: str = ""
+    sources: tuple[str, ...]
+    strata: tuple[str, ...]
+    first: Ints
+    second: Ints
+    case: Ints
+    stratum: Ints
+    charges: Ints
+    flagged: Ints
+    findings: Ints
+    flagged_findings: Ints
+    timing_game: Ints
+    timing_side: Ints
+    timing_apart: Floats
+    timing_far: Floats
+    #: (first, second) → games without an answer that holds; and games that failed or are under way.
+    unjudged: Mapping[tuple[int, int], int]
+    open: Mapping[tuple[int, int], int]
 
-    @property
-    def charge(self) -> tuple[Category | None, bool | None]:
-        return self.category, self.charged_first
-
-
-@dataclass(frozen=True, slots=True)
-class GameRecord:
-    """One judging of one comparison. `stratum` is the annotation protocol of its case; `swapped` marks the rerun in exchanged positions.
-
-    Raises ValueError for a source against itself and for findings of a game that was not judged.
-    """
-
-    case: str
-    first: SourceKey
-    second: SourceKey
-    state: GameState = GameState.JUDGED
-    stratum: str = ""
-    swapped: bool = False
-    a_is_first: bool | None = None
-    findings: tuple[FindingRecord, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.first == self.second:
-            raise ValueError("a source is not compared with itself")
-        if self.findings and self.state is not GameState.JUDGED:
-            raise ValueError("only a judged game has findings")
+    def __len__(self) -> int:
+        return len(self.first)
 
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One source of a rating, with the counts that stand beside every rating.
+    """One source's rating and record. Intervals are 95 %, by case; None with the report's `why` where none follows from the games.
 
-    `games` were judged; `empty` of them have no decisive finding. Wins, losses and ties leave empty games out, `draws` include them.
-    `flagged` counts the TIMING findings within tolerance of its games, `flagged_charged` those charged to it.
+    Wins, losses and ties leave out empty games (without a decisive finding); draws are games with a share of one half, empty ones included.
     """
 
     source: str
+    games: int
     rating: float | None
     low: float | None
     high: float | None
     mean_share: float | None
-    games: int
-    unjudged: int
-    unfinished: int
-    empty: int
     wins: int
     losses: int
     ties: int
     draws: int
-    flagged: int
-    flagged_charged: int
-
-
-@dataclass(frozen=True, slots=True)
-class Ratings:
-    """Ratings centred on 1500 over the sources that played. `why`: the reason where there are none.
-
-    `failed` of `resamples` gave no finite ratings and are left out of the intervals; 0 resamples where no interval was asked for or
-    fewer than two cases allow one.
-    """
-
-    rows: tuple[Rating, ...]
-    cases: int
-    games: int
-    draws: int
     empty: int
-    resamples: int = 0
-    failed: int = 0
-    why: str = ""
+    unjudged: int
+    flagged: int
 
 
-@dataclass(frozen=True, slots=True)
-class Scheme:
-    """Ratings under other weights, a value a source in the report's order."""
+@dataclass(frozen=True)
+class Rated:
+    """Ratings of all sources under one way to count. `lost` resamples had none and are left out of the intervals."""
 
     name: str
-    ratings: tuple[float | None, ...]
+    ratings: tuple[Rating, ...]
+    games: int
     draws: int
+    lost: int
+    resamples: int
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileLine:
-    """Errors charged to one source over `games` matchups: a count a category in the order of `CATEGORIES`, and their weighted cost."""
+class Profile:
+    """Errors of one source (or of the average source, in a stratum): counts in the order of CATEGORIES, and cost a matchup."""
 
     source: str
     games: int
     counts: tuple[int, ...]
-    penalty: float
+    penalty: float | None
 
     @property
-    def total(self) -> int:
-        return sum(self.counts)
-
-    def per_matchup(self, count: float) -> float | None:
-        """None without a game."""
-        return count / self.games if self.games else None
+    def a_matchup(self) -> tuple[float | None, ...]:
+        """Errors of each category a game."""
+        return tuple(n / self.games if self.games else None for n in self.counts)
 
 
 @dataclass(frozen=True, slots=True)
-class HeadToHead:
-    """Two sources over their common cases. `differ` says in what one thing they do, "" where in more than one.
-
-    `share` is the first one's part of all points, with its case-level interval; None without a decisive finding.
-    """
+class Matchup:
+    """Two sources over the cases both have: pooled points, the first one's share of them, and games that gave no answer."""
 
     first: str
     second: str
-    differ: str
-    cases: int
-    unjudged: int
-    empty: int
-    points: float
-    share: float | None
-    low: float | None
-    high: float | None
-    wins: int
-    losses: int
-    ties: int
-    separated: bool
-    errors: tuple[ProfileLine, ProfileLine]
-
-
-@dataclass(frozen=True, slots=True)
-class Stratum:
-    """The cases of one annotation protocol by themselves: ratings are centred anew, so that they do not compare across strata."""
-
-    name: str
-    ratings: Ratings
-    profile: tuple[ProfileLine, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictLine:
-    """How findings of one kind were judged and what they rest on; `groundings` counts note, table, both and none."""
-
-    kind: str
+    result: Controlled
     findings: int
-    decisive: int
-    both: int
-    neither: int
-    unclear: int
-    flagged: int
-    groundings: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Proportion:
-    """`part` of `n`, with Wilson's 95 % interval; None of nothing."""
-
-    part: int
-    n: int
-    low: float | None = None
-    high: float | None = None
-
-    @property
-    def rate(self) -> float | None:
-        return self.part / self.n if self.n else None
-
-
-@dataclass(frozen=True, slots=True)
-class Recurrence:
-    """Findings of one kind in first positions and what became of them in exchanged ones.
-
-    `recurs`: told again; `same`: told again with the same verdict and charge; `turned`: held for the other side; `only_rerun`: told
-    in exchanged positions alone.
-    """
-
-    kind: str
-    told: int
-    recurs: Proportion
-    same: Proportion
-    turned: int
-    only_rerun: int
-
-
-@dataclass(frozen=True, slots=True)
-class Consistency:
-    """Games judged in both positions. `for_a`: decisive findings that hold A right, over all games; half of them without a preference."""
-
-    comparisons: int
-    rows: tuple[Recurrence, ...]
-    for_a: Proportion
-    ratings: Ratings | None = None
+    unjudged: int
+    open: int
 
 
 @dataclass(frozen=True, slots=True)
 class ToleranceStep:
-    """TIMING findings that stay when times this close count as equal, and the ratings without the others."""
+    """Ratings with only those TIMING findings charged that lie beyond a tolerance."""
 
-    name: str
-    least: float
-    share: float
-    timing: int
-    timing_decisive: int
-    ratings: tuple[float | None, ...]
-    draws: int
-    why: str = ""
+    words: str
+    kept: int
+    left_out: int
+    rated: Rated
 
 
 @dataclass(frozen=True, slots=True)
-class KindAgreement:
-    """Two judges on findings of one kind. `same` is over the findings that both told.
+class Told:
+    """A finding as two judgings are laid side by side. `charged_first` is None where nothing is charged."""
 
-    `sides` is the 2 × 2 table of findings that both decided (rows the first judge, columns the second, the comparison's first
-    timeline before its second), `decided` that of deciding before abstaining; kappas are None where chance explains everything.
+    comparison: int
+    subject: str
+    type: FindingType
+    verdict_first: str
+    category: str
+    charged_first: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Two judgings of the same comparisons, for one type of finding (or all): what both told, and told alike.
+
+    `kappa` is of which side is held right, over subjects on which both are decisive.
     """
 
-    kind: str
+    type: str
+    first: int
+    second: int
     both: int
-    only_first: int
-    only_second: int
-    same: Proportion
-    sides: tuple[tuple[int, int], tuple[int, int]]
-    decided: tuple[tuple[int, int], tuple[int, int]]
-    sides_kappa: float | None
-    sides_pabak: float | None
-    decided_kappa: float | None
+    alike: int
+    kappa: float | None
 
+    @property
+    def shared(self) -> float | None:
+        """Subjects that both told, of all that either told."""
+        union = self.first + self.second - self.both
+        return self.both / union if union else None
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Two judge runs over the comparisons that both judged; the last row is over all kinds."""
-
-    comparisons: int
-    rows: tuple[KindAgreement, ...]
+    @property
+    def same(self) -> float | None:
+        """Of those that both told, the share with the same verdict."""
+        return self.alike / self.both if self.both else None
 
 
 @dataclass(frozen=True)
-class Report:
-    """Everything about one judge run. Ratings, profile and schemes name sources in the order of `sources`."""
+class JudgeReport:
+    """Everything that the dashboard of one judge run shows."""
 
     sources: tuple[str, ...]
-    cases: int
     games: int
-    unjudged: int
-    unfinished: int
+    cases: int
     findings: int
     decisive: int
     flagged: int
-    ratings: Ratings
-    without_flagged: Ratings
-    schemes: tuple[Scheme, ...] = ()
-    profile: tuple[ProfileLine, ...] = ()
-    matchups: tuple[HeadToHead, ...] = ()
-    strata: tuple[Stratum, ...] = ()
-    verdicts: tuple[VerdictLine, ...] = ()
-    tolerances: tuple[ToleranceStep, ...] = ()
-    consistency: Consistency | None = None
-
-    @property
-    def controlled(self) -> tuple[HeadToHead, ...]:
-        """Matchups of sources that differ in one thing."""
-        return tuple(m for m in self.matchups if m.differ)
+    unjudged: int
+    open: int
+    rated: Rated
+    without_flagged: Rated
+    sensitivity: tuple[Rated, ...]
+    strata: tuple[Rated, ...]
+    profiles: tuple[Profile, ...]
+    stratum_profiles: tuple[tuple[str, tuple[Profile, ...]], ...]
+    matchups: tuple[Matchup, ...]
+    tolerance: tuple[ToleranceStep, ...]
+    swap: tuple[Overlap, ...] = ()
