@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adjudication.scoring.fitting import Pairs, determined, strengths, totals
+from adjudication.scoring.fitting import Pairs, determined, strengths, surplus
 
 CENTRE = 1500.0
 SCALE = 400.0 / np.log(10.0)
@@ -20,7 +20,7 @@ RESAMPLES = 2000
 SEED = 20260904
 
 #: A block of resamples holds about so many numbers in its Hessians, and so stays in a processor's cache; but is at least so long.
-_BLOCK, _LEAST_BLOCK = 60_000, 64
+_BLOCK, _LEAST_BLOCK = 40_000, 64
 
 Matrix = NDArray[np.float64]
 
@@ -71,8 +71,8 @@ def bootstrap_ratings(
         counts = _counts(drawn[block], len(labels))
         one, two = by_case[0].T @ counts, by_case[1].T @ counts
         sound = determined(pairs, one, two)
-        one, two = one[:, sound], two[:, sound]
-        fitted, converged = strengths(pairs, one + two, totals(pairs, one, two), start)
+        games = (one + two)[:, sound]
+        fitted, converged = strengths(pairs, games, surplus(pairs, one[:, sound], games), start)
         found[np.flatnonzero(sound)[converged] + block.start] = _rated(fitted[:, converged].T)
     return found
 
@@ -168,7 +168,8 @@ def _pairs(i: NDArray[np.intp], j: NDArray[np.intp], n: int) -> tuple[Pairs, NDA
 def _fit(games: Matrix, earned: Matrix) -> tuple[Matrix, bool]:
     """((n,) ln θ, converged) of one problem: `games` (n, n) symmetric counts, `earned` (n,) in all."""
     one, two = np.nonzero(np.triu(games, 1))
-    fitted, converged = strengths(Pairs(one, two, len(games)), games[one, two][:, None], earned[:, None], np.zeros(len(games)))
+    beyond = (earned - games.sum(axis=1) / 2)[:, None]
+    fitted, converged = strengths(Pairs(one, two, len(games)), games[one, two][:, None], beyond, np.zeros(len(games)))
     return fitted[:, 0], bool(converged[0])
 
 
@@ -178,7 +179,7 @@ def _start(pairs: Pairs, by_case: Matrix) -> Matrix:
     origin = np.zeros(pairs.n)
     if not determined(pairs, one, two)[0]:
         return origin
-    fitted, converged = strengths(pairs, one + two, totals(pairs, one, two), origin)
+    fitted, converged = strengths(pairs, one + two, surplus(pairs, one, one + two), origin)
     return fitted[:, 0] if converged[0] else origin
 
 

@@ -17,8 +17,8 @@ Indices = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 
 _STEPS = 100
-#: A Newton step squares the error: after one as small as this, what is left of it is below the precision of the numbers.
-_LAST_STEP = 1e-8
+#: A Newton step squares the error: after one as small as this, what is left is below 1e-9 in ln θ, a ten-millionth of a point.
+_LAST_STEP = 1e-5
 #: A strength further out than this is taken for one that has no end.
 _FARTHEST = 50.0
 #: Up to as many unknowns elimination over all problems at once is faster than one call of LAPACK a problem.
@@ -42,14 +42,26 @@ class Pairs:
         return table
 
 
-def totals(pairs: Pairs, first: Matrix, second: Matrix) -> Matrix:
-    """(n, r) what each source earned in all; `first`, `second` (pairs, r) are what each pair's sources earned of the other."""
-    return np.maximum(pairs.incidence, 0.0) @ first + np.maximum(-pairs.incidence, 0.0) @ second
+def surplus(pairs: Pairs, first: Matrix, games: Matrix) -> Matrix:
+    """(n, r) what each source earned beyond half its games; `first` (pairs, r) is what each pair's first earned of `games`."""
+    return pairs.incidence @ (first - games / 2)
 
 
 def determined(pairs: Pairs, first: Matrix, second: Matrix) -> Flags:
-    """(r,) whether each problem has finite strengths: "earned something of" leads from every source to every other."""
-    found: Flags = _all_reached(pairs, first > 0, second > 0) & _all_reached(pairs, second > 0, first > 0)
+    """(r,) whether each problem has finite strengths: "earned something of" leads from every source to every other.
+
+    `first`, `second` (pairs, r): what each pair's sources earned of the other.
+    """
+    forth, back = first > 0, second > 0
+    # What all problems have in common is enough for most, and is one small problem.
+    always = [np.asarray(edges.all(axis=1, keepdims=True), dtype=np.bool_) for edges in (forth, back)]
+    if _strong(pairs, *always).all():
+        return np.ones(first.shape[1], dtype=bool)
+    return _strong(pairs, forth, back)
+
+
+def _strong(pairs: Pairs, forth: Flags, back: Flags) -> Flags:
+    found: Flags = _all_reached(pairs, forth, back) & _all_reached(pairs, back, forth)
     return found
 
 
@@ -65,29 +77,27 @@ def _all_reached(pairs: Pairs, forth: Flags, back: Flags) -> Flags:
     return np.asarray(reached.all(axis=0), dtype=np.bool_)
 
 
-def strengths(pairs: Pairs, games: Matrix, earned: Matrix, start: Matrix) -> tuple[Matrix, Flags]:
+def strengths(pairs: Pairs, games: Matrix, beyond: Matrix, start: Matrix) -> tuple[Matrix, Flags]:
     """((n, r) ln θ up to a shift, (r,) converged) by Newton on the concave log-likelihood, from `start` (n,).
 
-    `games` (pairs, r) how often each pair met, `earned` (n, r) what each source earned in all. The last source's strength is held,
-    as only differences mean anything. A step is at most 2 in any strength, which keeps far starts from overshooting.
+    `games` (pairs, r) how often each pair met, `beyond` (n, r) the surplus of each source. The last source's strength is held, as
+    only differences mean anything. A step is at most 2 in any strength, which keeps far starts from overshooting.
     """
     count = games.shape[1]
     found, converged = np.repeat(start[:, None], count, axis=1), np.zeros(count, dtype=bool)
     active, x = np.arange(count), found.copy()
-    base = (earned - np.maximum(-pairs.incidence, 0.0) @ games)[:-1]
-    signs = np.ascontiguousarray(pairs.incidence[:-1])
+    beyond, signs = beyond[:-1], np.ascontiguousarray(pairs.incidence[:-1])
     for _ in range(_STEPS):
         if not len(active):
             break
         theta = np.exp(x)
         p = theta[pairs.one]
         p /= p + theta[pairs.two]
-        expected = games * p
-        gradient = base - signs @ expected
-        p -= 1.0
-        expected *= -p
+        gradient = beyond - signs @ (games * (p - 0.5))
+        p *= 1.0 - p
+        p *= games
         try:
-            step = _solved(pairs, expected, gradient)
+            step = _solved(pairs, p, gradient)
         except np.linalg.LinAlgError:
             break
         size = np.abs(step).max(axis=0)
@@ -97,7 +107,7 @@ def strengths(pairs: Pairs, games: Matrix, earned: Matrix, start: Matrix) -> tup
         if done.any():
             found[:, active[done]], converged[active[done]] = x[:, done], True
             left = ~done
-            active, x, games, base = active[left], x[:, left], games[:, left], base[:, left]
+            active, x, games, beyond = active[left], x[:, left], games[:, left], beyond[:, left]
     return found, converged & (np.abs(found - found.mean(axis=0)).max(axis=0, initial=0.0) < _FARTHEST)
 
 
