@@ -6,8 +6,8 @@ class AccountsConfig(AppConfig):
     name = "accounts"
 
     def ready(self) -> None:
-        """Connect the groups to memberships and the audit trail to sign-ins; add this app's own pages to the navigation."""
-        from accounts import groups, signals
+        """Connect groups to memberships and the trail to sign-ins; tell the API's description of tokens; add pages to the navigation."""
+        from accounts import api_schema, groups, signals  # noqa: F401  # the scheme is known once its class is defined
         from accounts.models import Membership, Role
         from accounts.registry import NavItem, register_nav_item
 

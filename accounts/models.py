@@ -5,11 +5,12 @@ from __future__ import annotations
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from knox.models import AbstractAuthToken
 
 from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
 
 
-class User(AbstractUser):
+class User(AbstractUser):  # type: ignore[django-manager-missing]  # the library of tokens has no types
     """A person who signs in. Custom from the first migration so that it can grow."""
 
     public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
@@ -69,6 +70,22 @@ class SignInAttempts(models.Model):
 
     def __str__(self) -> str:
         return f"{self.count} attempts"
+
+
+class ApiToken(AbstractAuthToken):
+    """What a program names itself with instead of a session. The token itself is stored nowhere: only its digest, and how it begins."""
+
+    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    label = models.CharField(max_length=100)
+    #: Django's digest of the password that the person had then: with another password the token ends, as sessions do.
+    password_hash = models.CharField(max_length=64)
+    last_used_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["created"]
+
+    def __str__(self) -> str:
+        return f"{self.token_key}…"
 
 
 class AuditEvent(models.Model):

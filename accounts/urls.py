@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from accounts.views import audit_trail, home, password, sign_in, study
+from accounts.views import api_tokens, audit_trail, home, password, sign_in, study
 
 account_patterns = [
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
     path("sign-out/", sign_in.SignOut.as_view(), name="sign_out"),
     path("password/", password.ChangePassword.as_view(), name="password_change"),
+    path("api-tokens/", api_tokens.api_tokens, name="api_tokens"),
+    path("api-tokens/revoke/", api_tokens.api_token_revoke, name="api_token_revoke"),
     path("switch-study/", home.switch_study, name="switch_study"),
     path("audit-trail/", audit_trail.audit_trail, name="audit_trail"),
     path("study/", study.study, name="study"),

@@ -6,6 +6,7 @@ deployment must decide itself and refuses to start without it. Every variable is
 
 from __future__ import annotations
 
+from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.postgres",
     "rest_framework",
+    "knox",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "django_htmx",
@@ -209,14 +211,21 @@ MEDIA_ROOT = SERVICES.var / "files"
 # API.
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        # The first one says what a request without a name is answered with: 401, and how to name oneself.
+        "accounts.api_authentication.ApiTokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["accounts.api_parsing.CheckedJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.LimitOffsetPagination",
     "PAGE_SIZE": 100,
 }
+# Tokens are stored as digests, in a model of our own (`accounts.api_tokens`).
+KNOX_TOKEN_MODEL = "accounts.ApiToken"
+REST_KNOX = {"TOKEN_TTL": timedelta(days=env.integer("API_TOKEN_DAYS", 90, minimum=1)), "AUTH_HEADER_PREFIX": "Bearer"}
 SPECTACULAR_SETTINGS = {
     "TITLE": "Occurrent",
     "DESCRIPTION": "Textual time series of hospital admissions: occurrences, their times, and the evidence behind each.",

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from accounts.api_tokens import issue_token
 from tests.integration.matrix.world import SIGN_IN, Row, World, answers, everyone_signed_in
 
 
 def _clinician(world: World) -> dict[str, str]:
     return {"person": world.people["clinician"].public_id, "role": "clinician"}
+
+
+def _clinicians_token(world: World) -> dict[str, str]:
+    return {"token": issue_token(user=world.people["clinician"], label="script", by=None)[0].public_id}
 
 
 ADMINS_ONLY = answers(anonymous=SIGN_IN, clinician=403, reviewer=403, admin=200, outsider=200, nobody=403, superuser=403)
@@ -17,6 +22,15 @@ ROWS = [
     Row("accounts:sign_out", everyone_signed_in(302, anonymous=302), method="post"),
     Row("accounts:sign_out", everyone_signed_in(405, anonymous=405)),
     Row("accounts:password_change", everyone_signed_in(200)),
+    Row("accounts:api_tokens", everyone_signed_in(200)),
+    Row("accounts:api_tokens", everyone_signed_in(200), method="post", data=lambda world: {"label": "script"}),
+    # Nobody ends somebody else's token, nor learns that there is one.
+    Row(
+        "accounts:api_token_revoke",
+        answers(anonymous=SIGN_IN, clinician=302, reviewer=404, admin=404, outsider=404, nobody=404, superuser=404),
+        method="post",
+        data=_clinicians_token,
+    ),
     Row("accounts:audit_trail", ADMINS_ONLY),
     Row("accounts:study", ADMINS_ONLY),
     Row(

@@ -5,6 +5,6 @@ from __future__ import annotations
 from tests.integration.matrix.world import Row, everyone_signed_in
 
 ROWS = [
-    Row("api-schema", everyone_signed_in(200, anonymous=403)),
-    Row("api-docs", everyone_signed_in(200, anonymous=403)),
+    Row("api-schema", everyone_signed_in(200, anonymous=401)),
+    Row("api-docs", everyone_signed_in(200, anonymous=401)),
 ]

@@ -1,0 +1,50 @@
+"""`manage.py api_token`: issue, list and revoke a person's tokens of the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts.api_tokens import TokenRefused, issue_token, revoke_token, tokens_of
+from accounts.models import User
+
+
+class Command(BaseCommand):
+    help = "Issue a token of the API for a person and print it once; --list shows the tokens that stand, --revoke ends one or all."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Whose, and what to do."""
+        parser.add_argument("username")
+        parser.add_argument("--label", default="command line", help="what the token is for")
+        parser.add_argument("--list", action="store_true", help="show the tokens that stand")
+        parser.add_argument("--revoke", metavar="TOKEN", help="end the token with this id or beginning, or all of them: all")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Issue unless told otherwise. Raises CommandError."""
+        user = User.objects.filter(username=options["username"]).first()
+        if user is None:
+            raise CommandError("There is no such account.")
+        if options["list"]:
+            for token in tokens_of(user):
+                self.stdout.write(f"{token.public_id}  {token.token_key}…  {token.label}  until {token.expiry:%Y-%m-%d %H:%M} UTC")
+        elif options["revoke"]:
+            self._revoke(user, options["revoke"])
+        else:
+            self._issue(user, options["label"])
+
+    def _issue(self, user: User, label: str) -> None:
+        try:
+            token, secret = issue_token(user=user, label=label, by=None)
+        except TokenRefused as refused:
+            raise CommandError(str(refused)) from None
+        self.stdout.write(secret)
+        self.stderr.write(f"This token is shown only now. It ends {token.expiry:%Y-%m-%d %H:%M} UTC.")
+
+    def _revoke(self, user: User, wanted: str) -> None:
+        found = [t for t in tokens_of(user) if wanted == "all" or wanted in (t.public_id, t.token_key)]
+        if not found and wanted != "all":
+            raise CommandError("No token of this person has that id or beginning; --list shows them.")
+        for token in found:
+            revoke_token(token=token, by=None)
+        self.stdout.write(f"{len(found)} token{'' if len(found) == 1 else 's'} revoked.")

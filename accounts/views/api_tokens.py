@@ -1,0 +1,39 @@
+"""A person's own tokens of the API: the list, a new one shown once, and ending one."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.api_tokens import LONGEST_LABEL, TokenRefused, issue_token, revoke_token, tokens_of
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@login_required
+def api_tokens(request: HttpRequest) -> HttpResponse:
+    """The tokens that stand; a POST makes one, which is shown in the answer and never again."""
+    assert request.user.is_authenticated
+    secret, error = "", ""
+    if request.method == "POST":
+        try:
+            _, secret = issue_token(user=request.user, label=request.POST.get("label", ""), by=request.user)
+        except TokenRefused as refused:
+            error = str(refused)
+    context = {"tokens": tokens_of(request.user), "secret": secret, "error": error, "longest": LONGEST_LABEL}
+    return render(request, "accounts/api_tokens.html", context, status=400 if error else 200)
+
+
+@require_POST
+@login_required
+def api_token_revoke(request: HttpRequest) -> HttpResponse:
+    """End one of one's own."""
+    assert request.user.is_authenticated
+    token = get_object_or_404(tokens_of(request.user), public_id=request.POST.get("token", ""))
+    revoke_token(token=token, by=request.user)
+    messages.success(request, "The token is revoked.")
+    return redirect("accounts:api_tokens")
