@@ -18,7 +18,6 @@ from accounts.permissions import CASE_READERS, check_user_can_manage_study, user
 from accounts.scoping import StudyRequest, scoped, study_role_required
 from adjudication import actions
 from adjudication.changes import comparable_runs
-from adjudication.exposure import record_exposure
 from adjudication.judge_calls import both_named, run_spent, sides_of
 from adjudication.judge_config import SourceUnknown
 from adjudication.judge_forms import JudgeForm
@@ -151,7 +150,10 @@ def _line(run: JudgeRun, totals: GameTotals) -> RunLine:
 
 
 def _live(request: StudyRequest, run: JudgeRun) -> dict[str, Any]:
-    """What changes while a run goes on. Games of cases that are closed to the person are counted and not listed."""
+    """What changes while a run goes on. Games of cases that are closed to the person are counted and not listed.
+
+    A game's state and how many findings it has show nothing of a timeline or a finding, so that following a run exposes nobody.
+    """
     totals = totals_of([run])[run.pk]
     show = request.GET.get("show", "")
     games = open_games(Game.objects.filter(run=run), closed_to(request.user))
@@ -160,8 +162,6 @@ def _live(request: StudyRequest, run: JudgeRun) -> dict[str, Any]:
     listed = listed.annotate(found=Count("findings")).order_by("comparison__encounter__case_id", "comparison_id", "swapped")
     page = Paginator(listed, GAMES_PER_PAGE).get_page(request.GET.get("page"))
     lines = [_game_line(game) for game in page.object_list]
-    if not request.headers.get("X-Background-Poll"):
-        record_exposure(user=request.user, encounters={g.game.comparison.encounter for g in lines if g.findings}, page="judge run")
     state = state_of(run, totals)
     return {
         "run": run,

@@ -425,6 +425,7 @@ def test_reading_findings_and_comparisons_is_exposure(web, world):
     other = Client()
     other.force_login(reader)
     other.get(at("judge_runs"))
+    other.get(at("judge_run", world.run.public_id))
     assert not was_exposed(reader, world.encounters[0])
     other.get(at("findings", world.run.public_id), {"case": world.encounters[1].public_id})
     assert was_exposed(reader, world.encounters[1])
