@@ -7,21 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from adjudication.domain import FindingType, Grounding, Relation, Verdict
+from adjudication.judges.answer_schema import answer_schema
 from adjudication.judging import CandidateRow, JudgedFinding, JudgeInput, Unjudged, one_line
-from adjudication.validation import FIELDS, TOLERANCE, Tolerance, checked_findings
+from adjudication.validation import TOLERANCE, Tolerance, checked_findings
 from llm_runtime.base import ModelReply
 from llm_runtime.budget import room
 from llm_runtime.calling import Asker
 from llm_runtime.errors import AnswerRejected, AttemptsExhausted, SchemaRefused, TooLarge
 from llm_runtime.prompts import Rendered, load
-from llm_runtime.structured import json_array, json_object, keys_exactly, object_schema, reasoned
-from timelines.backbones.prompted.rows import MOST_HOURS
+from llm_runtime.structured import json_array, json_object, keys_exactly
 from timelines.backbones.prompted.tables import hours_text
 from timelines.backbones.prompted.timer import anchor_words
-from timelines.domain import Polarity
 
 PROMPT, PROMPT_ARRAY = "adjudication/judge", "adjudication/judge_array"
 #: Tokens of an answer: room for a few findings at least, for one about every row at most.
@@ -74,7 +71,7 @@ class PromptedJudge:
         def validate(reply: ModelReply) -> list[JudgedFinding]:
             return read_answer(reply.text, given, self.tolerance, schema=schema)
 
-        wanted = answer_schema(thinking) if schema else None
+        wanted = answer_schema(given, thinking) if schema else None
         return await self.asker.ask(prompt, validate, max_tokens=tokens, part="judge", schema=wanted)
 
 
@@ -112,30 +109,6 @@ def _uid_line(row: CandidateRow, note: str) -> str:
     words = one_line(note[c.start : c.end]) if c.start is not None and c.end is not None else ""
     cells = (row.row, c.uid, row.event, hours_text(row.time), bounds, int(c.known), f"[{', '.join(c.context)}]", words)
     return " | ".join(str(cell) for cell in cells)
-
-
-def answer_schema(thinking: int) -> dict[str, Any]:
-    """`{"reasoning", "findings": [...]}`, every field of a finding required; what goes with what is left to the validator."""
-
-    def one_of(values: Sequence[str | None]) -> dict[str, Any]:
-        return {"enum": list(values)}
-
-    text, number = {"type": ["string", "null"]}, {"type": ["integer", "null"]}
-    hours = {"anyOf": [{"type": "integer", "minimum": -MOST_HOURS, "maximum": MOST_HOURS}, {"enum": ["N/A", None]}]}
-    kinds: dict[str, Any] = {
-        "type": one_of([*FindingType]),
-        "a_row": number, "a_event": text, "a_time": hours,
-        "b_row": number, "b_event": text, "b_time": hours,
-        "note_evidence": text,
-        "table_evidence": text,
-        "grounding": one_of([*Grounding]),
-        "polarity": one_of([*Polarity]),
-        "relation": one_of([*Relation, None]),
-        "verdict": one_of([*Verdict]),
-        "reason": {"type": "string", "minLength": 1},
-    }  # fmt: skip
-    finding = object_schema({name: kinds[name] for name in FIELDS})
-    return object_schema(reasoned({"findings": {"type": "array", "items": finding}}, "reasoning", thinking))
 
 
 def read_answer(text: str, given: JudgeInput, tolerance: Tolerance = TOLERANCE, *, schema: bool) -> list[JudgedFinding]:
