@@ -1,0 +1,18 @@
+"""Who may see what a judge's findings add up to, and take them away as files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tests.integration.matrix.adjudication_judging import _path as run_path
+from tests.integration.matrix.ehr import CASE_PAGE
+from tests.integration.matrix.world import Row, World
+
+
+def _file(format: str) -> Callable[[World], Mapping[str, str]]:
+    return lambda world: {**run_path(world), "format": format}
+
+
+ROWS = [
+    *(Row("adjudication:findings_download", CASE_PAGE, path=_file(format)) for format in ("csv", "jsonl", "parquet", "dictionary")),
+]
