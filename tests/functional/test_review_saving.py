@@ -76,6 +76,20 @@ def test_an_answer_lost_on_its_way_is_asked_for_again_and_stored_once(reviewing,
     assert packed.kinds() == ["answer"]
 
 
+def test_leaving_with_an_answer_on_its_way_is_asked_about(reviewing, page):
+    reviewing()
+    page.route("**/decide/", lambda route: route.abort())
+    answer(page, "1")
+    asked = []
+    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.close(run_before_unload=True)
+    page.wait_for_timeout(300)
+    assert asked == ["beforeunload"]
+    page.unroute("**/decide/")
+    page.get_by_role("button", name="Try now").click()
+    all_saved(page)
+
+
 def test_an_ended_session_costs_a_sign_in(reviewing, packed, client, live_server):
     page = reviewing()
     page.wait_for_selector("#review[data-ahead]")

@@ -15,11 +15,12 @@
     return [...new Set([here, ...state.pending.map((step) => step.item)].filter(Boolean))];
   }
 
-  // {item} with the next item's element, {over} where there is none, null where the server could not be asked.
+  // {item} with the next item's element, {over} (with a message where it says why) where there is none, null where the server could not be asked.
   async function fetchNext() {
     const { status, data } = await Review.ask(Review.urls.next, { besides: inHand() });
     if (status !== 200) return data.message ? { over: true, message: data.message } : null;
-    return data.html ? { item: Review.parsed(data.html) } : { over: true, progress: data.progress };
+    if (!state.pending.length) Review.progress(data.progress);
+    return data.html ? { item: Review.parsed(data.html) } : { over: true };
   }
 
   async function prefetch() {
@@ -68,8 +69,7 @@
     } else if (got?.over) over(got);
   }
 
-  function over({ message, progress }) {
-    if (progress) Review.progress(progress);
+  function over({ message }) {
     if (message) Review.end("This review is not open now", message, "To the packet");
     else if (state.done >= state.total) Review.end("All items are decided", "What is left is to sign. You can still look at your answers and change them.", "To the last steps");
     else Review.end("Nothing is left for you now", "Other reviewers hold the remaining items. They may come back to you later.", "To the packet");

@@ -42,7 +42,8 @@
   async function post(url, body) {
     try {
       const headers = { "Content-Type": "application/json", Accept: "application/json", "X-CSRFToken": csrf };
-      const options = { method: "POST", headers, body: JSON.stringify(body), redirect: "manual", signal: AbortSignal.timeout(PATIENCE) };
+      // Kept alive, so that the last draft arrives although the page is being closed.
+      const options = { method: "POST", headers, body: JSON.stringify(body), redirect: "manual", keepalive: true, signal: AbortSignal.timeout(PATIENCE) };
       const response = await fetch(url, options);
       if (response.type === "opaqueredirect") return { status: 401, data: {} };
       const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
