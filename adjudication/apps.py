@@ -6,6 +6,8 @@ class AdjudicationConfig(AppConfig):
 
     def ready(self) -> None:
         """Let the sweeper look after games; close the pages that would unblind to those who review."""
+        from accounts.models import Role
+        from accounts.permissions import CASE_READERS
         from accounts.registry import NavItem, register_home_card, register_nav_item, register_page_guard
         from adjudication import review_cards
         from adjudication.case_links import compare_link
@@ -18,5 +20,7 @@ class AdjudicationConfig(AppConfig):
         register(Game, send_game_hints, runnable=runnable_games)
         register_page_guard(guard_open_packet, closed_by_packets)
         register_case_link(compare_link)
+        register_nav_item(NavItem("Adjudication", "adjudication:judge_runs", CASE_READERS), order=400)
+        register_nav_item(NavItem("Packets", "adjudication:packets", frozenset({Role.ADMIN})), order=410)
         register_nav_item(NavItem("Review", "adjudication:review_queue", concerns=review_cards.has_reviews), order=50)
         register_home_card(review_cards.review_card, order=5)

@@ -5,4 +5,5 @@ from __future__ import annotations
 from adjudication import urls_dashboard, urls_judging, urls_packets, urls_review
 
 app_name = "adjudication"
-urlpatterns = [*urls_judging.urlpatterns, *urls_dashboard.urlpatterns, *urls_packets.urlpatterns, *urls_review.urlpatterns]
+# The dashboard's addresses come before `runs/<id>/<action>/`.
+urlpatterns = [*urls_dashboard.urlpatterns, *urls_judging.urlpatterns, *urls_packets.urlpatterns, *urls_review.urlpatterns]

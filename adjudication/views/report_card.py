@@ -30,17 +30,22 @@ CLOSED = "The report card of this packet is closed to you while you review it, a
 
 @dataclass(frozen=True, slots=True)
 class ShownTable:
-    """A table with its columns of numbers told apart: heads and cells each come with whether they are one."""
+    """A table with its columns of numbers told apart: heads and cells each come with whether they are one.
+
+    Each row comes with whether its first cell says again what the row above said.
+    """
 
     title: str
     heads: list[tuple[str, bool]]
-    rows: list[list[tuple[str | Cell, bool]]]
+    rows: list[tuple[bool, list[tuple[str | Cell, bool]]]]
 
     @classmethod
     def of(cls, table: Table) -> ShownTable:
         columns = [[row[at] for row in table.rows] for at in range(len(table.heads))]
         numbers = [bool(at) and bool(cells) and all(isinstance(c, Cell) or c.isdigit() for c in cells) for at, cells in enumerate(columns)]
-        rows = [list(zip(row, numbers, strict=True)) for row in table.rows]
+        first = [row[0] for row in table.rows]
+        again = [n > 0 and first[n] == first[n - 1] for n in range(len(first))]
+        rows = [(repeats, list(zip(row, numbers, strict=True))) for repeats, row in zip(again, table.rows, strict=True)]
         return cls(table.title, list(zip(table.heads, numbers, strict=True)), rows)
 
 
