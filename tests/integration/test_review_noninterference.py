@@ -1,13 +1,18 @@
-"""Two worlds that differ only in sources, verdicts, judge's evidence and decimals of hours give the same blinded items."""
+"""Two worlds that differ only in sources, verdicts, judge's evidence and decimals of hours give the same blinded items, and the same
+bytes at every address of the review, tokens aside.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import Client
 
 from accounts.models import Role
 from adjudication import actions, packets, slots
@@ -61,9 +66,18 @@ def with_decimals(rows: Sequence[Candidate], by: float) -> list[Candidate]:
     return [replace(c, time=None if c.time is None else round(c.time) + by) for c in rows]
 
 
-def world(names: tuple[str, str], teller: Teller, decimals: float, case_id: str) -> tuple[list[BlindedItem], list[object]]:
-    """All items of a packet as its reviewer sees them, by event; and the rows of each item's third series. Ids and seeds are set alike."""
-    dataset = factories.make_dataset()
+@dataclass(frozen=True)
+class Seen:
+    """All items of a packet as its reviewer sees them, in order; the rows of each item's third series; every answer of the server."""
+
+    items: list[BlindedItem]
+    rows: list[object]
+    answers: list[tuple[str, int, str, str]]
+
+
+def world(names: tuple[str, str], teller: Teller, decimals: float, case_id: str) -> Seen:
+    """Ids of items and seeds are set alike."""
+    dataset = factories.make_dataset(factories.make_study(f"Study of {case_id}"))
     sources: dict[str, Sequence[Candidate]] = {names[0]: with_decimals(FIRST, decimals), names[1]: with_decimals(SECOND, -decimals)}
     make_case(dataset, case_id, sources)
     keys = [SourceKey(name, TimelineKind.REVISED.value, 1) for name in names]
@@ -74,7 +88,10 @@ def world(names: tuple[str, str], teller: Teller, decimals: float, case_id: str)
         Game.objects.filter(run=run).update(seed=5)
         for pk in Game.objects.filter(run=run).values_list("pk", flat=True):
             actions.execute_game(pk)
-    admin, person = factories.make_user(dataset.study, Role.ADMIN), factories.make_user(dataset.study, Role.REVIEWER)
+    admin, person = (
+        factories.make_user(dataset.study, Role.ADMIN),
+        factories.make_user(dataset.study, Role.REVIEWER, username=f"reviewer-of-{case_id}"),
+    )
     quotas = {"TIMING decisive": 9, "TIMING UNCLEAR": 9, "one-sided": 9, "DUPLICATE": 9, "VALUE": 9}
     design = Design(pairings=packets.pairings_of(run), quotas=quotas)
     packet = packets.draw_packet(study=dataset.study, judge_run=run, label="P", design=design, seed=1, by=admin)
@@ -85,7 +102,49 @@ def world(names: tuple[str, str], teller: Teller, decimals: float, case_id: str)
     order = in_order(packet, assignment)
     shown = [blinded(assignment=assignment, item=item) for item in order]
     rows = [blinded_series_rows(item=item, number=2) for item in order]
-    return shown, list(rows)
+    Assignment.objects.filter(pk=assignment.pk).update(practised_at=packet.created_at)
+    return Seen(shown, list(rows), list(walked(assignment, order)))
+
+
+#: What is different at each request, whatever is shown: tokens against forgery, the nonce of the content security policy.
+TOKENS = re.compile(r"(?<=csrfmiddlewaretoken\" value=\")\w+|(?<=X-CSRFToken\": \")\w+|(?<=nonce-)[\w+/=-]+|(?<=nonce=\")[\w+/=-]+")
+
+
+def walked(assignment: Assignment, order: list[PacketItem]) -> Iterator[tuple[str, int, str, str]]:
+    """A whole review over HTTP, up to the signature: (address, status, headers, body) of each answer, own tokens aside."""
+    client = Client()
+    client.force_login(assignment.person)
+    base = f"/review/{assignment.public_id}/"
+    own = {
+        assignment.public_id: "ASSIGNMENT",
+        assignment.packet.public_id: "PACKET",
+        assignment.packet.study.name: "STUDY",
+        assignment.person.get_username(): "PERSON",
+    }
+
+    def ask(path: str, body: object = None) -> tuple[str, int, str, str]:
+        answer = client.get(path) if body is None else client.post(path, json.dumps(body), content_type="application/json")
+        headers = "\n".join(f"{k}: {v}" for k, v in sorted(answer.items()) if k not in ("Set-Cookie", "Expires"))
+        texts = [path, headers, answer.content.decode()]
+        for token, words in own.items():
+            texts = [text.replace(token, words) for text in texts]
+        path, headers, content = (TOKENS.sub("TOKEN", text) for text in texts)
+        return path, answer.status_code, headers, content
+
+    for name in ("", "item/", "answers/", "check/", "sign/", "practice/", "practice/1/"):
+        yield ask(f"{base}{name}")
+    yield ask("/review/")
+    yield ask("/")
+    for number, item in enumerate(order):
+        address = f"{base}items/{item.public_id}/"
+        yield ask(address)
+        yield ask(f"{address}series/1/", {})
+        yield ask(f"{address}draft/", {"answer": "B", "comment": "a thought"})
+        yield ask(f"{address}decide/", {"token": f"t{number}", "answer": "A", "flagged": number == 1, "active_seconds": 5})
+        yield ask(f"{base}next/", {"besides": []})
+    yield ask(f"{base}undo/", {"token": "back"})
+    for name in ("", "answers/", "check/", "item/", "sign/", "items/nothing/"):
+        yield ask(f"{base}{name}")
 
 
 def in_order(packet: Packet, assignment: Assignment) -> list[PacketItem]:
@@ -102,11 +161,15 @@ def test_what_a_reviewer_sees_depends_on_neither_sources_nor_judge():
     one = world(("rules", "llm"), Teller("FIRST", True, "rules had the evidence"), 0.0, "case-one")
     first_findings = list(Finding.objects.values_list("type", "verdict", "grounding", "reason"))
     free_ids()
-    other = world(("tkw2", "author:nova"), Teller("SECOND", False, "nova is right"), 0.37, "case-other")
+    other = world(("tkw2", "author:nova"), Teller("SECOND", False, "nova is right"), 0.37, "case-two")
     assert set(Finding.objects.values_list("type", "verdict", "grounding", "reason")) - set(first_findings)
-    assert len(one[0]) == 5
-    assert one == other
-    assert repr([asdict(item) for item in one[0]]) == repr([asdict(item) for item in other[0]])
+    assert len(one.items) == 5
+    assert one.items == other.items
+    assert repr([asdict(item) for item in one.items]) == repr([asdict(item) for item in other.items])
+    assert one.rows == other.rows
+    assert sum(status == 200 for _, status, _, _ in one.answers) > 30
+    for mine, theirs in zip(one.answers, other.answers, strict=True):
+        assert mine == theirs
 
 
 def free_ids() -> None:
