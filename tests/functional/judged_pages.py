@@ -99,7 +99,8 @@ def _store(game: Game, ordinal: int, kind: str, verdict: str, a: Entry | None, b
     values: dict[str, object] = {"polarity": "present", "grounding": "NONE", "subject_sha256": f"{game.comparison_id:060x}{ordinal:04x}"}
     finding = Finding(
         game=game, ordinal=ordinal, type=FindingType(kind), verdict=verdict, a_entry=a, b_entry=b,
-        a_event=event(a), a_time=hours(a), b_event=event(b), b_time=hours(b), a_row=None if a is None else 100 + ordinal, b_row=None if b is None else 200 + ordinal,
+        a_event=event(a), a_time=hours(a), b_event=event(b), b_time=hours(b),
+        a_row=None if a is None else 100 + ordinal, b_row=None if b is None else 200 + ordinal,
         **{**values, **fields},
     )  # fmt: skip
     charged = charge(told_of(finding))
