@@ -13,6 +13,12 @@ def _file(format: str) -> Callable[[World], Mapping[str, str]]:
     return lambda world: {**run_path(world), "format": format}
 
 
+def _table(name: str, format: str) -> Callable[[World], Mapping[str, str]]:
+    return lambda world: {**run_path(world), "name": name, "format": format}
+
+
 ROWS = [
+    Row("adjudication:dashboard", CASE_PAGE, path=run_path),
+    *(Row("adjudication:dashboard_table", CASE_PAGE, path=_table("ratings", format)) for format in ("csv", "latex", "json")),
     *(Row("adjudication:findings_download", CASE_PAGE, path=_file(format)) for format in ("csv", "jsonl", "parquet", "dictionary")),
 ]

@@ -1,0 +1,94 @@
+"""`manage.py judge_report`: what the findings of a judge run add up to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from adjudication.models import JudgeRun
+from adjudication.report_data import agreement_of, report_of
+from adjudication.reporting import tables
+from adjudication.reporting.values import JudgeReport
+from timelines.evaluation.tables import Table
+
+
+class Command(BaseCommand):
+    help = "Ratings of a judge run with their intervals, and everything that they rest on."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which judge run, and where the figures go."""
+        parser.add_argument("run", metavar="RUN", help="public id of the judge run, or its label where just one has it")
+        parser.add_argument("--against", default="", metavar="RUN", help="another judge run over the same comparisons: how both agree")
+        form = parser.add_mutually_exclusive_group()
+        for name, words in (("json", "every table as JSON"), ("csv", "every table as CSV"), ("latex", "every table as LaTeX")):
+            form.add_argument(f"--{name}", dest="form", action="store_const", const=name, help=words)
+        parser.add_argument("--out", type=Path, help="write there instead of printing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Compute and print."""
+        out: Path | None = options["out"]
+        if out is not None and not out.absolute().parent.is_dir():
+            raise CommandError(f"--out: there is no folder {out.absolute().parent}")
+        run = judge_run_named(options["run"])
+        other = judge_run_named(options["against"]) if options["against"] else None
+        report = report_of(run)
+        found = [table for build in tables.TABLES.values() if (table := build(report)).rows]
+        if other is not None:
+            found.append(_agreement(run, other))
+        text = written(report, found, options["form"])
+        if out is None:
+            self.stdout.write(text)
+        else:
+            try:
+                out.write_text(text, encoding="utf-8")
+            except OSError as error:
+                raise CommandError(f"--out: {out} cannot be written ({error.strerror})") from error
+            self.stderr.write(f"written to {out}")
+
+
+def judge_run_named(name: str) -> JudgeRun:
+    """The judge run of that public id, else the one of that label. Raises CommandError saying what there is."""
+    found = list(JudgeRun.objects.filter(public_id=name)) or list(JudgeRun.objects.filter(label=name)[:2])
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise CommandError(f"more than one judge run is called {name!r}: give its public id")
+    there = ", ".join(f"{r.public_id} ({r.label or r.judge_name})" for r in JudgeRun.objects.order_by("-created_at")[:10]) or "none yet"
+    raise CommandError(f"there is no judge run {name!r}; the latest are: {there}")
+
+
+def written(report: JudgeReport, found: list[Table], form: str | None) -> str:
+    """The tables in the form asked for, for a terminal by default."""
+    if form == "json":
+        return json.dumps({**counts(report), "tables": [json.loads(t.to_json()) for t in found]}, ensure_ascii=False, indent=1)
+    if form == "csv":
+        return "\n".join(f"{t.title}\n{t.to_csv()}" for t in found)
+    if form == "latex":
+        return "\n".join(t.to_latex() for t in found)
+    return "\n\n".join([", ".join(f"{n} {name}" for name, n in counts(report).items()), *warnings(report), *(t.to_text() for t in found)])
+
+
+def counts(report: JudgeReport) -> dict[str, int]:
+    """What the figures are counted over."""
+    names = ("cases", "games", "unjudged", "open", "findings", "decisive", "flagged")
+    return {name: getattr(report, name) for name in names}
+
+
+def warnings(report: JudgeReport) -> list[str]:
+    """What is to be known before a rating is quoted."""
+    rated = report.rated
+    told = [f"No ratings follow from these games: {rated.why}."] if rated.why else []
+    if rated.lost:
+        told.append(f"{rated.lost} of {rated.resamples} resamples have no ratings and are left out of the intervals.")
+    return told
+
+
+def _agreement(run: JudgeRun, other: JudgeRun) -> Table:
+    both, found = agreement_of(run, other)
+    if not both:
+        raise CommandError("--against: the two judge runs judged no comparison in common")
+    title = f"Against {other.label or other.judge_name} on {both} comparisons that both judged"
+    return tables.overlap_table("agreement", title, ("This run", "The other"), found)
