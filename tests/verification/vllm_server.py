@@ -22,6 +22,8 @@ READY = 300.0
 #: White space between JSON tokens only costs time, most of all with a model that may choose it for ever.
 COMPACT = json.dumps({"backend": "xgrammar", "disable_any_whitespace": True})
 GENERATE = ("--max-model-len", "4096", "--max-num-seqs", "8", "--enable-prompt-tokens-details", "--structured-outputs-config", COMPACT)
+#: With as much context as SmolLM2 was trained on, which a judge's prompt needs; given twice, an option's last value holds.
+GENERATE_LONG = (*GENERATE, "--max-model-len", "8192", "--max-num-seqs", "2")
 POOLING = ("--runner", "pooling", "--max-num-seqs", "8")
 
 

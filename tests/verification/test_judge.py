@@ -1,0 +1,116 @@
+"""The prompted judge against a real vLLM server: a game is judged or told to be unjudged, and every failure is accounted for by its kind.
+
+The model is far too small to judge; what counts is that the server takes the prompt and the schema of a game, and what becomes of
+its answers. The prompt alone needs more context than the server of the other tests has.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from adjudication.domain import Grounding
+from adjudication.judges.answer_schema import answer_schema
+from adjudication.judges.prompted import PromptedJudge
+from adjudication.judging import Candidate, JudgedFinding, JudgeInput, Unjudged, judge_input
+from llm_runtime.calling import Asker, MemoryLedger
+from llm_runtime.structured import json_object
+from tests.unit.adjudication.judge_games import SERIES
+from tests.verification.asking import ANCHOR, model, token
+from tests.verification.vllm_server import GENERATE_LONG, Server
+
+NOTE = "Fever for three days before admission. Lactate was 4.1 in the emergency room. Denies chest pain."
+ONE = (Candidate(event="fever", time=-72.0), Candidate(event="lactate 4.1", time=0.4))
+TWO = (Candidate(event="fever", time=72.0), Candidate(event="no chest pain", time=0.0))
+#: What only the validator can find; the rest of the rules is held by the schema.
+BEYOND_THE_SCHEMA = (
+    "is not the text of row",
+    "is not the time of row",
+    "told twice",
+    "note_evidence is not copied word for word",
+    "note_evidence is not a text",
+    "table_evidence",
+    "grounding",
+    "reason is not a text",
+    "the answer was cut off",
+)
+
+
+@pytest.fixture(scope="module")
+def long_server(vllm_environment: Path, small_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    found = Server(vllm_environment, small_model, "smol", GENERATE_LONG, tmp_path_factory.mktemp("vllm") / "judge.log")
+    try:
+        found.start()
+        yield found
+    finally:
+        found.stop()
+
+
+def judged(server: Server, given: JudgeInput, **extra: object) -> tuple[list[JudgedFinding] | Unjudged, MemoryLedger]:
+    ledger = MemoryLedger()
+    return PromptedJudge(Asker("judge", model(server), ledger, seed=7, extra=extra)).judge(given), ledger
+
+
+def accounted(found: list[JudgedFinding] | Unjudged, ledger: MemoryLedger, given: JudgeInput) -> None:
+    """Calls in order, one outcome each, none after an accepted one; the server kept to the schema, and reasons are of the other kinds."""
+    calls = ledger.calls
+    kinds = Counter(call.error for call in calls)
+    assert [call.attempt for call in calls] == list(range(1, len(calls) + 1))
+    assert [call.request.seed for call in calls] == [7 + call.attempt for call in calls]
+    assert [len(call.request.messages) for call in calls] == [2] + [3] * (len(calls) - 1), "refused answers are told from the second on"
+    assert set(kinds) <= {"", "AnswerRejected"}
+    assert [call.error == "" for call in calls] == [False] * (len(calls) - 1) + [isinstance(found, list)]
+    schema = answer_schema(given, 0)
+    for call in calls:
+        assert call.request.schema == schema
+        assert call.reply is not None, "what was paid for is kept"
+        assert bool(call.reasons) == bool(call.error)
+        assert [reason for reason in call.reasons if not any(kind in reason for kind in BEYOND_THE_SCHEMA)] == []
+        if call.reply.finish_reason == "stop":
+            assert list(Draft202012Validator(schema).iter_errors(json_object(call.reply.text))) == []
+    if isinstance(found, Unjudged):
+        assert len(calls) == 3
+        assert found.reasons
+        assert not any(words in reason for reason in found.reasons for words in ("Lactate", "chest pain", "emergency"))
+    else:
+        assert {n for j in found for n in (j.finding.a_row, j.finding.b_row)} - {None} <= set(given.by_row)
+    print("outcome:", "unjudged" if isinstance(found, Unjudged) else f"{len(found)} findings", dict(kinds))
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_game_is_judged_or_the_reasons_are_told(long_server: Server, swap: bool) -> None:
+    given = judge_input(ONE, TWO, note=NOTE, anchor=ANCHOR, seed=3, swap=swap)
+    found, ledger = judged(long_server, given)
+    accounted(found, ledger, given)
+    assert ledger.calls
+
+
+def test_a_finding_without_evidence_is_let_through(long_server: Server) -> None:
+    """Led to say something and to cite nothing, the model gives what the validator has nothing against."""
+    leading = {'{"': 30.0, '":': 30.0, "null": 30.0, "N": 30.0, "ONE": 30.0, '"}': 40.0, "]}": 40.0}
+    bias = {str(token(long_server, text)): value for text, value in leading.items()}
+    given = judge_input(ONE[:1], TWO[:1], note=NOTE, anchor=ANCHOR, seed=3)
+    found, ledger = judged(long_server, given, logit_bias=bias)
+    accounted(found, ledger, given)
+    assert isinstance(found, list)
+    assert found
+    assert {j.finding.grounding for j in found} == {Grounding.NONE}
+
+
+def test_two_empty_timelines_have_no_findings(long_server: Server) -> None:
+    given = judge_input((), (), note=NOTE, anchor=ANCHOR, seed=3, series=SERIES)
+    found, ledger = judged(long_server, given)
+    accounted(found, ledger, given)
+    assert found == []
+
+
+def test_a_game_that_does_not_fit_is_unjudged_and_nothing_is_sent(long_server: Server) -> None:
+    given = judge_input(ONE, TWO, note=NOTE * 400, anchor=ANCHOR, seed=3)
+    found, ledger = judged(long_server, given)
+    assert isinstance(found, Unjudged)
+    assert [reason.split(":")[0] for reason in found.reasons] == ["PromptTooLong"]
+    assert ledger.calls == []
