@@ -16,6 +16,7 @@ from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, scoped, study_role_required
 from adjudication.changes import comparable_runs
 from adjudication.eligibility import REFUSAL
+from adjudication.judge_tools import RULES
 from adjudication.models import Finding, JudgeRun
 from adjudication.readers import closed_to
 from adjudication.report_data import agreement_of, report_of
@@ -24,7 +25,11 @@ from adjudication.reporting.values import CATEGORIES, JudgeReport, Rated
 from adjudication.scoring.errors import WEIGHTS
 from adjudication.views.report_card import FORMATS, ShownTable
 from timelines.evaluation.tables import Table
+from timelines.evaluation.values import SourceKey
+from timelines.models import Timeline
 
+#: The backbone that shares its code with the rules judge.
+RULES_BACKBONE = "rules"
 #: Reports kept in a process: a run that is done never changes.
 KEPT = 16
 
@@ -42,6 +47,7 @@ def dashboard(request: StudyRequest, public_id: str) -> HttpResponse:
         "tables": {name: ShownTable.of(build(report)) for name, build in tables.TABLES.items()},
         "agreements": [(other, *_agreement(run, other)) for other in others[:5]],
         "pairs_left_out": [m for m in report.matchups if m.unjudged or m.open],
+        "own_reader": own_reader(run),
         "plots": json_script(_plots(report), "evaluation-data"),
     }
     return render(request, "adjudication/dashboard.html", context)
@@ -76,6 +82,16 @@ def closed_games(request: StudyRequest, run: JudgeRun) -> bool:
     """Whether the run has games that are closed to the person now."""
     closed = closed_to(request.user)
     return bool(closed) and run.games.filter(closed.condition("comparison__")).exists()
+
+
+def own_reader(run: JudgeRun) -> list[str]:
+    """Sources that were made by the backbone whose reading of notes the judge uses: it is no independent witness for or against them."""
+    if run.judge != RULES:
+        return []
+    keys = [SourceKey(*source) for source in run.sources]
+    made = Timeline.objects.filter(encounter__dataset__in=run.datasets.all(), case_run__run__backbone=RULES_BACKBONE)
+    names = set(made.filter(source__in=[k.source for k in keys]).values_list("source", flat=True).distinct())
+    return [k.label for k in keys if k.source in names]
 
 
 def current_report(run: JudgeRun) -> JudgeReport:
