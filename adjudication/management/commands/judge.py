@@ -37,9 +37,7 @@ class Command(BaseCommand):
         parser.add_argument("--study", default="", help="name of the study, where two studies have a dataset of that name")
         parser.add_argument("--sources", required=True, metavar="A,B,…", help="SOURCE, SOURCE@KIND or SOURCE@KIND#ALTERNATIVE, two or more")
         parser.add_argument("--judge", default=RULES, choices=JUDGES, help=f"default: {RULES}")
-        parser.add_argument(
-            "--model", default="", metavar="NAME", help="entry of MODEL_ENDPOINTS (default: as MODEL_ROLES says)"
-        )
+        parser.add_argument("--model", default="", metavar="NAME", help="entry of MODEL_ENDPOINTS (default: as MODEL_ROLES says)")
         parser.add_argument("--cases", nargs="+", default=[], metavar="CASE", help="case ids (default: all)")
         parser.add_argument("--swap", action="store_true", help="judge every game again with A and B exchanged")
         parser.add_argument("--uid-table", action="store_true", help="show the judge UIDs, spans and bounds")
