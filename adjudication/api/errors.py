@@ -1,0 +1,138 @@
+"""What the API says when it does not do what was asked: one body for all of it, a word for programs and a sentence for people.
+
+Sentences come from exceptions that say of themselves that they hold no patient text, and never tell more than the page would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from drf_spectacular.utils import OpenApiExample, OpenApiResponse
+from rest_framework import serializers
+from rest_framework.exceptions import APIException, ValidationError
+from rest_framework.response import Response
+from rest_framework.views import exception_handler
+
+from accounts.permissions import NotAllowed
+from adjudication.actions import JudgingRefused
+from adjudication.decisions import Conflict, DecisionRefused, NotFinished, WrongPassword
+from adjudication.judge_config import SourceUnknown
+from adjudication.judge_tools import UnknownJudge
+from adjudication.packets import PacketRefused
+from adjudication.slots import DraftRefused
+from adjudication.states import InvalidTransition
+from adjudication.views.review_opened import CANNOT_BE_SHOWN
+from llm_runtime.base import ProviderError
+from timelines.askers import UnknownModel
+from timelines.storage import NoteChanged
+
+#: Values that the application's own rules refuse; the message says which and why.
+REFUSED = (
+    DecisionRefused,
+    DraftRefused,
+    PacketRefused,
+    JudgingRefused,
+    SourceUnknown,
+    UnknownJudge,
+    UnknownModel,
+    ProviderError,
+)
+LATE = "Your answer is kept, but it came too late to stand: the item's places were taken, or the packet was closed."
+
+
+class Refusal(APIException):
+    """An answer of 4xx with its word, sentence and whatever a program needs to go on."""
+
+    def __init__(self, status: HTTPStatus, code: str, words: str, **more: Any) -> None:
+        super().__init__(words, code)
+        self.status_code = status
+        self.code = code
+        self.words = words
+        self.more = more
+
+
+class ErrorSerializer(serializers.Serializer[Any]):
+    """What every answer of 4xx says."""
+
+    code = serializers.CharField(help_text="A word for programs.")
+    detail = serializers.CharField(help_text="A sentence for people.")
+    fields = serializers.DictField(  # type: ignore[assignment]  # the name of the framework's own property, which only bodies go by
+        child=serializers.ListField(child=serializers.CharField()), required=False, help_text="What is wrong with which field."
+    )
+    standing = serializers.CharField(required=False, help_text="409: public id of your decision that stands instead.")
+    left = serializers.IntegerField(required=False, help_text="409 not_finished: items still to decide.")
+
+
+def handle(error: Exception, context: Mapping[str, Any]) -> Response | None:
+    """The framework's exception handler for all views of this API; None for what is no refusal but a fault."""
+    if (refusal := _known(error)) is not None:
+        return Response({"code": refusal.code, "detail": refusal.words, **refusal.more}, status=refusal.status_code)
+    response = exception_handler(error, dict(context))
+    if response is None:
+        return None
+    if isinstance(error, ValidationError):
+        response.data = {"code": "invalid", "detail": "Some fields cannot be read as they are.", "fields": _fields(error.detail)}
+        return response
+    code = error.default_code if isinstance(error, APIException) else HTTPStatus(response.status_code).name.lower()
+    detail = response.data.get("detail", "") if isinstance(response.data, dict) else ""
+    response.data = {"code": code, "detail": str(detail)}
+    return response
+
+
+def _known(error: Exception) -> Refusal | None:
+    """Exceptions of the application as answers."""
+    match error:
+        case Refusal():
+            return error
+        case RequestDataTooBig():
+            return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", "This is too much at once.")
+        case WrongPassword():
+            return Refusal(HTTPStatus.FORBIDDEN, "wrong_password", str(error))
+        case NotAllowed():
+            return Refusal(HTTPStatus.FORBIDDEN, "not_allowed", str(error))
+        case PermissionDenied():
+            return Refusal(HTTPStatus.FORBIDDEN, "not_allowed", "This is not yours to do.")
+        case Conflict():
+            standing = {} if error.standing is None else {"standing": error.standing.public_id}
+            return Refusal(HTTPStatus.CONFLICT, "conflict", f"{error} Nothing was changed.", **standing)
+        case NotFinished():
+            return Refusal(HTTPStatus.CONFLICT, "not_finished", str(error), left=error.left)
+        case InvalidTransition():
+            return Refusal(HTTPStatus.CONFLICT, "not_now", f"{str(error)[:1].upper()}{str(error)[1:]}.")
+        case NoteChanged():
+            return Refusal(HTTPStatus.CONFLICT, "note_changed", CANNOT_BE_SHOWN)
+    if isinstance(error, REFUSED):
+        return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "refused", f"{str(error)[:1].upper()}{str(error)[1:]}".rstrip(".") + ".")
+    return None
+
+
+def _fields(detail: Any) -> dict[str, list[str]]:
+    """Field → sentences, however deep the framework nests them."""
+    if isinstance(detail, Mapping):
+        return {str(name): [str(w) for words in _fields(inner).values() for w in words] for name, inner in detail.items()}
+    if isinstance(detail, list | tuple):
+        return {"": [str(w) for inner in detail for words in _fields(inner).values() for w in words]}
+    return {"": [str(detail)]}
+
+
+_SAYS = {
+    400: ("invalid", "Some fields cannot be read as they are."),
+    401: ("not_authenticated", "Authentication credentials were not provided."),
+    403: ("not_allowed", "This needs the role study admin in this study."),
+    404: ("not_found", "No such thing, or not one of yours."),
+    409: ("conflict", "You have decided on this item already. Nothing was changed."),
+    422: ("refused", "There is no such answer."),
+}
+
+
+def errors(*statuses: int) -> dict[int, OpenApiResponse]:
+    """How the OpenAPI description tells of these refusals; 401 and 404 come with every address."""
+    found = {}
+    for status in sorted({401, 404, *statuses}):
+        code, detail = _SAYS[status]
+        example = OpenApiExample(code, value={"code": code, "detail": detail}, status_codes=[str(status)], response_only=True)
+        found[status] = OpenApiResponse(ErrorSerializer, description=HTTPStatus(status).phrase, examples=[example])
+    return found
