@@ -94,11 +94,21 @@
     Review.note("");
     const { url, item: id, expects } = item.dataset;
     const said = `Saved ${WORDS[body.answer]}.`;
-    const amending = "decided" in item.dataset;
-    if (!amending) Review.progress({ done: state.done + 1 });
-    Review.send({ url: `${url}decide/`, item: id, body: { ...body, expects }, then: stored, refused });
-    if (amending) location.assign(Review.root.dataset.back);
-    else advance(said);
+    if ("decided" in item.dataset) {
+      // A changed answer leads back to the list, once it is stored and the list can show it.
+      if ("sent" in item.dataset) return;
+      item.dataset.sent = "";
+      const refusedAgain = (data, status) => {
+        delete item.dataset.sent;
+        refused(data, status);
+      };
+      const back = () => location.assign(Review.root.dataset.back);
+      Review.send({ url: `${url}decide/`, item: id, body: { ...body, expects }, then: back, refused: refusedAgain });
+      return;
+    }
+    Review.progress({ done: state.done + 1 });
+    Review.send({ url: `${url}decide/`, item: id, body, then: stored, refused });
+    advance(said);
   }
 
   function stored(data) {
