@@ -8,11 +8,13 @@ from django.conf import settings
 
 from llm_runtime.roles import DEFAULT_ROLES, ModelRoles
 from llm_runtime.shared_slots import SharedSlots
+from llm_runtime.stored_facts import StoredFacts
 
 
 @lru_cache(maxsize=1)
 def configured_roles() -> ModelRoles:
     """The providers behind the roles. Keys are read from the variables that the settings name, and stand in no setting.
 
-    The limits of their endpoints hold over all processes on this database."""
-    return ModelRoles({**DEFAULT_ROLES, **settings.MODEL_ROLES}, settings.MODEL_ENDPOINTS, secret=settings.MODEL_KEY, slots=SharedSlots())
+    The limits of their endpoints hold over all processes on this database, and so does what their servers said of prompts."""
+    roles = {**DEFAULT_ROLES, **settings.MODEL_ROLES}
+    return ModelRoles(roles, settings.MODEL_ENDPOINTS, secret=settings.MODEL_KEY, slots=SharedSlots(), facts=StoredFacts())

@@ -103,3 +103,17 @@ class EndpointShare(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["endpoint", "holder"], name="endpoint_share_once_per_holder")]
+
+
+class ServedTokens(models.Model):
+    """What a server said once, in tokens: the length of a prompt (`of` is the digest of its messages) or its context (`server_facts`).
+
+    It belongs to no owner: without the prompt the digest tells nothing.
+    """
+
+    model = models.CharField(max_length=200)
+    of = models.CharField(max_length=64)
+    tokens = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["model", "of"], name="served_tokens_once")]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_runtime.base import Embedder, LanguageModel, ProviderError, Reranker
+from llm_runtime.server_facts import NO_FACTS, ServerFacts
 from llm_runtime.slots import LOCAL_SLOTS, Slots
 
 EMBEDDER = "embedder"
@@ -65,14 +66,15 @@ class ModelRoles:
         *,
         secret: Callable[[str], str] | None = None,
         slots: Slots = LOCAL_SLOTS,
+        facts: ServerFacts = NO_FACTS,
     ) -> None:
         """`secret` reads the variable that an `api_key_env` names; by default the process environment, or a file it points to.
-        `slots` hold the limits of endpoints; by default over this process alone.
+        `slots` hold the limits of endpoints; by default over this process alone. `facts` keep what servers said; by default nothing.
         """
         self._roles = roles
         self.endpoints: Mapping[str, Spec] = endpoints or {}
         self._secret = secret or _secret
-        self._slots = slots
+        self._slots, self._facts = slots, facts
         self._built: dict[str, Any] = {}
 
     def embedder(self, role: str = EMBEDDER) -> Embedder:
@@ -121,6 +123,8 @@ class ModelRoles:
             self._built[key] = provider = _build(role, spec, self._secret)
             if hasattr(type(provider), "slots"):
                 provider.slots = self._slots
+            if hasattr(type(provider), "facts"):
+                provider.facts = self._facts
         return self._built[key]
 
 

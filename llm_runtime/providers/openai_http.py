@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from llm_runtime.base import Limits, Message, ModelReply, ModelRequest, ProviderError
 from llm_runtime.errors import ModelError, PromptTooLong, RequestRefused, SchemaRefused, Unavailable
+from llm_runtime.server_facts import CONTEXT, NO_FACTS, ServerFacts, messages_sha256
 from llm_runtime.slots import LOCAL_SLOTS, Slots
 
 #: Tries to reach the server for one request, before it counts as unavailable.
@@ -35,6 +36,8 @@ class OpenAIModel:
 
     #: What the limit of the endpoint is held by.
     slots: Slots = LOCAL_SLOTS
+    #: Where counts and a learned context are kept for a time when the server is away.
+    facts: ServerFacts = NO_FACTS
 
     def __init__(
         self,
@@ -61,6 +64,7 @@ class OpenAIModel:
         self.name = f"{model}@{parts.netloc}"
         self.endpoint = parts.netloc
         self._context = context
+        self._certain = context is not None
         self._concurrency = concurrency
         self._schema, self._reasoning = output == "schema", reasoning
         self._api_key = api_key or "none"
@@ -78,12 +82,25 @@ class OpenAIModel:
         return Limits(context=self._context, concurrency=self._concurrency, schema=self._schema, reasoning=self._reasoning)
 
     async def learn(self) -> None:
-        """Ask the server for the context length where it is not set, once. Raises Unavailable, RequestRefused."""
-        if self._context is None:
-            told = (await self.served()).get("max_model_len")
-            if not isinstance(told, int) or told < 1:
-                raise RequestRefused(f"{self.name}: the server does not say its context length; set `context`")
-            self._context = told
+        """Ask the server for the context length where it is not set, once. Raises Unavailable, RequestRefused.
+
+        While the server is away the length that it said last will do.
+        """
+        if self._certain:
+            return
+        known = await self.facts.find(self.name, CONTEXT)
+        try:
+            told = (await self.served(TRIES if known is None else 1)).get("max_model_len")
+        except Unavailable:
+            if known is None:
+                raise
+            self._context = known
+            return
+        if not isinstance(told, int) or told < 1:
+            raise RequestRefused(f"{self.name}: the server does not say its context length; set `context`")
+        if told != known:
+            await self.facts.keep(self.name, CONTEXT, told)
+        self._context, self._certain = told, True
 
     def told(self) -> dict[str, Any]:
         """What a run records of the model; never the key."""
@@ -117,17 +134,37 @@ class OpenAIModel:
     async def count_tokens(self, messages: Sequence[Message]) -> int:
         """As the server's tokenizer renders the chat; an upper estimate where it does not offer that (other than vLLM).
 
-        Counting takes no slot: it would wait for answers that others have begun to write.
+        Messages that were counted before are not sent again. Counting takes no slot: it would wait for answers that others have begun
+        to write.
         """
+        digest = messages_sha256(messages)
+        known = await self.facts.find(self.name, digest)
+        if known is not None:
+            return known
+        try:
+            tokens = await self._counted(messages)
+        except (RequestRefused, KeyError, TypeError, ValueError):
+            tokens = sum(int(len(m.content) / CHARACTERS_A_TOKEN) + 8 for m in messages)
+            if not await self._is_served():
+                # A wrong key or name: the estimate must not outlast it.
+                return tokens
+        await self.facts.keep(self.name, digest, tokens)
+        return tokens
+
+    async def _counted(self, messages: Sequence[Message]) -> int:
         client, gate = self._client()
         root = self.base_url.removesuffix("/v1")
         body = {"model": self.model, "messages": [{"role": m.role, "content": m.content} for m in messages]}
+        async with gate:
+            told = await self._tried(lambda: client.post(f"{root}/tokenize", body=body, cast_to=dict[str, Any]))
+        return int(told["count"])
+
+    async def _is_served(self) -> bool:
         try:
-            async with gate:
-                told = await self._tried(lambda: client.post(f"{root}/tokenize", body=body, cast_to=dict[str, Any]))
-            return int(told["count"])
-        except (RequestRefused, KeyError, TypeError, ValueError):
-            return sum(int(len(m.content) / CHARACTERS_A_TOKEN) + 8 for m in messages)
+            await self.served(tries=1)
+        except ModelError:
+            return False
+        return True
 
     async def served(self, tries: int = TRIES) -> Mapping[str, Any]:
         """What the endpoint says of this model (`max_model_len` with vLLM). Raises RequestRefused where it does not serve it."""
