@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from adjudication.domain import Grounding
 from adjudication.judges.answer_schema import answer_schema
 from adjudication.judges.prompted import PromptedJudge
 from adjudication.judging import Candidate, JudgedFinding, JudgeInput, Unjudged, judge_input
@@ -78,7 +77,7 @@ def accounted(found: list[JudgedFinding] | Unjudged, ledger: MemoryLedger, given
         assert not any(words in reason for reason in found.reasons for words in ("Lactate", "chest pain", "emergency"))
     else:
         assert {n for j in found for n in (j.finding.a_row, j.finding.b_row)} - {None} <= set(given.by_row)
-    print("outcome:", "unjudged" if isinstance(found, Unjudged) else f"{len(found)} findings", dict(kinds))
+    print("outcome:", found.reasons if isinstance(found, Unjudged) else f"{len(found)} findings", dict(kinds))
 
 
 @pytest.mark.parametrize("swap", [False, True])
@@ -89,16 +88,14 @@ def test_a_game_is_judged_or_the_reasons_are_told(long_server: Server, swap: boo
     assert ledger.calls
 
 
-def test_a_finding_without_evidence_is_let_through(long_server: Server) -> None:
-    """Led to say something and to cite nothing, the model gives what the validator has nothing against."""
-    leading = {'{"': 30.0, '":': 30.0, "null": 30.0, "N": 30.0, "ONE": 30.0, '"}': 40.0, "]}": 40.0}
+def test_what_the_model_is_led_to_say_is_checked_finding_by_finding(long_server: Server) -> None:
+    """Left to itself it may say that nothing differs; led, each answer holds findings, and none passes unchecked."""
+    leading = {'{"': 60.0, '":': 30.0, "null": 30.0, "N": 30.0, "ONE": 30.0, '"}': 80.0, "]}": 30.0}
     bias = {str(token(long_server, text)): value for text, value in leading.items()}
     given = judge_input(ONE[:1], TWO[:1], note=NOTE, anchor=ANCHOR, seed=3)
     found, ledger = judged(long_server, given, logit_bias=bias)
     accounted(found, ledger, given)
-    assert isinstance(found, list)
-    assert found
-    assert {j.finding.grounding for j in found} == {Grounding.NONE}
+    assert all(call.reply is not None and '"type"' in call.reply.text for call in ledger.calls)
 
 
 def test_two_empty_timelines_have_no_findings(long_server: Server) -> None:
