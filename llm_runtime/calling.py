@@ -9,14 +9,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from asgiref.sync import async_to_sync
 
 from llm_runtime.base import LanguageModel, Message, ModelReply, ModelRequest, Served
-from llm_runtime.errors import AnswerRejected, AttemptsExhausted, ModelError, Pending, TooLarge, Truncated
+from llm_runtime.errors import (
+    AnswerRejected,
+    AttemptsExhausted,
+    ModelError,
+    Pending,
+    PromptTooLong,
+    SchemaRefused,
+    TooLarge,
+    Truncated,
+    Unavailable,
+)
 from llm_runtime.prompts import Rendered
 
 ATTEMPTS = 3
@@ -57,6 +67,10 @@ class Ledger(Protocol):
         """The kept reply to that very request, of whatever run; None where there is none."""
         ...
 
+    async def too_large(self, request_sha256: str) -> TooLarge | None:
+        """As what a server once refused that very request, whoever asked; None where none did."""
+        ...
+
     async def keep(self, call: Call) -> None:
         """Store one attempt."""
         ...
@@ -76,11 +90,22 @@ class MemoryLedger:
     async def find(self, request_sha256: str) -> ModelReply | None:
         return next((c.reply for c in self.calls if c.request_sha256 == request_sha256 and c.reply is not None), None)
 
+    async def too_large(self, request_sha256: str) -> TooLarge | None:
+        return too_large({c.error for c in self.calls if c.request_sha256 == request_sha256 and c.reply is None})
+
     async def keep(self, call: Call) -> None:
         self.calls.append(call)
 
     async def reuse(self, call: Call) -> None:
         self.reused.append(call)
+
+
+def too_large(errors: Collection[str]) -> TooLarge | None:
+    """The refusal of a request that a smaller one would not meet, if these classes of errors hold one."""
+    for kind in (PromptTooLong, SchemaRefused):
+        if kind.__name__ in errors:
+            return kind("the server refused this request as too large before, and is away now")
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +212,9 @@ class Asker:
         try:
             reply = await self.model.generate(call.request)
         except ModelError as error:
+            if isinstance(error, Unavailable) and (refusal := await self.ledger.too_large(call.request_sha256)):
+                # What was split before is split again, and its halves are found.
+                raise refusal from None
             name = type(error).__name__
             await self.ledger.keep(replace(call, reasons=(f"{name}: {error}",), seconds=time.monotonic() - begun, error=name))
             raise

@@ -11,7 +11,8 @@ from asgiref.sync import sync_to_async
 from django.db import transaction
 
 from llm_runtime.base import ModelReply, ModelRequest
-from llm_runtime.calling import Call
+from llm_runtime.calling import Call, too_large
+from llm_runtime.errors import TooLarge
 from llm_runtime.models import ModelCall, ModelRequestText, Outcome
 
 #: Class of the error that ended a call → what became of it.
@@ -41,6 +42,10 @@ class DatabaseLedger:
     async def find(self, request_sha256: str) -> ModelReply | None:
         """The first reply that came to that very request; None where there is none."""
         return await sync_to_async(kept_reply)(request_sha256)
+
+    async def too_large(self, request_sha256: str) -> TooLarge | None:
+        """As what a server once refused that very request; None where none did."""
+        return await sync_to_async(_too_large)(request_sha256)
 
     async def keep(self, call: Call) -> None:
         """Store one attempt, committed when this returns."""
@@ -94,6 +99,11 @@ def _is_first_use(request_sha256: str) -> bool:
     """Whether the reply to that request came from outside and no call has taken it up yet."""
     replies = ModelCall.objects.filter(request_id=request_sha256, response__isnull=False)
     return not replies.exclude(outcome=Outcome.ANSWERED).exists()
+
+
+def _too_large(request_sha256: str) -> TooLarge | None:
+    outcomes = set(ModelCall.objects.filter(request_id=request_sha256, response__isnull=True).values_list("outcome", flat=True))
+    return too_large({error for error, outcome in _OUTCOMES.items() if outcome in outcomes})
 
 
 def kept_reply(request_sha256: str) -> ModelReply | None:

@@ -16,6 +16,7 @@ from jobs.errors import PermanentFailure
 from jobs.holding import Hold
 from llm_runtime.base import LanguageModel, ModelReply
 from llm_runtime.calling import Asker, Call, Ledger, MemoryLedger
+from llm_runtime.errors import TooLarge
 from llm_runtime.roles import LANGUAGE_MODEL, LANGUAGE_ROLES, ModelRoles
 from llm_runtime.stopping import StoppableModel
 from timelines.pipeline.config import PipelineConfig
@@ -51,6 +52,9 @@ class ReportingLedger:
 
     async def find(self, request_sha256: str) -> ModelReply | None:
         return await self.ledger.find(request_sha256)
+
+    async def too_large(self, request_sha256: str) -> TooLarge | None:
+        return await self.ledger.too_large(request_sha256)
 
     async def keep(self, call: Call) -> None:
         await self.ledger.keep(call)

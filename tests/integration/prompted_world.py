@@ -10,6 +10,7 @@ import pytest
 from ehr.models import Dataset
 from llm_runtime.base import ModelRequest
 from llm_runtime.roles import ModelRoles
+from llm_runtime.server_facts import NO_FACTS, ServerFacts
 from tests import factories
 from tests.model_server import Answer, ModelServer
 from tests.unit.timelines.prompted_answers import good_answer
@@ -40,9 +41,9 @@ def serving(monkeypatch: pytest.MonkeyPatch, answer: Callable[[ModelRequest, int
     return server
 
 
-def use(monkeypatch: pytest.MonkeyPatch, server: ModelServer, **options: Any) -> ModelRoles:
+def use(monkeypatch: pytest.MonkeyPatch, server: ModelServer, facts: ServerFacts = NO_FACTS, **options: Any) -> ModelRoles:
     """Let every language role of this process be served by that server."""
-    roles = ModelRoles({**LOCAL_ROLES, "language_model": "fake"}, {"fake": server.options(**options)})
+    roles = ModelRoles({**LOCAL_ROLES, "language_model": "fake"}, {"fake": server.options(**options)}, facts=facts)
     monkeypatch.setattr(tools, "roles", lambda: roles)
     return roles
 

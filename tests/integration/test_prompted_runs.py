@@ -22,6 +22,7 @@ from config.logging import JsonFormatter
 from jobs.models import JobState
 from llm_runtime.base import ModelRequest
 from llm_runtime.models import ModelCall, ModelRequestText
+from llm_runtime.stored_facts import StoredFacts
 from tests import factories
 from tests.integration.job_rows import expire
 from tests.integration.prompted_world import LOCAL_ROLES, NOTE, finish, good, serving, small_dataset, use
@@ -148,6 +149,29 @@ def test_a_second_run_over_the_same_cases_finds_the_answers_of_the_first(monkeyp
     assert ModelCall.objects.count() == paid
     Run.objects.all().delete()
     assert (ModelCall.objects.count(), ModelRequestText.objects.count()) == (0, 0)
+
+
+def test_a_run_whose_answers_are_all_stored_needs_no_server(monkeypatch):
+    """The context is learned and prompts are counted at the server; the second run has neither and its batches were split by a refusal."""
+
+    def answer(request: ModelRequest, number: int) -> Answer | str:
+        asked = len(request.schema["properties"]) - 1 if request.schema is not None and _infers(request) else 0
+        return Answer(status=400, message=GRAMMAR) if asked > 1 else good_answer(request)
+
+    with serving(monkeypatch, answer) as server:
+        use(monkeypatch, server, facts=StoredFacts())
+        first = finish(started())
+        made = ModelCall.objects.exclude(response=None).count()
+    paid = len(server.requests)
+    use(monkeypatch, server, facts=StoredFacts())
+    second = finish(started(dataset=first.dataset))
+    assert states(second) == "sssssss"
+    assert (len(server.requests), ModelCall.objects.filter(reused=True).count()) == (paid, made)
+    entries = [
+        list(Timeline.objects.filter(case_run__run=run).order_by("kind", "alternative").values_list("entries__time", flat=True))
+        for run in (first, second)
+    ]
+    assert sorted(map(str, entries[0])) == sorted(map(str, entries[1]))
 
 
 def test_a_case_that_fails_every_attempt_is_failed_with_reasons_and_a_retry_starts_a_new_round(monkeypatch):
