@@ -21,6 +21,8 @@ SEED = 20260904
 
 #: A block of resamples holds about so many numbers in its Hessians, and so stays in a processor's cache; but is at least so long.
 _BLOCK, _LEAST_BLOCK = 40_000, 64
+#: Cases that a block draws in all: some 160 MB of counts.
+_DRAWN = 20_000_000
 
 Matrix = NDArray[np.float64]
 
@@ -66,9 +68,10 @@ def bootstrap_ratings(
     if n_sources < 2 or not len(labels):
         return found
     start = _start(pairs, by_case)
-    drawn = np.random.default_rng(seed).integers(0, len(labels), size=(resamples, len(labels)))
-    for block in _blocks(resamples, n_sources):
-        counts = _counts(drawn[block], len(labels))
+    rng = np.random.default_rng(seed)
+    for block in _blocks(resamples, n_sources, len(labels)):
+        # Drawn block by block, the numbers are those of one draw of them all.
+        counts = _counts(rng.integers(0, len(labels), size=(block.stop - block.start, len(labels))), len(labels))
         one, two = by_case[0].T @ counts, by_case[1].T @ counts
         sound = determined(pairs, one, two)
         games = (one + two)[:, sound]
@@ -203,7 +206,8 @@ def _named(indices: list[int], names: Sequence[str] | None) -> str:
     return ", ".join(str(int(k)) if names is None else names[k] for k in indices)
 
 
-def _blocks(resamples: int, n: int) -> Iterator[slice]:
-    size = max(_LEAST_BLOCK, _BLOCK // max(1, n * n))
+def _blocks(resamples: int, n: int, cases: int) -> Iterator[slice]:
+    """Of so many resamples that neither matrices of n × n sources nor counts of cases outgrow memory, whatever the cohort."""
+    size = max(1, min(max(_LEAST_BLOCK, _BLOCK // max(1, n * n)), _DRAWN // max(1, cases)))
     for at in range(0, resamples, size):
         yield slice(at, min(at + size, resamples))

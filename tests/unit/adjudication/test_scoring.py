@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from adjudication.domain import Finding, FindingType, IllegalFinding, Relation, Side, Verdict
+from adjudication.scoring import bradley_terry
 from adjudication.scoring.agreement import cohen_kappa, pabak, raw_agreement
 from adjudication.scoring.bradley_terry import Undetermined, bootstrap_ratings, interval, ratings, ratings_from_totals
 from adjudication.scoring.errors import WEIGHTS, Category, charge, charged
@@ -224,6 +225,16 @@ def test_each_resample_is_rated_as_it_would_be_by_itself() -> None:
     for row, picks in zip(samples, drawn, strict=True):
         rows = np.concatenate([np.flatnonzero(case == labels[k]) for k in picks])
         np.testing.assert_allclose(row, ratings(first[rows], second[rows], s[rows], 4), atol=1e-6)
+
+
+def test_blocks_of_resamples_give_what_one_draw_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    games = rng.integers(0, 4, 200), (rng.integers(1, 4, 200)), rng.random(200), rng.integers(0, 30, 200)
+    first = games[0]
+    second = (first + games[1]) % 4
+    whole = bootstrap_ratings(first, second, games[2], games[3], 4, resamples=40)
+    monkeypatch.setattr(bradley_terry, "_DRAWN", 7 * 30)
+    assert np.allclose(bootstrap_ratings(first, second, games[2], games[3], 4, resamples=40), whole, rtol=0, atol=1e-9)
 
 
 def test_resamples_without_ratings_are_counted_and_left_out() -> None:
