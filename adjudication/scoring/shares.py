@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 SEED = 20260904
 RESAMPLES = 2000
+#: Cases that are drawn at once: some 160 MB.
+DRAWN_AT_ONCE = 20_000_000
 
 
 def share(charged_first: float, charged_second: float) -> float:
@@ -75,10 +77,8 @@ def controlled(
     total = float((one + two).sum())
     low = high = None
     if n > 1 and total > 0:
-        drawn = np.random.default_rng(seed).integers(0, n, size=(resamples, n))
-        mine, all_points = np.bincount(cases, two, n), np.bincount(cases, one + two, n)
-        points = all_points[drawn].sum(1)
-        found = mine[drawn].sum(1)[points > 0] / points[points > 0]
+        mine, points = _resampled(np.bincount(cases, two, n), np.bincount(cases, one + two, n), resamples, seed)
+        found = mine[points > 0] / points[points > 0]
         low, high = (float(v) for v in np.percentile(found, [2.5, 97.5])) if len(found) else (None, None)
     return Controlled(
         cases=len(one),
@@ -91,3 +91,16 @@ def controlled(
         losses=int((one > two).sum()),
         ties=int(((one == two) & (one > 0)).sum()),
     )
+
+
+def _resampled(
+    mine: NDArray[np.float64], points: NDArray[np.float64], resamples: int, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sums of both over cases drawn with replacement, (resamples,) each. Drawn block by block, the numbers are those of one draw."""
+    rng, n = np.random.default_rng(seed), len(mine)
+    block = max(1, DRAWN_AT_ONCE // n)
+    sums = np.empty((2, resamples))
+    for at in range(0, resamples, block):
+        drawn = rng.integers(0, n, size=(min(block, resamples - at), n))
+        sums[:, at : at + len(drawn)] = mine[drawn].sum(1), points[drawn].sum(1)
+    return sums[0], sums[1]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from adjudication.domain import Finding, FindingType, IllegalFinding, Relation, Side, Verdict
-from adjudication.scoring import bradley_terry
+from adjudication.scoring import bradley_terry, shares
 from adjudication.scoring.agreement import cohen_kappa, pabak, raw_agreement
 from adjudication.scoring.bradley_terry import Undetermined, bootstrap_ratings, interval, ratings, ratings_from_totals
 from adjudication.scoring.errors import WEIGHTS, Category, charge, charged
@@ -235,6 +235,14 @@ def test_blocks_of_resamples_give_what_one_draw_gives(monkeypatch: pytest.Monkey
     whole = bootstrap_ratings(first, second, games[2], games[3], 4, resamples=40)
     monkeypatch.setattr(bradley_terry, "_DRAWN", 7 * 30)
     assert np.allclose(bootstrap_ratings(first, second, games[2], games[3], 4, resamples=40), whole, rtol=0, atol=1e-9)
+
+
+def test_blocks_of_cases_give_the_interval_of_one_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    one, two = rng.integers(0, 5, 60).tolist(), rng.integers(0, 5, 60).tolist()
+    whole = controlled(one, two, resamples=100)
+    monkeypatch.setattr(shares, "DRAWN_AT_ONCE", 7 * 60)
+    assert controlled(one, two, resamples=100) == whole
 
 
 def test_resamples_without_ratings_are_counted_and_left_out() -> None:
