@@ -77,7 +77,8 @@ def controlled(
     total = float((one + two).sum())
     low = high = None
     if n > 1 and total > 0:
-        mine, points = _resampled(np.bincount(cases, two, n), np.bincount(cases, one + two, n), resamples, seed)
+        by_case = [np.bincount(cases, of_game, n).astype(np.float64) for of_game in (two, one + two)]
+        mine, points = _resampled(by_case[0], by_case[1], resamples, seed)
         found = mine[points > 0] / points[points > 0]
         low, high = (float(v) for v in np.percentile(found, [2.5, 97.5])) if len(found) else (None, None)
     return Controlled(
