@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.models import Role
-from accounts.permissions import CASE_READERS, check_user_can_manage_study, user_can_manage_study
+from accounts.permissions import CASE_READERS, check_user_can_manage_study, check_user_can_open_cases, user_can_manage_study
 from accounts.scoping import StudyRequest, scoped, study_role_required
 from adjudication import actions
 from adjudication.changes import comparable_runs
@@ -139,9 +139,12 @@ def judge_run_action(request: StudyRequest, public_id: str, action: str) -> Http
 
 
 def judge_run_of(request: HttpRequest, public_id: str) -> JudgeRun:
-    """The judge run, if it is in one of the person's studies. Raises Http404."""
+    """The judge run, if it is in one of the person's studies and they read cases there. Raises Http404, NotAllowed."""
     found = JudgeRun.objects.select_related("study", "created_by").prefetch_related("datasets")
-    return get_object_or_404(scoped(found, request.user), public_id=public_id)
+    run = get_object_or_404(scoped(found, request.user), public_id=public_id)
+    assert request.user.is_authenticated
+    check_user_can_open_cases(request.user, run.study)  # the active study, which the decorator guards, may be another one
+    return run
 
 
 def _line(run: JudgeRun, totals: GameTotals) -> RunLine:
