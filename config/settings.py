@@ -237,6 +237,11 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
+    # Two fields of one name with different values would get names like "Judge8d3Enum".
+    "ENUM_NAME_OVERRIDES": {
+        "AnswerEnum": "adjudication.models.Decision.Answer",
+        "JudgeEnum": "adjudication.judge_forms.JUDGES",
+    },
 }
 
 # Models. Which model serves which role, and the named models that a run may choose instead (docs/reference/models.md). Keys stand in

@@ -32,6 +32,13 @@ class ApiView(APIView):
         """Ours, for these views alone."""
         return handle
 
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """As the framework: who asks, and may they. Raises Http404 for what no row is called, which the database would not even read."""
+        super().initial(request, *args, **kwargs)
+        asked = [*kwargs.values(), *(v for values in request.query_params.lists() for v in values[1])]
+        if any(isinstance(v, str) and "\x00" in v for v in asked):
+            raise Http404
+
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
         """As the framework, and not to be stored by browsers or proxies."""
         finished = super().finalize_response(request, response, *args, **kwargs)

@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
+from adjudication.api import views_findings as findings
+from adjudication.api import views_judging as judging
 from adjudication.api import views_review as review
 from adjudication.api import views_review_end as review_end
 
 app_name = "adjudication_api"
 
+_RUN = "judge-runs/<str:run_id>/"
 _ITEM = "review/<str:public_id>/items/<str:item_id>/"
 urlpatterns: list[URLPattern] = [
+    path("judge-runs/", judging.JudgeRuns.as_view(), name="judge_runs"),
+    path("judge-runs/choices/", judging.JudgeChoices.as_view(), name="judge_choices"),
+    path(_RUN, judging.JudgeRunOne.as_view(), name="judge_run"),
+    path(f"{_RUN}games/", judging.Games.as_view(), name="judge_games"),
+    path(f"{_RUN}findings/", findings.Findings.as_view(), name="findings"),
+    path(f"{_RUN}report/", findings.JudgeReport.as_view(), name="judge_report"),
+    path(f"{_RUN}changes/<str:later_id>/", findings.JudgeRunChanges.as_view(), name="judge_changes"),
+    path(f"{_RUN}actions/<str:action>/", judging.JudgeRunAction.as_view(), name="judge_run_action"),
+    path("games/<str:game_id>/", judging.GameOne.as_view(), name="judge_game"),
+    path("games/<str:game_id>/again/", judging.GameAgain.as_view(), name="judge_game_again"),
+    path("findings/<str:finding_id>/", findings.FindingOne.as_view(), name="finding"),
+    path("cases/<str:case_id>/comparison/", findings.CaseComparison.as_view(), name="comparison"),
     path("review/", review.Reviews.as_view(), name="reviews"),
     path("review/<str:public_id>/", review.Review.as_view(), name="review"),
     path("review/<str:public_id>/next/", review.NextItem.as_view(), name="review_next"),

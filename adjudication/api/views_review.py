@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from django.http import Http404
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -228,8 +227,6 @@ def _practised(request: Request, public_id: str) -> Assignment:
 
 
 def _item(request: Request, public_id: str, item_id: str, *, withdrawn: bool = False) -> tuple[Assignment, PacketItem]:
-    if "\x00" in item_id:
-        raise Http404
     assignment = _mine(request, public_id, withdrawn=withdrawn)
     item = own_item(assignment, item_id)
     check_practised(assignment)

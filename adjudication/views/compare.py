@@ -39,9 +39,9 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
     context = {"encounter": encounter, "labels": labels, "stay": span_words(discharge) if discharge is not None else ""}
     if len(labels) < 2:
         return render(request, "adjudication/compare.html", context)
-    a, b = _chosen(request, choices, labels)
-    runs = _runs(request, encounter, a, b)
-    run = _run(request, runs)
+    a, b = chosen_pair(request, choices, labels)
+    runs = runs_of_pair(request, encounter, a, b)
+    run = chosen_run(request, runs)
     record_exposure(user=request.user, encounters=[encounter], page="comparison")
     note = note_of(encounter)
     try:
@@ -70,7 +70,7 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
 _STATES = (("differs", "apart"), ("agrees", "within tolerance"), ("only-a", "only in A"), ("only-b", "only in B"))
 
 
-def _chosen(request: StudyRequest, choices: Choices, labels: list[tuple[Choice, str]]) -> tuple[Choice, Choice]:
+def chosen_pair(request: StudyRequest, choices: Choices, labels: list[tuple[Choice, str]]) -> tuple[Choice, Choice]:
     """A and B: as asked, else the case's first timeline and its reference or whatever else there is. Raises Http404."""
     asked = [request.GET.get(name, "") for name in ("a", "b")]
     found = [choices.find(name) if name else None for name in asked]
@@ -82,7 +82,7 @@ def _chosen(request: StudyRequest, choices: Choices, labels: list[tuple[Choice, 
     return a, b
 
 
-def _runs(request: StudyRequest, encounter: Encounter, a: Choice, b: Choice) -> list[JudgeRun]:
+def runs_of_pair(request: StudyRequest, encounter: Encounter, a: Choice, b: Choice) -> list[JudgeRun]:
     """The judge runs with a judged game of these two, newest first; none for someone to whom the case's findings are closed."""
     try:
         check_user_may_see_findings(request.user, encounter)
@@ -92,7 +92,7 @@ def _runs(request: StudyRequest, encounter: Encounter, a: Choice, b: Choice) -> 
     return list(scoped(JudgeRun.objects.filter(games__in=games), request.user).distinct().order_by("-created_at"))
 
 
-def _run(request: StudyRequest, runs: list[JudgeRun]) -> JudgeRun | None:
+def chosen_run(request: StudyRequest, runs: list[JudgeRun]) -> JudgeRun | None:
     """The asked one, else that of the asked finding, else the newest."""
     wanted = request.GET.get("run", "")
     if wanted == NO_RUN:

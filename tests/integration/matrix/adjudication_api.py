@@ -5,10 +5,11 @@ The matrix sends forms, which addresses that take a body refuse with 415 to thos
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
+from tests.integration.matrix import adjudication_judging as judging
 from tests.integration.matrix import adjudication_review as review
-from tests.integration.matrix.world import Answer, Row, answers, everyone_signed_in
+from tests.integration.matrix.world import Answer, Row, World, answers, everyone_signed_in
 
 
 def _reviewers_own(answer: Answer) -> Mapping[str, Answer]:
@@ -45,4 +46,56 @@ REVIEW = [
     Row("adjudication_api:review_series", _reviewers_own(404), path=lambda world: {**review._item(world), "number": "99"}),
     *(Row(f"adjudication_api:{name}", _reviewers_own(415), method=method, path=review._item) for method, name in ITEM),
 ]
-ROWS = [*REVIEW]
+
+
+def _readers(answer: Answer) -> Mapping[str, Answer]:
+    """Those who read cases in the study; whoever does so in another one is told that there is no such thing."""
+    return answers(anonymous=401, clinician=answer, reviewer=403, admin=answer, outsider=404, nobody=403, superuser=403)
+
+
+def _admins(answer: Answer, *, outsider: Answer = 404) -> Mapping[str, Answer]:
+    return answers(anonymous=401, clinician=403, reviewer=403, admin=answer, outsider=outsider, nobody=403, superuser=403)
+
+
+def _run(world: World) -> dict[str, str]:
+    return {"run_id": judging._run(world).public_id}
+
+
+def _acting(action: str) -> Callable[[World], Mapping[str, str]]:
+    return lambda world: {**_run(world), "action": action}
+
+
+def _game(world: World) -> dict[str, str]:
+    return {"game_id": judging._game(world).public_id}
+
+
+LISTS = answers(anonymous=401, clinician=200, reviewer=403, admin=200, outsider=200, nobody=403, superuser=403)
+JUDGING = [
+    Row("adjudication_api:judge_runs", LISTS),
+    Row("adjudication_api:judge_runs", _admins(415, outsider=415), method="post"),
+    Row("adjudication_api:judge_choices", _admins(200, outsider=200)),
+    *(Row(f"adjudication_api:{name}", _readers(200), path=_run) for name in ("judge_run", "judge_games", "findings", "judge_report")),
+    *(
+        Row("adjudication_api:judge_run_action", _admins(200), method="post", path=_acting(action))
+        for action in ("pause", "resume", "cancel", "retry", "unjudged")
+    ),
+    Row("adjudication_api:judge_run_action", _admins(404), method="post", path=_acting("other")),
+    Row(
+        "adjudication_api:judge_changes",
+        _readers(200),
+        path=lambda world: {**_run(world), "later_id": judging._run(world, "judged again").public_id},
+    ),
+    Row("adjudication_api:judge_game", _readers(200), path=_game),
+    Row("adjudication_api:judge_game_again", _admins(409), method="post", path=_game),
+    Row(
+        "adjudication_api:finding",
+        _readers(200),
+        path=lambda world: {"finding_id": judging._game(world).findings.get().public_id},
+    ),
+    Row(
+        "adjudication_api:comparison",
+        _readers(200),
+        path=lambda world: {"case_id": judging._comparison(world).encounter.public_id},
+    ),
+]
+ROWS = [*REVIEW, *JUDGING]

@@ -1,0 +1,200 @@
+"""Findings, what changed in them, what they add up to, and timelines side by side: unblinded, with guards and exposure as on the pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.audit import record
+from accounts.permissions import NotAllowed
+from adjudication.api import serializers_judging as bodies
+from adjudication.api.access import (
+    ApiView,
+    judge_run_of,
+    page_request,
+    person_of,
+    studies_with,
+)
+from adjudication.api.errors import errors
+from adjudication.api.judging_bodies import (
+    change_body,
+    compared_body,
+    finding_body,
+    finding_detail_body,
+)
+from adjudication.api.paging import AFTER, LIMIT, OFFSET, findings_after, limit_of
+from adjudication.api.views_judging import GAME_RELATED, TAGS, choice
+from adjudication.changes import Change, ChangeFilter, Changes
+from adjudication.compare_page import labels_of, rows_of
+from adjudication.domain import Grounding
+from adjudication.eligibility import REFUSAL
+from adjudication.exposure import record_exposure
+from adjudication.finding_list import RERUNS, SIZES, TYPES, VERDICTS, FindingFilter, finding_line, findings_of
+from adjudication.models import Finding
+from adjudication.readers import closed_to, open_findings
+from adjudication.reporting import tables
+from adjudication.scoring.errors import Category
+from adjudication.views.compare import chosen_pair, chosen_run, runs_of_pair
+from adjudication.views.dashboard import closed_games, current_report
+from adjudication.views.judge_games import check_user_may_see_game
+from timelines.authoring_access import hidden_timelines
+from timelines.storage import checked_text, note_of
+from timelines.views.case import opened
+from timelines.views.case_choices import choices_of
+
+_RELATED = tuple(f"game__{path}" for path in GAME_RELATED)
+FILTERS = [
+    choice("type", TYPES, "Kind of difference."),
+    choice("verdict", VERDICTS, "What the judge held; `decisive`: for one side."),
+    choice("grounding", Grounding, "What it rests on."),
+    choice("category", Category, "Which error is charged."),
+    choice("size", SIZES, "How far apart both times are."),
+    choice("rerun", RERUNS, "Which positions; first ones by default."),
+    OpenApiParameter("source", int, description="Number of a source of the run, from 0: findings of its games."),
+    OpenApiParameter("charged", int, description="Number of a source of the run, from 0: findings that it is charged with."),
+    OpenApiParameter("flagged", str, enum=["1"], description="Only those within tolerance."),
+    OpenApiParameter("case", str, description="Public id of a case."),
+]
+
+
+class Findings(ApiView):
+    """Findings."""
+
+    @extend_schema(
+        operation_id="finding_list",
+        tags=TAGS,
+        parameters=[*FILTERS, LIMIT, AFTER],
+        responses={200: bodies.FindingPageSerializer, **errors(400, 403)},
+    )
+    def get(self, request: Request, run_id: str) -> Response:
+        """Of one judge run, game by game. Those of cases that are closed to you are left out."""
+        run = judge_run_of(request, run_id)
+        asked = {name: str(value) for name, value in request.query_params.items()}
+        wanted = FindingFilter.of(asked, len(run.sources))
+        _check_known(asked, wanted)
+        rows = open_findings(findings_of(run, wanted), closed_to(person_of(request)))
+        found, after = findings_after(rows, run, asked.get("after", ""), limit_of(request))
+        lines = [finding_line(f) for f in found]
+        record_exposure(user=person_of(request), encounters={line.game.comparison.encounter for line in lines}, page="findings")
+        return Response(bodies.FindingPageSerializer({"next": after, "results": [finding_body(line, run) for line in lines]}).data)
+
+
+class FindingOne(ApiView):
+    """A finding."""
+
+    @extend_schema(operation_id="finding", tags=TAGS, responses={200: bodies.FindingDetailSerializer, **errors(403, 409)})
+    def get(self, request: Request, finding_id: str) -> Response:
+        """One finding with everything that it rests on: the quote in its note, the cited series, both timelines around it."""
+        rows = Finding.objects.select_related(*_RELATED, "series", "a_entry__occurrence", "b_entry__occurrence")
+        found = get_object_or_404(rows, game__run__study__in=studies_with(request), public_id=finding_id)
+        check_user_may_see_game(page_request(request), found.game)
+        encounter = found.game.comparison.encounter
+        record_exposure(user=person_of(request), encounters=[encounter], page="finding")
+        return Response(bodies.FindingDetailSerializer(finding_detail_body(found, encounter)).data)
+
+
+class JudgeRunChanges(ApiView):
+    """What changed between two judge runs."""
+
+    @extend_schema(
+        operation_id="judge_run_changes",
+        tags=TAGS,
+        parameters=[
+            choice("change", Change, "Only these; without it every change but `same`."),
+            choice("type", TYPES, "Kind of difference."),
+            LIMIT,
+            OFFSET,
+        ],
+        responses={200: bodies.ChangesSerializer, **errors(400, 403)},
+    )
+    def get(self, request: Request, run_id: str, later_id: str) -> Response:
+        """Findings of one subject held together, over comparisons that both runs judged."""
+        earlier, later = judge_run_of(request, run_id), judge_run_of(request, later_id)
+        if earlier.pk == later.pk or earlier.study_id != later.study_id:
+            raise Http404
+        changes = Changes(earlier, later, closed_to(person_of(request)), ChangeFilter.of(request.query_params.dict()))
+        limit, asked = limit_of(request), request.query_params.get("offset", "0")
+        if not asked.isascii() or not asked.isdigit() or len(asked) > 9:
+            raise serializers.ValidationError({"offset": ["A whole number."]})
+        lines = changes[int(asked) : int(asked) + limit]
+        seen = {line.either.game.comparison.encounter for line in lines}
+        record_exposure(user=person_of(request), encounters=seen, page="judge changes")
+        body = {
+            "comparisons": changes.comparisons(),
+            "counts": {change.value: n for change, n in changes.counts().items()},
+            "count": len(changes),
+            "results": [change_body(line, earlier, later) for line in lines],
+        }
+        return Response(bodies.ChangesSerializer(body).data)
+
+
+class JudgeReport(ApiView):
+    """What a judge run adds up to."""
+
+    @extend_schema(operation_id="judge_run_report", tags=TAGS, responses={200: bodies.JudgeReportSerializer, **errors(403)})
+    def get(self, request: Request, run_id: str) -> Response:
+        """Ratings, error profile, sensitivity, strata, matchups, consistency: every table. Closed while cases of the run are to you."""
+        run = judge_run_of(request, run_id)
+        if closed_games(page_request(request), run):
+            raise NotAllowed(REFUSAL)
+        report = current_report(run)
+        record(
+            actor=person_of(request), study=run.study, action="judge.export", object_type="adjudication.judgerun", object_id=run.public_id
+        )
+        told = {"run": run.public_id, "tables": [json.loads(build(report).to_json()) for build in tables.TABLES.values()]}
+        return Response(bodies.JudgeReportSerializer(told).data)
+
+
+class CaseComparison(ApiView):
+    """Two timelines side by side."""
+
+    @extend_schema(
+        operation_id="case_comparison",
+        tags=TAGS,
+        parameters=[
+            OpenApiParameter("a", str, description="Public id of a timeline of the case; by default its first."),
+            OpenApiParameter("b", str, description="Of another one; by default its reference or whatever else there is."),
+            OpenApiParameter("run", str, description="Public id of a judge run, or `none`; by default the newest that judged them."),
+        ],
+        responses={200: bodies.ComparisonSerializer, **errors(403, 409)},
+    )
+    def get(self, request: Request, case_id: str) -> Response:
+        """Both timelines of one case as one list of rows, a judge run's findings in place. 404 where the case has fewer than two."""
+        studies_with(request)
+        page = page_request(request)
+        encounter = opened(page, case_id)
+        choices = choices_of(encounter, hidden=hidden_timelines(page.user, encounter))
+        labels = labels_of(choices)
+        if len(labels) < 2:
+            raise Http404
+        a, b = chosen_pair(page, choices, labels)
+        runs = runs_of_pair(page, encounter, a, b)
+        run = chosen_run(page, runs)
+        record_exposure(user=page.user, encounters=[encounter], page="comparison")
+        if (note := note_of(encounter)) is not None:
+            checked_text(note)
+        names = {choice.public_id: label for choice, label in labels}
+        body = {
+            "case": encounter.public_id,
+            "timelines": [{"id": key, "label": label} for key, label in names.items()],
+            "a": {"id": a.public_id, "label": names[a.public_id]},
+            "b": {"id": b.public_id, "label": names[b.public_id]},
+            "runs": [r.public_id for r in runs],
+            "run": run.public_id if run else None,
+            "rows": [compared_body(row) for row in rows_of(a, b, run)],
+        }
+        return Response(bodies.ComparisonSerializer(body).data)
+
+
+def _check_known(asked: Mapping[str, str], wanted: FindingFilter) -> None:
+    """A filter that is not known would silently show everything. Raises ValidationError."""
+    names = ("type", "verdict", "grounding", "category", "size", "rerun", "source", "charged")
+    if unknown := {name: ["There is no such value."] for name in names if asked.get(name, "") != getattr(wanted, name)}:
+        raise serializers.ValidationError(unknown)
