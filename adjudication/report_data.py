@@ -11,7 +11,7 @@ from django.db.models import Count, Q, QuerySet
 from adjudication.actions import UNJUDGED
 from adjudication.domain import FindingType, Verdict
 from adjudication.models import Finding, Game, JudgeRun
-from adjudication.reporting.compute import judge_report, overlaps
+from adjudication.reporting.compute import DECISIVE, family_of, judge_report, overlaps
 from adjudication.reporting.values import CATEGORIES, Games, JudgeReport, Overlap, Told
 from adjudication.scoring.errors import Category
 from timelines.authoring_access import SUPERSEDED
@@ -31,7 +31,8 @@ def report_of(run: JudgeRun) -> JudgeReport:
 
 def games_of(run: JudgeRun) -> Games:
     """The judged games in first positions, and how many others there are by pair of sources."""
-    labels = [SourceKey(*source).label for source in run.sources]
+    keys = tuple(SourceKey(*source) for source in run.sources)
+    labels = [key.label for key in keys]
     fields = (
         "pk",
         "comparison__encounter_id",
@@ -61,6 +62,9 @@ def games_of(run: JudgeRun) -> Games:
         timing_far=np.array([_far(*t[2:]) for t in timing], dtype=np.float64),
         unjudged=_by_pair(run, labels, UNJUDGED),
         open=_by_pair(run, labels, ~UNJUDGED & ~Q(outcome=Game.Outcome.JUDGED)),
+        keys=keys,
+        tally=_tally(run),
+        for_a=_for_a(run),
     )
 
 
@@ -86,7 +90,8 @@ def told_of(run: JudgeRun, comparisons: Sequence[int], *, swapped: bool) -> Iter
     found = Finding.objects.filter(game__run=run, game__swapped=swapped, game__outcome=Game.Outcome.JUDGED)
     for block in range(0, len(comparisons), CHUNK):
         chosen = found.filter(game__comparison__in=comparisons[block : block + CHUNK])
-        for comparison, subject, kind, verdict, category, charged, a_is_first in chosen.values_list(*fields).iterator(chunk_size=CHUNK):
+        rows = chosen.order_by("game_id", "ordinal").values_list(*fields)
+        for comparison, subject, kind, verdict, category, charged, a_is_first in rows.iterator(chunk_size=CHUNK):
             yield Told(comparison, subject, FindingType(kind), _of_first(verdict, a_is_first), category, charged)
 
 
@@ -126,6 +131,22 @@ def _counts(run: JudgeRun, place: dict[int, int]) -> tuple[np.ndarray, np.ndarra
             if row["flagged"] and row["category"] == Category.WRONG_TIME:
                 flagged[at, side] += n
     return charges, flagged, findings, flagged_findings
+
+
+def _tally(run: JudgeRun) -> dict[tuple[str, str, str, bool], int]:
+    """Findings by type, verdict, grounding and flag, as `Games` has them."""
+    counted: Counter[tuple[str, str, str, bool]] = Counter()
+    grouped = _findings(run).order_by().values_list("type", "verdict", "grounding", "flagged").annotate(n=Count("pk"))
+    for kind, verdict, grounding, flagged, n in grouped:
+        counted[family_of(FindingType(kind)), DECISIVE if Verdict(verdict).decisive else verdict, grounding, flagged] += n
+    return dict(counted)
+
+
+def _for_a(run: JudgeRun) -> tuple[int, int]:
+    """(findings that hold A right, decisive findings), in both positions."""
+    decisive = Finding.objects.filter(game__run=run, game__outcome=Game.Outcome.JUDGED, verdict__in=(Verdict.A, Verdict.B))
+    counts = dict(decisive.order_by().values_list("verdict").annotate(n=Count("pk")))
+    return counts.get(Verdict.A, 0), sum(counts.values())
 
 
 def _timing(run: JudgeRun, place: dict[int, int]) -> list[tuple[int, int, int | None, int | None]]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 
-from adjudication.domain import FindingType
+from adjudication.domain import FindingType, Grounding, Verdict
+from adjudication.reporting.controlled import differ_in, fuller_is_second
 from adjudication.reporting.values import (
     CATEGORIES,
     Bools,
+    Favoured,
     Floats,
     Games,
     JudgeReport,
@@ -21,15 +24,21 @@ from adjudication.reporting.values import (
     Rating,
     Told,
     ToleranceStep,
+    VerdictLine,
 )
 from adjudication.scoring.agreement import cohen_kappa
 from adjudication.scoring.bradley_terry import RESAMPLES, SEED, Undetermined, bootstrap_ratings, interval, ratings
 from adjudication.scoring.errors import WEIGHTS, Category
+from adjudication.scoring.intervals import wilson
 from adjudication.scoring.sensitivity import SCHEMES
 from adjudication.scoring.shares import controlled, mean_shares
 from adjudication.validation import LEAST_TOLERANCE, TOLERANCE_SHARE
 
-ALL = "all"
+ALL, ONE_SIDED, DECISIVE = "all", "one-sided", "decisive"
+#: Types of findings in the order of tables; which label stands for which timeline names one-sided ones, so these are one type.
+FAMILIES = ("TIMING", "VALUE", ONE_SIDED, "DUPLICATE", "SHARED_UNSUPPORTED")
+#: Below so many cases a resample of cases is no resample.
+FEWEST_CASES = 2
 #: Tolerances of the sweep: (words, least hours, share of the distance from admission).
 TOLERANCES: tuple[tuple[str, float, float], ...] = (
     ("every TIMING finding", 0.0, 0.0),
@@ -39,6 +48,8 @@ TOLERANCES: tuple[tuple[str, float, float], ...] = (
     ("beyond max(12 h, 20 %)", 12.0, 0.2),
     ("beyond max(24 h, 20 %)", 24.0, 0.2),
 )
+#: Comparison, subject, which of several findings of the subject.
+Subject = tuple[int, str, int]
 _WRONG_TIME = CATEGORIES.index(Category.WRONG_TIME)
 
 
@@ -72,6 +83,8 @@ def judge_report(
         matchups=matchups(games, resamples=resamples, seed=seed),
         tolerance=tuple(_step(games, *told, resamples=resamples, seed=seed) for told in TOLERANCES),
         swap=overlaps(straight, swapped) if swapped else (),
+        verdicts=verdicts(games),
+        favoured=_favoured(*games.for_a),
     )
 
 
@@ -162,40 +175,84 @@ def matchups(games: Games, *, resamples: int = RESAMPLES, seed: int = SEED) -> t
         mine = (games.first == i) & (games.second == j)
         unjudged, waiting = games.unjudged.get((i, j), 0), games.open.get((i, j), 0)
         if mine.any() or unjudged or waiting:
-            result = controlled(points[mine, 0].tolist(), points[mine, 1].tolist(), games.case[mine], resamples=resamples, seed=seed)
-            found.append(Matchup(games.sources[i], games.sources[j], result, int(games.findings[mine].sum()), unjudged, waiting))
+            keys = (games.keys[i], games.keys[j]) if games.keys else None
+            differ, turned = (differ_in(*keys), fuller_is_second(*keys)) if keys else ("", False)
+            charged = points[mine][:, ::-1] if turned else points[mine]
+            result = controlled(charged[:, 0].tolist(), charged[:, 1].tolist(), games.case[mine], resamples=resamples, seed=seed)
+            pair = (games.sources[j], games.sources[i]) if turned else (games.sources[i], games.sources[j])
+            found.append(Matchup(*pair, result, int(games.findings[mine].sum()), unjudged, waiting, differ))
     return tuple(found)
+
+
+def verdicts(games: Games) -> tuple[VerdictLine, ...]:
+    """How findings were judged and what they rest on: all of them, then type by type."""
+    present = [family for family in FAMILIES if any(kind == family for kind, *_ in games.tally)]
+    return tuple(_verdicts(name, games.tally) for name in (*([ALL] if present else []), *present))
+
+
+def _verdicts(name: str, tally: Mapping[tuple[str, str, str, bool], int]) -> VerdictLine:
+    mine = [(told, n) for told, n in tally.items() if name in (ALL, told[0])]
+
+    def counted(at: int, value: object) -> int:
+        return sum(n for told, n in mine if told[at] == value)
+
+    return VerdictLine(
+        type=name,
+        findings=sum(n for _, n in mine),
+        decisive=counted(1, DECISIVE),
+        both=counted(1, Verdict.BOTH.value),
+        neither=counted(1, Verdict.NEITHER.value),
+        unclear=counted(1, Verdict.UNCLEAR.value),
+        flagged=counted(3, True),
+        groundings=tuple((g.value, counted(2, g.value)) for g in Grounding),
+    )
+
+
+def _favoured(for_a: int, n: int) -> Favoured | None:
+    ends = wilson(for_a, n)
+    return None if ends is None else Favoured(for_a, n, *ends)
 
 
 def overlaps(first: Sequence[Told], second: Sequence[Told]) -> tuple[Overlap, ...]:
     """Two judgings of the same comparisons laid side by side: all findings, then type by type.
 
-    Findings are the same when they are of one comparison and one subject; verdicts are told of the comparison's timelines, so a swap of
-    labels is no difference. Comparisons that only one has judged are the caller's to leave out.
+    Findings are the same when they are of one comparison and one subject (several of one subject in their order, as in
+    `adjudication.changes`); verdicts are told of the comparison's timelines, so a swap of labels is no difference. Comparisons that only
+    one has judged are the caller's to leave out.
     """
-    one = {(t.comparison, t.subject): t for t in first}
-    two = {(t.comparison, t.subject): t for t in second}
+    one, two = _numbered(first), _numbered(second)
     return tuple(_overlap(kind, one, two) for kind in (ALL, *_types(one, two)))
 
 
-def _types(one: Mapping[tuple[int, str], Told], two: Mapping[tuple[int, str], Told]) -> list[str]:
-    """One-sided findings are one type: which label stands for which timeline changes their name."""
-    present = {_family(t.type) for t in (*one.values(), *two.values())}
-    return [name for name in ("TIMING", "VALUE", "one-sided", "DUPLICATE", "SHARED_UNSUPPORTED") if name in present]
+def _numbered(told: Sequence[Told]) -> dict[Subject, Told]:
+    times: Counter[tuple[int, str]] = Counter()
+    found = {}
+    for t in told:
+        found[t.comparison, t.subject, times[t.comparison, t.subject]] = t
+        times[t.comparison, t.subject] += 1
+    return found
 
 
-def _family(kind: FindingType) -> str:
-    return "one-sided" if kind.one_sided else kind.value
+def _types(one: Mapping[Subject, Told], two: Mapping[Subject, Told]) -> list[str]:
+    present = {family_of(t.type) for t in (*one.values(), *two.values())}
+    return [name for name in FAMILIES if name in present]
 
 
-def _overlap(kind: str, one: Mapping[tuple[int, str], Told], two: Mapping[tuple[int, str], Told]) -> Overlap:
-    mine = {key: t for key, t in one.items() if kind in (ALL, _family(t.type))}
-    others = {key: t for key, t in two.items() if kind in (ALL, _family(t.type))}
+def family_of(kind: FindingType) -> str:
+    """The type as tables have it."""
+    return ONE_SIDED if kind.one_sided else kind.value
+
+
+def _overlap(kind: str, one: Mapping[Subject, Told], two: Mapping[Subject, Told]) -> Overlap:
+    mine = {key: t for key, t in one.items() if kind in (ALL, family_of(t.type))}
+    others = {key: t for key, t in two.items() if kind in (ALL, family_of(t.type))}
     both = [(mine[key], others[key]) for key in mine if key in others]
     decisive = [(a.charged_first, b.charged_first) for a, b in both if a.charged_first is not None and b.charged_first is not None]
     table = [[sum(pair == (x, y) for pair in decisive) for y in (True, False)] for x in (True, False)]
-    alike = sum(a.verdict_first == b.verdict_first for a, b in both)
-    return Overlap(kind, len(mine), len(others), len(both), alike, cohen_kappa(table))
+    alike = [(a, b) for a, b in both if a.verdict_first == b.verdict_first]
+    charged = sum((a.category, a.charged_first) == (b.category, b.charged_first) for a, b in alike)
+    turned = sum(a is not b for a, b in decisive)
+    return Overlap(kind, len(mine), len(others), len(both), len(alike), cohen_kappa(table), charged, turned)
 
 
 def _step(games: Games, words: str, least: float, share: float, *, resamples: int, seed: int) -> ToleranceStep:
@@ -220,6 +277,8 @@ def _estimates(
         values = ratings(i, j, share, n, names=named)
     except Undetermined as undetermined:
         return none, none, none, 0, str(undetermined)
+    if len(np.unique(case)) < FEWEST_CASES:
+        return values, none, none, 0, ""
     low, high, lost = interval(bootstrap_ratings(i, j, share, case, n, resamples, seed))
     return values, low, high, lost, ""
 

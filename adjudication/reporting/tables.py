@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from adjudication.domain import Grounding
+from adjudication.finding_words import CATEGORY_WORDS, GROUNDING_WORDS
 from adjudication.reporting.values import CATEGORIES, JudgeReport, Overlap, Profile, Rated
-from adjudication.scoring.errors import WEIGHTS, Category
+from adjudication.scoring.errors import WEIGHTS
 from timelines.evaluation.tables import Cell, Table, TableRow
 
-CATEGORY_WORDS = {
-    Category.OVER_ANNOTATION: "over-annotation",
-    Category.FALSE_DUPLICATE: "false duplicate",
-    Category.WRONG_TIME: "wrong time",
-    Category.WRONG_VALUE: "wrong value",
-    Category.MISSED_POSITIVE: "missed event",
-    Category.MISSED_NEGATIVE: "missed absence",
-    Category.MISSED_RECURRENCE: "missed recurrence",
-}
 EMPTY = "no game"
 
 
@@ -62,24 +55,35 @@ def strata_profile(report: JudgeReport) -> Table:
 
 
 def sensitivity(report: JudgeReport) -> Table:
-    """Ratings under other weights."""
-    return _by_rating("sensitivity", "Ratings under other weights", "Weights", report.sensitivity)
+    """Ratings under other weights: a line a scheme, a column a source."""
+    rows: list[TableRow] = [(r.name, *_by_source(report, r), str(r.draws)) for r in report.sensitivity]
+    return Table("sensitivity", "Ratings under other weights", ("Weights", *report.sources, "Draws"), tuple(rows))
 
 
 def strata(report: JudgeReport) -> Table:
-    """Ratings by annotation protocol, each centred by itself."""
-    return _by_rating("strata", "Ratings by annotation protocol", "Protocol", report.strata)
+    """Ratings by annotation protocol, each centred by itself: a line a protocol, a column a source."""
+    rows: list[TableRow] = [(r.name, str(r.games), *_by_source(report, r), str(r.draws)) for r in report.strata]
+    return Table("strata", "Ratings by annotation protocol", ("Protocol", "Games", *report.sources, "Draws"), tuple(rows))
 
 
 def tolerance(report: JudgeReport) -> Table:
-    """Ratings when only times apart beyond a tolerance are charged."""
+    """Ratings when only times apart beyond a tolerance are charged: a line a tolerance, a column a source."""
     rows: list[TableRow] = []
     for step in report.tolerance:
-        for r in step.rated.ratings:
-            rating = Cell(r.rating, r.low, r.high, 0, step.rated.why)
-            rows.append((step.words, str(step.kept), str(step.left_out), r.source, rating))
-    heads = ("TIMING findings that count", "Kept", "Left out", "Source", "Rating")
+        rows.append((step.words, str(step.kept), str(step.left_out), *_by_source(report, step.rated), str(step.rated.draws)))
+    heads = ("TIMING findings that count", "Charged", "Left out", *report.sources, "Draws")
     return Table("tolerance", "Ratings over a sweep of tolerances", heads, tuple(rows))
+
+
+def verdicts(report: JudgeReport) -> Table:
+    """How findings were judged and what they rest on, a line a type."""
+    rows: list[TableRow] = []
+    for v in report.verdicts:
+        judged = (v.findings, v.decisive, v.both, v.neither, v.unclear, v.flagged)
+        rows.append((v.type, *(str(n) for n in judged), *(str(n) for _, n in v.groundings)))
+    grounds = tuple(f"Rests on {GROUNDING_WORDS[g]}" for g in Grounding)
+    heads = ("Type", "Findings", "For one side", "Both stand", "Neither", "Unclear", "Within tolerance", *grounds)
+    return Table("verdicts", "How findings were judged", heads, tuple(rows))
 
 
 def matchups(report: JudgeReport) -> Table:
@@ -90,9 +94,10 @@ def matchups(report: JudgeReport) -> Table:
         share = Cell(_percent(c.share), _percent(c.low), _percent(c.high), 1, "nothing was charged")
         record = f"{c.wins}–{c.losses}–{c.ties}"
         told = (str(c.cases), str(m.findings), Cell(c.points, decimals=1), share, "yes" if c.separated else "no")
-        rows.append((m.first, m.second, *told, record, str(c.empty), str(m.unjudged), str(m.open)))
+        rows.append((m.first, m.second, m.differ or "–", *told, record, str(c.empty), str(m.unjudged), str(m.open)))
     heads = (
-        "First", "Second", "Games", "Findings", "Points", "First's share, %", "Separated", "W–L–T", "Empty", "Unjudged", "Not judged yet",
+        "First", "Second", "Differ in", "Games", "Findings", "Points", "First's share, %", "Separated", "W–L–T", "Empty", "Unjudged",
+        "Not judged yet",
     )  # fmt: skip
     return Table("matchups", "Pair by pair", heads, tuple(rows))
 
@@ -112,11 +117,13 @@ def overlap_table(name: str, title: str, judgings: tuple[str, str], overlaps: Se
             str(o.both),
             Cell(_percent(o.shared), decimals=1, why="neither told any"),
             Cell(_percent(o.same), decimals=1, why="none was told by both"),
+            Cell(_percent(o.charged_alike / o.both if o.both else None), decimals=1, why="none was told by both"),
+            str(o.turned),
             Cell(o.kappa, why="too few, or all one side"),
         )
         for o in overlaps
     ]
-    heads = ("Type", *judgings, "In both", "In both, of all, %", "Same verdict, %", "κ of the side held right")
+    heads = ("Type", *judgings, "In both", "In both, of all, %", "Same verdict, %", "Same charge, %", "Turned", "κ of the side held right")
     return Table(name, title, heads, tuple(rows))
 
 
@@ -130,6 +137,7 @@ TABLES: dict[str, Callable[[JudgeReport], Table]] = {
     "sensitivity": sensitivity,
     "tolerance": tolerance,
     "matchups": matchups,
+    "verdicts": verdicts,
     "swap": swap,
 }
 
@@ -145,13 +153,10 @@ def _profile_rows(profiles: Sequence[Profile]) -> list[TableRow]:
     ]
 
 
-def _by_rating(name: str, title: str, head: str, several: Sequence[Rated]) -> Table:
-    rows: list[TableRow] = []
-    for rated in several:
-        for r in rated.ratings:
-            rating = Cell(r.rating, r.low, r.high, 0, rated.why)
-            rows.append((rated.name, r.source, str(r.games), rating, Cell(_percent(r.mean_share), decimals=1), str(rated.draws)))
-    return Table(name, title, (head, "Source", "Games", "Rating", "Mean share, %", "Draws in all"), tuple(rows))
+def _by_source(report: JudgeReport, rated: Rated) -> list[Cell]:
+    """Ratings in the order of the report's sources."""
+    found = {r.source: Cell(r.rating, r.low, r.high, 0, rated.why) for r in rated.ratings}
+    return [found.get(source, Cell(None, why=EMPTY)) for source in report.sources]
 
 
 def _percent(value: float | None) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from adjudication.domain import FindingType
 from adjudication.scoring.errors import Category
 from adjudication.scoring.shares import Controlled
+from timelines.evaluation.values import SourceKey
 
 CATEGORIES = tuple(Category)
 Ints = NDArray[np.int64]
@@ -45,6 +46,12 @@ class Games:
     #: (first, second) → games without an answer that holds; and games that failed or are under way.
     unjudged: Mapping[tuple[int, int], int]
     open: Mapping[tuple[int, int], int]
+    #: The same sources as keys, where it is known what they are: tells which pairs are controlled comparisons.
+    keys: tuple[SourceKey, ...] = ()
+    #: (type, verdict, grounding, flagged) → findings; A_ONLY and B_ONLY are "one-sided", A and B "decisive".
+    tally: Mapping[tuple[str, str, str, bool], int] = field(default_factory=dict)
+    #: Decisive findings that hold A right, and all decisive ones, over both positions.
+    for_a: tuple[int, int] = (0, 0)
 
     def __len__(self) -> int:
         return len(self.first)
@@ -102,7 +109,10 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Matchup:
-    """Two sources over the cases both have: pooled points, the first one's share of them, and games that gave no answer."""
+    """Two sources over the cases both have: pooled points, the first one's share of them, and games that gave no answer.
+
+    `differ` names the one thing in which a controlled pair differs; the fuller one is the first then. "" for any other pair.
+    """
 
     first: str
     second: str
@@ -110,6 +120,35 @@ class Matchup:
     findings: int
     unjudged: int
     open: int
+    differ: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictLine:
+    """How findings of one type were judged, and how many rest on note, record, both and neither."""
+
+    type: str
+    findings: int
+    decisive: int
+    both: int
+    neither: int
+    unclear: int
+    flagged: int
+    groundings: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Favoured:
+    """Decisive findings that hold A right; one half for a judge without a preference. `low`, `high`: Wilson's interval."""
+
+    for_a: int
+    n: int
+    low: float | None
+    high: float | None
+
+    @property
+    def rate(self) -> float | None:
+        return self.for_a / self.n if self.n else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +177,7 @@ class Told:
 class Overlap:
     """Two judgings of the same comparisons, for one type of finding (or all): what both told, and told alike.
 
+    `alike`: with the same verdict; `charged_alike`: with the same charge too, or none in both; `turned`: each for another side.
     `kappa` is of which side is held right, over subjects on which both are decisive.
     """
 
@@ -147,6 +187,8 @@ class Overlap:
     both: int
     alike: int
     kappa: float | None
+    charged_alike: int = 0
+    turned: int = 0
 
     @property
     def shared(self) -> float | None:
@@ -181,3 +223,5 @@ class JudgeReport:
     matchups: tuple[Matchup, ...]
     tolerance: tuple[ToleranceStep, ...]
     swap: tuple[Overlap, ...] = ()
+    verdicts: tuple[VerdictLine, ...] = ()
+    favoured: Favoured | None = None

@@ -3,10 +3,14 @@ window.EvaluationPlots = window.EvaluationPlots || {};
 (() => {
   "use strict";
   const LONGEST = 26;
+  const MARK = " · ";
   const Look = () => window.EvaluationLook;
+  // "rules · revised": a long name of a source is cut, its kind never.
   const short = (words) => {
-    const letters = [...words];
-    return Look().text(letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join("")}…` : words);
+    const at = words.lastIndexOf(MARK);
+    const [letters, kind] = at < 0 ? [[...words], ""] : [[...words.slice(0, at)], words.slice(at)];
+    const room = LONGEST - kind.length;
+    return Look().text((letters.length > room ? `${letters.slice(0, room - 1).join("")}…` : letters.join("")) + kind);
   };
 
   window.EvaluationPlots.ratings = (data, look, size) => {
@@ -43,6 +47,7 @@ window.EvaluationPlots = window.EvaluationPlots || {};
       hoverinfo: "text", text: rows.map((row) => `${Look().text(row[0])}<br>${words}: ${row[1][n].toFixed(2)}`), textposition: "none",
     }));
     const layout = Look().layout(look, size, { legend: true, x: { words: "Points a matchup" }, y: { words: "", showgrid: false } });
+    layout.legend.traceorder = "normal";
     return { data: traces, layout: { ...layout, barmode: "stack", bargap: 0.35 } };
   };
 })();
