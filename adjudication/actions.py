@@ -96,6 +96,37 @@ def start_judging(
     return run
 
 
+def judged_before(
+    *,
+    study: Study,
+    datasets: Sequence[Dataset],
+    sources: Sequence[SourceKey],
+    judge: str = RULES,
+    model: str = "",
+    config: JudgeConfig | None = None,
+    cases: Sequence[str] = (),
+) -> JudgeRun | None:
+    """The latest run of the very judge, its model and version included, that has a game, not cancelled, for all that would be judged.
+
+    It may still be under way. Raises UnknownJudge, UnknownModel, ProviderError.
+    """
+    config = config or JudgeConfig()
+    judging = judge_of(judge, config, models_of_judge(judge, model))
+    runs = JudgeRun.objects.filter(
+        study=study,
+        judge_name=judging.name,
+        judge_version=judging.version,
+        sources=[[k.source, k.kind, k.alternative] for k in sources],
+        config=config.to_dict(),
+    )
+    wanted = {(first.pk, second.pk) for first, second in pairs_of(datasets, sources, cases)}
+    for run in runs.order_by("-created_at"):
+        games = run.games.exclude(state=JobState.CANCELLED)
+        if wanted and wanted <= set(games.values_list("comparison__first", "comparison__second")):
+            return run
+    return None
+
+
 def _check(study: Study, datasets: Sequence[Dataset], sources: Sequence[SourceKey]) -> None:
     if not datasets:
         raise JudgingRefused("choose at least one dataset")

@@ -12,7 +12,7 @@ from accounts.models import Role
 from adjudication import actions
 from adjudication.judge_config import JudgeConfig, SourceUnknown, parse_source
 from adjudication.judge_data import load_game, sources_of
-from adjudication.models import Comparison, Finding, Game
+from adjudication.models import Comparison, Finding, Game, JudgeRun
 from adjudication.validation import checked_findings
 from jobs.models import JobState
 from tests import factories
@@ -204,3 +204,28 @@ def test_the_command_judges_and_reports():
     assert "one: unjudged: attempt 1" in errors.getvalue()
     with pytest.raises(CommandError, match="no timeline has the source 'x'"):
         call_command("judge", dataset=["cohort"], sources="x,y", stdout=StringIO())
+
+
+def test_what_is_missing_goes_on_where_a_judge_run_was_left_and_only_then_starts_anew():
+    dataset = factories.make_dataset(name="cohort")
+    for case in ("one", "two"):
+        make_case(dataset, case)
+
+    def missing(**options):
+        out = StringIO()
+        asked = {"dataset": ["cohort"], "sources": "author:vega,rules-orion", "missing": True, **options}
+        call_command("judge", **asked, stdout=out)
+        return out.getvalue()
+
+    with judged_by(StandIn()):
+        assert "1 of 1 games judged" in missing(cases=["one"], inline=True)
+        assert "2 games of" in missing()
+        left = JudgeRun.objects.latest("created_at")
+        assert actions.execute_game(left.games.first().pk) is JobState.SUCCEEDED
+        assert missing() == f"under way: judge run {left.public_id}\n"
+        assert "2 of 2 games judged" in missing(inline=True)
+        assert missing(inline=True) == f"judged before: judge run {left.public_id}\n"
+        assert missing(cases=["one"], inline=True) == f"judged before: judge run {left.public_id}\n"
+    with judged_by(StandIn(version="2")):
+        assert "2 of 2 games judged" in missing(inline=True)
+    assert JudgeRun.objects.count() == 3

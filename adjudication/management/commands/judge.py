@@ -11,7 +11,7 @@ from django.db import close_old_connections
 from django.db.models import Count
 from kombu.exceptions import OperationalError
 
-from adjudication.actions import UNJUDGED, JudgingRefused, execute_game, start_judging
+from adjudication.actions import UNJUDGED, JudgingRefused, execute_game, judged_before, start_judging
 from adjudication.judge_config import SEED, JudgeConfig, SourceUnknown, parse_source, written
 from adjudication.judge_data import sources_of
 from adjudication.judge_tools import JUDGES, RULES, UnknownJudge
@@ -44,7 +44,11 @@ class Command(BaseCommand):
         parser.add_argument("--fixed-tolerance", action="store_true", help="times are equal within three hours, wherever they lie")
         parser.add_argument("--seed", type=int, default=SEED, help=f"draws which timeline is A (default: {SEED})")
         parser.add_argument("--label", default="", help="a name for the judge run")
-        parser.add_argument("--missing", action="store_true", help="do nothing where this judge has judged all of this before")
+        parser.add_argument(
+            "--missing",
+            action="store_true",
+            help="start nothing that this judge has judged; with --wait or --inline go on with what it left",
+        )
         parser.add_argument("--wait", action="store_true", help="follow the games to their end; workers do the work")
         parser.add_argument("--inline", action="store_true", help="do the work in this process")
 
@@ -64,22 +68,24 @@ class Command(BaseCommand):
         sources = [parse_source(name, known) for name in options["sources"].split(",") if name.strip()]
         tolerance = FIXED_TOLERANCE if options["fixed_tolerance"] else TOLERANCE
         config = JudgeConfig(seed=options["seed"], swap=options["swap"], uid_table=options["uid_table"], tolerance=tolerance)
-        plain = [[k.source, k.kind, k.alternative] for k in sources]
-        before = JudgeRun.objects.filter(study=datasets[0].study, judge=options["judge"], sources=plain, config=config.to_dict())
-        if options["missing"] and (found := before.filter(datasets__in=datasets).first()):
-            self._say(f"judged before, or under way: {found.public_id}")
-            return None
+        asked: dict[str, Any] = {
+            "datasets": datasets,
+            "sources": sources,
+            "judge": options["judge"],
+            "model": options["model"],
+            "config": config,
+        }
+        if options["missing"] and (found := judged_before(study=datasets[0].study, cases=options["cases"], **asked)):
+            under_way = found.games.filter(state__in=ACTIVE).exists()
+            self._say(f"{'under way' if under_way else 'judged before'}: judge run {found.public_id}")
+            return found if under_way else None
         run = start_judging(
             study=datasets[0].study,
-            datasets=datasets,
-            sources=sources,
-            judge=options["judge"],
-            model=options["model"],
-            config=config,
             cases=options["cases"],
             label=options["label"],
             by=None,
             tell_workers=not options["inline"],
+            **asked,
         )
         self._say(f"judge run {run.public_id}: {run.games.count()} games of {', '.join(map(written, sources))} by {run.judge_name}")
         return run
