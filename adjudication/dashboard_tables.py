@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from adjudication.domain import Grounding
-from adjudication.reporting.compute import ALL, DECISIVE
+from adjudication.reporting.compute import DECISIVE
+from adjudication.reporting.overlapping import ALL
 from adjudication.reporting.values import CATEGORIES, JudgeReport
 from timelines.evaluation.tables import Cell, Table
 

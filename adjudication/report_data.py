@@ -11,7 +11,8 @@ from django.db.models import Count, Q, QuerySet
 from adjudication.actions import UNJUDGED
 from adjudication.domain import FindingType, Verdict
 from adjudication.models import Finding, Game, JudgeRun
-from adjudication.reporting.compute import DECISIVE, family_of, judge_report, overlaps
+from adjudication.reporting.compute import DECISIVE, judge_report
+from adjudication.reporting.overlapping import Overlapping, family_of
 from adjudication.reporting.values import CATEGORIES, Games, JudgeReport, Overlap, Told
 from adjudication.scoring.errors import Category
 from timelines.authoring_access import SUPERSEDED
@@ -21,12 +22,13 @@ from timelines.models import Authoring, Timeline
 
 IMPORTED, WITHOUT = "imported reference", "no reference"
 CHUNK = 5000
+#: Comparisons whose findings are held in memory at once.
+BLOCK = 2000
 
 
 def report_of(run: JudgeRun) -> JudgeReport:
     """The report on what is judged by now."""
-    both = _judged_twice(run)
-    return judge_report(games_of(run), straight=list(told_of(run, both, swapped=False)), swapped=list(told_of(run, both, swapped=True)))
+    return judge_report(games_of(run), swap=_overlap(_judged_twice(run), (run, False), (run, True)))
 
 
 def games_of(run: JudgeRun) -> Games:
@@ -88,11 +90,9 @@ def told_of(run: JudgeRun, comparisons: Sequence[int], *, swapped: bool) -> Iter
     """The findings on these comparisons (primary keys), told of the comparison's first and second timeline."""
     fields = ("game__comparison_id", "subject_sha256", "type", "verdict", "category", "charged_first", "game__a_is_first")
     found = Finding.objects.filter(game__run=run, game__swapped=swapped, game__outcome=Game.Outcome.JUDGED)
-    for block in range(0, len(comparisons), CHUNK):
-        chosen = found.filter(game__comparison__in=comparisons[block : block + CHUNK])
-        rows = chosen.order_by("game_id", "ordinal").values_list(*fields)
-        for comparison, subject, kind, verdict, category, charged, a_is_first in rows.iterator(chunk_size=CHUNK):
-            yield Told(comparison, subject, FindingType(kind), _of_first(verdict, a_is_first), category, charged)
+    rows = found.filter(game__comparison__in=comparisons).order_by("game_id", "ordinal").values_list(*fields)
+    for comparison, subject, kind, verdict, category, charged, a_is_first in rows.iterator(chunk_size=CHUNK):
+        yield Told(comparison, subject, FindingType(kind), _of_first(verdict, a_is_first), category, charged)
 
 
 def agreement_of(first: JudgeRun, second: JudgeRun) -> tuple[int, tuple[Overlap, ...]]:
@@ -101,7 +101,16 @@ def agreement_of(first: JudgeRun, second: JudgeRun) -> tuple[int, tuple[Overlap,
         set(r.games.filter(outcome=Game.Outcome.JUDGED, swapped=False).values_list("comparison_id", flat=True)) for r in (first, second)
     ]
     both = sorted(judged[0] & judged[1])
-    return len(both), overlaps(list(told_of(first, both, swapped=False)), list(told_of(second, both, swapped=False)))
+    return len(both), _overlap(both, (first, False), (second, False))
+
+
+def _overlap(comparisons: Sequence[int], one: tuple[JudgeRun, bool], two: tuple[JudgeRun, bool]) -> tuple[Overlap, ...]:
+    """Two judgings (run, whether in exchanged positions) of these comparisons, a block of them at a time; () of none."""
+    found = Overlapping()
+    for at in range(0, len(comparisons), BLOCK):
+        block = comparisons[at : at + BLOCK]
+        found.take(*(told_of(run, block, swapped=swapped) for run, swapped in (one, two)))
+    return found.rows() if comparisons else ()
 
 
 def _judged(run: JudgeRun) -> set[int]:

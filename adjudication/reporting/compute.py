@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 
-from adjudication.domain import FindingType, Grounding, Verdict
+from adjudication.domain import Grounding, Verdict
 from adjudication.reporting.controlled import differ_in, fuller_is_second
+from adjudication.reporting.overlapping import ALL, FAMILIES
 from adjudication.reporting.values import (
     CATEGORIES,
     Bools,
@@ -22,11 +22,9 @@ from adjudication.reporting.values import (
     Profile,
     Rated,
     Rating,
-    Told,
     ToleranceStep,
     VerdictLine,
 )
-from adjudication.scoring.agreement import cohen_kappa
 from adjudication.scoring.bradley_terry import RESAMPLES, SEED, Undetermined, bootstrap_ratings, interval, ratings
 from adjudication.scoring.errors import WEIGHTS, Category
 from adjudication.scoring.intervals import wilson
@@ -34,9 +32,7 @@ from adjudication.scoring.sensitivity import SCHEMES
 from adjudication.scoring.shares import controlled, mean_shares
 from adjudication.validation import LEAST_TOLERANCE, TOLERANCE_SHARE
 
-ALL, ONE_SIDED, DECISIVE = "all", "one-sided", "decisive"
-#: Types of findings in the order of tables; which label stands for which timeline names one-sided ones, so these are one type.
-FAMILIES = ("TIMING", "VALUE", ONE_SIDED, "DUPLICATE", "SHARED_UNSUPPORTED")
+DECISIVE = "decisive"
 #: Below so many cases a resample of cases is no resample.
 FEWEST_CASES = 2
 #: Tolerances of the sweep: (words, least hours, share of the distance from admission).
@@ -48,20 +44,17 @@ TOLERANCES: tuple[tuple[str, float, float], ...] = (
     ("beyond max(12 h, 20 %)", 12.0, 0.2),
     ("beyond max(24 h, 20 %)", 24.0, 0.2),
 )
-#: Comparison, subject, which of several findings of the subject.
-Subject = tuple[int, str, int]
 _WRONG_TIME = CATEGORIES.index(Category.WRONG_TIME)
 
 
 def judge_report(
     games: Games,
     *,
-    straight: Sequence[Told] = (),
-    swapped: Sequence[Told] = (),
+    swap: Sequence[Overlap] = (),
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> JudgeReport:
-    """The whole report; `straight` and `swapped` are the findings of comparisons that were judged in both positions."""
+    """The whole report; `swap` lays first and exchanged positions side by side, where comparisons were judged in both."""
     main = rated(games, "prespecified", resamples=resamples, seed=seed)
     strata = [(name, games.stratum == n) for n, name in enumerate(games.strata)]
     several = len([1 for _, mask in strata if mask.any()]) > 1
@@ -82,7 +75,7 @@ def judge_report(
         stratum_profiles=tuple((name, profiles(games, mask)) for name, mask in strata if several and mask.any()),
         matchups=matchups(games, resamples=resamples, seed=seed),
         tolerance=tuple(_step(games, *told, resamples=resamples, seed=seed) for told in TOLERANCES),
-        swap=overlaps(straight, swapped) if swapped else (),
+        swap=tuple(swap),
         verdicts=verdicts(games),
         favoured=_favoured(*games.for_a),
     )
@@ -211,48 +204,6 @@ def _verdicts(name: str, tally: Mapping[tuple[str, str, str, bool], int]) -> Ver
 def _favoured(for_a: int, n: int) -> Favoured | None:
     ends = wilson(for_a, n)
     return None if ends is None else Favoured(for_a, n, *ends)
-
-
-def overlaps(first: Sequence[Told], second: Sequence[Told]) -> tuple[Overlap, ...]:
-    """Two judgings of the same comparisons laid side by side: all findings, then type by type.
-
-    Findings are the same when they are of one comparison and one subject (several of one subject in their order, as in
-    `adjudication.changes`); verdicts are told of the comparison's timelines, so a swap of labels is no difference. Comparisons that only
-    one has judged are the caller's to leave out.
-    """
-    one, two = _numbered(first), _numbered(second)
-    return tuple(_overlap(kind, one, two) for kind in (ALL, *_types(one, two)))
-
-
-def _numbered(told: Sequence[Told]) -> dict[Subject, Told]:
-    times: Counter[tuple[int, str]] = Counter()
-    found = {}
-    for t in told:
-        found[t.comparison, t.subject, times[t.comparison, t.subject]] = t
-        times[t.comparison, t.subject] += 1
-    return found
-
-
-def _types(one: Mapping[Subject, Told], two: Mapping[Subject, Told]) -> list[str]:
-    present = {family_of(t.type) for t in (*one.values(), *two.values())}
-    return [name for name in FAMILIES if name in present]
-
-
-def family_of(kind: FindingType) -> str:
-    """The type as tables have it."""
-    return ONE_SIDED if kind.one_sided else kind.value
-
-
-def _overlap(kind: str, one: Mapping[Subject, Told], two: Mapping[Subject, Told]) -> Overlap:
-    mine = {key: t for key, t in one.items() if kind in (ALL, family_of(t.type))}
-    others = {key: t for key, t in two.items() if kind in (ALL, family_of(t.type))}
-    both = [(mine[key], others[key]) for key in mine if key in others]
-    decisive = [(a.charged_first, b.charged_first) for a, b in both if a.charged_first is not None and b.charged_first is not None]
-    table = [[sum(pair == (x, y) for pair in decisive) for y in (True, False)] for x in (True, False)]
-    alike = [(a, b) for a, b in both if a.verdict_first == b.verdict_first]
-    charged = sum((a.category, a.charged_first) == (b.category, b.charged_first) for a, b in alike)
-    turned = sum(a is not b for a, b in decisive)
-    return Overlap(kind, len(mine), len(others), len(both), len(alike), cohen_kappa(table), charged, turned)
 
 
 def _step(games: Games, words: str, least: float, share: float, *, resamples: int, seed: int) -> ToleranceStep:

@@ -11,7 +11,8 @@ import pytest
 
 from adjudication.domain import FindingType
 from adjudication.reporting import tables
-from adjudication.reporting.compute import costs, judge_report, matchups, overlaps, profiles, rated, shares
+from adjudication.reporting.compute import costs, judge_report, matchups, profiles, rated, shares
+from adjudication.reporting.overlapping import overlaps
 from adjudication.reporting.values import CATEGORIES, Games, Told
 from adjudication.scoring.errors import Category
 

@@ -11,8 +11,9 @@ import pytest
 from adjudication.dashboard_tables import linked, links_of
 from adjudication.domain import FindingType
 from adjudication.reporting import tables
-from adjudication.reporting.compute import judge_report, overlaps, rated
+from adjudication.reporting.compute import judge_report, rated
 from adjudication.reporting.controlled import ALTERNATIVE, RECORD, VARIANT, differ_in, fuller_is_second
+from adjudication.reporting.overlapping import Overlapping, overlaps
 from adjudication.reporting.values import CATEGORIES, Games, Told
 from adjudication.scoring.errors import Category
 from timelines.evaluation.values import SourceKey
@@ -97,6 +98,20 @@ def test_several_findings_of_one_subject_are_held_together_in_their_order():
     assert (everything.first, everything.second, everything.both, everything.alike) == (2, 2, 2, 1)
     again, _ = overlaps([told("first", False), told("first", False)], [told("second", True), told("first", False, "missed_negative")])
     assert (again.alike, again.charged_alike, again.turned) == (1, 0, 1)
+
+
+def test_blocks_of_comparisons_add_up_to_the_whole():
+    kinds = (FindingType.TIMING, FindingType.A_ONLY, FindingType.B_ONLY)
+    first = [Told(c, f"s{n}", kinds[n % 3], "first", "wrong_time", c % 2 == 0) for c in range(6) for n in range(4)]
+    second = [Told(t.comparison, t.subject, t.type, t.verdict_first, t.category, t.comparison % 3 == 0) for t in first if t.subject != "s3"]
+    parts = Overlapping()
+    for one, two in ((0, 2), (2, 6)):
+        parts.take(*([t for t in told if one <= t.comparison < two] for told in (first, second)))
+    assert parts.rows() == overlaps(first, second)
+    everything = parts.rows()[0]
+    # Of comparisons 0…5 the first charges its first timeline in 0, 2, 4 and the second in 0, 3: they differ in 2, 3, 4.
+    assert (everything.first, everything.second, everything.both, everything.turned) == (24, 18, 18, 9)
+    assert [row.type for row in parts.rows()] == ["all", "TIMING", "one-sided"]
 
 
 def test_numbers_lead_to_the_findings_that_they_count():
