@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ehr.models import Encounter, EventSeries, SeriesEmbedding
 from llm_runtime.base import Embedder, Vectors
+from llm_runtime.blocking import waited
 
 Ints = NDArray[np.int64]
 
@@ -54,7 +55,7 @@ def embed_encounter(encounter: Encounter, embedder: Embedder, *, progress: Calla
     for start in range(0, len(missing), EMBED_SERIES):
         progress(start, len(missing))
         batch = missing[start : start + EMBED_SERIES]
-        vectors = embedder.embed_documents([summary for _, summary in batch])
+        vectors = waited(embedder.embed_documents([summary for _, summary in batch]))
         store_vectors(encounter, embedder.name, [pk for pk, _ in batch], vectors)
     return len(missing)
 

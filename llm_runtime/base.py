@@ -27,19 +27,23 @@ class ProviderError(RuntimeError):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Text → vectors. `name` is stored beside every vector: vectors of two names are never compared."""
+    """Text → vectors. `name` is stored beside every vector: vectors of two names are never compared.
+
+    Synchronous code waits for a call with `llm_runtime.blocking.waited`.
+    """
 
     @property
     def name(self) -> str: ...
 
-    @property
-    def dimension(self) -> int: ...
+    async def dimension(self) -> int:
+        """Length of a vector; may read weights or ask a server."""
+        ...
 
-    def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+    async def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
         """(len(texts), dimension), L2-normalised, in input order; instruction-tuned models add their query instruction."""
         ...
 
-    def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+    async def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
         """(len(texts), dimension), L2-normalised, in input order."""
         ...
 
@@ -58,7 +62,7 @@ class Reranker(Protocol):
     @property
     def threshold(self) -> float: ...
 
-    def rerank(
+    async def rerank(
         self,
         query: str,
         documents: Sequence[str],

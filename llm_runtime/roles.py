@@ -79,13 +79,13 @@ class ModelRoles:
 
     def embedder(self, role: str = EMBEDDER) -> Embedder:
         provider = self.provider(role, None)
-        if not _offers(provider, "embed_documents", "embed_queries"):
+        if not isinstance(provider, Embedder):
             raise ProviderError(f"role '{role}': provider '{self.spec(role)['provider']}' is not an embedder")
         return provider
 
     def reranker(self, role: str = RERANKER) -> Reranker:
         provider = self.provider(role, None)
-        if not _offers(provider, "rerank"):
+        if not isinstance(provider, Reranker):
             raise ProviderError(f"role '{role}': provider '{self.spec(role)['provider']}' is not a reranker")
         return provider
 
@@ -156,9 +156,3 @@ def _secret(variable: str) -> str:
         return Path(file).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
         raise ProviderError(f"{variable}_FILE points to a file that cannot be read. Check its path and permissions.") from None
-
-
-def _offers(provider: object, *methods: str) -> bool:
-    """Whether it has these methods. Asked of its class: `isinstance` with a protocol reads every property of the object, and the
-    dimension of a transformers model is known only once its weights are loaded, which the web process must never do."""
-    return all(callable(getattr(type(provider), name, None)) for name in methods)

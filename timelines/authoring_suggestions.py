@@ -17,6 +17,7 @@ from accounts.models import User
 from accounts.permissions import NotAllowed
 from ehr.models import Encounter, EventSeries
 from jobs.models import JobState
+from llm_runtime.blocking import waited
 from llm_runtime.providers.lexical import LexicalReranker
 from timelines.authoring.values import DraftOccurrence, EditRefused
 from timelines.authoring_edits import Locked, locked_draft
@@ -135,7 +136,7 @@ def _of_search(encounter: Encounter, occurrence: DraftOccurrence) -> list[Offer]
     """Rows of those series whose summaries answer to the mention's words."""
     series = list(EventSeries.objects.filter(encounter=encounter).values_list("summary", "row_indices"))
     reranker = LexicalReranker()
-    scores = reranker.rerank(occurrence.mention, [summary for summary, _ in series])
+    scores = waited(reranker.rerank(occurrence.mention, [summary for summary, _ in series]))
     ranked = sorted(zip(scores, series, strict=True), key=lambda pair: -pair[0])
     kept = [(score, rows) for score, (_, rows) in ranked[:SERIES_AT_MOST] if score >= reranker.threshold]
     score_of = {row: score for score, rows in reversed(kept) for row in rows}

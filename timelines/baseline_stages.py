@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from jobs.errors import PermanentFailure
 from llm_runtime.base import Embedder, Vectors
+from llm_runtime.blocking import waited
 from llm_runtime.roles import TKW2_EMBEDDER
 from timelines import storage, tools
 from timelines.askers import askers_of
@@ -70,7 +71,7 @@ def _asker(work: StageWork) -> Asker:
 
 def _alike(embedder: Embedder) -> Callable[[Sequence[str]], Vectors]:
     """Queries and documents embedded in the same way, without an instruction."""
-    return lambda texts: embedder.embed_documents(list(texts))
+    return lambda texts: waited(embedder.embed_documents(list(texts)))
 
 
 def _store(work: StageWork, entries: Sequence[NamedTime]) -> None:

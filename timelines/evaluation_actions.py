@@ -16,6 +16,7 @@ from jobs.holding import Hold, write_guard
 from jobs.models import JobState
 from jobs.worker import work
 from llm_runtime.base import Embedder
+from llm_runtime.blocking import waited
 from llm_runtime.roles import MATCHER
 from timelines.evaluation.plain import case_to_plain, report_to_plain, settings_from_plain, settings_to_plain
 from timelines.evaluation.report import evaluate
@@ -176,7 +177,7 @@ def _remembering(embedder: Embedder) -> Callable[[list[str]], NDArray[np.floatin
             vector.clear()
         new = [t for t in texts if t not in vector]
         if new:
-            vector.update(zip(new, embedder.embed_documents(new), strict=True))
+            vector.update(zip(new, waited(embedder.embed_documents(new)), strict=True))
         return np.stack([vector[t] for t in texts])
 
     return embed

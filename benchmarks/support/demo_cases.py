@@ -12,6 +12,7 @@ from ehr.formats.cases import read_case
 from ehr.rendering import retrieval_text
 from ehr.summarise import summarise
 from llm_runtime.base import Vectors
+from llm_runtime.blocking import waited
 from llm_runtime.roles import ModelRoles
 from timelines.backbones.rules.backbone import rules_backbone
 from timelines.domain import Anchor, Reconstruction, SourceRow, TimeKind, Window
@@ -46,7 +47,7 @@ def _read(folder: Path, tools: Tools) -> tuple[Case, Record]:
     rows = _source_rows(found.rows, anchor)
     series = list(summarise(found.rows))
     summaries = {s.event: retrieval_text(s) for s in series}
-    search = _Search(list(summaries), np.asarray(tools.embedder.embed_documents(list(summaries.values()))))
+    search = _Search(list(summaries), np.asarray(waited(tools.embedder.embed_documents(list(summaries.values())))))
     record = Record(summaries, {s.event: [rows[i] for i in s.row_indices] for s in series}, search)
     return Case(found.notes[0].text, Window(anchor, None if left is None else anchor.hours(left))), record
 

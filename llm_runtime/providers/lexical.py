@@ -64,7 +64,7 @@ class LexicalReranker:
     def __init__(self, *, threshold: float = LEXICAL_THRESHOLD) -> None:
         self.threshold = threshold
 
-    def rerank(
+    async def rerank(
         self,
         query: str,
         documents: Sequence[str],

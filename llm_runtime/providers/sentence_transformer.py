@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from llm_runtime.base import Vectors
+from llm_runtime.providers.own_thread import OwnThread
 from llm_runtime.providers.weights import Loaded, batches_by_length, load_weights
 
 #: The family with which the published figures were made; the name of one member of it.
@@ -27,17 +28,24 @@ class SentenceTransformerEmbedder:
         self._model, self._max_tokens = model, max_tokens
         self._device, self._dtype = device, dtype
         self.name = model.rstrip("/").split("/")[-1]
+        self._thread = OwnThread(self.name)
 
-    @property
-    def dimension(self) -> int:
+    async def dimension(self) -> int:
+        """As the weights have it; reads them."""
+        return await self._thread.run(self._width)
+
+    def _width(self) -> int:
         return int(self._loaded.model.config.hidden_size)
 
-    def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
-        return self.embed_documents(texts, batch_size=batch_size)
+    async def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+        return await self.embed_documents(texts, batch_size=batch_size)
 
-    def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
-        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
-        for batch in batches_by_length(texts, batch_size or BATCH):
+    async def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+        return await self._thread.run(self._embed, list(texts), batch_size or BATCH)
+
+    def _embed(self, texts: list[str], batch_size: int) -> Vectors:
+        vectors = np.empty((len(texts), self._width()), dtype=np.float32)
+        for batch in batches_by_length(texts, batch_size):
             vectors[batch] = self._forward([texts[i] for i in batch])
         return vectors
 

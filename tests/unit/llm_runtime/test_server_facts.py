@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -29,8 +29,8 @@ class Facts:
         self.tokens[model, of] = tokens
 
 
-def model_at(url: str, facts: Facts, **more: object) -> OpenAIModel:
-    model = OpenAIModel(**{"base_url": url, "model": "fake", "backoff": 0.01, **more})
+def model_at(url: str, facts: Facts, model_name: str = "fake") -> OpenAIModel:
+    model = OpenAIModel(base_url=url, model=model_name, backoff=0.01)
     model.facts = facts
     return model
 
@@ -93,7 +93,7 @@ def test_an_estimate_is_kept_of_a_server_that_cannot_count_and_not_of_one_that_d
     monkeypatch.setattr(OpenAIModel, "_counted", cannot)
     facts = Facts()
     with ModelServer(lambda request, number: "12") as server:
-        assert count(model_at(server.url, facts, model="other")) == 24
+        assert count(model_at(server.url, facts, "other")) == 24
         assert facts.tokens == {}
         assert count(model_at(server.url, facts)) == 24
         assert list(facts.tokens.values()) == [24]
@@ -110,11 +110,10 @@ def test_what_was_split_at_the_server_is_split_again_without_it():
     def asked(url: str) -> dict[str, str]:
         asker = Asker("timer", model_at(url, facts), ledger)
 
-        async def ask(items: object) -> Mapping[str, str]:
-            names = list(items)
-            prompt = Rendered("p", "0" * 64, (Message("user", " ".join(names)),))
+        async def ask(items: Sequence[str]) -> Mapping[str, str]:
+            prompt = Rendered("p", "0" * 64, (Message("user", " ".join(items)),))
             text = await asker.ask(prompt, lambda reply: reply.text, max_tokens=10, part="p", schema={"type": "object"})
-            return dict.fromkeys(names, text)
+            return dict.fromkeys(items, text)
 
         return asker.run(ask_in_parts, ["a", "b"], ask)
 

@@ -8,6 +8,7 @@ from datetime import datetime
 import numpy as np
 
 from llm_runtime.base import Vectors
+from llm_runtime.blocking import waited
 from llm_runtime.providers.scripted import HashingEmbedder, ScriptedReranker
 from timelines.backbones.base import Backbone
 from timelines.domain import Anchor, Entry, Evidence, SourceRow, TaggedNote, TaggedSpan, TimeKind, Timeline, TimelineKind, Window
@@ -70,7 +71,7 @@ class NumpySearch:
 
     def __init__(self, summaries: dict[str, str]) -> None:
         self._events = sorted(summaries)
-        self._vectors = HashingEmbedder().embed_documents([summaries[e] for e in self._events])
+        self._vectors = waited(HashingEmbedder().embed_documents([summaries[e] for e in self._events]))
 
     def top_k(self, queries: Vectors, k: int) -> list[list[tuple[str, float]]]:
         scores = queries @ self._vectors.T
