@@ -241,6 +241,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "AnswerEnum": "adjudication.models.Decision.Answer",
         "JudgeEnum": "adjudication.judge_forms.JUDGES",
+        "PacketStateEnum": "adjudication.models.Packet.State",
     },
 }
 

@@ -6,12 +6,16 @@ from django.urls import URLPattern, path
 
 from adjudication.api import views_findings as findings
 from adjudication.api import views_judging as judging
+from adjudication.api import views_packets as packets
+from adjudication.api import views_report_card as report_card
 from adjudication.api import views_review as review
 from adjudication.api import views_review_end as review_end
 
 app_name = "adjudication_api"
 
 _RUN = "judge-runs/<str:run_id>/"
+_PACKET = "packets/<str:public_id>/"
+_PERSON = f"{_PACKET}assignments/<str:assignment_id>/"
 _ITEM = "review/<str:public_id>/items/<str:item_id>/"
 urlpatterns: list[URLPattern] = [
     path("judge-runs/", judging.JudgeRuns.as_view(), name="judge_runs"),
@@ -26,6 +30,20 @@ urlpatterns: list[URLPattern] = [
     path("games/<str:game_id>/again/", judging.GameAgain.as_view(), name="judge_game_again"),
     path("findings/<str:finding_id>/", findings.FindingOne.as_view(), name="finding"),
     path("cases/<str:case_id>/comparison/", findings.CaseComparison.as_view(), name="comparison"),
+    path(f"{_RUN}eligible/", packets.Eligible.as_view(), name="packet_eligible"),
+    path(f"{_RUN}draw/preview/", packets.Preview.as_view(), name="packet_preview"),
+    path(f"{_RUN}draw/", packets.Draw.as_view(), name="packet_draw"),
+    path("packets/", packets.Packets.as_view(), name="packets"),
+    path(_PACKET, packets.PacketOne.as_view(), name="packet"),
+    path(f"{_PACKET}actions/<str:action>/", packets.PacketStep.as_view(), name="packet_step"),
+    path(f"{_PACKET}second/", packets.Second.as_view(), name="packet_second"),
+    path(f"{_PACKET}changed/", packets.Changed.as_view(), name="packet_changed"),
+    path(f"{_PACKET}candidates/", packets.Candidates.as_view(), name="packet_candidates"),
+    path(f"{_PACKET}assignments/", packets.Assignments.as_view(), name="packet_assign"),
+    path(f"{_PERSON}withdraw/", packets.Withdraw.as_view(), name="packet_withdraw"),
+    path(f"{_PERSON}unsign/", packets.VoidSignature.as_view(), name="packet_unsign"),
+    path(f"{_PACKET}report/", report_card.ReportCard.as_view(), name="packet_report"),
+    path(f"{_PACKET}decisions/<str:form>/", report_card.DecisionsFile.as_view(), name="packet_decisions"),
     path("review/", review.Reviews.as_view(), name="reviews"),
     path("review/<str:public_id>/", review.Review.as_view(), name="review"),
     path("review/<str:public_id>/next/", review.NextItem.as_view(), name="review_next"),

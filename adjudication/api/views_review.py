@@ -17,6 +17,7 @@ from adjudication.api.access import ApiView, page_request, person_of, read
 from adjudication.api.errors import LATE, Refusal, errors
 from adjudication.api.review_bodies import answers_body, item_body, progress_body, review_body, rows_body
 from adjudication.eligibility import assignments_of, may_see
+from adjudication.exposure import record_revealed
 from adjudication.models import Assignment, Packet, PacketItem
 from adjudication.practice_actions import check_practised
 from adjudication.review_data import blinded_series_rows
@@ -212,7 +213,10 @@ class Answers(ReviewView):
     def get(self, request: Request, public_id: str) -> Response:
         """Your answers that stand, in the order they were first given."""
         assignment = _mine(request, public_id)
-        found = answers_body(assignment, may_see(person_of(request), assignment.packet))
+        may = may_see(person_of(request), assignment.packet)
+        found = answers_body(assignment, may)
+        if may.judge and found:
+            record_revealed(user=person_of(request), packet=assignment.packet, page="own answers")
         return Response(bodies.AnswerSerializer(found, many=True).data)
 
 

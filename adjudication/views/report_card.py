@@ -64,7 +64,7 @@ def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
         "plot": json_script(_plot(card), "evaluation-data"),
         "corpus": sum(card.corpus.values()),
     }
-    _opened(request, found, "packet.report")
+    record_opened(request, found, "packet.report")
     return render(request, "adjudication/report_card.html", context)
 
 
@@ -80,7 +80,7 @@ def report_table(request: StudyRequest, public_id: str, name: str, format: str) 
     text = {"csv": table.to_csv, "latex": table.to_latex, "json": table.to_json}[format]()
     response = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}-{found.public_id}.{ending}"'
-    _opened(request, found, "packet.export")
+    record_opened(request, found, "packet.export")
     return response
 
 
@@ -93,7 +93,7 @@ def packet_download(request: StudyRequest, public_id: str, format: str) -> HttpR
         raise Http404
     kind, ending, write = packet_export.FORMATS[format]
     with_text = request.GET.get("text") == "1"
-    _opened(request, found, "packet.export", text=with_text)
+    record_opened(request, found, "packet.export", text=with_text)
     response = StreamingHttpResponse(write(found, with_text=with_text), content_type=f"{kind}; charset=utf-8")
     stem = "data-dictionary" if format == "dictionary" else "decisions"
     response["Content-Disposition"] = f'attachment; filename="{stem}-{found.public_id}.{ending}"'
@@ -137,7 +137,7 @@ def _plot(card: ReportCard) -> dict[str, Any]:
     return {"rows": [[name, *(None if v is None else round(100 * v, 2) for v in values)] for name, *values in rows]}
 
 
-def _opened(request: StudyRequest, packet: Packet, action: str, **detail: bool) -> None:
+def record_opened(request: StudyRequest, packet: Packet, action: str, **detail: bool) -> None:
     """For the trail; and whoever has read what a judge held of a case has seen it unblinded."""
     record(
         actor=request.user, study=packet.study, action=action, object_type="adjudication.packet", object_id=packet.public_id, detail=detail

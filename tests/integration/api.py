@@ -38,4 +38,4 @@ class ApiClient:
     @staticmethod
     def _told(response: Any) -> tuple[int, Any]:
         content = response.getvalue()
-        return response.status_code, json.loads(content) if content and "json" in response["Content-Type"] else content.decode()
+        return response.status_code, json.loads(content) if content and response["Content-Type"] == "application/json" else content.decode()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from adjudication import packets
 from tests.integration.matrix import adjudication_judging as judging
 from tests.integration.matrix import adjudication_review as review
 from tests.integration.matrix.world import Answer, Row, World, answers, everyone_signed_in
@@ -98,4 +99,59 @@ JUDGING = [
         path=lambda world: {"case_id": judging._comparison(world).encounter.public_id},
     ),
 ]
-ROWS = [*REVIEW, *JUDGING]
+
+
+def _packet(world: World) -> dict[str, str]:
+    """The reviewer's open packet."""
+    return {"public_id": review._review(world).packet.public_id}
+
+
+def _drawable(world: World) -> dict[str, str]:
+    return {"run_id": review._review(world).packet.judge_run.public_id}
+
+
+def _assigned(world: World) -> dict[str, str]:
+    return {**_packet(world), "assignment_id": review._review(world).public_id}
+
+
+def _signed(world: World) -> dict[str, str]:
+    review._signed(world)
+    return _assigned(world)
+
+
+def _step(action: str) -> Callable[[World], Mapping[str, str]]:
+    return lambda world: {**_packet(world), "action": action}
+
+
+def _closed(world: World) -> dict[str, str]:
+    found = review._review(world).packet
+    packets.close_packet(packet=found, by=world.people["admin"])
+    return {"public_id": found.public_id}
+
+
+def _file(form: str) -> Callable[[World], Mapping[str, str]]:
+    return lambda world: {**_packet(world), "form": form}
+
+
+#: To those assigned an open packet is closed; to others without the role it does not exist.
+CARD = answers(anonymous=401, clinician=404, reviewer=403, admin=200, outsider=404, nobody=404, superuser=404)
+PACKETS = [
+    Row("adjudication_api:packets", _admins(200, outsider=200)),
+    Row("adjudication_api:packet_eligible", _admins(200), path=_drawable),
+    Row("adjudication_api:packet_preview", _admins(415), method="post", path=_drawable),
+    Row("adjudication_api:packet_draw", _admins(415), method="post", path=_drawable),
+    Row("adjudication_api:packet", _admins(200), path=_packet),
+    Row("adjudication_api:packet", _admins(409), method="delete", path=_packet),
+    Row("adjudication_api:packet_step", _admins(200), method="post", path=_step("close")),
+    Row("adjudication_api:packet_step", _admins(409), method="post", path=_step("open")),
+    Row("adjudication_api:packet_step", _admins(404), method="post", path=_step("other")),
+    *(Row(f"adjudication_api:packet_{name}", _admins(415), method="post", path=_packet) for name in ("second", "changed", "assign")),
+    Row("adjudication_api:packet_candidates", _admins(200), path=_packet),
+    Row("adjudication_api:packet_withdraw", _admins(200), method="post", path=_assigned),
+    Row("adjudication_api:packet_unsign", _admins(415), method="post", path=_signed),
+    Row("adjudication_api:packet_report", CARD, path=_packet),
+    Row("adjudication_api:packet_report", {**CARD, "reviewer": 200}, path=_closed),
+    *(Row("adjudication_api:packet_decisions", CARD, path=_file(form)) for form in ("csv", "jsonl", "dictionary")),
+    Row("adjudication_api:packet_decisions", {**CARD, "admin": 404}, path=_file("xlsx")),
+]
+ROWS = [*REVIEW, *JUDGING, *PACKETS]

@@ -1,0 +1,81 @@
+"""The report card and the decisions of a packet for programs: for study admins, and reviewers where the closed packet reveals it."""
+
+from __future__ import annotations
+
+import json
+
+from django.http import Http404, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.permissions import NotAllowed
+from accounts.scoping import scoped
+from adjudication import packet_export
+from adjudication.api import serializers_packets as bodies
+from adjudication.api.access import ApiView, page_request, person_of
+from adjudication.api.errors import errors
+from adjudication.api.views_packets import TAGS
+from adjudication.eligibility import may_see
+from adjudication.models import Packet
+from adjudication.report_card import tables
+from adjudication.report_card_data import card_of
+from adjudication.views.report_card import CLOSED, record_opened
+
+FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(packet_export.FORMATS), description="`dictionary`: the columns.")
+
+
+class ReportCard(ApiView):
+    """The report card."""
+
+    @extend_schema(operation_id="packet_report", tags=TAGS, responses={200: bodies.ReportCardSerializer, **errors(403)})
+    def get(self, request: Request, public_id: str) -> Response:
+        """Every table of it. Study admins, and reviewers where the closed packet reveals it."""
+        packet = _revealed(request, public_id)
+        card = card_of(packet)
+        found = [*(build(card) for build in tables.TABLES.values()), *(tables.confusion(a) for a in card.agreements)]
+        record_opened(page_request(request), packet, "packet.report")
+        body = {"packet": packet.public_id, "state": packet.state, "tables": [json.loads(table.to_json()) for table in found]}
+        return Response(bodies.ReportCardSerializer(body).data)
+
+
+class DecisionsFile(ApiView):
+    """All decisions as a file."""
+
+    @extend_schema(
+        operation_id="packet_decisions",
+        tags=TAGS,
+        parameters=[
+            OpenApiParameter(
+                "form", str, OpenApiParameter.PATH, enum=list(packet_export.FORMATS), description="`dictionary`: the columns."
+            ),
+            OpenApiParameter("text", str, enum=["1"], description="Add what patients' notes and reviewers said."),
+        ],
+        responses={(200, "text/csv"): OpenApiTypes.STR, (200, "application/jsonl"): OpenApiTypes.STR, **errors(403)},
+    )
+    def get(self, request: Request, public_id: str, form: str) -> StreamingHttpResponse:
+        """Every link of the chain, a line each. Study admins, and reviewers where the closed packet reveals it."""
+        packet = _revealed(request, public_id)
+        if form not in packet_export.FORMATS:
+            raise Http404
+        kind, ending, write = packet_export.FORMATS[form]
+        with_text = request.query_params.get("text") == "1"
+        record_opened(page_request(request), packet, "packet.export", text=with_text)
+        response = StreamingHttpResponse(write(packet, with_text=with_text), content_type=f"{kind}; charset=utf-8")
+        stem = "data-dictionary" if form == "dictionary" else "decisions"
+        response["Content-Disposition"] = f'attachment; filename="{stem}-{packet.public_id}.{ending}"'
+        return response
+
+
+def _revealed(request: Request, public_id: str) -> Packet:
+    """The packet, if this person may see what it found. Raises Http404, NotAllowed."""
+    packets_of_mine = scoped(Packet.objects.select_related("study", "judge_run"), person_of(request))
+    packet = get_object_or_404(packets_of_mine, public_id=public_id)
+    seen = may_see(person_of(request), packet)
+    if not seen.report:
+        if not seen.items and not seen.own_answers:
+            raise Http404
+        raise NotAllowed(CLOSED)
+    return packet

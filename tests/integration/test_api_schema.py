@@ -1,0 +1,68 @@
+"""The OpenAPI description: of every address, with types and refusals, without a warning, and open to whoever may ask."""
+
+import io
+import re
+
+import pytest
+from django.core.management import call_command
+from django.urls import get_resolver
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.validation import validate_schema
+
+from accounts.models import Role
+from tests import factories
+from tests.integration.api import ApiClient
+
+
+@pytest.fixture(scope="module")
+def schema():
+    return SchemaGenerator().get_schema(request=None, public=True)
+
+
+def operations(schema):
+    return [(path, method, told) for path, methods in schema["paths"].items() for method, told in methods.items()]
+
+
+def test_it_is_made_without_a_warning():
+    err = io.StringIO()
+    call_command("spectacular", "--validate", "--fail-on-warn", file=None, stdout=io.StringIO(), stderr=err)
+    assert "Warning" not in err.getvalue()
+
+
+def test_every_address_is_in_it(schema):
+    validate_schema(schema)
+    api = next(p for p in get_resolver().url_patterns if getattr(p, "namespace", "") == "adjudication_api")
+    written = {"/api/" + re.sub(r"<\w+:(\w+)>", r"{\1}", str(p.pattern)) for p in api.url_patterns}
+    assert written
+    assert written == {path for path in schema["paths"] if path in written}
+    assert written == set(schema["paths"])
+
+
+def test_every_operation_says_what_it_gives_and_how_it_refuses(schema):
+    for path, method, told in operations(schema):
+        assert told["description"], (path, method)
+        assert {"401", "404"} <= set(told["responses"]), (path, method)
+        assert any(status.startswith("2") for status in told["responses"])
+        for status, response in told["responses"].items():
+            if status != "204":
+                assert response["content"], (path, method, status)
+            if status.startswith("4"):
+                (content,) = response["content"].values()
+                assert content["schema"] == {"$ref": "#/components/schemas/Error"}
+                assert content["examples"]
+        assert {"token": []} in told["security"]
+
+
+def test_names_of_operations_are_told_once(schema):
+    names = [told["operationId"] for _, _, told in operations(schema)]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.django_db
+def test_description_and_its_page_open_to_whoever_is_known(client):
+    person = factories.make_user(factories.make_study(), Role.REVIEWER)
+    assert client.get("/api/schema/").status_code == 401
+    api = ApiClient(person)
+    assert api.client.get("/api/schema/", headers=api.headers).status_code == 200
+    client.force_login(person)
+    assert client.get("/api/docs/").status_code == 200
