@@ -81,7 +81,11 @@ def _uses(roles: ModelRoles, wanted: Sequence[str]) -> dict[str, _Use]:
 
 def _built(roles: ModelRoles, role: str, choice: str | None, spec: Mapping[str, Any]) -> _Use:
     try:
-        return _Use(spec, [], [], roles.provider(role, choice))
+        model = roles.provider(role, choice)
+        if hasattr(model, "ready"):
+            # Before the servers' time begins to count.
+            model.ready()
+        return _Use(spec, [], [], model)
     except ProviderError as error:
         return _Use(spec, [], [], None, str(error))
 

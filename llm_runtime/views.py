@@ -13,9 +13,9 @@ from accounts.scoping import study_role_required
 from llm_runtime.configured import configured_roles
 from llm_runtime.health import Health, health_of
 from llm_runtime.models import ModelCall
-from llm_runtime.roles import EMBEDDER, LANGUAGE_ROLES, MATCHER, RERANKER
+from llm_runtime.roles import EMBEDDER, LANGUAGE_ROLES, MATCHER, RERANKER, TKW2_EMBEDDER
 
-ROLES = (*LANGUAGE_ROLES, EMBEDDER, RERANKER, MATCHER)
+ROLES = (*LANGUAGE_ROLES, EMBEDDER, RERANKER, MATCHER, TKW2_EMBEDDER)
 
 
 @require_GET

@@ -31,7 +31,7 @@ class OpenAIModel:
     `context` is its context length in tokens (None: as the server says, see `learn`), `concurrency` how many calls go out at once,
     `output` "schema" where the server holds answers to a JSON schema, else "table"; `reasoning` the tokens it may think in before a
     schema answer. `connect` and `read` are seconds. `extra` fields go with every request.
-    Raises ProviderError where the client library is missing or the address is none.
+    Raises ProviderError where the client library is missing, the address is none or a number is out of its range.
     """
 
     #: What the limit of the endpoint is held by.
@@ -59,6 +59,14 @@ class OpenAIModel:
             raise ProviderError("base_url must be an http or https address such as http://127.0.0.1:8001/v1")
         if output not in ("schema", "table"):
             raise ProviderError(f"output must be schema or table, not {output!r}")
+        for option, value, least in (("context", context, 1), ("concurrency", concurrency, 1), ("reasoning", reasoning, 0)):
+            if not (option == "context" and value is None) and (type(value) is not int or value < least):
+                raise ProviderError(f"{option} must be a whole number of {least} or more, not {value!r}")
+        for option, seconds in (("connect", connect), ("read", read), ("backoff", backoff)):
+            if type(seconds) not in (int, float) or not seconds > 0:
+                raise ProviderError(f"{option} must be a number of seconds above 0, not {seconds!r}")
+        if extra is not None and not isinstance(extra, Mapping):
+            raise ProviderError("extra must be an object of request fields")
         self.base_url = base_url.rstrip("/")
         self.model = model
         self.name = f"{model}@{parts.netloc}"
@@ -175,6 +183,10 @@ class OpenAIModel:
                 told: Mapping[str, Any] = found.model_dump()
                 return told
         raise RequestRefused(f"the server at {self.endpoint} does not serve the model {self.model}")
+
+    def ready(self) -> None:
+        """Import the client library, which takes a second or more the first time. Raises ProviderError where it is missing."""
+        _ = self._library
 
     async def state(self) -> tuple[Mapping[str, Any], str]:
         """(what the endpoint says of this model, its metrics as text or ""), asked once each. Raises Unavailable, RequestRefused."""

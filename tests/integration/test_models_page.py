@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import socket
+import sys
 import time
+from functools import cached_property
 
 import pytest
 from django.test import Client
@@ -11,8 +13,10 @@ from django.urls import reverse
 
 from accounts.models import Role
 from llm_runtime import health, views
+from llm_runtime import roles as roles_module
 from llm_runtime.health import health_of
 from llm_runtime.models import ModelCall, ModelRequestText
+from llm_runtime.providers.openai_http import OpenAIModel
 from llm_runtime.roles import ModelRoles
 from tests import factories
 from tests.model_server import Answer, ModelServer
@@ -52,10 +56,39 @@ def test_each_model_is_asked_once_whatever_it_serves():
     assert server.requests == []
 
 
+def test_the_embedder_of_a_baseline_is_listed_by_itself():
+    roles = ModelRoles({"embedder": {"provider": "hashing"}, "tkw2_embedder": {"provider": "hashing", "dimension": 8}})
+    assert [(line.model, line.roles) for line in health_of(roles, views.ROLES)] == [
+        ("hashing-64", ("embedder", "matcher")),
+        ("hashing-8", ("tkw2_embedder",)),
+    ]
+
+
 def test_a_model_that_the_server_does_not_serve_is_told():
     with ModelServer(silent, model="large") as server:
         (line,) = health_of(ModelRoles({"judge": {**server.options(), "model": "small"}}), ("judge",))
     assert (line.reachable, "does not serve the model small" in line.trouble) == (False, True)
+
+
+def test_loading_the_client_takes_none_of_the_servers_time(monkeypatch):
+    class Slow(OpenAIModel):
+        @cached_property
+        def _library(self):
+            time.sleep(1.0)
+            return super()._library
+
+    monkeypatch.setitem(roles_module.PROVIDERS, "openai", (__name__, "Slow"))
+    monkeypatch.setitem(globals(), "Slow", Slow)
+    monkeypatch.setattr(health, "PATIENCE", 0.9)
+    with ModelServer(silent, model="large") as server:
+        (line,) = health_of(ModelRoles({"judge": server.options()}), ("judge",))
+    assert (line.reachable, line.trouble) == (True, "")
+
+
+def test_a_client_library_that_is_missing_is_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "openai", None)
+    (line,) = health_of(ModelRoles({"judge": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1", "model": "m"}}), ("judge",))
+    assert "pip install openai" in line.trouble
 
 
 def test_a_server_that_accepts_and_says_nothing_is_not_waited_for(monkeypatch):

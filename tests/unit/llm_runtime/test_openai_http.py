@@ -155,6 +155,26 @@ def test_the_fields_of_the_settings_are_sent_once_and_count_in_the_digest():
     assert [call.request.extra for call in ledger.calls] == [{"a": {"x": 1, "y": 2}}, {"a": {"x": 1, "y": 3}}]
 
 
+def test_a_temperature_of_the_settings_takes_the_place_of_zero():
+    with serving("12") as server:
+        generate(model_of(server))
+        generate(model_of(server, extra={"temperature": 0.6}))
+    assert [request.temperature for request in server.requests] == [0.0, 0.6]
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("concurrency", 0), ("concurrency", "8"), ("concurrency", None), ("concurrency", True), ("context", 0), ("context", "64k"),
+        ("reasoning", -1), ("reasoning", 0.5), ("read", 0), ("connect", "5"), ("backoff", -1), ("extra", ["priority"]),
+    ],
+)  # fmt: skip
+def test_an_option_out_of_its_range_is_named_before_anything_is_asked(option: str, value: object):
+    options = {"base_url": "http://127.0.0.1:9/v1", "model": "m", option: value}
+    with pytest.raises(ProviderError, match=f"^{option} must be"):
+        OpenAIModel(**options)
+
+
 class Stopped(Exception):
     pass
 
