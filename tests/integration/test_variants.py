@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from django.db.models import RestrictedError
 from django.urls import reverse
 
 from accounts.models import Role
+from adjudication.compare_page import labels_of
 from ehr.models import Dataset
 from jobs.models import JobState
 from tests import factories
@@ -329,8 +331,13 @@ def test_a_case_opens_with_its_newest_full_run_and_offers_the_variants_after_it(
     second = done(dataset, Variant.FULL)
     done(dataset, Variant.NO_UID, second)
     done(dataset, Variant.NO_ROWS, second)
+    Run.objects.filter(pk=first.pk).update(created_at=datetime(2026, 2, 3, 4, 5, tzinfo=UTC))
     choices = choices_of(dataset.encounters.get(case_id="a"))
-    assert [g.label for g in choices.groups] == ["rules", "rules", "rules/no_rows", "rules/no_uid"]
+    begun = second.created_at.strftime("%Y-%m-%d %H:%M")
+    told = [f"rules, {begun} UTC", "rules, 2026-02-03 04:05 UTC", "rules/no_rows", "rules/no_uid"]
+    assert [g.label for g in choices.groups] == told
+    labels = [label for _, label in labels_of(choices)]
+    assert len(set(labels)) == len(labels)
     owners = [CaseRun.objects.get(pk=g.best.case_run_id).run for g in choices.groups[:2]]
     assert owners == [second, first]
     assert choices.default is choices.groups[0].best

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from ehr.models import Encounter
 from timelines.authoring_access import SOURCE, SUPERSEDED_TIMELINES
@@ -106,13 +108,15 @@ def choices_of(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choices
             "case_run__run__label",
             "case_run__run__variant",
             "case_run__run__based_on",
+            "case_run__run__created_at",
         )
     )
     grouped: dict[tuple[int, str], list[Choice]] = {}
     labels: dict[tuple[int, str], str] = {}
+    begun: dict[tuple[int, str], datetime | None] = {}
     full: set[tuple[int, str]] = set()
     references = []
-    for pk, public_id, kind, alternative, source, inventory_id, case_run_id, sealed_at, label, variant, base in rows:
+    for pk, public_id, kind, alternative, source, inventory_id, case_run_id, sealed_at, label, variant, base, created in rows:
         settled = sealed_at is not None or inventory_id is None
         choice = Choice(pk, public_id, TimelineKind(kind), alternative, source, inventory_id, case_run_id, settled)
         if choice.kind is TimelineKind.REFERENCE:
@@ -120,13 +124,24 @@ def choices_of(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choices
         else:
             key = (case_run_id or 0, "" if case_run_id else source)
             grouped.setdefault(key, []).append(choice)
-            labels[key] = label or source
+            labels[key], begun[key] = label or source, created
             if variant == Variant.FULL and base is None and inventory_id is not None:
                 full.add(key)
     ordered = sorted(grouped, key=lambda key: (key not in full, -key[0], key[1]))
     # The cohort's own reference first, then imported ones, then people's: the first is what the others are compared with.
     references.sort(key=lambda c: (c.source != REFERENCE_SOURCE, c.source.startswith(SOURCE)))
-    return Choices(tuple(_group(labels[key], grouped[key]) for key in ordered), tuple(references))
+    return Choices(tuple(_group(name, grouped[key]) for key, name in _told_apart(labels, begun, ordered)), tuple(references))
+
+
+def _told_apart(
+    labels: Mapping[tuple[int, str], str], begun: Mapping[tuple[int, str], datetime | None], ordered: Sequence[tuple[int, str]]
+) -> Iterator[tuple[tuple[int, str], str]]:
+    """Each group with its label, and with the minute its run began where several have one label."""
+    several = Counter(labels.values())
+    for key in ordered:
+        began = begun[key]
+        when = f", {began:%Y-%m-%d %H:%M} UTC" if began is not None and several[labels[key]] > 1 else ""
+        yield key, labels[key] + when
 
 
 def _group(label: str, members: Sequence[Choice]) -> Group:
