@@ -108,11 +108,11 @@ class ModelRoles:
             raise ProviderError(f"no model is set for the role '{role}'; MODEL_ROLES has: {', '.join(sorted(self._roles)) or 'nothing'}")
         wanted = choice if choice is not None else self._roles.get(role, self._roles.get(FALLBACKS.get(role, role)))
         if not isinstance(wanted, str):
-            return wanted or {}
+            return _object(wanted, f"role '{role}'")
         if wanted not in self.endpoints:
             known = ", ".join(sorted(self.endpoints)) or "nothing"
             raise ProviderError(f"role '{role}': no model is named {wanted!r}; MODEL_ENDPOINTS has: {known}")
-        return self.endpoints[wanted]
+        return _object(self.endpoints[wanted], f"entry '{wanted}' of MODEL_ENDPOINTS")
 
     def provider(self, role: str, choice: str | None = None) -> Any:
         """Whatever serves the role, of whatever kind. Raises ProviderError."""
@@ -143,6 +143,14 @@ def _build(role: str, spec: Spec, secret: Callable[[str], str]) -> Any:
         return getattr(importlib.import_module(module), attribute)(**options)
     except TypeError as error:
         raise ProviderError(f"role '{role}': provider '{name}' does not take these options ({error})") from error
+    except ProviderError as error:
+        raise ProviderError(f"role '{role}': provider '{name}': {error}") from error
+
+
+def _object(spec: object, what: str) -> Spec:
+    if not isinstance(spec, Mapping):
+        raise ProviderError(f'{what}: write an object such as {{"provider": …}}, not {spec!r}')
+    return spec
 
 
 def _secret(variable: str) -> str:

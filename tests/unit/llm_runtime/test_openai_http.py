@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -170,7 +171,7 @@ def test_a_temperature_of_the_settings_takes_the_place_of_zero():
     ],
 )  # fmt: skip
 def test_an_option_out_of_its_range_is_named_before_anything_is_asked(option: str, value: object):
-    options = {"base_url": "http://127.0.0.1:9/v1", "model": "m", option: value}
+    options: dict[str, Any] = {"base_url": "http://127.0.0.1:9/v1", "model": "m", option: value}
     with pytest.raises(ProviderError, match=f"^{option} must be"):
         OpenAIModel(**options)
 

@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -37,11 +38,21 @@ def test_options_reach_the_provider() -> None:
         ({"embedder": {}}, "unknown provider None"),
         ({"embedder": {"provider": "lexical"}}, "'lexical' is not an embedder"),
         ({"embedder": {"provider": "hashing", "size": 3}}, "does not take these options"),
+        ({"embedder": [1]}, r"role 'embedder': write an object .*, not \[1\]"),
+        (
+            {"embedder": {"provider": "openai", "base_url": "gpu1:8001", "model": "m"}},
+            "role 'embedder': provider 'openai': base_url must be",
+        ),
     ],
 )
-def test_a_wrong_role_is_explained(mapping: dict[str, dict[str, object]], message: str) -> None:
+def test_a_wrong_role_is_explained(mapping: dict[str, Any], message: str) -> None:
     with pytest.raises(ProviderError, match=message):
         ModelRoles(mapping).embedder()
+
+
+def test_an_entry_of_the_catalogue_that_is_no_object_is_named() -> None:
+    with pytest.raises(ProviderError, match="entry 'glm' of MODEL_ENDPOINTS: write an object"):
+        ModelRoles({"language_model": "glm"}, cast(Any, {"glm": "http://gpu1:8001/v1"})).language_model("tagger")
 
 
 def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
