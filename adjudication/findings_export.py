@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -17,12 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from django.db.models import QuerySet
 
-from adjudication.models import Comparison, Finding, JudgeRun
+from adjudication.models import Finding, JudgeRun
 from adjudication.readers import Closed, open_findings
 from adjudication.scoring.errors import WEIGHTS, Category
 from timelines.evaluation.values import SourceKey
 from timelines.exports.flat import safe_cell
-from timelines.models import Timeline
 
 CHUNK = 2000
 ROW_GROUP = 20_000
@@ -74,7 +73,23 @@ COLUMNS = (
     Column("table_evidence", _TEXT, "", "series, value and time that the judge cites of the record", text=True),
     Column("reason", _TEXT, "", "the judge's reason", text=True),
 )
-_RELATED = ("game__comparison__encounter__dataset", "game__comparison__first", "game__comparison__second")
+#: Columns that are fields of a finding or of what it belongs to, by their path from the finding.
+_PATHS = {
+    "finding": "public_id",
+    "dataset": "game__comparison__encounter__dataset__name",
+    "case_id": "game__comparison__encounter__case_id",
+    "game": "game__public_id",
+    "swapped": "game__swapped",
+    "subject": "subject_sha256",
+    **{
+        name: name
+        for name in (
+            "ordinal", "type", "verdict", "category", "flagged", "a_time", "b_time", "grounding", "polarity", "relation", "note_start",
+            "note_end", "a_event", "b_event", "note_evidence", "table_evidence", "reason",
+        )
+    },
+}  # fmt: skip
+_SIDES = [f"game__comparison__{side}__{name}" for side in ("first", "second") for name in ("source", "kind", "alternative")]
 
 
 def columns(*, with_text: bool) -> list[Column]:
@@ -90,33 +105,27 @@ def exported(run: JudgeRun, closed: Closed) -> QuerySet[Finding]:
 def lines(run: JudgeRun, findings: QuerySet[Finding]) -> Iterator[dict[str, Any]]:
     """One record a finding, with all columns; nothing of it is safe for a spreadsheet yet."""
     judge = f"{run.judge_name} {run.judge_version}".strip()
-    for finding in findings.select_related(*_RELATED).iterator(chunk_size=CHUNK):
-        yield {"judge_run": run.public_id, "judge": judge, **_line(finding)}
+    rows = findings.values_list(*_PATHS.values(), *_SIDES, "game__a_is_first", "charged_first")
+    for row in rows.iterator(chunk_size=CHUNK):
+        told = dict(zip(_PATHS, row, strict=False))
+        first, second = SourceKey(*row[-8:-5]).label, SourceKey(*row[-5:-2]).label
+        yield told | _charge(told, first, second, *row[-2:]) | {"judge_run": run.public_id, "judge": judge}
 
 
-def _line(f: Finding) -> dict[str, Any]:
-    comparison, game = f.game.comparison, f.game
-    first, second = _sources(comparison)
-    a, b = (first, second) if game.a_is_first else (second, first)
-    charged = None if f.charged_first is None else first if f.charged_first else second
+def _charge(told: Mapping[str, Any], first: str, second: str, a_is_first: bool, charged_first: bool | None) -> dict[str, Any]:
+    """Who was A, who was held right and who is charged with what."""
+    a, b = (first, second) if a_is_first else (second, first)
+    category = told["category"] or None
     return {
-        "finding": f.public_id, "dataset": comparison.encounter.dataset.name, "case_id": comparison.encounter.case_id,
-        "game": game.public_id, "swapped": game.swapped, "ordinal": f.ordinal,
-        "first_source": first, "second_source": second, "a_source": a, "b_source": b, "type": f.type, "verdict": f.verdict,
-        "right_source": {"A": a, "B": b}.get(f.verdict), "category": f.category or None, "charged_source": charged,
-        "points": WEIGHTS[Category(f.category)] if f.category else None, "flagged": f.flagged, "a_time": f.a_time, "b_time": f.b_time,
-        "grounding": f.grounding, "polarity": f.polarity, "relation": f.relation, "note_start": f.note_start, "note_end": f.note_end,
-        "subject": f.subject_sha256, "a_event": f.a_event, "b_event": f.b_event, "note_evidence": f.note_evidence,
-        "table_evidence": f.table_evidence, "reason": f.reason,
-    }  # fmt: skip
-
-
-def _sources(comparison: Comparison) -> tuple[str, str]:
-    return _label(comparison.first), _label(comparison.second)
-
-
-def _label(timeline: Timeline) -> str:
-    return SourceKey(timeline.source, timeline.kind, timeline.alternative).label
+        "first_source": first,
+        "second_source": second,
+        "a_source": a,
+        "b_source": b,
+        "right_source": {"A": a, "B": b}.get(told["verdict"]),
+        "category": category,
+        "charged_source": None if charged_first is None else first if charged_first else second,
+        "points": WEIGHTS[Category(category)] if category else None,
+    }
 
 
 def write_csv(rows: Iterable[dict[str, Any]], *, with_text: bool) -> Iterator[bytes]:

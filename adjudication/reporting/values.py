@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,9 +162,8 @@ class ToleranceStep:
     rated: Rated
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A finding as two judgings are laid side by side. `charged_first` is None where nothing is charged."""
+class Told(NamedTuple):
+    """A finding as two judgings are laid side by side. `charged_first` is None where nothing is charged. A tuple: there are many."""
 
     comparison: int
     subject: str
