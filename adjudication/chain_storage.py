@@ -182,6 +182,11 @@ def noted_of(packet: Packet) -> list[tuple[str, dict[str, Any]]]:
     return list(events.order_by("pk").values_list("action", "detail"))
 
 
+def opened_packets() -> set[str]:
+    """Public ids of all packets that the audit trail saw opened: such a packet is never deleted."""
+    return set(AuditEvent.objects.filter(object_type="adjudication.packet", action=OPENED).values_list("object_id", flat=True))
+
+
 def _now() -> datetime:
     """The database's clock now, not at the start of the transaction: links are in order of time."""
     with connection.cursor() as cursor:

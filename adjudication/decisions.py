@@ -319,6 +319,8 @@ def _values(answer: str, own_time: float | None, comment: str, flagged: bool, ac
         raise DecisionRefused(f"A comment has at most {LONGEST_COMMENT} characters.")
     if active_seconds is not None and not (math.isfinite(active_seconds) and active_seconds >= 0):
         raise DecisionRefused("Seconds in hand are not negative.")
+    # As the database has them: a whole number would be hashed otherwise than it is read back.
+    own_time, active_seconds = (None if number is None else float(number) for number in (own_time, active_seconds))
     return {"answer": answer, "own_time": own_time, "comment": comment, "flagged": flagged, "active_seconds": active_seconds}
 
 
@@ -342,14 +344,17 @@ def _stand(slot: Slot, decision: Decision, active_seconds: float | None) -> None
 
 
 def _settle_disagreement(item: PacketItem) -> None:
-    """A place for a third person while two reviewers or more have decided on the item and differ; none, unless it was used, else."""
+    """A place for a third person while two reviewers or more have decided on the item and differ; none else, unless somebody has it.
+
+    What a third person has in hand, has typed or has decided stays theirs when the reviewers come to agree.
+    """
     answers = Slot.objects.filter(item=item, purpose=Slot.Purpose.REVIEW).values_list("decision__answer", flat=True)
     given = [a for a in answers if a is not None]
     third = Slot.objects.filter(item=item, purpose=Slot.Purpose.ADJUDICATION)
     if len(given) == len(answers) and len(set(given)) > 1:
         Slot.objects.get_or_create(item=item, purpose=Slot.Purpose.ADJUDICATION, number=1)
     else:
-        third.filter(decision__isnull=True).delete()
+        third.filter(decision__isnull=True, assignment__isnull=True, draft={}).delete()
 
 
 def _state(assignment: Assignment) -> str:

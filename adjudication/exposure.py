@@ -8,6 +8,7 @@ from django.db.models import Q
 
 from accounts.audit import record
 from accounts.models import AuditEvent, User
+from adjudication.models import Packet
 from ehr.models import Encounter
 from timelines.authoring_access import EXPOSING as TIMELINE_EXPOSING
 
@@ -27,6 +28,12 @@ def record_exposure(*, user: User, encounters: Iterable[Encounter], page: str) -
             object_id=encounter.public_id,
             detail={"page": page},
         )
+
+
+def record_revealed(*, user: User, packet: Packet, page: str) -> None:
+    """For every page that shows somebody what the judge held of a packet's findings."""
+    cases = Encounter.objects.filter(comparisons__games__findings__items__packet=packet).select_related("dataset__study").distinct()
+    record_exposure(user=user, encounters=cases, page=page)
 
 
 def exposed_cases(user: User, case_ids: Iterable[str]) -> set[str]:

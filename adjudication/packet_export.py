@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from adjudication.chain import canonical
+from adjudication.chain_storage import payload_of
 from adjudication.models import Decision, Packet
 from adjudication.visibility import unswapped
 from timelines.exports.flat import safe_cell
@@ -58,6 +60,7 @@ COLUMNS = (
     Column("b_time", "integer", "its whole hours from admission", text=True),
     Column("note_evidence", "text", "the judge's quote of the note", text=True),
     Column("reason", "text", "the judge's reason", text=True),
+    Column("payload", "text", "what was hashed: `hash` is SHA-256 over previous_hash, a line feed and this, in UTF-8", text=True),
 )
 _JOINED = ("assignment__person", "item__finding__game__comparison__encounter", "amends", "packet")
 
@@ -92,6 +95,7 @@ def _line(d: Decision, *, stands: bool) -> dict[str, Any]:
         "amends": d.amends.public_id if d.amends else None, "decision": d.public_id,
         "judge": " ".join(str(versions[k]) for k in ("judge", "judge_version") if versions.get(k)) or None,
         "previous_hash": d.previous_hash, "hash": d.hash, "comment": d.comment,
+        "payload": canonical(payload_of(d)).decode(),
     }  # fmt: skip
     names = ("a_event", "a_time", "b_event", "b_time", "note_evidence", "reason")
     return told | {name: getattr(finding, name) if finding else None for name in names}

@@ -15,6 +15,7 @@ from accounts.permissions import NotAllowed
 from accounts.scoping import StudyRequest, study_role_required
 from adjudication import slots
 from adjudication.eligibility import assignments_of, may_see
+from adjudication.exposure import record_revealed
 from adjudication.models import Assignment, Decision, Packet
 from adjudication.practice import practice_cases
 from adjudication.practice_actions import check_practised
@@ -100,6 +101,8 @@ def review_history(request: StudyRequest, public_id: str) -> HttpResponse:
     may = may_see(request.user, assignment.packet)
     lines = own_answers(assignment, may)
     judged = [line for line in lines if line.upheld is not None]
+    if judged:
+        record_revealed(user=request.user, packet=assignment.packet, page="own answers")
     context = {
         "assignment": assignment,
         "packet": assignment.packet,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 
@@ -131,6 +132,10 @@ def test_every_link_is_exported_with_and_without_text(client, judged):
     lines = [json.loads(line) for line in read("jsonl", text=True).splitlines()]
     assert {"note_evidence", "reason", "comment", "a_event"} <= set(lines[0])
     assert lines[0]["answer"] == lines[0]["verdict"]
+    previous = ""
+    for line in lines:
+        previous = hashlib.sha256(f"{previous}\n{line['payload']}".encode()).hexdigest()
+        assert line["hash"] == previous
     dictionary = [r["column"] for r in csv.DictReader(io.StringIO(read("dictionary", text=True)))]
     assert dictionary == list(lines[0])
     assert Decision.objects.count() == 3

@@ -63,6 +63,12 @@ def test_a_whole_chain_holds_and_its_hashes_can_be_recomputed_from_plain_values(
         assert link.hash == previous
 
 
+def test_whole_numbers_are_hashed_as_they_are_read_back():
+    made = open_review(pairings=1)
+    decide(made.assignments[0], made.items[0], own_time=-3, active_seconds=20)
+    assert faults(made) == []
+
+
 @pytest.mark.parametrize(
     "change",
     ["answer = 'B'", "comment = 'x'", "own_time = 4", "active_seconds = 1", "flagged = NOT flagged", "at = at + interval '1 second'",
@@ -151,6 +157,16 @@ def test_a_signature_that_is_marked_otherwise_is_found(review):
 def test_a_closed_packet_notes_its_head(review):
     packets.close_packet(packet=review.packet, by=review.admin)
     assert faults(review) == []
+
+
+def test_a_packet_that_is_gone_with_all_its_decisions_is_told(review):
+    tables = ("slot", "itemmark", "decision", "packetitem", "practiceanswer", "assignment", "packet")
+    for table in tables:
+        behind_the_back(f"DELETE FROM adjudication_{table}")
+    out = StringIO()
+    with pytest.raises(CommandError, match="1 fault"):
+        call_command("verify_chain", stdout=out)
+    assert f"{review.packet.public_id}: the audit trail saw it opened, and it is not there" in out.getvalue()
 
 
 def test_packets_and_receipts_that_are_not_there_are_told(review):

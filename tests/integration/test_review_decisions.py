@@ -295,6 +295,24 @@ def test_a_disagreement_that_is_gone_takes_its_place_along():
     assert not Slot.objects.filter(item=item, purpose="adjudication").exists()
 
 
+@pytest.mark.parametrize("typed", [True, False])
+def test_what_a_third_person_has_in_hand_stays_theirs_when_the_others_come_to_agree(typed):
+    review = open_review(pairings=1, per_item=2, reviewers=2)
+    third = add_reviewer(review, role="adjudicator")
+    one, two = review.assignments[:2]
+    item = review.items[0]
+    decide(one, item, "A")
+    stands = decide(two, item, "B").decision
+    assert slots.next_item(assignment=third).item_id == item.pk
+    if typed:
+        slots.keep_draft(assignment=third, item=item, draft={"comment": "half a thought"}, active_seconds=3)
+        slots.skip(assignment=third, item=item)
+    decisions.amend(assignment=two, item=item, expects=stands.public_id, answer="A", shown_swapped=False, token=token(), by=two.person)
+    assert slots.next_item(assignment=third).item_id == item.pk
+    assert (slots.draft_of(assignment=third, item=item).get("comment") == "half a thought") is typed
+    assert not decide(third, item, "B").late
+
+
 def test_the_database_refuses_a_slot_beyond_the_quota_and_a_changed_decision(review, me):
     item = slots.next_item(assignment=me).item
     made = decide(me, item).decision

@@ -12,7 +12,7 @@ from django.urls import reverse
 from accounts.models import AuditEvent, Role
 from accounts.permissions import NotAllowed
 from accounts.registry import closed_objects, veto
-from adjudication import packets
+from adjudication import decisions, packets, slots
 from adjudication.drawing import OUTSIDE_SHARED
 from adjudication.eligibility import FINDING_PAGES, check_user_may_see_findings, closed_cases, may_see, reasons_against
 from adjudication.exposure import record_exposure
@@ -23,7 +23,7 @@ from adjudication.visibility import MaySee
 from tests import factories
 from tests.integration.authored import make_draft
 from tests.integration.judged import StandIn, judged_run, judged_world
-from tests.integration.reviewing import Review, add_reviewer, design_of, drawn_review, open_review
+from tests.integration.reviewing import Review, add_reviewer, design_of, drawn_review, open_review, token
 from timelines.authoring_access import TIMELINE_PAGES
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -136,6 +136,22 @@ def test_authors_the_exposed_and_strangers_are_not_eligible(review):
     for person in (author, reader, browser, stranger):
         with pytest.raises(NotAllowed):
             packets.assign(packet=review.packet, person=person, by=review.admin)
+
+
+@pytest.mark.parametrize("path", ["/review/{}/answers/", "/api/review/{}/answers/"])
+@pytest.mark.parametrize("reveal", ["never", "after_close"])
+def test_whoever_has_seen_the_judges_answers_beside_their_own_was_exposed(client, path, reveal):
+    review = open_review(reveal=reveal)
+    mine = review.assignments[0]
+    slot = slots.next_item(assignment=mine)
+    decisions.decide(assignment=mine, item=slot.item, answer="A", shown_swapped=False, token=token(), by=mine.person)
+    client.force_login(mine.person)
+    assert client.get(path.format(mine.public_id)).status_code == 200
+    assert reasons_against(mine.person, review.packet) == []
+    packets.close_packet(packet=review.packet, by=review.admin)
+    assert client.get(path.format(mine.public_id)).status_code == 200
+    seen = ["They have seen 1 case of the packet unblinded."]
+    assert reasons_against(mine.person, review.packet) == (seen if reveal == "after_close" else [])
 
 
 def test_who_was_exposed_after_the_assignment_keeps_the_packet_from_opening(review):

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from adjudication.chain_storage import faults_of, head_of
+from adjudication.chain_storage import faults_of, head_of, opened_packets
 from adjudication.models import Decision, Packet
 
 
@@ -29,12 +29,20 @@ class Command(BaseCommand):
             if missing := set(wanted) - set(packets.values_list("public_id", flat=True)):
                 raise CommandError(f"there is no packet {', '.join(sorted(missing))}")
         count = sum(self._verified(packet) for packet in packets)
+        count += 0 if wanted else self._gone()
         for receipt in options["receipt"]:
             signed = Decision.objects.filter(hash=receipt, kind=Decision.Kind.SIGN, packet__in=packets).first()
             self.stdout.write(f"receipt {receipt}: " + (f"link {signed.sequence} of {signed.packet.public_id}" if signed else "NOT FOUND"))
             count += signed is None
         if count:
             raise CommandError(f"{count} fault{'' if count == 1 else 's'}")
+
+    def _gone(self) -> int:
+        """Packets that the audit trail saw opened and that are no longer there, with all their decisions."""
+        missing = opened_packets() - set(Packet.objects.values_list("public_id", flat=True))
+        for packet in sorted(missing):
+            self.stdout.write(f"{packet}: the audit trail saw it opened, and it is not there")
+        return len(missing)
 
     def _verified(self, packet: Packet) -> int:
         faults = faults_of(packet)
