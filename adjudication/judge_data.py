@@ -7,11 +7,12 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import pyarrow as pa
 
 from adjudication.judge_config import JudgeConfig
-from adjudication.judging import Candidate, JudgeInput, judge_input
+from adjudication.judging import Candidate, CandidateRow, JudgeInput, judge_input
 from adjudication.models import Comparison, Game
 from ehr.models import Dataset, Encounter, SourceRow
 from ehr.schema import ROWS
@@ -29,7 +30,7 @@ class LoadedGame:
     """A game as its judge gets it, and what its answer is stored with.
 
     `entries`: row number → the entry behind it. `input_sha256` is of the note, both timelines as judged, the record and the settings:
-    whatever changes it may change the findings.
+    whatever may change the findings changes it.
     """
 
     given: JudgeInput
@@ -167,8 +168,17 @@ def source_rows(table: pa.Table, anchor: domain.Anchor) -> list[domain.SourceRow
 
 
 def input_digest(given: JudgeInput, config: JudgeConfig) -> str:
-    """SHA-256 of all that the judge decides from, whatever the labels are."""
+    """SHA-256 of all that a judge decides from, whatever the labels are: what prompts show, and places and source rows that rules read."""
     sides = [given.a_rows, given.b_rows] if given.a_is_first else [given.b_rows, given.a_rows]
     settings = {k: v for k, v in config.to_dict().items() if k not in ("seed", "swap")}
-    rows = [sorted([r.event, str(r.time), (config.uid_table and r.uid) or ""] for r in side) for side in sides]
-    return hashlib.sha256(json.dumps([given.note, *rows, given.record_text, settings], sort_keys=True).encode()).hexdigest()
+    timelines = [sorted(json.dumps(_judged_by(r, config)) for r in side) for side in sides]
+    record = [(r.row_index, r.time, r.event, r.value, r.unit, r.source, r.time_kind, r.numeric_value) for r in given.rows]
+    told = [given.note, str(given.anchor), timelines, given.record_text, record, settings]
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def _judged_by(row: CandidateRow, config: JudgeConfig) -> list[Any]:
+    """Without its number, which is drawn; bounds and context count where the judge is shown them."""
+    c = row.source
+    shown = [c.lower, c.upper, c.known, *c.context] if config.uid_table else []
+    return [row.event, row.time, c.uid, c.polarity, c.start, c.end, *shown]

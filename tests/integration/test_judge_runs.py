@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -11,13 +12,14 @@ from django.db import DatabaseError, transaction
 from accounts.models import Role
 from adjudication import actions
 from adjudication.judge_config import JudgeConfig, SourceUnknown, parse_source
-from adjudication.judge_data import load_game, sources_of
+from adjudication.judge_data import input_digest, load_game, sources_of
 from adjudication.models import Comparison, Finding, Game, JudgeRun
 from adjudication.validation import checked_findings
 from jobs.models import JobState
 from tests import factories
 from tests.integration.judged import KEYS, StandIn, judged_by, judged_run, judged_world, make_case
 from tests.unit.adjudication.judge_games import raw, row_of
+from timelines.domain import Polarity
 from timelines.evaluation.values import SourceKey
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -130,6 +132,20 @@ def test_what_is_judged_depends_on_the_run_and_not_on_the_labels():
     game.seed += 1
     assert load_game(game, JudgeConfig()).input_sha256 == digest == game.input_sha256
     assert load_game(game, JudgeConfig(uid_table=True)).input_sha256 != digest
+
+
+def test_whatever_a_judge_reads_changes_the_digest_of_its_input():
+    given = load_game(judged_world(cases=1).run.games.first(), JudgeConfig()).given
+    first, *rest = given.a_rows
+
+    def digest(uid_table=False, rows=given.rows, **changed):
+        row = replace(first, source=replace(first.source, **changed))
+        return input_digest(replace(given, a_rows=(row, *rest), rows=rows), JudgeConfig(uid_table=uid_table))
+
+    assert digest() == digest(lower=1.0) == input_digest(given.swapped(), JudgeConfig())
+    assert digest(uid_table=True) != digest(uid_table=True, lower=1.0)
+    kinds = [digest(), digest(start=1, end=2), digest(polarity=Polarity.ABSENT), digest(uid="beef"), digest(rows=given.rows[1:])]
+    assert len(set(kinds)) == len(kinds)
 
 
 def test_the_database_refuses_what_the_protocol_forbids():
