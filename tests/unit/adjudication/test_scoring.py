@@ -339,3 +339,28 @@ def test_published_controlled_comparisons_hang_together() -> None:
     for row in PUBLISHED["controlled"]:
         assert row["cases"] == row["empty"] + row["wins"] + row["losses"] + row["ties"]
         assert row["separated"] == (not row["low"] <= 50 <= row["high"])
+
+
+def test_published_controlled_records_and_empty_games_follow_from_their_games() -> None:
+    empty = 0
+    for row in PUBLISHED["controlled"]:
+        games = [(1, 2)] * row["wins"] + [(2, 1)] * row["losses"] + [(1, 1)] * row["ties"] + [(0, 0)] * row["empty"]
+        found = controlled(*zip(*games, strict=True))
+        assert [getattr(found, k) for k in ("cases", "empty", "wins", "losses", "ties")] == [
+            row[k] for k in ("cases", "empty", "wins", "losses", "ties")
+        ]
+        empty += found.empty
+    # Every game without a decisive finding is of these two pairs; draws are those and the tied ones.
+    assert empty == PUBLISHED["draws"]["without_decisive_finding"]
+    assert PUBLISHED["draws"]["all"] >= empty + sum(row["ties"] for row in PUBLISHED["controlled"])
+
+
+def test_published_error_profiles_add_up_to_the_decisive_counts() -> None:
+    told = {source: row for source, row in PUBLISHED["errors_per_matchup"].items() if source != "columns"}
+    games = {name: sum(n for *pair, n in PUBLISHED["schedule"] if name in pair) for name in PUBLISHED["ratings"]}
+    assert {source: row[-1] for source, row in told.items()} == games
+    for row in told.values():
+        assert sum(row[:7]) == pytest.approx(row[7], abs=0.041)
+    rounding = 0.005 * sum(games.values())
+    for at, category in enumerate(Category):
+        assert sum(row[at] * row[-1] for row in told.values()) == pytest.approx(PUBLISHED["decisive_counts"][category.value], abs=rounding)
