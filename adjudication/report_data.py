@@ -192,7 +192,10 @@ def _of_first(verdict: str, a_is_first: bool) -> str:
 
 
 def _apart(a: int | None, b: int | None) -> float:
-    return float("nan") if a is None or b is None else float(abs(a - b))
+    """As the tolerance of judging has it: two N/A are equal, N/A and a time are within no tolerance (NaN)."""
+    if a is None or b is None:
+        return 0.0 if a is b else float("nan")
+    return float(abs(a - b))
 
 
 def _far(a: int | None, b: int | None) -> float:

@@ -2,7 +2,8 @@
 
 1. A server of fixed service rate (simulated: `support/model_server.py`) and a cohort with several cases in flight: the share of its slots
    in use from the first call to the last answer. The goal is at least 0.9.
-2. Prompt tokens that the same server has to compute, against those of a client whose every prompt is computed whole. At most 40 %.
+2. Prompt tokens that the same server has to compute, against those of a client whose every prompt is computed whole. At most 40 %, where
+   its prefix cache has room for the cases in flight (`--cache`).
 3. Tokens of the same answers in the protocol "schema" and in the protocol "table", of stages 3 and 6 over demo cases as the rules backbone
    reconstructs them. The goal is at most 55 %.
 4. With `--real`, and where the environment of the verification tests is there, tokens a second of the real server on this CPU while the
@@ -41,9 +42,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=48)
     parser.add_argument("--in-flight", type=int, default=20)
+    parser.add_argument("--cache", type=int, default=Rates.cache, help="tokens that the prefix cache of the simulated server holds")
     parser.add_argument("--real", action="store_true", help="also measure a real server on this CPU (minutes)")
     options = parser.parse_args()
-    busy, computed = simulated(options.cases, options.in_flight, Rates())
+    busy, computed = simulated(options.cases, options.in_flight, Rates(cache=options.cache))
     output = both_protocols([path.parent for path in sorted(COHORT.glob("*/note.txt"))])
     if options.real:
         from benchmarks.support.real_server import measured
@@ -68,7 +70,7 @@ def simulated(count: int, in_flight: int, rates: Rates) -> tuple[float, float]:
     print(f"{count} cases of {sum(done) / count:.0f} events, {in_flight} in flight, {seen.calls} calls in {seconds:.1f} s")
     print(f"share of {rates.slots} slots in use: {busy:.2f} (goal {GOAL_BUSY}), with at most {limit} requests at the server")
     per_case = f"{seen.computed / count:.0f} of {seen.read / count:.0f} a case"
-    print(f"prompt tokens computed: {per_case}, {computed:.0%} (goal {GOAL_COMPUTED:.0%})")
+    print(f"prompt tokens computed: {per_case}, {computed:.0%} (goal {GOAL_COMPUTED:.0%}), with a cache of {rates.cache} tokens")
     return busy, computed
 
 

@@ -27,7 +27,8 @@ class Games:
     `first`, `second`: (G,) source indices. `case`, `stratum`: (G,) indices into `strata` for the latter. `charges`: (G, 2, 7) errors
     charged to the first and the second timeline. `flagged`: (G, 2) wrong times among them whose hours lie within tolerance.
     `findings`, `flagged_findings`: (G,) all of them. The timing columns have a row for every decisive TIMING finding: its game, the side
-    charged (0 first), the hours between the two times and the larger distance from admission, both NaN where a time is N/A.
+    charged (0 first), the hours between the two times and the larger distance from admission, both NaN where a time is N/A (0 hours
+    between two that are).
     """
 
     sources: tuple[str, ...]

@@ -2,8 +2,9 @@
 
 It speaks as much of the OpenAI API as the client needs. A call waits for one of `slots` sequences, computes those prompt tokens that the
 cache does not hold at `prefill` tokens a second, and writes its answer at `decode` tokens a second. Blocks of 16 tokens enter the cache
-when a call is admitted, as with vLLM, whose scheduler lets calls of one step share them. Answers are valid ones, made from what the prompt
-shows. Tokens are those of a proxy: runs of at most four letters, single digits, signs.
+when a call is admitted, as with vLLM, whose scheduler lets calls of one step share them; those that were used longest ago leave it where
+it is full, the ends of prompts first. Answers are valid ones, made from what the prompt shows. Tokens are those of a proxy: runs of at
+most four letters, single digits, signs.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class Rates:
     slots: int = 8
     prefill: float = 120_000.0
     decode: float = 4_500.0
+    #: Tokens that the prefix cache holds ("GPU KV cache size" in vLLM's log).
+    cache: int = 250_000
 
 
 @dataclass
@@ -99,7 +102,8 @@ class Engine:
     def __init__(self, rates: Rates) -> None:
         self.rates, self.seen = rates, Seen()
         self._slots = asyncio.Semaphore(rates.slots)
-        self._cache: set[int] = set()
+        # The one used longest ago first.
+        self._cache: dict[int, None] = {}
 
     async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection."""
@@ -140,7 +144,7 @@ class Engine:
         async with self._slots:
             started = time.monotonic()
             known = next((n for n, block in enumerate(blocks) if block not in self._cache), len(blocks)) * BLOCK
-            self._cache.update(blocks)
+            self._use(blocks)
             await asyncio.sleep((len(prompt) - known) / self.rates.prefill + written / self.rates.decode)
             ended = time.monotonic()
         seen = self.seen
@@ -156,6 +160,13 @@ class Engine:
         }
         choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
         return {"id": "x", "object": "chat.completion", "created": 0, "model": "made-up", "choices": [choice], "usage": usage}
+
+    def _use(self, blocks: list[int]) -> None:
+        for block in reversed(blocks):
+            self._cache.pop(block, None)
+            self._cache[block] = None
+        while len(self._cache) * BLOCK > self.rates.cache:
+            del self._cache[next(iter(self._cache))]
 
 
 def _blocks(prompt: list[str]) -> list[int]:

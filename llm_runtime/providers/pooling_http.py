@@ -72,15 +72,32 @@ class _Pooling:
         # A client belongs to one event loop, and is open while calls of that loop are.
         self._open: dict[asyncio.AbstractEventLoop, tuple[Any, int]] = {}
 
+    def ready(self) -> None:
+        """Import the client library, which takes a second or more the first time. Raises ProviderError where it is missing."""
+        _ = self._library
+
+    async def state(self) -> tuple[Mapping[str, Any], str]:
+        """(what the endpoint says of this model, its metrics as text or ""), asked once each. Raises Unavailable, RequestRefused."""
+        async with self._client() as client:
+            page = await self._tried(lambda: client.get("/models", cast_to=dict[str, Any]), 1)
+            told = next((found for found in page.get("data") or () if found.get("id") == self.model), None)
+            if told is None:
+                raise RequestRefused(f"the server at {self.endpoint} does not serve the model {self.model}")
+            try:
+                metrics = await client.get(f"{self.base_url.removesuffix('/v1')}/metrics", cast_to=str)
+            except self._library.OpenAIError:
+                metrics = ""
+            return told, str(metrics)
+
     async def _post(self, path: str, **body: Any) -> dict[str, Any]:
         """The answer's JSON. Raises Unavailable, RequestRefused."""
         whole = {"model": self.model, **self._cut, **body}
         async with self._client() as client, self.slots.slot(self.endpoint, self._concurrency):
             return await self._tried(lambda: client.post(path, body=whole, cast_to=dict[str, Any]))
 
-    async def _tried(self, call: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+    async def _tried(self, call: Callable[[], Awaitable[dict[str, Any]]], tries: int = TRIES) -> dict[str, Any]:
         openai = self._library
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(1, tries + 1):
             try:
                 return await call()
             except openai.APIStatusError as error:
@@ -93,9 +110,9 @@ class _Pooling:
                 failure = "the server could not be reached, or broke off"
             except (openai.APIError, ValueError):
                 failure = "the server sent something that is no answer"
-            if attempt < TRIES:
+            if attempt < tries:
                 await asyncio.sleep(self._backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.5))
-        raise Unavailable(f"{self.model}: {failure} ({TRIES} attempts)")
+        raise Unavailable(f"{self.model}: {failure} ({tries} attempt{'' if tries == 1 else 's'})")
 
     @asynccontextmanager
     async def _client(self) -> AsyncIterator[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -21,7 +22,7 @@ from adjudication.reporting.values import CATEGORIES
 from adjudication.scoring.errors import WEIGHTS, Category
 from tests import factories
 from tests.integration.authored import Page, make_author, make_draft
-from tests.integration.judged import KEYS, StandIn, judged_run, judged_world, make_case
+from tests.integration.judged import KEYS, SOURCES, StandIn, judged_run, judged_world, make_case
 from tests.integration.reviewed import drawn_packet
 from timelines.authoring_actions import submit
 from timelines.domain import TimelineKind
@@ -59,6 +60,18 @@ def test_columns_hold_what_the_findings_say():
     assert games.findings.sum() == straight.count()
     assert len(games.timing_game) == straight.filter(type="TIMING").exclude(category="").count() > 0
     assert set(zip(games.first.tolist(), games.second.tolist(), strict=True)) == {(0, 1), (0, 2), (1, 2)}
+
+
+def test_two_times_that_are_n_a_are_within_every_tolerance_as_the_flag_has_it():
+    dataset = factories.make_dataset()
+    untimed = {name: tuple(replace(c, time=None) for c in told) for name, told in SOURCES.items()}
+    make_case(dataset, "one", untimed)
+    run = judged_run(dataset)
+    decisive = Finding.objects.filter(game__run=run, type="TIMING").exclude(category="")
+    assert decisive.count() == decisive.filter(flagged=True).count() > 0
+    every, *beyond = report_of(run).tolerance
+    assert (every.kept, every.left_out) == (decisive.count(), 0)
+    assert {(step.kept, step.left_out) for step in beyond} == {(0, decisive.count())}
 
 
 def test_the_number_of_queries_does_not_grow_with_the_cohort():

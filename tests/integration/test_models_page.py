@@ -64,6 +64,20 @@ def test_the_embedder_of_a_baseline_is_listed_by_itself():
     ]
 
 
+def test_servers_of_embeddings_and_scores_are_asked_too():
+    with ModelServer(silent, model="large") as server:
+        there = {"base_url": server.options()["base_url"], "model": "large"}
+        spec = {
+            "embedder": {"provider": "openai_embeddings", **there},
+            "reranker": {"provider": "openai_rerank", **there, "threshold": 0.05, "model": "other"},
+            "matcher": {"provider": "openai_embeddings", "base_url": "http://127.0.0.1:9/v1", "model": "gone"},
+        }
+        embedder, reranker, matcher = health_of(ModelRoles(spec), ("embedder", "reranker", "matcher"))
+    assert (embedder.reachable, embedder.context, embedder.running, embedder.output) == (True, 32768, 3, "")
+    assert (reranker.reachable, reranker.trouble) == (False, f"the server at {reranker.endpoint} does not serve the model other")
+    assert (matcher.reachable, matcher.trouble) == (False, "gone: the server could not be reached, or broke off (1 attempt)")
+
+
 def test_a_model_that_the_server_does_not_serve_is_told():
     with ModelServer(silent, model="large") as server:
         (line,) = health_of(ModelRoles({"judge": {**server.options(), "model": "small"}}), ("judge",))

@@ -153,6 +153,7 @@ def pool(review: Review, mine: Assignment) -> list[str]:
 KNOWN: Mapping[str, tuple[Any, ...]] = {
     "action": ("assign", "second", "changed", "close", "again"),
     "format": ("csv", "jsonl", "json"),
+    "form": ("csv", "jsonl"),
     "name": ("main", "rates"),
     "uid4": ("a000",),
     "uid": ("a000",),
@@ -194,6 +195,8 @@ def walk(review: Review, mine: Assignment, *, post: bool) -> Iterator[Asked]:
                 body = json.dumps({"token": token(), "answer": "A", "besides": []})
                 sent = asked(client, name, "post", path, data=body, content_type="application/json")
                 yield sent
+                if sent.status == 405:
+                    yield asked(client, name, "put", path, data=body, content_type="application/json")
                 if sent.status not in (403, 404, 405):
                     yield asked(client, name, "post", path, data={"password": "wrong", "reason": ""})
             if got.name in ("accounts:sign_out", "accounts:sign_in"):
@@ -207,18 +210,26 @@ def asked(client: Client, name: str, method: str, path: str, **how: Any) -> Aske
     return Asked(name, method, path, answer.status_code, content, headers)
 
 
+#: Tell what there could be, the same to everybody: words for kinds of findings are no secret there.
+DESCRIPTIONS = {"api-schema"}
+
+
 def leaks(found: Iterable[Asked], secrets: Iterable[str]) -> tuple[list[str], Counter[str]]:
     """What holds a secret; and which patterns answered with a page or a file of their own."""
     wanted, told, opened = tuple(secrets), [], Counter[str]()
     for one in found:
         opened[one.name] += one.status == 200
-        told += [f"{one.method} {one.path} ({one.status}): {secret}" for secret in one.held(wanted)]
+        looked_for = [secret for secret in wanted if secret not in KINDS] if one.name in DESCRIPTIONS else wanted
+        told += [f"{one.method} {one.path} ({one.status}): {secret}" for secret in one.held(looked_for)]
     return told, opened
 
 
 REVIEW_PAGES = {
     f"adjudication:review_{name}"
     for name in ("queue", "packet", "item", "next", "history", "chosen", "decide", "draft", "series", "practice_case")
+} | {
+    f"adjudication_api:{name}"
+    for name in ("reviews", "review", "review_next", "review_item", "review_series", "review_draft", "review_answers", "review_practice")
 }
 
 
@@ -226,6 +237,7 @@ REVIEW_PAGES = {
 CLOSED = {
     *(f"adjudication:{name}" for name in ("finding", "judge_game", "compare", "packet", "report_card", "packet_download")),
     *(f"timelines:{name}" for name in ("case", "occurrence", "chain", "agreement", "author_start")),
+    *(f"adjudication_api:{name}" for name in ("finding", "judge_game", "judge_report", "comparison", "packet", "packet_decisions")),
 }
 
 
