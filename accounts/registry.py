@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,8 +47,7 @@ ClosedObjects = Callable[[User, str], Collection[str]]
 
 _home_cards: list[tuple[int, HomeCard]] = []
 _nav_items: list[tuple[int, NavItem]] = []
-_page_guards: list[PageGuard] = []
-_closed_objects: list[ClosedObjects] = []
+_page_guards: dict[PageGuard, ClosedObjects | None] = {}
 
 
 def register_home_card(build: HomeCard, *, order: int = 100) -> None:
@@ -65,10 +64,7 @@ def register_nav_item(item: NavItem, *, order: int = 100) -> None:
 
 def register_page_guard(guard: PageGuard, closed: ClosedObjects | None = None) -> None:
     """Add a guard that is asked before an object's pages open: `guard(user, object_type, object_id)`; `closed` says all at once."""
-    if guard not in _page_guards:
-        _page_guards.append(guard)
-    if closed is not None and closed not in _closed_objects:
-        _closed_objects.append(closed)
+    _page_guards[guard] = closed
 
 
 def home_cards(user: User, study: Study) -> list[Card]:
@@ -90,4 +86,16 @@ def veto(user: User, object_type: str, object_id: str) -> str | None:
 
 def closed_objects(user: User, object_type: str) -> frozenset[str]:
     """Ids of the objects that guards with such a list close to the person; a single page still asks `veto`."""
-    return frozenset(object_id for closed in _closed_objects for object_id in closed(user, object_type))
+    lists = (closed for closed in _page_guards.values() if closed is not None)
+    return frozenset(object_id for closed in lists for object_id in closed(user, object_type))
+
+
+def vetoes(user: User, object_type: str, object_ids: Iterable[str]) -> dict[str, str]:
+    """`veto` of many: object id → the first guard's reason, for the closed ones. Guards with a list are asked of those in it."""
+    ids, found = tuple(object_ids), dict[str, str]()
+    for guard, closed in _page_guards.items():
+        asked = ids if closed is None else frozenset(closed(user, object_type)).intersection(ids)
+        for object_id in asked:
+            if object_id not in found and (reason := guard(user, object_type, object_id)):
+                found[object_id] = reason
+    return found

@@ -84,6 +84,14 @@ def guard_unaided(user: User, object_type: str, object_id: str) -> str | None:
     return UNAIDED_REFUSAL if closed else None
 
 
+def closed_to_unaided(user: User, object_type: str) -> set[str]:
+    """Public ids of all cases that `guard_unaided` closes to the person."""
+    if object_type != TIMELINE_PAGES:
+        return set()
+    drafts = Authoring.objects.filter(author=user, protocol=Authoring.Protocol.UNAIDED, state=Authoring.State.DRAFT)
+    return set(drafts.values_list("encounter__public_id", flat=True))
+
+
 def check_user_may_see_timelines(user: User, encounter: Encounter) -> None:
     """For every page that shows something made of this case's timelines. Raises CaseClosed, or NotAllowed for another guard's reason."""
     if draft := unaided_draft(user, encounter.public_id):

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import F, Func, JSONField, QuerySet, Value
 
 from accounts.models import User
-from accounts.registry import closed_objects, veto
+from accounts.registry import closed_objects, veto, vetoes
 from ehr.models import Encounter
 from timelines.authoring_access import SUPERSEDED, TIMELINE_PAGES, hidden_timelines
 from timelines.evaluation.values import Basis, SourceKey
@@ -78,7 +78,9 @@ def close_authored(user: User, evaluation: Evaluation, lines: list[CaseLine], ke
 
 def close_vetoed(user: User, lines: list[CaseLine]) -> list[CaseLine]:
     """The lines of one page, without figures where any page guard objects to the case."""
-    return [_closed(line, line.closed or _veto(user, line.public_id)) for line in lines]
+    ids = [line.public_id for line in lines]
+    reasons = {**vetoes(user, TIMELINE_PAGES, ids), **vetoes(user, "ehr.encounter", ids)}
+    return [_closed(line, line.closed or reasons.get(line.public_id, "")) for line in lines]
 
 
 def _closed(line: CaseLine, reason: str) -> CaseLine:

@@ -103,7 +103,7 @@ def test_the_inactive_and_the_superuser_without_membership_have_no_role(study, m
 
 
 def test_a_page_guard_can_veto_an_object(study, member, monkeypatch):
-    monkeypatch.setattr(registry, "_page_guards", [])
+    monkeypatch.setattr(registry, "_page_guards", {})
     user = member("ada", Role.CLINICIAN)
     registry.register_page_guard(lambda user, kind, key: "It would unblind a packet of yours." if key == "blinded" else None)
     assert user_can_open(user, study, "ehr.encounter", "open")
@@ -112,6 +112,20 @@ def test_a_page_guard_can_veto_an_object(study, member, monkeypatch):
         check_user_can_open(user, study, "ehr.encounter", "blinded")
     with pytest.raises(NotAllowed, match="not a member"):
         check_user_can_open(member("stranger"), study, "ehr.encounter", "open")
+
+
+def test_many_are_asked_at_once_and_guards_with_a_list_only_of_what_is_in_it(member, monkeypatch):
+    monkeypatch.setattr(registry, "_page_guards", {})
+    user, asked = member("ada", Role.CLINICIAN), []
+
+    def listed(user, kind, key):
+        asked.append(key)
+        return f"listed {key}" if key != "changed" else None
+
+    registry.register_page_guard(listed, lambda user, kind: {"b", "changed", "elsewhere"})
+    registry.register_page_guard(lambda user, kind, key: f"each {key}" if key in "bc" else None)
+    assert registry.vetoes(user, "case", ["a", "b", "c", "changed"]) == {"b": "listed b", "c": "each c"}
+    assert sorted(asked) == ["b", "changed"]
 
 
 def test_scoping_shows_rows_of_ones_own_studies(study, member):

@@ -27,10 +27,14 @@ def _comparison(world: World) -> Comparison:
 def _run(world: World, label: str = "judged") -> JudgeRun:
     """A judge run with one judged game, whose finding is in both timelines."""
     comparison = _comparison(world)
+    sides = (comparison.first, comparison.second)
     run, made = JudgeRun.objects.get_or_create(
         study=world.study,
         label=label,
-        defaults={"sources": [["judged-one", "revised", 1], ["judged-two", "revised", 1]], "judge": "rules"}
+        defaults={
+            "sources": [[side.source, side.kind, side.alternative] for side in sides],
+            "judge": "rules",
+        }
         | {"judge_name": "rules", "judge_version": "1"},
     )
     if made:
@@ -38,9 +42,9 @@ def _run(world: World, label: str = "judged") -> JudgeRun:
         game = Game.objects.create(
             run=run, comparison=comparison, seed=1, state=JobState.SUCCEEDED, outcome=Game.Outcome.JUDGED, a_is_first=True
         )
-        sides = {"a_event": "Fell", "a_time": -3, "b_event": "Fell", "b_time": -3}
+        rows = {"a_event": "Fell", "a_time": -3, "b_event": "Fell", "b_time": -3}
         Finding.objects.create(
-            game=game, ordinal=1, type="SHARED_UNSUPPORTED", verdict="NEITHER", polarity="present", grounding="NONE", **sides
+            game=game, ordinal=1, type="SHARED_UNSUPPORTED", verdict="NEITHER", polarity="present", grounding="NONE", **rows
         )
     return run
 
