@@ -99,6 +99,8 @@ WITH both_judged AS (
         ON after.comparison_id = before.comparison_id AND after.subject_sha256 = before.subject_sha256 AND after.n = before.n
 )
 """
+#: No two changes have the same place: a finding is told in one of them alone.
+_ORDER = "e.case_id, comparison_id, ordinal, coalesce(after_id, before_id)"
 
 
 class Changes:
@@ -128,13 +130,23 @@ class Changes:
     __len__ = count
 
     def __getitem__(self, wanted: slice) -> list[ChangeLine]:
+        return self._lines("", [], "LIMIT %s OFFSET %s", [wanted.stop - wanted.start, wanted.start])
+
+    def after(self, place: Finding | None, limit: int) -> list[ChangeLine]:
+        """At most `limit` changes after the one whose `either` is `place`, from the first one where that is None."""
+        if place is None:
+            return self._lines("", [], "LIMIT %s", [limit])
+        comparison = place.game.comparison
+        key = [comparison.encounter.case_id, comparison.pk, place.ordinal, place.pk]
+        return self._lines(f" AND ({_ORDER}) > (%s, %s, %s, %s)", key, "LIMIT %s", [limit])
+
+    def _lines(self, further: str, key: Sequence[Any], part: str, numbers: Sequence[int]) -> list[ChangeLine]:
         rows = self._asked(
             f"SELECT before_id, after_id, change FROM changes JOIN adjudication_comparison c ON c.id = comparison_id"
-            f" JOIN ehr_encounter e ON e.id = c.encounter_id WHERE {self._where}"
-            f" ORDER BY e.case_id, comparison_id, ordinal, before_id LIMIT %s OFFSET %s",
+            f" JOIN ehr_encounter e ON e.id = c.encounter_id WHERE {self._where}{further} ORDER BY {_ORDER} {part}",
             *self._values,
-            wanted.stop - wanted.start,
-            wanted.start,
+            *key,
+            *numbers,
         )
         related = ("game__comparison__encounter__dataset__study", "game__comparison__first", "game__comparison__second")
         ids = {pk for before, after, _ in rows for pk in (before, after) if pk is not None}

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Count
+
 from adjudication.aligning import PlacedRow
 from adjudication.changes import ChangeLine
 from adjudication.compare_page import CompareRow
@@ -43,6 +45,12 @@ def run_body(run: JudgeRun) -> dict[str, Any]:
         "code_revision": run.code_revision,
         "warning": waiting_warning(run, Game.objects.filter(run=run)),
     }
+
+
+def findings_in(games: Sequence[Game]) -> dict[int, int]:
+    """How many findings each of these games has, by primary key, in one query; games without any are not in it."""
+    found = Finding.objects.filter(game__in=games).order_by().values_list("game_id")
+    return dict(found.annotate(n=Count("pk")))
 
 
 def game_body(game: Game, findings: int) -> dict[str, Any]:

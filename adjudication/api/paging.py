@@ -1,18 +1,21 @@
-"""Pages of lists. Short lists count and skip; findings go on from where the last page ended, at the same speed wherever that is."""
+"""Pages of lists. Short lists count and skip; games, findings and changes go on from where the last page ended, wherever that is."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from django.db.models import Model, Q, QuerySet
 from django.http import Http404
+from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.pagination import LimitOffsetPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from adjudication.models import Finding, JudgeRun
+from adjudication.changes import ChangeLine, Changes
+from adjudication.models import Finding, Game, JudgeRun
 
 M = TypeVar("M", bound=Model)
 MOST = 500
@@ -41,11 +44,23 @@ def paged(pages: ShortPages, bodies: Any) -> Response:
 
 
 def limit_of(request: Request, default: int = 100) -> int:
-    """How many findings at once. Raises ValidationError."""
+    """How many rows at once. Raises ValidationError."""
     asked = request.query_params.get("limit", str(default))
     if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked[:9]) <= MOST:
         raise serializers.ValidationError({"limit": [f"A whole number from 1 to {MOST}."]})
     return int(asked)
+
+
+def games_after(games: QuerySet[Game], run: JudgeRun, after: str, limit: int) -> tuple[list[Game], str | None]:
+    """At most `limit` games in the order they were made, and how the next page is asked for. Raises Http404 for a game of another run."""
+    rows = games.order_by("pk")
+    if after:
+        place = Game.objects.filter(run=run, public_id=after).values_list("pk", flat=True).first()
+        if place is None:
+            raise Http404
+        rows = rows.filter(pk__gt=place)
+    found = list(rows[: limit + 1])
+    return found[:limit], found[limit - 1].public_id if len(found) > limit else None
 
 
 def findings_after(findings: QuerySet[Finding], run: JudgeRun, after: str, limit: int) -> tuple[list[Finding], str | None]:
@@ -59,3 +74,13 @@ def findings_after(findings: QuerySet[Finding], run: JudgeRun, after: str, limit
         rows = rows.filter(Q(game_id__gt=game) | Q(ordinal__gt=ordinal), game_id__gte=game)
     found = list(rows[: limit + 1])
     return found[:limit], found[limit - 1].public_id if len(found) > limit else None
+
+
+def changes_after(changes: Changes, runs: Sequence[JudgeRun], after: str, limit: int) -> tuple[list[ChangeLine], str | None]:
+    """At most `limit` changes between the two runs, and how the next page is asked for. Raises Http404 for a finding of other runs."""
+    place = None
+    if after:
+        findings = Finding.objects.select_related("game__comparison__encounter")
+        place = get_object_or_404(findings, game__run__in=runs, public_id=after)
+    found = changes.after(place, limit + 1)
+    return found[:limit], found[limit - 1].either.finding.public_id if len(found) > limit else None

@@ -231,9 +231,11 @@ class ChangeSerializer(Body):
 class ChangesSerializer(Body):
     """What became of each subject, over comparisons that both runs judged."""
 
-    comparisons = serializers.IntegerField()
-    counts = serializers.DictField(child=serializers.IntegerField(), help_text="Change → subjects, whatever the filter.")
-    count = serializers.IntegerField()
+    comparisons = serializers.IntegerField(allow_null=True, help_text="That both runs judged; null after the first page.")
+    counts = serializers.DictField(
+        child=serializers.IntegerField(), allow_null=True, help_text="Change → subjects, whatever the filter; null after the first page."
+    )
+    next = serializers.CharField(allow_null=True, help_text="Ask again with `after` set to this; null after the last page.")
     results = ChangeSerializer(many=True)
 
 
@@ -306,7 +308,8 @@ class JudgeRunPageSerializer(PageSerializer):
     results = JudgeRunSerializer(many=True)
 
 
-class GamePageSerializer(PageSerializer):
-    """Games."""
+class GamePageSerializer(Body):
+    """So many games and where the next ones are."""
 
+    next = serializers.CharField(allow_null=True, help_text="Ask again with `after` set to this; null after the last page.")
     results = GameSerializer(many=True)

@@ -29,7 +29,7 @@ from adjudication.api.judging_bodies import (
     finding_body,
     finding_detail_body,
 )
-from adjudication.api.paging import AFTER, LIMIT, OFFSET, findings_after, limit_of
+from adjudication.api.paging import AFTER, LIMIT, changes_after, findings_after, limit_of
 from adjudication.api.views_judging import GAME_RELATED, TAGS, choice
 from adjudication.changes import Change, ChangeFilter, Changes
 from adjudication.compare_page import labels_of, rows_of
@@ -62,6 +62,7 @@ FILTERS = [
     OpenApiParameter("flagged", str, enum=["1"], description="Only those within tolerance."),
     OpenApiParameter("case", str, description="Public id of a case."),
 ]
+_FILTERED = ("type", "verdict", "grounding", "category", "size", "rerun", "source", "charged")
 
 
 class Findings(ApiView):
@@ -78,7 +79,7 @@ class Findings(ApiView):
         run = judge_run_of(request, run_id)
         asked = {name: str(value) for name, value in request.query_params.items()}
         wanted = FindingFilter.of(asked, len(run.sources))
-        _check_known(asked, wanted)
+        _check_known(asked, {name: getattr(wanted, name) for name in _FILTERED})
         rows = open_findings(findings_of(run, wanted), closed_to(person_of(request)))
         found, after = findings_after(rows, run, asked.get("after", ""), limit_of(request))
         lines = [finding_line(f) for f in found]
@@ -110,7 +111,7 @@ class JudgeRunChanges(ApiView):
             choice("change", Change, "Only these; without it every change but `same`."),
             choice("type", TYPES, "Kind of difference."),
             LIMIT,
-            OFFSET,
+            AFTER,
         ],
         responses={200: bodies.ChangesSerializer, **errors(400, 403)},
     )
@@ -119,17 +120,17 @@ class JudgeRunChanges(ApiView):
         earlier, later = judge_run_of(request, run_id), judge_run_of(request, later_id)
         if earlier.pk == later.pk or earlier.study_id != later.study_id:
             raise Http404
-        changes = Changes(earlier, later, closed_to(person_of(request)), ChangeFilter.of(request.query_params.dict()))
-        limit, asked = limit_of(request), request.query_params.get("offset", "0")
-        if not asked.isascii() or not asked.isdigit() or len(asked) > 9:
-            raise serializers.ValidationError({"offset": ["A whole number."]})
-        lines = changes[int(asked) : int(asked) + limit]
+        wanted = ChangeFilter.of(asked := request.query_params.dict())
+        _check_known(asked, {"change": wanted.change, "type": wanted.type})
+        changes = Changes(earlier, later, closed_to(person_of(request)), wanted)
+        after = asked.get("after", "")
+        lines, following = changes_after(changes, (earlier, later), after, limit_of(request))
         seen = {line.either.game.comparison.encounter for line in lines}
         record_exposure(user=person_of(request), encounters=seen, page="judge changes")
         body = {
-            "comparisons": changes.comparisons(),
-            "counts": {change.value: n for change, n in changes.counts().items()},
-            "count": len(changes),
+            "comparisons": None if after else changes.comparisons(),
+            "counts": None if after else {change.value: n for change, n in changes.counts().items()},
+            "next": following,
             "results": [change_body(line, earlier, later) for line in lines],
         }
         return Response(bodies.ChangesSerializer(body).data)
@@ -193,8 +194,7 @@ class CaseComparison(ApiView):
         return Response(bodies.ComparisonSerializer(body).data)
 
 
-def _check_known(asked: Mapping[str, str], wanted: FindingFilter) -> None:
+def _check_known(asked: Mapping[str, str], understood: Mapping[str, str]) -> None:
     """A filter that is not known would silently show everything. Raises ValidationError."""
-    names = ("type", "verdict", "grounding", "category", "size", "rerun", "source", "charged")
-    if unknown := {name: ["There is no such value."] for name in names if asked.get(name, "") != getattr(wanted, name)}:
+    if unknown := {name: ["There is no such value."] for name, value in understood.items() if asked.get(name, "") != value}:
         raise serializers.ValidationError(unknown)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
-from django.db.models import Count
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -32,12 +31,13 @@ from adjudication.api.access import (
 from adjudication.api.errors import Refusal, errors
 from adjudication.api.judging_bodies import (
     finding_body,
+    findings_in,
     game_body,
     run_body,
     runs_body,
     source_body,
 )
-from adjudication.api.paging import LIMIT, OFFSET, page_of, paged
+from adjudication.api.paging import AFTER, LIMIT, OFFSET, games_after, limit_of, page_of, paged
 from adjudication.exposure import record_exposure
 from adjudication.finding_list import finding_line
 from adjudication.judge_data import sources_of
@@ -145,7 +145,7 @@ class Games(ApiView):
     @extend_schema(
         operation_id="judge_game_list",
         tags=TAGS,
-        parameters=[choice("status", GameStatus, "Only those."), LIMIT, OFFSET],
+        parameters=[choice("status", GameStatus, "Only those."), LIMIT, AFTER],
         responses={200: bodies.GamePageSerializer, **errors(400, 403)},
     )
     def get(self, request: Request, run_id: str) -> Response:
@@ -156,13 +156,13 @@ class Games(ApiView):
             if status not in list(GameStatus):
                 raise serializers.ValidationError({"status": ["There is no such status."]})
             games = games.filter(GameStatus(status).condition)
-        games = games.select_related(*GAME_RELATED).annotate(found=Count("findings")).order_by("pk")
-        pages, found = page_of(request, games)
-        record_exposure(
-            user=person_of(request), encounters={g.comparison.encounter for g in found if getattr(g, "found", 0)}, page="judge run"
-        )
-        lines = [game_body(g, getattr(g, "found", 0)) for g in found]
-        return paged(pages, bodies.GameSerializer(lines, many=True).data)
+        asked = request.query_params.get("after", "")
+        found, after = games_after(games.select_related(*GAME_RELATED), run, asked, limit_of(request))
+        told = findings_in(found)
+        seen = {game.comparison.encounter for game in found if told.get(game.pk)}
+        record_exposure(user=person_of(request), encounters=seen, page="judge run")
+        lines = [game_body(game, told.get(game.pk, 0)) for game in found]
+        return Response(bodies.GamePageSerializer({"next": after, "results": lines}).data)
 
 
 class GameOne(ApiView):
