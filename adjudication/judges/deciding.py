@@ -69,10 +69,11 @@ class Ruling:
         if right is None or (by_note is None and self._independent and self._against(right, other if right is one else one, entry)):
             return Decision(None, "neither the note nor the record settles which time is right", quote)
         row = rows[0] if right is one else rows[1]
-        support = row if row is not None and row.cost <= _FITS else None
+        # A row that no supplied summary shows cannot be cited, and so is no evidence that anybody could look at.
+        support = row if row is not None and row.cost <= _FITS and row.cited is not None else None
         table = support.cited if support is not None else None
-        if quote is None and table is None:
-            return Decision(None, "no evidence that could be shown settles which time is right")
+        if table is None and (by_note is None or quote is None):
+            return Decision(None, "no evidence that could be shown settles which time is right", quote)
         reasons = []
         if by_note is not None and entry is not None:
             reasons.append(f"the note puts it at {hours_words(entry.time)}" + (f" ({entry.reason})" if entry.reason else ""))

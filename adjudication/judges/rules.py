@@ -18,7 +18,7 @@ from timelines.domain import Polarity
 
 NAME = "rules"
 #: Raised whenever a rule changes what comes out; recorded with every game.
-VERSION = "2"
+VERSION = "3"
 
 
 class RulesJudge:

@@ -20,6 +20,8 @@ NOTE = (
     "HOSPITAL COURSE: Fever began three days before admission. The lactate was 4.1 in the emergency room.\n"
     "She denied chest pain. The patient was extubated at noon on hospital day 3. Vancomycin was started.\n"
 )
+#: As long as the other, so that every place stays; but it does not say when.
+UNDATED = NOTE.replace("extubated at noon on hospital day 3", "extubated without any difficulty at")
 
 
 def told(words: str, event: str, time: float | None, uid: str, polarity: Polarity = Polarity.PRESENT) -> Candidate:
@@ -83,6 +85,24 @@ def test_a_row_of_the_very_occurrence_decides_with_the_note() -> None:
     (finding,) = judged(given)
     assert first_is_right(finding, given)
     assert (finding.grounding, finding.table_evidence) == (Grounding.BOTH, "procedure:extubation: @ +45.5h")
+
+
+def test_a_row_that_no_summary_shows_decides_nothing() -> None:
+    given = game(ROWS, but(replace(EXTUBATED, time=90.0)), note=UNDATED, with_row=True)
+    (shown,) = judged(given)
+    assert (first_is_right(shown, given), shown.grounding) == (True, Grounding.BOTH)
+    # The row is in the record, but the summaries that were supplied do not have it: nobody could look at it.
+    (unseen,) = judged(replace(given, series=(), record_text=""))
+    assert (unseen.type, unseen.verdict, unseen.grounding) == (FindingType.TIMING, Verdict.UNCLEAR, Grounding.NOTE)
+    assert "record has it" not in unseen.reason
+
+
+def test_a_reason_names_the_record_only_with_a_citation() -> None:
+    given = replace(game(ROWS, but(replace(EXTUBATED, time=20.0)), with_row=True), series=(), record_text="")
+    (finding,) = judged(given)
+    assert (first_is_right(finding, given), finding.grounding, finding.table_evidence) == (True, Grounding.NOTE, None)
+    assert "the note puts it" in finding.reason
+    assert "the record has it" not in finding.reason
 
 
 def test_what_nothing_dates_is_left_open() -> None:
