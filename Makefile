@@ -6,6 +6,7 @@ PY := $(VENV)/bin/python
 PORT ?= 8000
 SERVE ?= 1
 PYTEST_ARGS ?=
+TEST_WORKERS ?= logical
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo run test test-fast check fix bench services stop lock
@@ -42,8 +43,9 @@ fix: setup  ## apply what the linter and formatter can
 	@$(PY) -m ruff check --fix .
 	@$(PY) -m ruff format .
 
-test: check  ## every check and every test
-	@$(PY) -m pytest $(PYTEST_ARGS)
+# Each worker has services of its own. Tests go out in pytest's order: those that empty the database come after those that need it full.
+test: check  ## every check and every test, on TEST_WORKERS cores (default: all, at most 4)
+	@$(PY) -m pytest -n $(TEST_WORKERS) --maxprocesses 4 --dist loadgroup --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-fast: setup  ## the tests that need neither a browser nor minutes
 	@$(PY) -m pytest -m "not slow and not browser and not verification" $(PYTEST_ARGS)

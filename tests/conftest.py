@@ -26,8 +26,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Remove the session's servers and data; pytest-xdist's workers leave that to their controller."""
-    if "PYTEST_XDIST_WORKER" not in os.environ and VAR_VARIABLE in os.environ:
+    """Remove the session's servers and data."""
+    if VAR_VARIABLE in os.environ:
         remove_session(Path(os.environ[VAR_VARIABLE]))
 
 

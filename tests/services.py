@@ -13,6 +13,8 @@ from config.services import embedded
 from config.services.paths import ServicePaths
 
 VAR_VARIABLE = "OCCURRENT_TEST_VAR"
+#: Which of pytest-xdist's workers the directory belongs to.
+WORKER_VARIABLE = "OCCURRENT_TEST_WORKER"
 
 
 def sessions_root() -> Path:

@@ -1,13 +1,15 @@
 """The project's settings for a test session: services of its own, nothing of the developer's.
 
-Each session keeps its embedded services in a directory named after its process; helpers of the same session (pytest-xdist's workers,
-commands started by a test) find it in the environment.
+Each session keeps its embedded services in a directory named after its process; commands started by a test find it in the environment.
+Each of pytest-xdist's workers is such a session: a Celery worker of one must not take what another's test has put into the queue.
 """
 
 import os
 
-from tests.services import VAR_VARIABLE, session_var
+from tests.services import VAR_VARIABLE, WORKER_VARIABLE, session_var
 
+if (worker := os.environ.get("PYTEST_XDIST_WORKER", "")) != os.environ.get(WORKER_VARIABLE, ""):
+    os.environ.update({VAR_VARIABLE: str(session_var(os.getpid())), WORKER_VARIABLE: worker})
 os.environ.setdefault(VAR_VARIABLE, str(session_var(os.getpid())))
 os.environ["OCCURRENT_VAR"] = os.environ[VAR_VARIABLE]
 os.environ["OCCURRENT_ENV"] = "embedded"

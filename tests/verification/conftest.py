@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,14 +15,29 @@ TIMEOUT = 1800
 _MISSING = pytest.StashKey[str]()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything of this folder is a slow verification."""
+    """Everything of this folder is a slow verification, and runs in one of pytest-xdist's workers, beside one server."""
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.slow)
             item.add_marker(pytest.mark.verification)
             item.add_marker(pytest.mark.timeout(TIMEOUT))
+            item.add_marker(pytest.mark.xdist_group("verification"))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """What a worker of pytest-xdist could not verify is told to its controller."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["not_verified"] = session.config.stash.get(_MISSING, "")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """What the controller is told."""
+    if reason := getattr(node, "workeroutput", {}).get("not_verified", ""):
+        node.config.stash[_MISSING] = reason
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
