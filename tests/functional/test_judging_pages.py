@@ -121,6 +121,21 @@ def test_another_timeline_is_chosen_and_a_finding_opens_in_its_place(opened, wor
     expect(page.locator("#quote")).to_be_in_viewport()
 
 
+def test_quote_and_cited_row_are_in_sight_inside_their_boxes_on_a_tablet(opened, page, judged):
+    def narrower(route):
+        response = route.fetch()
+        route.fulfill(response=response, body=response.text() + ".quoted-note{max-height:5rem;line-height:4rem}.rows-wrap{max-height:5rem}")
+
+    page.route("**/css/adjudication.css", narrower)
+    page.set_viewport_size(TABLET)
+    page = opened(f"/adjudication/findings/{judged.andexanet.public_id}/")
+    for box, part in ((".quoted-note", "#quote"), (".rows-wrap", ".is-cited")):
+        outer, inner = page.locator(box).bounding_box(), page.locator(part).bounding_box()
+        assert outer["y"] <= inner["y"] < outer["y"] + outer["height"], box
+        assert page.locator(box).evaluate("e => e.scrollHeight > e.clientHeight"), "else nothing was scrolled"
+    assert page.locator(".quoted-note").evaluate("e => e.scrollTop") > 0
+
+
 def test_findings_are_narrowed_in_place_and_read_by_keyboard(opened, judged):
     page = opened(f"/adjudication/runs/{judged.first.public_id}/findings/")
     rows = page.locator(".findings tbody tr")
