@@ -107,7 +107,9 @@ def test_enter_without_an_answer_and_held_keys_do_nothing(reviewing, packed):
     first = in_hand(page)
     page.keyboard.press("Enter")
     expect(page.locator("[data-announce]")).to_contain_text("Choose an answer first")
+    expect(page.get_by_text("Choose an answer first, 1 to 6.").and_(page.locator("[data-hint]"))).to_be_visible()
     page.keyboard.press("3")
+    expect(page.locator("[data-hint]")).to_be_hidden()
     page.evaluate("document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', repeat: true, bubbles: true}))")
     page.keyboard.press("Control+Enter")
     assert in_hand(page) == first
@@ -181,6 +183,36 @@ def test_the_record_is_at_hand_by_keys(reviewing):
         expect(panel.locator("tbody tr")).to_have_count(ROWS_AT_ONCE)
         panel.get_by_role("button", name=f"All {rows}").click()
     expect(panel.locator("tbody tr")).to_have_count(rows)
+
+
+def test_an_answer_is_saved_from_wherever_the_record_was_read(reviewing, packed):
+    page = reviewing()
+    first = in_hand(page)
+    page.keyboard.press("/")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-series][aria-selected=true]")).to_be_focused()
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(page.locator(f"[data-item='{first}']")).to_have_count(0)
+    all_saved(page)
+    assert [d.item.public_id for d in packed.decided()] == [first]
+
+
+def test_changing_an_answer_touches_no_other(reviewing, packed):
+    page = reviewing()
+    first, second = answer(page, "1"), answer(page, "2")
+    all_saved(page)
+    page.goto(page.url.replace("/item/", f"/items/{first}/"))
+    ready(page)
+    expect(page.locator("[data-position]")).to_have_text("Changing an answer")
+    expect(page.get_by_role("button", name=re.compile("^(Undo|Skip)"))).to_have_count(0)
+    page.keyboard.press("u")
+    page.keyboard.press("s")
+    page.keyboard.press("4")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/answers/")
+    assert packed.kinds() == ["answer", "answer", "amendment"]
+    assert Slot.objects.get(item__public_id=second).decision.kind == "answer"
 
 
 def test_an_item_fills_one_screen_with_the_place_and_both_rows_in_sight(reviewing):

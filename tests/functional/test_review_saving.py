@@ -42,6 +42,7 @@ def test_a_lost_connection_loses_and_doubles_nothing(reviewing, packed):
     page.keyboard.press("Enter")
     expect(banner(page, "There is no connection")).to_contain_text("2 steps are kept")
     expect(page.locator("[data-saved]")).to_have_text("Not saved")
+    expect(page.locator(".stage-wait")).to_have_text("Kept neither. Waiting for the next item…")
     kept = page.evaluate("JSON.stringify({...sessionStorage, ...localStorage})")
     assert "daughter" not in kept
     assert first not in kept

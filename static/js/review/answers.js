@@ -52,12 +52,18 @@
     return { answer: answer(), own_time: time, comment: form().elements.comment.value.trim(), flagged: flagged(), active_seconds: Review.seconds() };
   }
 
+  function hint(words) {
+    form().querySelector("[data-hint]").textContent = words;
+    if (words) Review.announce(words);
+  }
+
   function choose(value) {
     const buttons = [...form().querySelectorAll("[data-answer-value]")];
     const chosen = buttons.find((button) => button.dataset.answerValue === value);
     if (!chosen) return;
     for (const button of buttons) button.setAttribute("aria-pressed", String(button === chosen));
     form().querySelector("[data-do=commit]").disabled = false;
+    hint("");
     Review.announce(`${chosen.querySelector("b").textContent}: ${chosen.querySelector("span").textContent}. Enter saves it.`);
     soon();
   }
@@ -110,5 +116,5 @@
     before = now;
   }, 5000);
   document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && keep());
-  Object.assign(Review, { choose, values, answer, flagged, keep, keepSoon: soon, dropDraft: () => clearTimeout(timer), hours });
+  Object.assign(Review, { choose, hint, values, answer, flagged, keep, keepSoon: soon, dropDraft: () => clearTimeout(timer), hours });
 })();

@@ -19,7 +19,7 @@
     if (!item) return;
     const flag = Review.find("[data-do=flag]");
     flag?.setAttribute("aria-pressed", String("flagged" in item.dataset));
-    const title = `Item ${Review.position()}`;
+    const title = Review.changing ? "An answer to change" : `Item ${Review.position()}`;
     item.querySelector("[data-item-title]").textContent = title;
     toPlace();
     for (const rows of item.querySelectorAll("[data-rows]")) toCandidate(rows);

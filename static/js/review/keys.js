@@ -56,9 +56,9 @@
     if (name in actions) actions[name]();
   });
 
-  // Enter on a link or another button is that one's; on an answer it chooses it, and saves it once chosen.
+  // Enter on a link or another button is that one's; on an answer it chooses it, and saves it once chosen. A series has no use for it.
   function enter(event) {
-    const held = event.target.closest("button, a, [data-series]");
+    const held = event.target.closest("button, a");
     if (held && held.getAttribute("aria-pressed") !== "true") return;
     if (held && !held.matches("[data-answer-value]")) return;
     event.preventDefault();

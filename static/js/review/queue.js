@@ -71,14 +71,14 @@
 
   function over({ message }) {
     if (message) Review.end("This review is not open now", message, "To the packet");
-    else if (state.done >= state.total) Review.end("All items are decided", "What is left is to sign. You can still look at your answers and change them.", "To the last steps");
+    else if (state.done >= state.total) Review.end("All items are decided", "What is left is a last question and your signature. Until you sign, every answer can be changed.", "To the last steps");
     else Review.end("Nothing is left for you now", "Other reviewers hold the remaining items. They may come back to you later.", "To the packet");
   }
 
   function commit() {
     const item = Review.item();
     if (!item || !Review.answer()) {
-      if (item) Review.announce("Choose an answer first, 1 to 6.");
+      if (item) Review.hint("Choose an answer first, 1 to 6.");
       return;
     }
     const body = Review.values();
@@ -93,7 +93,8 @@
     Review.dropDraft();
     Review.note("");
     const { url, item: id, expects } = item.dataset;
-    const said = `Saved ${WORDS[body.answer]}.`;
+    // Where the page knows that it reaches nobody, it does not speak of saving.
+    const said = `${["saved", "saving"].includes(Review.connection()) ? "Saved" : "Kept"} ${WORDS[body.answer]}.`;
     if ("decided" in item.dataset) {
       // A changed answer leads back to the list, once it is stored and the list can show it.
       if ("sent" in item.dataset) return;
@@ -142,7 +143,7 @@
 
   // The answer before is taken back once everything before it is stored; its item comes again with what was chosen.
   function undo() {
-    if (Review.mode !== "review" || stepping || state.done < 1) return;
+    if (Review.mode !== "review" || Review.changing || stepping || state.done < 1) return;
     stepping = true;
     Review.dropDraft();
     const then = (data) => {

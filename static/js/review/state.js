@@ -46,10 +46,12 @@ window.ReviewPage = (() => {
     find("[data-left-words]").textContent = state.left;
     find("[data-do=undo]")?.toggleAttribute("disabled", state.done < 1);
   }
-  const position = () => `${Math.min(state.done + 1, state.total)} of ${state.total}`;
+  // An answer of one's own choice is changed: there is no place in a row of items, nothing to undo and nothing to skip.
+  const changing = "changing" in root.dataset;
+  const position = () => changing ? "Changing an answer" : `${Math.min(state.done + 1, state.total)} of ${state.total}`;
 
   return {
-    root, mode, person, state, on, tell, token, find, element, announce, note, progress, position,
+    root, mode, person, changing, state, on, tell, token, find, element, announce, note, progress, position,
     urls: { packet, next, undo },
     item: () => root.querySelector("[data-item]"),
   };
