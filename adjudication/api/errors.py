@@ -10,9 +10,10 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.http import Http404
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 from rest_framework import serializers
-from rest_framework.exceptions import APIException, ValidationError
+from rest_framework.exceptions import APIException, NotFound, ValidationError
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
@@ -40,6 +41,8 @@ REFUSED = (
     UnknownModel,
     ProviderError,
 )
+#: One sentence for what does not exist, what is somebody else's, and what the framework would name by its model.
+MISSING = "No such thing, or not one of yours."
 LATE = "Your answer is kept, but it came too late to stand: the item's places were taken, or the packet was closed."
 
 
@@ -87,6 +90,8 @@ def _known(error: Exception) -> Refusal | None:
     match error:
         case Refusal():
             return error
+        case Http404() | NotFound():
+            return Refusal(HTTPStatus.NOT_FOUND, "not_found", MISSING)
         case RequestDataTooBig():
             return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", "This is too much at once.")
         case WrongPassword():
@@ -122,7 +127,7 @@ _SAYS = {
     400: ("invalid", "Some fields cannot be read as they are."),
     401: ("not_authenticated", "Authentication credentials were not provided."),
     403: ("not_allowed", "This needs the role study admin in this study."),
-    404: ("not_found", "No such thing, or not one of yours."),
+    404: ("not_found", MISSING),
     409: ("conflict", "You have decided on this item already. Nothing was changed."),
     422: ("refused", "There is no such answer."),
 }

@@ -7,6 +7,7 @@ from django.urls import URLPattern, path
 from adjudication.api import views_findings as findings
 from adjudication.api import views_judging as judging
 from adjudication.api import views_packets as packets
+from adjudication.api import views_report as report
 from adjudication.api import views_report_card as report_card
 from adjudication.api import views_review as review
 from adjudication.api import views_review_end as review_end
@@ -23,7 +24,9 @@ urlpatterns: list[URLPattern] = [
     path(_RUN, judging.JudgeRunOne.as_view(), name="judge_run"),
     path(f"{_RUN}games/", judging.Games.as_view(), name="judge_games"),
     path(f"{_RUN}findings/", findings.Findings.as_view(), name="findings"),
-    path(f"{_RUN}report/", findings.JudgeReport.as_view(), name="judge_report"),
+    path(f"{_RUN}findings/files/<str:form>/", report.FindingsFile.as_view(), name="findings_file"),
+    path(f"{_RUN}report/", report.JudgeReport.as_view(), name="judge_report"),
+    path(f"{_RUN}report/<str:name>/<str:form>/", report.JudgeReportTable.as_view(), name="judge_report_table"),
     path(f"{_RUN}changes/<str:later_id>/", findings.JudgeRunChanges.as_view(), name="judge_changes"),
     path(f"{_RUN}actions/<str:action>/", judging.JudgeRunAction.as_view(), name="judge_run_action"),
     path("games/<str:game_id>/", judging.GameOne.as_view(), name="judge_game"),
@@ -43,6 +46,7 @@ urlpatterns: list[URLPattern] = [
     path(f"{_PERSON}withdraw/", packets.Withdraw.as_view(), name="packet_withdraw"),
     path(f"{_PERSON}unsign/", packets.VoidSignature.as_view(), name="packet_unsign"),
     path(f"{_PACKET}report/", report_card.ReportCard.as_view(), name="packet_report"),
+    path(f"{_PACKET}report/<str:name>/<str:form>/", report_card.ReportCardTable.as_view(), name="packet_report_table"),
     path(f"{_PACKET}decisions/<str:form>/", report_card.DecisionsFile.as_view(), name="packet_decisions"),
     path("review/", review.Reviews.as_view(), name="reviews"),
     path("review/<str:public_id>/", review.Review.as_view(), name="review"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from django.http import Http404
@@ -12,8 +11,6 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.audit import record
-from accounts.permissions import NotAllowed
 from adjudication.api import serializers_judging as bodies
 from adjudication.api.access import (
     ApiView,
@@ -34,15 +31,12 @@ from adjudication.api.views_judging import GAME_RELATED, TAGS, choice
 from adjudication.changes import Change, ChangeFilter, Changes
 from adjudication.compare_page import labels_of, rows_of
 from adjudication.domain import Grounding
-from adjudication.eligibility import REFUSAL
 from adjudication.exposure import record_exposure
 from adjudication.finding_list import RERUNS, SIZES, TYPES, VERDICTS, FindingFilter, finding_line, findings_of
 from adjudication.models import Finding
 from adjudication.readers import closed_to, open_findings
-from adjudication.reporting import tables
 from adjudication.scoring.errors import Category
 from adjudication.views.compare import chosen_pair, chosen_run, runs_of_pair
-from adjudication.views.dashboard import closed_games, current_report
 from adjudication.views.judge_games import check_user_may_see_game
 from timelines.authoring_access import hidden_timelines
 from timelines.storage import checked_text, note_of
@@ -134,23 +128,6 @@ class JudgeRunChanges(ApiView):
             "results": [change_body(line, earlier, later) for line in lines],
         }
         return Response(bodies.ChangesSerializer(body).data)
-
-
-class JudgeReport(ApiView):
-    """What a judge run adds up to."""
-
-    @extend_schema(operation_id="judge_run_report", tags=TAGS, responses={200: bodies.JudgeReportSerializer, **errors(403)})
-    def get(self, request: Request, run_id: str) -> Response:
-        """Ratings, error profile, sensitivity, strata, matchups, consistency: every table. Closed while cases of the run are to you."""
-        run = judge_run_of(request, run_id)
-        if closed_games(page_request(request), run):
-            raise NotAllowed(REFUSAL)
-        report = current_report(run)
-        record(
-            actor=person_of(request), study=run.study, action="judge.export", object_type="adjudication.judgerun", object_id=run.public_id
-        )
-        told = {"run": run.public_id, "tables": [json.loads(build(report).to_json()) for build in tables.TABLES.values()]}
-        return Response(bodies.JudgeReportSerializer(told).data)
 
 
 class CaseComparison(ApiView):

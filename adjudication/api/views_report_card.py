@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from django.http import Http404, StreamingHttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -22,9 +22,13 @@ from adjudication.eligibility import may_see
 from adjudication.models import Packet
 from adjudication.report_card import tables
 from adjudication.report_card_data import card_of
-from adjudication.views.report_card import CLOSED, record_opened
+from adjudication.views.report_card import CLOSED, FORMATS, card_table, record_opened
 
 FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(packet_export.FORMATS), description="`dictionary`: the columns.")
+TEXT = OpenApiParameter("text", str, enum=["1"], description="Add what patients' notes and reviewers said.")
+#: Tables as files; their names are those of the report's own `tables`.
+TABLE_FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(FORMATS))
+TABLE_FILE = {(200, kind): OpenApiTypes.STR for kind, _ in FORMATS.values()}
 
 
 class ReportCard(ApiView):
@@ -41,18 +45,35 @@ class ReportCard(ApiView):
         return Response(bodies.ReportCardSerializer(body).data)
 
 
+class ReportCardTable(ApiView):
+    """A table of the report card."""
+
+    @extend_schema(
+        operation_id="packet_report_table",
+        tags=TAGS,
+        parameters=[
+            OpenApiParameter(
+                "name",
+                str,
+                OpenApiParameter.PATH,
+                description="One of the card's, `confusion-0` and so on for two reviewers, or `decisions`: every item with what was said.",
+            ),
+            TABLE_FORM,
+        ],
+        responses={**TABLE_FILE, **errors(403)},
+    )
+    def get(self, request: Request, public_id: str, name: str, form: str) -> HttpResponse:
+        """One table as a file. Study admins, and reviewers where the closed packet reveals it."""
+        return card_table(page_request(request), _revealed(request, public_id), name, form)
+
+
 class DecisionsFile(ApiView):
     """All decisions as a file."""
 
     @extend_schema(
         operation_id="packet_decisions",
         tags=TAGS,
-        parameters=[
-            OpenApiParameter(
-                "form", str, OpenApiParameter.PATH, enum=list(packet_export.FORMATS), description="`dictionary`: the columns."
-            ),
-            OpenApiParameter("text", str, enum=["1"], description="Add what patients' notes and reviewers said."),
-        ],
+        parameters=[FORM, TEXT],
         responses={(200, "text/csv"): OpenApiTypes.STR, (200, "application/jsonl"): OpenApiTypes.STR, **errors(403)},
     )
     def get(self, request: Request, public_id: str, form: str) -> StreamingHttpResponse:

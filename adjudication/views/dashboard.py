@@ -26,7 +26,7 @@ from adjudication.reporting import tables
 from adjudication.reporting.values import CATEGORIES, Favoured, JudgeReport, Rated
 from adjudication.scoring.errors import WEIGHTS
 from adjudication.views.findings_download import DICTIONARY
-from adjudication.views.report_card import FORMATS
+from adjudication.views.report_card import FORMATS, table_file
 from timelines.evaluation.tables import Table
 from timelines.evaluation.values import SourceKey
 from timelines.models import Authoring, Timeline
@@ -69,14 +69,12 @@ def dashboard(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required(*CASE_READERS)
 def dashboard_table(request: StudyRequest, public_id: str, name: str, format: str) -> HttpResponse:
     """One table as a file."""
-    run = rated_run(request, public_id)
-    if format not in FORMATS:
-        raise Http404
-    table = _table(request, run, name)
-    kind, ending = FORMATS[format]
-    text = {"csv": table.to_csv, "latex": table.to_latex, "json": table.to_json}[format]()
-    response = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}-{run.public_id}.{ending}"'
+    return rated_table(request, rated_run(request, public_id), name, format)
+
+
+def rated_table(request: StudyRequest, run: JudgeRun, name: str, format: str) -> HttpResponse:
+    """One table of a run that is open to the person as a file, told of in the trail. Raises Http404 for what is no table or no format."""
+    response = table_file(_table(request, run, name), format, f"{name}-{run.public_id}")
     record(actor=request.user, study=run.study, action="judge.export", object_type="adjudication.judgerun", object_id=run.public_id)
     return response
 

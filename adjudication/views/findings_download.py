@@ -13,6 +13,7 @@ from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from adjudication import findings_export
 from adjudication.exposure import record_exposure
+from adjudication.models import JudgeRun
 from adjudication.readers import closed_to
 from adjudication.views.judge_runs import judge_run_of
 from ehr.models import Encounter
@@ -23,11 +24,12 @@ DICTIONARY = "dictionary"
 @require_GET
 @study_role_required(*CASE_READERS)
 def findings_download(request: StudyRequest, public_id: str, format: str) -> HttpResponseBase:
-    """Every finding that is open to the person; `text=1` adds words of note, timelines, record and judge. "dictionary" tells the columns.
+    """Every finding that is open to the person; `text=1` adds words of note, timelines, record and judge. "dictionary": the columns."""
+    return findings_file(request, judge_run_of(request, public_id), format)
 
-    For the trail; and whoever has a file of findings has seen their cases unblinded.
-    """
-    run = judge_run_of(request, public_id)
+
+def findings_file(request: StudyRequest, run: JudgeRun, format: str) -> StreamingHttpResponse:
+    """The file, told of in the trail: whoever has a file of findings has seen their cases unblinded. Raises Http404 for another format."""
     with_text = request.GET.get("text") == "1"
     if format == DICTIONARY:
         return _file(

@@ -72,15 +72,24 @@ def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required()
 def report_table(request: StudyRequest, public_id: str, name: str, format: str) -> HttpResponse:
     """One table as a file."""
-    found = revealed(request, public_id)
+    return card_table(request, revealed(request, public_id), name, format)
+
+
+def card_table(request: StudyRequest, packet: Packet, name: str, format: str) -> HttpResponse:
+    """One table of a packet that is open to the person as a file, told of in the trail. Raises Http404 for no table or no format."""
+    response = table_file(_table(packet, name), format, f"{name}-{packet.public_id}")
+    record_opened(request, packet, "packet.export")
+    return response
+
+
+def table_file(table: Table, format: str, stem: str) -> HttpResponse:
+    """A table in one of the `FORMATS`. Raises Http404 for another one."""
     if format not in FORMATS:
         raise Http404
-    table = _table(found, name)
     kind, ending = FORMATS[format]
     text = {"csv": table.to_csv, "latex": table.to_latex, "json": table.to_json}[format]()
     response = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}-{found.public_id}.{ending}"'
-    record_opened(request, found, "packet.export")
+    response["Content-Disposition"] = f'attachment; filename="{stem}.{ending}"'
     return response
 
 

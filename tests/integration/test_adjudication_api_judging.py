@@ -1,5 +1,10 @@
 """Judging by programs: start, watch, steer and read, with the filters, guards and record of exposure of the pages."""
 
+import csv
+import io
+import json
+
+import pyarrow.parquet as pq
 import pytest
 
 from accounts.actions import add_role
@@ -191,6 +196,21 @@ def test_a_place_of_another_run_is_no_place(world, admin):
     assert admin.get("judge-runs/a%00b/")[0] == 404
 
 
+def test_what_does_not_exist_is_told_in_one_sentence_that_names_no_model(world, admin):
+    missing = {"code": "not_found", "detail": "No such thing, or not one of yours."}
+    run = f"judge-runs/{world.run.public_id}/"
+    paths = [
+        "judge-runs/nothing/",
+        "findings/nothing/",
+        "games/nothing/",
+        "packets/nothing/",
+        "review/nothing/",
+        "cases/nothing/comparison/",
+    ]
+    for path in (*paths, "cases/nothing/comparison/", run + "findings/files/xlsx/", run + "report/other/csv/"):
+        assert admin.get(path) == (404, missing), path
+
+
 def test_one_finding_comes_with_what_it_rests_on(world, admin):
     found = Finding.objects.filter(series__isnull=False).select_related("game__comparison__encounter").first()
     status, body = admin.get(f"findings/{found.public_id}/")
@@ -253,13 +273,45 @@ def test_the_report_is_every_table_of_the_dashboard(world, admin):
     assert {row[0] for row in ratings["rows"]} == {key.label for key in KEYS}
 
 
+def test_a_table_comes_as_the_file_of_the_page(world, admin):
+    path = f"judge-runs/{world.run.public_id}/report/"
+    _, report = admin.get(path)
+    for table in report["tables"]:
+        status, told = admin.get(f"{path}{table['name']}/json/")
+        assert (status, told) == (200, table)
+    status, text = admin.get(path + "ratings/csv/")
+    assert status == 200
+    assert {line[0] for line in csv.reader(io.StringIO(text))} >= {key.label for key in KEYS}
+    assert r"\begin{tabular}" in admin.get(path + "ratings/latex/")[1]
+    assert admin.get(path + "agreement/csv/")[0] == 404
+    other = judged_run(world.dataset, StandIn(version="2"), label="second opinion")
+    status, told = admin.get(path + "agreement/json/", against=other.public_id)
+    assert (status, told["title"]) == (200, "Against second opinion")
+
+
+def test_findings_come_as_files_with_and_without_text(world, admin):
+    path = f"judge-runs/{world.run.public_id}/findings/files/"
+    every = list(Finding.objects.order_by("game_id", "ordinal").values_list("public_id", flat=True))
+    words = "the stand-in says so"
+    status, plain = admin.get(path + "jsonl/")
+    assert status == 200
+    assert [json.loads(line)["finding"] for line in plain.splitlines()] == every
+    assert words not in plain
+    assert words in admin.get(path + "jsonl/", text="1")[1]
+    assert [row["finding"] for row in csv.DictReader(io.StringIO(admin.get(path + "csv/")[1]))] == every
+    answer = admin.client.get(f"/api/{path}parquet/", headers={**admin.headers, "Accept": "application/vnd.apache.parquet"})
+    assert pq.read_table(io.BytesIO(answer.getvalue())).column("finding").to_pylist() == every
+    assert "charged_source" in admin.get(path + "dictionary/")[1]
+    assert AuditEvent.objects.filter(action="findings.export", object_id=world.run.public_id).count() == 4
+
+
 def test_whoever_reads_findings_is_exposed_to_their_cases(world, clinician):
     api, case = ApiClient(clinician), world.encounters[0]
     finding = Finding.objects.filter(game__comparison__encounter=case).first()
     game = finding.game
     run = f"judge-runs/{world.run.public_id}/"
     one = [f"findings/{finding.public_id}/", f"games/{game.public_id}/", f"cases/{case.public_id}/comparison/"]
-    paths = [*one, run + "findings/", run + "games/"]
+    paths = [*one, run + "findings/", run + "games/", run + "findings/files/csv/"]
     for path in paths:
         seen = AuditEvent.objects.filter(actor=clinician, action="case.unblinded", object_id=case.public_id)
         before = seen.count()
@@ -278,11 +330,14 @@ def test_an_open_packet_closes_its_cases_to_those_assigned(world, clinician):
         f"games/{finding.game.public_id}/",
         f"cases/{case.public_id}/comparison/",
         run + "report/",
+        run + "report/ratings/csv/",
     ):
         status, body = api.get(path)
         assert (status, body["code"]) == (403, "not_allowed"), path
     open_cases = set(Encounter.objects.exclude(comparisons__games__findings__items__packet=made.packet).values_list("public_id", flat=True))
     assert {f["case"] for f in everything(api, run + "findings/")} <= open_cases
+    filed = [json.loads(line)["case_id"] for line in api.get(run + "findings/files/jsonl/")[1].splitlines()]
+    assert Encounter.objects.filter(case_id__in=filed, public_id__in=open_cases).count() == len(set(filed))
     assert {g["case"] for g in api.get(run + "games/")[1]["results"]} <= open_cases
     later = judged_run(world.dataset, StandIn(version="2", fever="SECOND"))
     _, body = api.get(f"{run}changes/{later.public_id}/")

@@ -160,11 +160,19 @@ def test_the_report_card_opens_to_reviewers_when_the_packet_closes(world):
     reviewer = ApiClient(made.reviewers[0])
     decide_all(made, made.reviewers[0], reject)
     path = f"packets/{made.packet.public_id}/"
-    for file in ("report/", "decisions/csv/"):
+    for file in ("report/", "report/uphold/csv/", "decisions/csv/"):
         status, body = reviewer.get(path + file)
         assert (status, body["code"]) == (403, "not_allowed")
     packets.close_packet(packet=made.packet, by=made.admin)
-    assert reviewer.get(path + "report/")[0] == 200
+    status, card = reviewer.get(path + "report/")
+    assert status == 200
+    cells = [cell for table in card["tables"] for row in table["rows"] for cell in row if isinstance(cell, dict)]
+    assert {cell["why"] for cell in cells if cell["value"] is not None} == {""}
+    assert any(cell["why"] for cell in cells if cell["value"] is None)
+    named = [table for table in card["tables"] if not table["name"].startswith("confusion")]
+    assert len(named) > 5
+    assert [reviewer.get(f"{path}report/{table['name']}/json/") for table in named] == [(200, table) for table in named]
+    assert made.packet.items.count() == len(list(csv.reader(io.StringIO(reviewer.get(path + "report/decisions/csv/")[1])))) - 1
     Packet.objects.update(reveal="never")
     assert reviewer.get(path + "report/")[0] == 403
 

@@ -31,7 +31,7 @@ def admin(world):
 @contextmanager
 def reading():
     """The SELECTs of a request about games and findings; writing to the trail takes as many as there are cases."""
-    found: list[str] = []
+    found = []
     with CaptureQueriesContext(connection) as asked:
         yield found
     found += [q["sql"] for q in asked.captured_queries if q["sql"].startswith(("SELECT", "\nWITH")) and "accounts_audit" not in q["sql"]]

@@ -288,7 +288,10 @@ def _verdict(estimate: Estimate) -> str:
 
 
 def _plain(content: str | Cell) -> object:
-    return content if isinstance(content, str) else {"value": content.value, "low": content.low, "high": content.high, "why": content.why}
+    if isinstance(content, str):
+        return content
+    why = content.why if content.value is None else ""
+    return {"value": content.value, "low": content.low, "high": content.high, "why": why}
 
 
 def _safe(text: str) -> str:

@@ -70,12 +70,25 @@ def _game(world: World) -> dict[str, str]:
     return {"game_id": judging._game(world).public_id}
 
 
+def _run_file(form: str) -> Callable[[World], Mapping[str, str]]:
+    return lambda world: {**_run(world), "form": form}
+
+
+def _run_table(name: str, form: str) -> Callable[[World], Mapping[str, str]]:
+    return lambda world: {**_run(world), "name": name, "form": form}
+
+
 LISTS = answers(anonymous=401, clinician=200, reviewer=403, admin=200, outsider=200, nobody=403, superuser=403)
 JUDGING = [
     Row("adjudication_api:judge_runs", LISTS),
     Row("adjudication_api:judge_runs", _admins(415, outsider=415), method="post"),
     Row("adjudication_api:judge_choices", _admins(200, outsider=200)),
     *(Row(f"adjudication_api:{name}", _readers(200), path=_run) for name in ("judge_run", "judge_games", "findings", "judge_report")),
+    *(Row("adjudication_api:findings_file", _readers(200), path=_run_file(form)) for form in ("csv", "jsonl", "parquet", "dictionary")),
+    Row("adjudication_api:findings_file", _readers(404), path=_run_file("xlsx")),
+    *(Row("adjudication_api:judge_report_table", _readers(200), path=_run_table("ratings", form)) for form in ("csv", "latex", "json")),
+    Row("adjudication_api:judge_report_table", _readers(404), path=_run_table("other", "csv")),
+    Row("adjudication_api:judge_report_table", _readers(404), path=_run_table("ratings", "xlsx")),
     *(
         Row("adjudication_api:judge_run_action", _admins(200), method="post", path=_acting(action))
         for action in ("pause", "resume", "cancel", "retry", "unjudged")
@@ -133,6 +146,10 @@ def _file(form: str) -> Callable[[World], Mapping[str, str]]:
     return lambda world: {**_packet(world), "form": form}
 
 
+def _table(name: str, form: str) -> Callable[[World], Mapping[str, str]]:
+    return lambda world: {**_file(form)(world), "name": name}
+
+
 #: To those assigned an open packet is closed; to others without the role it does not exist.
 CARD = answers(anonymous=401, clinician=404, reviewer=403, admin=200, outsider=404, nobody=404, superuser=404)
 PACKETS = [
@@ -151,6 +168,9 @@ PACKETS = [
     Row("adjudication_api:packet_unsign", _admins(415), method="post", path=_signed),
     Row("adjudication_api:packet_report", CARD, path=_packet),
     Row("adjudication_api:packet_report", {**CARD, "reviewer": 200}, path=_closed),
+    *(Row("adjudication_api:packet_report_table", CARD, path=_table("uphold", form)) for form in ("csv", "latex", "json")),
+    Row("adjudication_api:packet_report_table", {**CARD, "admin": 404}, path=_table("other", "csv")),
+    Row("adjudication_api:packet_report_table", {**CARD, "admin": 404}, path=_table("uphold", "xlsx")),
     *(Row("adjudication_api:packet_decisions", CARD, path=_file(form)) for form in ("csv", "jsonl", "dictionary")),
     Row("adjudication_api:packet_decisions", {**CARD, "admin": 404}, path=_file("xlsx")),
 ]

@@ -1,0 +1,88 @@
+"""What a judge run adds up to and everything it told, as bodies and as files: unblinded, with guards and exposure as on the pages."""
+
+from __future__ import annotations
+
+import json
+
+from django.http import HttpResponse, StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.audit import record
+from accounts.permissions import NotAllowed
+from adjudication.api import serializers_judging as bodies
+from adjudication.api.access import ApiView, judge_run_of, page_request, person_of
+from adjudication.api.errors import errors
+from adjudication.api.views_judging import TAGS
+from adjudication.api.views_report_card import TABLE_FILE, TABLE_FORM
+from adjudication.eligibility import REFUSAL
+from adjudication.findings_export import FORMATS
+from adjudication.models import JudgeRun
+from adjudication.reporting import tables
+from adjudication.views.dashboard import closed_games, current_report, rated_table
+from adjudication.views.findings_download import DICTIONARY, findings_file
+
+NAMES = [*tables.TABLES, "agreement"]
+_FINDINGS_FILE = {
+    (200, kind.partition(";")[0]): OpenApiTypes.BINARY if form == "parquet" else OpenApiTypes.STR for form, (kind, *_) in FORMATS.items()
+}
+
+
+class JudgeReport(ApiView):
+    """What a judge run adds up to."""
+
+    @extend_schema(operation_id="judge_run_report", tags=TAGS, responses={200: bodies.JudgeReportSerializer, **errors(403)})
+    def get(self, request: Request, run_id: str) -> Response:
+        """Ratings, error profile, sensitivity, strata, matchups, consistency: every table. Closed while cases of the run are to you."""
+        run = _rated(request, run_id)
+        report = current_report(run)
+        record(
+            actor=person_of(request), study=run.study, action="judge.export", object_type="adjudication.judgerun", object_id=run.public_id
+        )
+        told = {"run": run.public_id, "tables": [json.loads(build(report).to_json()) for build in tables.TABLES.values()]}
+        return Response(bodies.JudgeReportSerializer(told).data)
+
+
+class JudgeReportTable(ApiView):
+    """A table of what a judge run adds up to."""
+
+    @extend_schema(
+        operation_id="judge_run_report_table",
+        tags=TAGS,
+        parameters=[
+            OpenApiParameter("name", str, OpenApiParameter.PATH, enum=NAMES, description="`agreement`: with another judge run."),
+            TABLE_FORM,
+            OpenApiParameter("against", str, description="Public id of that other run; by default the newest over the same comparisons."),
+        ],
+        responses={**TABLE_FILE, **errors(403)},
+    )
+    def get(self, request: Request, run_id: str, name: str, form: str) -> HttpResponse:
+        """One table as a file. Closed while cases of the run are to you."""
+        return rated_table(page_request(request), _rated(request, run_id), name, form)
+
+
+class FindingsFile(ApiView):
+    """All findings as a file."""
+
+    @extend_schema(
+        operation_id="findings_file",
+        tags=TAGS,
+        parameters=[
+            OpenApiParameter("form", str, OpenApiParameter.PATH, enum=[*FORMATS, DICTIONARY], description="`dictionary`: the columns."),
+            OpenApiParameter("text", str, enum=["1"], description="Add words of notes, timelines, record and judge."),
+        ],
+        responses={**_FINDINGS_FILE, **errors(403)},
+    )
+    def get(self, request: Request, run_id: str, form: str) -> StreamingHttpResponse:
+        """Of one judge run, reruns included, game by game. Those of cases that are closed to you are left out."""
+        return findings_file(page_request(request), judge_run_of(request, run_id), form)
+
+
+def _rated(request: Request, public_id: str) -> JudgeRun:
+    """A judge run of which no case is closed to the person: a sum over them tells of each. Raises Http404, NotAllowed."""
+    run = judge_run_of(request, public_id)
+    if closed_games(page_request(request), run):
+        raise NotAllowed(REFUSAL)
+    return run
