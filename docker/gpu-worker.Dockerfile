@@ -2,7 +2,9 @@
 FROM python:3.12-slim
 
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 OCCURRENT_ENV=production OCCURRENT_VAR=/var/lib/occurrent HF_HUB_OFFLINE=1
-RUN useradd --create-home --uid 1000 occurrent && install --directory --owner occurrent /var/lib/occurrent
+# A volume takes over the owner of the folder that it is first mounted on.
+RUN useradd --create-home --uid 1000 occurrent && \
+    install --directory --owner occurrent /var/lib/occurrent /home/occurrent/.cache /home/occurrent/.cache/huggingface
 WORKDIR /app
 
 # PyTorch first and by itself: the build that fits the machine is the index's choice (docs/adr/0002-locked-requirements.md).
@@ -11,6 +13,6 @@ COPY requirements/web.txt requirements/models.txt requirements/
 RUN pip install --no-cache-dir --no-deps --require-hashes --requirement requirements/web.txt --requirement requirements/models.txt
 
 COPY . .
-USER occurrent
+USER 1000
 # CUDA does not survive a fork, hence threads.
 CMD ["celery", "--app", "config", "worker", "--pool", "threads", "--concurrency", "4", "--queues", "pipeline,generate,embed,judge"]

@@ -12,6 +12,6 @@ COPY . .
 # collectstatic needs settings, not these values: they end with the command.
 RUN SECRET_KEY=only-for-collecting-static-files-here ALLOWED_HOSTS=localhost python manage.py collectstatic --noinput
 
-USER occurrent
+USER 1000
 EXPOSE 8000
 CMD ["gunicorn", "--config", "python:config.gunicorn", "config.wsgi"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 from typing import Any
 
 import pytest
@@ -35,6 +38,47 @@ def test_everything_a_service_names_is_there(compose):
         assert set(named) <= set(compose["volumes"]), name
         if "build" in service:
             assert (FILE.parent / service["build"]["context"] / service["build"]["dockerfile"]).resolve().is_file(), name
+
+
+@pytest.mark.parametrize("profile", [[], ["--profile", "gpu"]])
+def test_docker_compose_accepts_the_file(profile):
+    """`docker compose config` needs no engine."""
+    candidates = (["docker", "compose"], ["docker-compose"])
+    found = [c for c in candidates if shutil.which(c[0]) and subprocess.run([*c, "version"], capture_output=True).returncode == 0]
+    if not found:
+        pytest.skip("docker compose is not installed here")
+    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", ""), "ALLOWED_HOSTS": "occurrent.example.org"}
+    told = subprocess.run([*found[0], "--file", str(FILE), *profile, "config", "--quiet"], capture_output=True, text=True, env=environment)
+    assert (told.returncode, told.stderr) == (0, "")
+
+
+def test_a_worker_with_a_card_can_fetch_its_weights_and_keep_them(compose):
+    """The image forbids the net to every library; the folder of the volume belongs to who writes there."""
+    worker = compose["services"]["gpu-worker"]
+    assert worker["environment"]["HF_HUB_OFFLINE"] == "${HF_HUB_OFFLINE:-0}"
+    assert set(compose["x-application"]["environment"]) < set(worker["environment"])
+    (weights,) = [volume.split(":") for volume in worker["volumes"] if volume.startswith("worker-weights")]
+    text = (FILE.parent / "gpu-worker.Dockerfile").read_text(encoding="utf-8")
+    assert re.search(rf"install --directory --owner occurrent.* {weights[1]}$", text, re.MULTILINE)
+    shared = [name for name, s in compose["services"].items() for v in s.get("volumes", []) if v.startswith("worker-weights")]
+    assert shared == ["gpu-worker"]
+
+
+def test_keys_of_model_servers_reach_whoever_asks_them(compose):
+    for name in ("web", "worker", "gpu-worker"):
+        (keys,) = compose["services"][name]["env_file"]
+        assert keys == {"path": "../secrets/model_keys.env", "required": False}
+    assert "secrets/model_keys.env" in (BASE_DIR / "docs" / "gpu.md").read_text(encoding="utf-8")
+
+
+def test_every_secret_is_made_by_the_commands_of_the_header(compose):
+    header = FILE.read_text(encoding="utf-8").split("x-application")[0]
+    made = set(re.findall(r"> secrets/([a-z_]+)", header))
+    for names in re.findall(r"for name in ([a-z_ ]+);", header):
+        made |= set(names.split())
+    assert made == set(compose["secrets"])
+    read = header.index("$(cat secrets/database_password)")
+    assert header.index("database_password;") < read
 
 
 def test_what_is_waited_for_can_be_waited_for(compose):
