@@ -60,7 +60,7 @@ def test_every_source_is_plotted_and_stands_in_the_table(opened):
     page = opened()
     expect(page.locator("#ratings tbody tr")).to_have_count(len(SOURCES))
     assert page.locator("[data-figure=ratings] .scatterlayer .point").count() >= len(SOURCES)
-    said = [page.locator("#ratings tbody tr").nth(n).locator(".value").nth(1).inner_text() for n in range(len(SOURCES))]
+    said = [page.locator("#ratings tbody tr").nth(n).locator(".told").nth(1).inner_text() for n in range(len(SOURCES))]
     assert sorted(map(int, said), reverse=True) == list(map(int, said)), "best first"
 
 
@@ -98,5 +98,7 @@ def test_looks(opened, page, theme, size):
     page.emulate_media(color_scheme=theme)
     opened(size=size)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1"), "the page itself does not scroll sideways"
+    short = page.locator(".rated-table td.wrap .told")
+    assert short.evaluate_all("found => found.filter(e => e.getClientRects().length > 1).map(e => e.textContent)") == [], "no record or short word is broken"
     assert_accessible(page)
     picture(page, f"{theme}-{size['width']}")
