@@ -36,7 +36,8 @@ SIZES: Mapping[str, tuple[str, Q]] = {
     "days": ("24 h to 7 d", Q(apart__gte=24, apart__lt=168)),
     "weeks": ("7 d or more", Q(apart__gte=168)),
     "same": ("same hour", Q(apart=0)),
-    "none": ("a side has no time", Q(apart__isnull=True)),
+    "none": ("a side has no time", Q(apart__isnull=True, a_event__isnull=False, b_event__isnull=False)),
+    "single": ("only one side has a row", Q(a_event__isnull=True) | Q(b_event__isnull=True)),
 }
 RERUNS: Mapping[str, tuple[str, Q]] = {
     "": ("first positions", Q(game__swapped=False)),

@@ -206,7 +206,7 @@ def test_filters_narrow_the_findings_by_what_they_say(web, world):
 
 
 def test_the_size_filter_partitions_the_findings_by_hours_apart(web, world):
-    sizes = {size: listed(web, world.run, size=size) for size in ("same", "hours", "days", "weeks", "none")}
+    sizes = {size: listed(web, world.run, size=size) for size in ("same", "hours", "days", "weeks", "none", "single")}
     assert sum(sizes.values()) == Finding.objects.filter(game__run=world.run).count()
     apart = [
         abs(a - b)
