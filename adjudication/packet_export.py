@@ -123,6 +123,12 @@ def write_dictionary(packet: Packet, *, with_text: bool) -> Iterator[str]:
         yield _row([column.name, column.kind, column.meaning])
 
 
+def file_name(packet: Packet, form: str, *, with_text: bool) -> str:
+    """What a downloaded file is called: a file that holds patients' text says so."""
+    stem = "data-dictionary" if form == "dictionary" else "chain"
+    return f"{stem}-{packet.public_id}{'-with-text' if with_text else ''}.{FORMATS[form][1]}"
+
+
 def _row(cells: list[str]) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerow(cells)

@@ -92,7 +92,7 @@ class AssignForm(forms.Form):
     """A member of the study, their role in the packet, and the pairings they decide on."""
 
     person = forms.ModelChoiceField(User.objects.none(), to_field_name="public_id", empty_label="choose a person")
-    role = forms.ChoiceField(choices=Assignment.Role.choices)
+    role = forms.ChoiceField(choices=[(Assignment.Role.REVIEWER, "Reviewer"), (Assignment.Role.ADJUDICATOR, "Adjudicator (third person)")])
     pairing = forms.ChoiceField(required=False, label="Items")
 
     def __init__(self, *args: Any, packet: Packet, **options: Any) -> None:

@@ -25,16 +25,22 @@ class PairingLine:
 
 @dataclass(frozen=True, slots=True)
 class PersonLine:
-    """Somebody of the packet. `late` are answers that came too late to stand; `reasons` why they may not review it."""
+    """Somebody of the packet. `late` are answers that came too late to stand; `reasons` why they may not review it; `state` in words."""
 
     assignment: Assignment
     progress: Progress
     late: int
     reasons: tuple[str, ...]
+    state: str = ""
 
-    @property
-    def percent(self) -> int:
-        return round(100 * self.progress.done / self.progress.total) if self.progress.total else 0
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """What closing an open packet would cut off: answers still to come, people who have not signed, disagreements nobody settled."""
+
+    answers: int
+    unsigned: int
+    disagreements: int
 
 
 def strata() -> tuple[str, ...]:
@@ -64,7 +70,35 @@ def people(packet: Packet) -> list[PersonLine]:
         Decision.objects.filter(packet=packet, kind=Decision.Kind.LATE).order_by().values_list("assignment").annotate(n=Count("pk"))
     )
     found = packet.assignments.select_related("person", "packet__study").order_by("pk")
-    return [PersonLine(a, progress(assignment=a), late.get(a.pk, 0), _reasons(a)) for a in found]
+    lines = []
+    for a in found:
+        made = progress(assignment=a)
+        lines.append(PersonLine(a, made, late.get(a.pk, 0), _reasons(a), _state_words(a, made)))
+    return lines
+
+
+def unfinished(packet: Packet) -> Unfinished:
+    """What is still open in it, for whoever is about to close it."""
+    review = Slot.objects.filter(item__packet=packet, purpose=Slot.Purpose.REVIEW)
+    third, settled = disagreements(packet)
+    unsigned = packet.assignments.filter(withdrawn_at__isnull=True, signed_at__isnull=True)
+    return Unfinished(review.filter(decision__isnull=True).count(), unsigned.count(), third - settled)
+
+
+def _state_words(assignment: Assignment, made: Progress) -> str:
+    if assignment.withdrawn_at is not None:
+        return "taken out"
+    if assignment.signed_at is not None:
+        return f"signed {assignment.signed_at:%Y-%m-%d %H:%M} UTC"
+    if assignment.packet.state == Packet.State.CLOSED:
+        return "has not signed"
+    if assignment.packet.state == Packet.State.DRAFT:
+        return "waits for the packet to open"
+    if assignment.practised_at is None:
+        return "has not practised yet"
+    if made.done < made.total:
+        return "at work"
+    return "has yet to sign" if made.total else "waits for disagreements"
 
 
 def _reasons(assignment: Assignment) -> tuple[str, ...]:

@@ -81,12 +81,12 @@ class DecisionsFile(ApiView):
         packet = _revealed(request, public_id)
         if form not in packet_export.FORMATS:
             raise Http404
-        kind, ending, write = packet_export.FORMATS[form]
+        kind, _, write = packet_export.FORMATS[form]
         with_text = request.query_params.get("text") == "1"
         record_opened(page_request(request), packet, "packet.export", text=with_text)
         response = StreamingHttpResponse(write(packet, with_text=with_text), content_type=f"{kind}; charset=utf-8")
-        stem = "data-dictionary" if form == "dictionary" else "decisions"
-        response["Content-Disposition"] = f'attachment; filename="{stem}-{packet.public_id}.{ending}"'
+        name = packet_export.file_name(packet, form, with_text=with_text)
+        response["Content-Disposition"] = f'attachment; filename="{name}"'
         return response
 
 

@@ -97,6 +97,7 @@ def packet(request: StudyRequest, public_id: str) -> HttpResponse:
         "people": packet_page.people(found),
         "assign": AssignForm(packet=found),
         "obstacles": packets.obstacles(found) if found.state == Packet.State.DRAFT else [],
+        "unfinished": packet_page.unfinished(found) if found.state == Packet.State.OPEN else None,
         "third": third,
         "settled": settled,
         "faults": packet_page.chain_faults(found),

@@ -53,6 +53,10 @@ def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
     if assignment.signed_at is not None:
         return redirect("adjudication:review_receipt", public_id)
     error, status = "", 200
+    progress = slots.progress(assignment=assignment)
+    if request.method == "GET" and (assignment.packet.state != Packet.State.OPEN or not progress.done or progress.done < progress.total):
+        messages.info(request, "The signature comes after the last item, while the packet is open.")
+        return redirect("adjudication:review_packet", public_id)
     if request.method == "POST":
         try:
             decisions.sign(assignment=assignment, password=request.POST.get("password", ""), by=request.user, request=request)
@@ -64,7 +68,6 @@ def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
             error, status = closed_words(refused), 400
         else:
             return redirect("adjudication:review_receipt", public_id)
-    progress = slots.progress(assignment=assignment)
     context = {"assignment": assignment, "packet": assignment.packet, "progress": progress, "error": error}
     return render(request, "adjudication/review_sign.html", context, status=status)
 

@@ -46,14 +46,7 @@ def review_next(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Lease the item after those in hand: `html` with it, or nothing but the progress where none is left."""
     assignment = own_assignment(request, public_id)
     check_practised(assignment)
-    besides = json_body(request).get("besides", [])
-    if (
-        not isinstance(besides, list)
-        or len(besides) > MOST_IN_HAND
-        or not all(isinstance(one, str) and "\x00" not in one for one in besides)
-    ):
-        raise BadBody("besides is a short list of items.")
-    slot = slots.next_item(assignment=assignment, besides=besides)
+    slot = slots.next_item(assignment=assignment, besides=_in_hand(json_body(request)))
     html = {} if slot is None else {"html": item_html(assignment, slot.item)}
     return JsonResponse({**html, "progress": progress_json(assignment)})
 

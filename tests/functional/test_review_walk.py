@@ -48,7 +48,7 @@ def test_from_the_draw_to_the_report_card(enter, new_window, complaints):
     steering = enter(new_window(), admin, f"/packets/new/{run.public_id}/")
     steering.set_viewport_size(SCREEN)
     draw(steering, camera)
-    for who, role in ((first, "Reviewer"), (second, "Reviewer"), (third, "Adjudicator")):
+    for who, role in ((first, "Reviewer"), (second, "Reviewer"), (third, "Adjudicator (third person)")):
         steering.get_by_label("Person").select_option(label=who.username)
         steering.get_by_label("Role").select_option(label=role)
         steering.get_by_role("button", name="Add to the packet").click()
@@ -76,7 +76,8 @@ def test_from_the_draw_to_the_report_card(enter, new_window, complaints):
     answer(three, "5")
 
     steering.reload()
-    steering.get_by_role("button", name="Close", exact=True).click()
+    steering.get_by_role("link", name="Close…").click()
+    steering.get_by_role("button", name="Close the packet").click()
     steering.get_by_role("link", name="Report card").click()
     expect(steering.get_by_role("heading", name="Report card of the judge")).to_be_visible()
     steering.wait_for_timeout(800)

@@ -41,6 +41,8 @@ def test_what_may_be_drawn_stands_before_the_form_and_a_preview_draws_nothing(cl
     assert page.context["eligible"][0][1] == [6, 3, 6, 3, 6]
     shown = client.post(page.request["PATH_INFO"], fields(judged, do="preview")).content.decode()
     assert "This would be drawn: 20 items from 3 cases" in shown
+    assert 'action="#preview-title"' in shown
+    assert '<h2 id="preview-title" tabindex="-1">' in shown, "the page that comes back stands at the preview"
     assert "DUPLICATE of rules-orion · revised | llm-lyra · revised: 0 of 1" in shown
     assert not Packet.objects.exists()
 
@@ -65,11 +67,18 @@ def test_a_packet_is_drawn_assigned_opened_and_closed(client, judged):
     assert f"{reviewer.username} is in the packet" in act("assign", person=reviewer.public_id, role="reviewer", pairing="")
     assert "choose a member" in act("assign", person="nobody", role="reviewer", pairing="")
     second = factories.make_user(judged.study, Role.REVIEWER)
-    act("assign", person=second.public_id, role="reviewer", pairing=pairing)
-    assert "The packet is open" in act("open")
+    assert "waits for the packet to open" in act("assign", person=second.public_id, role="reviewer", pairing=pairing)
+    opened = act("open")
+    assert "The packet is open" in opened
+    assert "has not practised yet" in opened
+    total, twice = packet.items.count(), packet.items.filter(quota=2).count()
+    assert f"Still open: {total + twice} answers, 2 signatures, 0 disagreements for a third person." in opened
     assert "cannot change its items" in act("second", pairing=pairing)
     assert "They are out of the packet" in act("withdraw", assignment=packet.assignments.get(person=second).public_id)
-    assert "The packet is closed" in act("close")
+    closed = act("close")
+    assert "The packet is closed" in closed
+    assert "has not signed" in closed
+    assert "Still open" not in closed
     packet.refresh_from_db()
     assert packet.state == "closed"
     assert client.post(reverse("adjudication:packet_action", args=[packet.public_id, "dance"])).status_code == 404
@@ -93,6 +102,7 @@ def test_the_report_card_counts_what_stands(client, judged):
     assert "100.0 (" in page
     assert f"{total} of {total} items decided" in page
     assert "the packet is still open" in page
+    assert reverse("adjudication:report_table", args=[world.packet.public_id, "decisions", "csv"]) in page
     for name in (
         "uphold",
         "strata",
@@ -124,6 +134,13 @@ def test_every_link_is_exported_with_and_without_text(client, judged):
         address = reverse("adjudication:packet_download", args=[world.packet.public_id, form]) + ("?text=1" if text else "")
         return b"".join(client.get(address).streaming_content).decode()
 
+    def name_of(form, text):
+        address = reverse("adjudication:packet_download", args=[world.packet.public_id, form]) + text
+        return client.get(address)["Content-Disposition"]
+
+    packet = world.packet.public_id
+    assert name_of("csv", "") == f'attachment; filename="chain-{packet}.csv"'
+    assert name_of("jsonl", "?text=1") == f'attachment; filename="chain-{packet}-with-text.jsonl"', "a file with patients' text says so"
     rows = list(csv.DictReader(io.StringIO(read("csv"))))
     assert [r["sequence"] for r in rows] == ["1", "2", "3"]
     assert {r["upheld"] for r in rows} == {r["stands"] for r in rows} == {"true"}

@@ -231,6 +231,8 @@ def test_a_signed_review_is_left_alone_until_the_signature_is_taken_back(reviewe
     early = reviewer.post(reverse("adjudication:review_sign", args=[mine.public_id]), {"password": "x"})
     assert early.status_code == 400
     assert "still to decide" in early.content.decode()
+    led_back = reviewer.get(reverse("adjudication:review_sign", args=[mine.public_id]), follow=True)
+    assert "The signature comes after the last item" in led_back.content.decode(), "no password is asked for too early"
     for each in review.items:
         answer(reviewer, mine, each.public_id)
     assert reviewer.post(reverse("adjudication:review_sign", args=[mine.public_id]), {"password": "x"}).status_code == 302
