@@ -2,16 +2,19 @@
 
 import io
 import re
+from pathlib import Path
 
 import pytest
 from django.core.management import call_command
-from django.urls import get_resolver
+from django.urls import get_resolver, resolve
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.validation import validate_schema
 
 from accounts.models import Role
 from tests import factories
 from tests.integration.api import ApiClient
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "reference" / "api.md").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +59,27 @@ def test_every_operation_says_what_it_gives_and_how_it_refuses(schema):
 def test_names_of_operations_are_told_once(schema):
     names = [told["operationId"] for _, _, told in operations(schema)]
     assert len(names) == len(set(names))
+
+
+def test_the_guide_names_addresses_that_there_are(schema):
+    """Capitals stand for an id; `N` for a number. What an example sends a body to takes one."""
+    allowed = {"/api/" + re.sub(r"\{\w+\}", "x", path.removeprefix("/api/")): set(methods) for path, methods in schema["paths"].items()}
+    tables = re.findall(r"`(GET|POST|PUT|DELETE) ((?:[a-z-]+|[A-Z]+)/[\w/-]*/)", GUIDE)
+    lines = [line for line in GUIDE.splitlines() if line.startswith(("ask ", "    page="))]
+    examples = [("PUT" if "-X PUT" in line else "POST" if " -d " in line or "-X POST" in line else "GET", line) for line in lines]
+    written = [(method, re.search(r"\$OCCURRENT/api/([\w/-]+/)", line)) for method, line in examples]
+    assert len(tables) > 15
+    assert len(written) > 25
+    for method, path in [*tables, *((method, found[1]) for method, found in written if found)]:
+        address = "/api/" + re.sub(r"\bN\b", "1", path)
+        route = resolve(address).route
+        known = re.sub(r"<\w+:\w+>", "x", f"/{route}")
+        assert method.lower() in allowed[known], (method, path)
+
+
+def test_the_guide_leaves_no_address_out(schema):
+    last = {[part for part in path.split("/") if part and "{" not in part][-1] for path in schema["paths"]}
+    assert {word for word in last if f"{word}/" not in GUIDE} == set()
 
 
 @pytest.mark.django_db
