@@ -23,8 +23,8 @@ _WAITING = re.compile(r"^vllm:num_requests_waiting(?:\{[^}]*\})? (\S+)$", re.MUL
 class Health:
     """One configured model. `roles` it serves by the settings, `names` under which runs may choose it.
 
-    `reachable` is None for a model of this process, which is not asked. `running` and `waiting` are requests at the server, where it
-    says so (vLLM's /metrics).
+    `reachable` is None for a model that is not asked: one of the worker's process, or one that is asked by files. `running` and
+    `waiting` are requests at the server, where it says so (vLLM's /metrics).
     """
 
     provider: str
@@ -107,7 +107,7 @@ async def _one(use: _Use) -> Health:
         name=getattr(use.model, "name", ""),
     )
     if not hasattr(use.model, "state"):
-        return told
+        return replace(told, context=use.model.limits.context) if hasattr(use.model, "generate") else told
     try:
         facts, metrics = await asyncio.wait_for(use.model.state(), PATIENCE)
     except (ModelError, TimeoutError) as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -142,9 +143,14 @@ def _build(role: str, spec: Spec, secret: Callable[[str], str]) -> Any:
     try:
         return getattr(importlib.import_module(module), attribute)(**options)
     except TypeError as error:
-        raise ProviderError(f"role '{role}': provider '{name}' does not take these options ({error})") from error
+        raise ProviderError(f"role '{role}': provider '{name}' does not take these options ({_unfit(error)})") from error
     except ProviderError as error:
         raise ProviderError(f"role '{role}': provider '{name}': {error}") from error
+
+
+def _unfit(error: TypeError) -> str:
+    """ "OpenAIModel.__init__() missing 1 required keyword-only argument: 'model'" → "missing 1 required option: 'model'"."""
+    return re.sub(r"^[\w.]+\(\) |keyword(?:-only)? (?=argument)", "", str(error)).replace("argument", "option")
 
 
 def _object(spec: object, what: str) -> Spec:

@@ -12,7 +12,7 @@ from accounts.models import Role
 from accounts.scoping import study_role_required
 from llm_runtime.configured import configured_roles
 from llm_runtime.health import Health, health_of
-from llm_runtime.models import ModelCall
+from llm_runtime.models import ModelCall, Outcome
 from llm_runtime.roles import EMBEDDER, LANGUAGE_ROLES, MATCHER, RERANKER, TKW2_EMBEDDER
 
 ROLES = (*LANGUAGE_ROLES, EMBEDDER, RERANKER, MATCHER, TKW2_EMBEDDER)
@@ -39,7 +39,8 @@ def _with_last_error(line: Health) -> Health:
     """The latest call of that model that got no reply, of any study: its reasons hold no patient text."""
     if not line.endpoint:
         return line
-    failed = ModelCall.objects.filter(model=line.name, response__isnull=True).order_by("-created_at").first()
+    without = ModelCall.objects.filter(model=line.name, response__isnull=True).exclude(outcome=Outcome.PENDING)
+    failed = without.order_by("-created_at").first()
     if failed is None or not failed.reasons:
         return line
     return replace(line, last_error=f"{failed.created_at:%Y-%m-%d %H:%M} UTC: {failed.reasons[-1]}")

@@ -25,6 +25,8 @@ class ExchangeModel:
     Raises ProviderError for an output that is neither schema nor table.
     """
 
+    endpoint = ENDPOINT
+
     def __init__(self, *, model: str, context: int = 128_000, output: str = "schema", reasoning: int = 4000, concurrency: int = 64) -> None:
         if output not in ("schema", "table"):
             raise ProviderError(f"output must be schema or table, not {output!r}")

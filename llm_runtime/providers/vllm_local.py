@@ -18,6 +18,10 @@ from typing import Any
 from llm_runtime.base import Limits, Message, ModelReply, ModelRequest, ProviderError
 from llm_runtime.errors import ModelError, PromptTooLong, SchemaRefused, Unavailable
 
+_TEMPLATE = "chat_template_kwargs"
+#: Fields of `extra` that a server reads beside the sampling parameters.
+_NOT_SAMPLING = frozenset({_TEMPLATE, "priority"})
+
 
 @dataclass
 class _Waiting:
@@ -29,7 +33,11 @@ class _Waiting:
 
 
 class LocalVllm:
-    """One engine a process. `engine` goes to `vllm.LLM` as it is (tensor_parallel_size, dtype, gpu_memory_utilization…)."""
+    """One engine a process. `engine` goes to `vllm.LLM` as it is (tensor_parallel_size, dtype, gpu_memory_utilization…).
+
+    `extra` holds sampling parameters that take the place of a request's own (temperature, top_p…) and `chat_template_kwargs`.
+    Raises ProviderError for an output that is neither schema nor table, and for an `extra` or `engine` that is no object.
+    """
 
     def __init__(
         self,
@@ -40,18 +48,35 @@ class LocalVllm:
         output: str = "schema",
         reasoning: int = 4000,
         engine: Mapping[str, Any] | None = None,
+        extra: Mapping[str, Any] | None = None,
     ) -> None:
         if output not in ("schema", "table"):
             raise ProviderError(f"output must be schema or table, not {output!r}")
+        for option, value in (("engine", engine), ("extra", extra)):
+            if value is not None and not isinstance(value, Mapping):
+                raise ProviderError(f"{option} must be an object")
         self.model = model
         self.name = f"{model.rstrip('/').split('/')[-1]}@local"
         self.limits = Limits(context=context, concurrency=batch, schema=output == "schema", reasoning=reasoning)
-        self.extra: Mapping[str, Any] = {}
+        self.extra: Mapping[str, Any] = dict(extra or {})
+        self._template = {"chat_template_kwargs": dict(self.extra[_TEMPLATE])} if _TEMPLATE in self.extra else {}
         self._engine_options = dict(engine or {})
         self._waiting: list[_Waiting] = []
         self._lock = threading.Lock()
         # One thread computes; the engine is not to be entered by two.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="vllm")
+
+    def told(self) -> dict[str, Any]:
+        """What a run records of the model."""
+        return {
+            "name": self.name,
+            "endpoint": "",
+            "context": self.limits.context,
+            "concurrency": self.limits.concurrency,
+            "output": "schema" if self.limits.schema else "table",
+            "reasoning": self.limits.reasoning,
+            "extra": dict(self.extra),
+        }
 
     async def generate(self, request: ModelRequest) -> ModelReply:
         """One reply. Raises PromptTooLong, SchemaRefused, Unavailable."""
@@ -70,7 +95,8 @@ class LocalVllm:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._count, list(messages))
 
     def _count(self, messages: list[Message]) -> int:
-        rendered = self._engine.get_tokenizer().apply_chat_template(_chat(messages), add_generation_prompt=True, tokenize=True)
+        words = self._template.get(_TEMPLATE, {})
+        rendered = self._engine.get_tokenizer().apply_chat_template(_chat(messages), add_generation_prompt=True, tokenize=True, **words)
         ids = rendered["input_ids"] if hasattr(rendered, "keys") else rendered
         return len(ids)
 
@@ -87,7 +113,7 @@ class LocalVllm:
     def _computed(self, requests: list[ModelRequest]) -> list[ModelReply | ModelError]:
         try:
             parameters = [self._parameters(r) for r in requests]
-            outputs = self._engine.chat([_chat(r.messages) for r in requests], parameters, use_tqdm=False)
+            outputs = self._engine.chat([_chat(r.messages) for r in requests], parameters, use_tqdm=False, **self._template)
         except Exception as error:  # the engine raises whatever its parts raise; the words may quote the prompt
             if len(requests) > 1:
                 # One request can fail a batch: each is tried by itself, so that only the culprit fails.
@@ -100,7 +126,9 @@ class LocalVllm:
         structured = None
         if request.schema is not None:
             structured = importlib.import_module("vllm.sampling_params").StructuredOutputsParams(json=dict(request.schema))
-        return parameters(max_tokens=request.max_tokens, temperature=request.temperature, seed=request.seed, structured_outputs=structured)
+        asked = {"max_tokens": request.max_tokens, "temperature": request.temperature, "seed": request.seed}
+        own = {name: value for name, value in request.extra.items() if name not in _NOT_SAMPLING}
+        return parameters(**{**asked, **own}, structured_outputs=structured)
 
     @cached_property
     def _engine(self) -> Any:

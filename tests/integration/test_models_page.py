@@ -56,6 +56,24 @@ def test_each_model_is_asked_once_whatever_it_serves():
     assert server.requests == []
 
 
+def test_models_that_are_asked_by_files_say_so_with_the_context_in_force(client, monkeypatch):
+    entries = {"outside": {"provider": "exchange", "model": "strong"}, "bad": {"provider": "openai", "model": "m"}}
+    roles = ModelRoles({"language_model": "outside"}, entries)
+    monkeypatch.setattr(views, "configured_roles", lambda: roles)
+    outside, bad = health_of(roles, views.ROLES)
+    assert (outside.endpoint, outside.context, outside.reachable, outside.output) == ("exchange", 128_000, None, "schema")
+    assert "missing 1 required option: 'base_url'" in bad.trouble
+    text = ModelRequestText.objects.create(sha256="0" * 64, body="{}")
+    ModelCall.objects.create(
+        owner_type="x", owner_id="1", role="judge", model=outside.name, prompt="p", prompt_sha256="0" * 64, request=text, part="p",
+        attempt=1, seconds=0.0, outcome="pending", reasons=["Pending: the answer comes from outside"],
+    )  # fmt: skip
+    fragment = client.get(reverse("llm_runtime:health")).content.decode()
+    assert "asked by files" in fragment
+    assert "in the worker" not in fragment
+    assert "Pending" not in fragment
+
+
 def test_the_embedder_of_a_baseline_is_listed_by_itself():
     roles = ModelRoles({"embedder": {"provider": "hashing"}, "tkw2_embedder": {"provider": "hashing", "dimension": 8}})
     assert [(line.model, line.roles) for line in health_of(roles, views.ROLES)] == [

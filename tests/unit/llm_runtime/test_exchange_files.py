@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable
 from pathlib import Path
 
@@ -67,9 +68,8 @@ def test_an_answer_is_plain_text_or_text_with_what_became_of_it(tmp_path: Path, 
 )
 def test_what_is_no_answer_is_refused_by_its_name(tmp_path: Path, name, content, told) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(AnswerRefused, match="") as refused:
+    with pytest.raises(AnswerRefused, match=re.escape(told)):
         read_answer(tmp_path / name)
-    assert told in str(refused.value)
 
 
 def test_two_answers_and_changed_requests_are_refused(tmp_path: Path) -> None:

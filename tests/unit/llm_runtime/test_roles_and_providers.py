@@ -37,7 +37,8 @@ def test_options_reach_the_provider() -> None:
         ({"embedder": {"provider": "oracle"}}, "unknown provider 'oracle'; known: exchange, hashing"),
         ({"embedder": {}}, "unknown provider None"),
         ({"embedder": {"provider": "lexical"}}, "'lexical' is not an embedder"),
-        ({"embedder": {"provider": "hashing", "size": 3}}, "does not take these options"),
+        ({"embedder": {"provider": "hashing", "size": 3}}, r"does not take these options \(got an unexpected option 'size'\)"),
+        ({"embedder": {"provider": "openai"}}, r"\(missing 2 required options: 'base_url' and 'model'\)"),
         ({"embedder": [1]}, r"role 'embedder': write an object .*, not \[1\]"),
         (
             {"embedder": {"provider": "openai", "base_url": "gpu1:8001", "model": "m"}},

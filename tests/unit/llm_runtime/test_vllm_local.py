@@ -18,15 +18,22 @@ class Engine:
     """Answers with the number of words; refuses a batch that holds a request it cannot do."""
 
     batches: list[int]
+    #: What the last batch was asked with.
+    asked: list[Any]
+    template: dict[str, Any]
 
     def __init__(self, **options: Any) -> None:
         self.options = options
         Engine.batches = []
 
     def get_tokenizer(self) -> Any:
-        return SimpleNamespace(apply_chat_template=lambda chat, **_: [w for m in chat for w in m["content"].split()])
+        def ids(chat: list[dict[str, str]], **words: Any) -> list[str]:
+            return [w for m in chat for w in m["content"].split()] * (1 + ("enable_thinking" in words))
 
-    def chat(self, conversations: list[list[dict[str, str]]], parameters: list[Any], use_tqdm: bool) -> list[Any]:
+        return SimpleNamespace(apply_chat_template=ids)
+
+    def chat(self, conversations: list[list[dict[str, str]]], parameters: list[Any], use_tqdm: bool, **template: Any) -> list[Any]:
+        Engine.asked, Engine.template = parameters, template
         Engine.batches.append(len(conversations))
         texts = [c[0]["content"] for c in conversations]
         if any(p.structured_outputs == "bad" for p in parameters):
@@ -97,6 +104,32 @@ def test_a_request_that_is_no_longer_wanted_is_not_computed() -> None:
         assert (await model.generate(request("b c"))).text == "2"
 
     asyncio.run(cancelled())
+
+
+def test_what_the_settings_add_decides_sampling_and_template_and_is_recorded() -> None:
+    extra = {"temperature": 0.6, "top_p": 0.95, "priority": 1, "chat_template_kwargs": {"enable_thinking": True}}
+    model = LocalVllm(model="org/m", context=100, batch=4, output="table", reasoning=7, extra=extra)
+    # As `Asker` does, the request carries the model's own fields.
+    asked(model, request("a b", extra=extra))
+    (sampling,) = Engine.asked
+    assert (sampling.temperature, sampling.top_p, sampling.max_tokens) == (0.6, 0.95, 5)
+    assert not hasattr(sampling, "priority")
+    assert Engine.template == {"chat_template_kwargs": {"enable_thinking": True}}
+    assert asyncio.run(model.count_tokens([Message("user", "a b")])) == 4
+    told = {"context": 100, "concurrency": 4, "output": "table", "reasoning": 7, "extra": extra}
+    assert model.told() == {"name": "m@local", "endpoint": "", **told}
+
+
+def test_without_extra_the_request_decides() -> None:
+    asked(LocalVllm(model="m", context=100), request("a", temperature=0.2))
+    assert Engine.asked[0].temperature == 0.2
+    assert Engine.template == {}
+
+
+@pytest.mark.parametrize("options", [{"extra": "priority"}, {"engine": 2}, {"output": "xml"}])
+def test_options_that_cannot_be_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ProviderError, match=next(iter(options))):
+        LocalVllm(model="m", context=100, **options)
 
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
