@@ -154,7 +154,7 @@ KNOWN: Mapping[str, tuple[Any, ...]] = {
     "action": ("assign", "second", "changed", "close", "again"),
     "format": ("csv", "jsonl", "json"),
     "form": ("csv", "jsonl"),
-    "name": ("main", "rates"),
+    "name": ("main", "ratings", "decisions"),
     "uid4": ("a000",),
     "uid": ("a000",),
     "number": (0, 1),
@@ -235,9 +235,11 @@ REVIEW_PAGES = {
 
 #: Open to no one who reviews a packet of the study's only case, whatever their roles.
 CLOSED = {
-    *(f"adjudication:{name}" for name in ("finding", "judge_game", "compare", "packet", "report_card", "packet_download")),
+    *(f"adjudication:{name}" for name in ("finding", "judge_game", "compare", "packet", "report_card", "report_table", "packet_download")),
+    "adjudication:dashboard_table",
     *(f"timelines:{name}" for name in ("case", "occurrence", "chain", "agreement", "author_start")),
-    *(f"adjudication_api:{name}" for name in ("finding", "judge_game", "judge_report", "comparison", "packet", "packet_decisions")),
+    *(f"adjudication_api:{name}" for name in ("finding", "judge_game", "judge_report", "judge_report_table", "comparison")),
+    *(f"adjudication_api:{name}" for name in ("packet", "packet_report", "packet_report_table", "packet_decisions")),
 }
 
 
