@@ -5,9 +5,11 @@ No name of a source reaches the prompt: all that is rendered is in JudgeInput, w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from random import Random
 
+from adjudication.domain import Side
 from adjudication.judges.answer_schema import answer_schema
 from adjudication.judging import CandidateRow, JudgedFinding, JudgeInput, Unjudged, one_line
 from adjudication.validation import TOLERANCE, Tolerance, checked_findings
@@ -19,6 +21,7 @@ from llm_runtime.prompts import Rendered, load
 from llm_runtime.structured import json_array, json_object, keys_exactly
 from timelines.backbones.prompted.tables import hours_text
 from timelines.backbones.prompted.timer import anchor_words
+from timelines.pipeline.uids import draw_uid
 
 PROMPT, PROMPT_ARRAY = "adjudication/judge", "adjudication/judge_array"
 #: Tokens of an answer: room for a few findings at least, for one about every row at most.
@@ -82,8 +85,8 @@ def rendered(given: JudgeInput, tolerance: Tolerance = TOLERANCE, *, schema: boo
         tolerance=tolerance_words(tolerance),
         series=str(given.series_limit),
         note=given.note,
-        timeline_a=timeline_table(given.a_rows, given),
-        timeline_b=timeline_table(given.b_rows, given),
+        timeline_a=timeline_table(Side.A, given),
+        timeline_b=timeline_table(Side.B, given),
         record=given.record_text,
     )
 
@@ -96,18 +99,37 @@ def tolerance_words(tolerance: Tolerance) -> str:
     return f"{hours}, or less than {100 * tolerance.share:g} percent of the distance of the farther one from time 0, whichever is more,"
 
 
-def timeline_table(rows: Sequence[CandidateRow], given: JudgeInput) -> str:
+def timeline_table(side: Side, given: JudgeInput) -> str:
     """`row | event | time` a line; with `uid_table` the six columns of the inventory and the words of the span beside them."""
+    rows = given.a_rows if side is Side.A else given.b_rows
     if not given.uid_table:
         return "\n".join([HEADER, *(f"{r.row} | {r.event} | {hours_text(r.time)}" for r in rows)])
-    return "\n".join([UID_HEADER, *(_uid_line(r, given.note) for r in rows)])
+    shown = _told_apart(given)[side]
+    return "\n".join([UID_HEADER, *(_uid_line(r, given.note, shown) for r in rows)])
 
 
-def _uid_line(row: CandidateRow, note: str) -> str:
+def _told_apart(given: JudgeInput) -> Mapping[Side, Mapping[str, str]]:
+    """Side → UIDs that the prompt replaces there: two inventories may have one in common by chance, and equal UIDs are read as one
+    occurrence. The line with the higher row number gets another one, so that swapping the labels swaps the tables and no more."""
+    rows = {side: {r.uid: r for r in of if r.uid is not None} for side, of in ((Side.A, given.a_rows), (Side.B, given.b_rows))}
+    taken = {u for of in rows.values() for uid, r in of.items() for u in (uid, *r.source.context)}
+    rng = Random(",".join(sorted(taken)))
+    found: dict[Side, dict[str, str]] = {Side.A: {}, Side.B: {}}
+    for uid in sorted(rows[Side.A].keys() & rows[Side.B].keys()):
+        a, b = rows[Side.A][uid], rows[Side.B][uid]
+        if a.source.start != b.source.start:
+            other = draw_uid(rng, taken)
+            taken.add(other)
+            found[Side.A if a.row > b.row else Side.B][uid] = other
+    return found
+
+
+def _uid_line(row: CandidateRow, note: str, shown: Mapping[str, str]) -> str:
     c = row.source
     bounds = f"[{hours_text(c.lower)}, {hours_text(c.upper)}]"
     words = one_line(note[c.start : c.end]) if c.start is not None and c.end is not None else ""
-    cells = (row.row, c.uid, row.event, hours_text(row.time), bounds, int(c.known), f"[{', '.join(c.context)}]", words)
+    uid, *context = (shown.get(u, u) for u in (c.uid or "", *c.context))
+    cells = (row.row, uid, row.event, hours_text(row.time), bounds, int(c.known), f"[{', '.join(context)}]", words)
     return " | ".join(str(cell) for cell in cells)
 
 

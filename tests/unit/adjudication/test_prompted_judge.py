@@ -10,7 +10,7 @@ import pytest
 
 from adjudication.domain import Verdict
 from adjudication.judges.prompted import PromptedJudge, read_answer, rendered, tolerance_words
-from adjudication.judging import Unjudged, candidates, judge_input, named_candidates
+from adjudication.judging import Candidate, JudgeInput, Unjudged, candidates, judge_input, named_candidates
 from adjudication.validation import FIXED_TOLERANCE, TOLERANCE
 from llm_runtime.base import Limits, ModelReply, ModelRequest
 from llm_runtime.calling import Asker, MemoryLedger
@@ -160,6 +160,30 @@ def test_a_table_of_uids_shows_six_columns_and_the_words_of_the_span() -> None:
     given = judge_input(rows, rows, note=NOTE, anchor=ANCHOR, seed=0, uid_table=True)
     text = rendered(given).messages[1].content
     assert f"{given.a_rows[0].row} | 00aa | fever | -72 | [-80, N/A] | 1 | [] | Fever\n" in text
+
+
+def uid_tables(given: JudgeInput) -> list[list[list[str]]]:
+    """The cells of both tables as the prompt has them, without their heads."""
+    tables = re.findall(r"<<<BEGIN TIMELINE [AB] \w+>>>\n(.*?)\n<<<END", rendered(given).messages[1].content, re.DOTALL)
+    return [[line.split(" | ") for line in table.split("\n")[1:]] for table in tables]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_uid_that_two_inventories_share_by_chance_is_not_shown_as_one_occurrence(seed: int) -> None:
+    def rows(*spans: tuple[str, int, int]) -> list[Candidate]:
+        return [Candidate(event=NOTE[a:b], time=3.0, uid=uid, start=a, end=b, context=("00aa",)) for uid, a, b in spans]
+
+    first, second = rows(("00aa", 0, 5), ("00bb", 91, 101)), rows(("00aa", 91, 101), ("00bb", 91, 101))
+    given = judge_input(first, second, note=NOTE, anchor=ANCHOR, seed=seed, uid_table=True)
+    a, b = uid_tables(given)
+    # "00bb" is one place in both and stays; "00aa" stands on one side for the fever, on the other for the pain.
+    links = {line[1] for line in a} & {line[1] for line in b}
+    assert links == {"00bb"}
+    for table, side in ((a, given.a_rows), (b, given.b_rows)):
+        shown = next(line[1] for line, row in zip(table, side, strict=True) if row.uid == "00aa")
+        assert re.fullmatch("[0-9a-f]{4}", shown)
+        assert all(line[6] == f"[{shown}]" for line in table), "what it leans on goes by the same name"
+    assert uid_tables(given.swapped()) == [b, a]
 
 
 def test_swapped_positions_show_the_same_two_tables_under_the_other_labels() -> None:
