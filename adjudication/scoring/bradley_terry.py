@@ -146,6 +146,8 @@ def _games(first: ArrayLike, second: ArrayLike, share: ArrayLike, n: int) -> tup
     i, j, s = np.asarray(first), np.asarray(second), np.asarray(share, dtype=np.float64)
     if not (i.shape == j.shape == s.shape) or i.ndim != 1:
         raise ValueError("first, second and share have one entry a game")
+    if not all(np.issubdtype(k.dtype, np.number) and (k % 1 == 0).all() for k in (i, j)):
+        raise ValueError("source indices are integers")
     if i.size and (min(i.min(), j.min()) < 0 or max(i.max(), j.max()) >= n):
         raise ValueError(f"a source index lies outside 0…{n - 1}")
     if (i == j).any():

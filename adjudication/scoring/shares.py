@@ -22,6 +22,8 @@ def share(charged_first: float, charged_second: float) -> float:
     if not (np.isfinite(charged_first) and np.isfinite(charged_second)) or min(charged_first, charged_second) < 0:
         raise ValueError("charges are finite and not negative")
     total = charged_first + charged_second
+    if not np.isfinite(total):
+        return share(charged_first / 2, charged_second / 2)
     return 0.5 if total == 0 else float(charged_second / total)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -133,7 +133,8 @@ def test_a_share_is_what_the_other_side_is_charged() -> None:
         share(-1, 0)
 
 
-@given(st.floats(0, 1e6), st.floats(0, 1e6))
+@given(st.floats(0, allow_infinity=False), st.floats(0, allow_infinity=False))
+@example(1e308, 1e308)
 def test_the_shares_of_a_game_add_up_to_one(a: float, b: float) -> None:
     assert share(a, b) + share(b, a) == pytest.approx(1.0)
 
@@ -215,6 +216,9 @@ def test_what_has_no_finite_rating_is_reported() -> None:
         ratings([0, 0, 1], [1, 2, 2], [0.4, 1.0, 1.0], 3)
     with pytest.raises(ValueError, match="play itself"):
         ratings([0], [0], [0.5], 2)
+    for first, second in (([0.7], [1.0]), ([0], [float("nan")]), (["a"], ["b"])):
+        with pytest.raises(ValueError, match="integers"):
+            ratings(first, second, [0.5], 2)
 
 
 def test_each_resample_is_rated_as_it_would_be_by_itself() -> None:
