@@ -16,8 +16,10 @@ from llm_runtime.providers.vllm_local import LocalVllm
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer", "enum": [1, 2, 3]}}, "required": ["n"], "additionalProperties": False}
 
+EXTRA = {"temperature": 0.5, "top_p": 0.9, "chat_template_kwargs": {"enable_thinking": False}}
+
 def request(text, **fields):
-    return ModelRequest((Message("user", text),), 30, **fields)
+    return ModelRequest((Message("user", text),), 30, extra=EXTRA, **fields)
 
 async def ask(model):
     wanted = [request(f"Choose a number, {i}.", schema=SCHEMA, seed=i) for i in range(4)]
@@ -26,7 +28,7 @@ async def ask(model):
 
 if __name__ == "__main__":
     engine = {"dtype": "float32", "enforce_eager": True, "max_num_seqs": 8}
-    model = LocalVllm(model=sys.argv[1], context=2048, engine=engine)
+    model = LocalVllm(model=sys.argv[1], context=2048, engine=engine, extra=EXTRA)
     answers = asyncio.run(ask(model))
     told = [a.text if hasattr(a, "text") else type(a).__name__ for a in answers]
     counts = [[a.tokens_in, a.tokens_out] for a in answers[:4]]
