@@ -198,6 +198,27 @@ def test_an_answer_is_saved_from_wherever_the_record_was_read(reviewing, packed)
     assert [d.item.public_id for d in packed.decided()] == [first]
 
 
+def test_keys_of_a_single_character_can_be_switched_off(reviewing, packed):
+    page = reviewing()
+    first = in_hand(page)
+    page.keyboard.press("?")
+    page.get_by_role("checkbox", name="Keys of a single character").uncheck()
+    page.keyboard.press("Escape")
+    page.reload()
+    ready(page)
+    for key in ("1", "s", "f", "?"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.locator("[data-answer-value][aria-pressed=true]")).to_have_count(0)
+    expect(page.locator("[data-do=flag]")).to_have_attribute("aria-pressed", "false")
+    page.get_by_role("button", name=re.compile("^2 B")).focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    expect(page.locator(f"[data-item='{first}']")).to_have_count(0)
+    all_saved(page)
+    assert len(packed.decided()) == 1, "buttons and Enter do everything"
+
+
 def test_changing_an_answer_touches_no_other(reviewing, packed):
     page = reviewing()
     first, second = answer(page, "1"), answer(page, "2")

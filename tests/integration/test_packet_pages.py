@@ -40,7 +40,7 @@ def test_what_may_be_drawn_stands_before_the_form_and_a_preview_draws_nothing(cl
     assert "3 of 3 cases are judged in every pairing" in page.content.decode()
     assert page.context["eligible"][0][1] == [6, 3, 6, 3, 6]
     shown = client.post(page.request["PATH_INFO"], fields(judged, do="preview")).content.decode()
-    assert "This would be drawn: 20 items from 3 cases" in shown
+    assert "This would be drawn: 20 items from among 3 cases" in shown
     assert 'action="#preview-title"' in shown
     assert '<h2 id="preview-title" tabindex="-1">' in shown, "the page that comes back stands at the preview"
     assert "DUPLICATE of rules-orion · revised | llm-lyra · revised: 0 of 1" in shown

@@ -5,6 +5,21 @@
   const ANSWERS = ["A", "B", "BOTH", "NEITHER", "UNCLEAR", "NOT_A_FINDING"];
   const feedback = Review.find("[data-feedback]");
 
+  // Whoever dictates, or types with an unsteady hand, can do without keys of a single character (WCAG 2.1.4); Enter and Tab stay.
+  const keysWanted = Review.find("[data-keys-wanted]");
+  try {
+    keysWanted.checked = localStorage.getItem("review.keys") !== "off";
+  } catch {
+    // Without storage the choice lasts as long as the page.
+  }
+  keysWanted.addEventListener("change", () => {
+    try {
+      localStorage.setItem("review.keys", keysWanted.checked ? "on" : "off");
+    } catch {
+      // As above.
+    }
+  });
+
   function field(name) {
     const found = Review.find(`[name=${name}]`);
     found?.focus();
@@ -77,6 +92,7 @@
     }
     if (event.repeat) return;
     if (event.key === "Enter") enter(event);
+    else if (!keysWanted.checked) return;
     else if (/^[1-6]$/u.test(event.key) && Review.item()) {
       event.preventDefault();
       if (feedback?.hidden ?? true) Review.choose(ANSWERS[Number(event.key) - 1]);

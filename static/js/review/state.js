@@ -1,5 +1,5 @@
 // What the review page knows: where it stands in the packet, the item before the reviewer, and what waits to be saved.
-// Answers, comments and the next item live in this page's memory alone: nothing is put into the browser's storage.
+// Answers, comments and the next item live in this page's memory alone: nothing of them is put into the browser's storage.
 window.ReviewPage = (() => {
   "use strict";
   const root = document.getElementById("review");
