@@ -16,6 +16,7 @@ from adjudication.validation import FIXED_TOLERANCE, TOLERANCE
 from ehr.models import Dataset, Encounter
 from timelines import tools
 from timelines.authoring_access import is_superseded
+from timelines.evaluation.naming import variant_of
 from timelines.evaluation.values import SourceKey
 from timelines.evaluation_forms import CohortsField
 
@@ -110,5 +111,8 @@ class JudgeForm(forms.Form):
 
 
 def suggested(keys: Sequence[SourceKey]) -> list[str]:
-    """What most studies compare: everything but the further alternatives."""
-    return [written(k) for k in keys if k.alternative == 1]
+    """What most studies compare: whole systems in their first alternative. Variants only where there is nothing else: with them the
+    games, and the calls they cost, grow by the square."""
+    first = [k for k in keys if k.alternative == 1]
+    whole = [k for k in first if not variant_of(k.source)[1]]
+    return [written(k) for k in (whole if len(whole) > 1 else first)]

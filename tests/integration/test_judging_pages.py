@@ -18,6 +18,7 @@ from adjudication.changes import Change, ChangeFilter, Changes
 from adjudication.eligibility import cases_of
 from adjudication.finding_list import FindingFilter, findings_of
 from adjudication.judge_config import JudgeConfig
+from adjudication.judge_forms import suggested
 from adjudication.models import Finding, Game, JudgeRun
 from adjudication.readers import Closed, closed_to
 from jobs.models import JobState
@@ -27,6 +28,7 @@ from tests.functional.case_world import MARKUP
 from tests.integration.judged import KEYS, SOURCES, StandIn, judged_by, judged_run, judged_world, make_case
 from tests.integration.reviewed import open_world
 from timelines.authoring_access import source_of, was_exposed
+from timelines.evaluation.values import SourceKey
 from timelines.models import Authoring, Timeline
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -89,6 +91,13 @@ def test_an_empty_list_says_what_would_be_here_and_how_to_get_it(client):
     client.force_login(factories.make_user(study, Role.ADMIN))
     assert "manage.py judge" in text_of(client.get(at("judge_runs")))
     assert "Nothing to compare yet" in text_of(client.get(at("judge_run_new")))
+
+
+def test_whole_systems_in_their_first_alternative_are_suggested_and_variants_only_without_others():
+    keys = [SourceKey("reference", "reference"), SourceKey("rules", "revised"), SourceKey("rules", "revised", 2)]
+    variants = [SourceKey("rules/no_query", "revised"), SourceKey("rules/no_uid", "revised"), SourceKey("rules/no_uid", "revised", 2)]
+    assert suggested([*keys, *variants]) == ["reference@reference", "rules@revised"]
+    assert suggested([keys[1], *variants]) == ["rules@revised", "rules/no_query@revised", "rules/no_uid@revised"]
 
 
 def test_the_list_counts_games_and_findings_and_knows_no_other_study(web, world):
