@@ -191,6 +191,13 @@ def report(counts: Tally) -> list[tuple[str, ...]]:
     return [*table, ("all", "all", planted, found, _share(recall), told, true, _share(precision), *shares)]
 
 
+def report_of_kinds(counts: Tally) -> list[tuple[str, ...]]:
+    """A table in words, its head first: each kind of change and how many a finding was about, which for quiet ones should be none."""
+    table = [("change", "made", "told", "to be told")]
+    made = [kind for kind in Plant if counts.kinds[kind]]
+    return [*table, *((str(k), str(counts.kinds[k]), str(counts.kinds_found[k]), "no" if k.quiet else "yes") for k in made)]
+
+
 def told_of_original(finding: Finding, given: JudgeInput) -> Difference:
     """What a finding is about, unblinded."""
     if finding.type.one_sided:

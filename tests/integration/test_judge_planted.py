@@ -50,6 +50,8 @@ def test_what_was_planted_and_found_is_counted_by_difference(monkeypatch):
     assert int(found) <= int(planted)
     assert int(true) == int(found) == int(told_count)
     assert (precision, decided, right) == ("1.000", "1.000", "1.000")
+    quiet = next(line.split() for line in table.splitlines() if line.startswith("shifted within the tolerance"))
+    assert quiet[-3:] == ["1", "0", "no"]
 
 
 def test_a_source_that_is_not_there_is_refused():

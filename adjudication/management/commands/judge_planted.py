@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from adjudication.discrepancy import Tally, pooled, report, tally
+from adjudication.discrepancy import Tally, pooled, report, report_of_kinds, tally
 from adjudication.judge_config import SEED, JudgeConfig, SourceUnknown, parse_source
 from adjudication.judge_data import candidates_of, material_of, pairable, sources_of
 from adjudication.judge_tools import JUDGES, RULES, UnknownJudge, judge_of, models_of_judge
@@ -49,7 +49,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         if not tallies:
             raise CommandError("no game was judged: nothing to count")
-        self.stdout.write(aligned(report(pooled(tallies))))
+        counts = pooled(tallies)
+        self.stdout.write(aligned(report(counts)) + "\n\n" + aligned(report_of_kinds(counts)))
 
     def _tallies(self, dataset: Dataset, options: dict[str, Any]) -> Iterator[Tally]:
         source = parse_source(options["source"], sources_of([dataset]))

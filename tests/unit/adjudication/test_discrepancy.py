@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from adjudication.discrepancy import Difference, Rates, overall, pooled, rates, report, tally, verdicts
+from adjudication.discrepancy import Difference, Rates, overall, pooled, rates, report, report_of_kinds, tally, verdicts
 from adjudication.domain import Finding, FindingType, Relation, Verdict
 from adjudication.judging import Candidate, JudgedFinding, JudgeInput, judge_input
 from adjudication.planting import Held, Plant, Planted
@@ -108,3 +108,19 @@ def test_the_report_tells_rates_and_verdicts_in_words() -> None:
     assert ("timing", "all", "1", "1", "1.000", "2", "1", "0.500", "1.000", "1.000") in table
     assert table[-1] == ("all", "all", "3", "1", "0.333", "2", "1", "0.500", "1.000", "1.000")
     assert overall(tally([], given, [])) == (None, None)
+
+
+def test_each_kind_of_change_is_told_with_whether_it_should_have_been() -> None:
+    given = _game(0)
+    quiet = Planted(Plant.SHIFTED_WITHIN, frozenset({"0002"}), Held.BOTH, 1.0)
+    counts = tally(
+        [PLANTED[0], PLANTED[2], quiet],
+        given,
+        [_finding(given, kind, u, u) for kind, u in ((FindingType.TIMING, "0001"), (FindingType.TIMING, "0002"))],
+    )
+    assert report_of_kinds(counts) == [
+        ("change", "made", "told", "to be told"),
+        ("shifted beyond the tolerance", "1", "1", "yes"),
+        ("shifted within the tolerance", "1", "1", "no"),
+        ("invented", "1", "0", "yes"),
+    ]
