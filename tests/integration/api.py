@@ -37,5 +37,5 @@ class ApiClient:
 
     @staticmethod
     def _told(response: Any) -> tuple[int, Any]:
-        content, kind = response.getvalue(), response.headers.get("Content-Type", "")
-        return response.status_code, json.loads(content) if content and kind.startswith("application/json") else content.decode()
+        content, kind = response.getvalue(), response.headers.get("Content-Type", "").partition(";")[0]
+        return response.status_code, json.loads(content) if content and kind == "application/json" else content.decode()
