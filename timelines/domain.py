@@ -373,10 +373,14 @@ class NamedTimeline:
 
 @dataclass(frozen=True, slots=True)
 class NamedRow:
-    """A source row beside the words of the occurrence that it reached, for a revision that sees no identifiers."""
+    """A source row beside the words of the occurrence that it reached, for a revision that sees no identifiers.
+
+    `relevance` is ρ of the series, or its cosine where nothing reranked.
+    """
 
     event: str
     row: SourceRow
+    relevance: float
 
 
 @dataclass(frozen=True)

@@ -38,4 +38,5 @@ def named_table(note: TaggedNote, text_only: Timeline) -> list[NamedTime]:
 
 def named_rows(note: TaggedNote, evidence: Sequence[Evidence]) -> list[NamedRow]:
     """The evidence, each row beside the mention that it reached."""
-    return [NamedRow(note.inventory.by_uid[item.uid].mention, item.row) for item in evidence]
+    scores = [item.dense_score if item.rerank_score is None else item.rerank_score for item in evidence]
+    return [NamedRow(note.inventory.by_uid[item.uid].mention, item.row, rho) for item, rho in zip(evidence, scores, strict=True)]

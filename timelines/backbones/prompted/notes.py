@@ -57,7 +57,12 @@ def shown_note(note: TaggedNote, occurrences: Sequence[Occurrence], *, whole: in
         return Shown(text)
     located = [(o.start, o.end) for o in occurrences if o.start is not None and o.end is not None]
     cut = around(note.text, located, whole, local, lambda start, end: with_uids(note.text, note.inventory, start, end))
-    return Shown(cut, f"note of {len(text)} characters shown within {local} characters of each event")
+    return Shown(cut, shortened_words(text, local))
+
+
+def shortened_words(note: str, local: int) -> str:
+    """What is recorded of a note that was cut; nothing of it."""
+    return f"note of {len(note)} characters shown within {local} characters of each event"
 
 
 def around(note: str, spans: Sequence[tuple[int, int]], whole: int, local: int, show: Callable[[int, int], str] | None = None) -> str:

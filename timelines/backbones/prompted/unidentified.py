@@ -6,7 +6,7 @@ Which occurrences are lost on the way is what the variant measures, so only form
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from llm_runtime.base import ModelReply
 from llm_runtime.budget import room
@@ -14,7 +14,7 @@ from llm_runtime.calling import Asker
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import Rendered, load
 from llm_runtime.structured import json_object, keys_exactly, storable
-from timelines.backbones.prompted.notes import around
+from timelines.backbones.prompted.notes import Shown, around, shortened_words
 from timelines.backbones.prompted.reviser import ROW_TOKENS, timelines_of
 from timelines.backbones.prompted.rows import read_bounds, read_hours, split_row
 from timelines.backbones.prompted.tables import hours_text
@@ -42,21 +42,23 @@ class PromptedUnidentifiedReviser:
         """Exactly `alternatives` tables. Raises ModelError, AttemptsExhausted."""
         discharge = window.discharge
         clock = None if discharge is None else window.anchor.clock(discharge)
+        shown = self._shown(note, spans)
         prompt = load("timelines/revise_no_uid").render(
-            note=self._shown(note, spans),
+            note=shown.text,
             alternatives=str(alternatives),
             admitted=anchor_words(window.anchor),
             discharged="not recorded" if discharge is None or clock is None else f"{hours_text(discharge)} ({clock:%Y-%m-%d %H:%M})",
-            keeping="",
             timeline=named_table(table),
             evidence=named_rows(evidence, self.config.evidence_field_characters),
         )
-        return self.asker.run(self._tables, prompt, len(table), alternatives)
+        return self.asker.run(self._tables, replace(prompt, shortened=shown.cut), len(table), alternatives)
 
-    def _shown(self, note: str, spans: Sequence[TaggedSpan]) -> str:
+    def _shown(self, note: str, spans: Sequence[TaggedSpan]) -> Shown:
         """The note, cut as it is for a revision with identifiers."""
-        whole = self.config.revise_note_characters
-        return note if len(note) <= whole else around(note, [(s.start, s.end) for s in spans], whole, self.config.revise_local_characters)
+        whole, local = self.config.revise_note_characters, self.config.revise_local_characters
+        if len(note) <= whole:
+            return Shown(note)
+        return Shown(around(note, [(s.start, s.end) for s in spans], whole, local), shortened_words(note, local))
 
     async def _tables(self, prompt: Rendered, rows: int, alternatives: int) -> list[list[NamedTime]]:
         thinking = self.asker.model.limits.reasoning
@@ -80,11 +82,12 @@ def named_table(table: Sequence[NamedTime]) -> str:
 
 
 def named_rows(evidence: Sequence[NamedRow], most: int) -> str:
-    """`mention | event | value | hours | kind of moment` a row; fields of at most `most` characters."""
-    lines = ["mention | event | value | hours | kind of moment"]
+    """`mention | event | value | hours | kind of moment | relevance` a row; fields of at most `most` characters."""
+    lines = ["mention | event | value | hours | kind of moment | relevance"]
     for item in evidence:
         row = item.row
-        fields = (item.event, row.event, f"{row.value} {row.unit}".strip(), hours_text(row.time), row.time_kind.value)
+        value, kind = f"{row.value} {row.unit}".strip(), row.time_kind.value
+        fields = (item.event, row.event, value, hours_text(row.time), kind, f"{item.relevance:.2f}")
         lines.append(" | ".join(" ".join(str(f).split()).replace("|", "/")[:most] for f in fields))
     return "\n".join(lines) if evidence else "none found"
 

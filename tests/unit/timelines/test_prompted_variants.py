@@ -1,0 +1,146 @@
+"""The variants that revise without identifiers, and from summaries, over a scripted model: what is shown, accepted, refused, recorded."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+import pytest
+
+from llm_runtime.base import Limits
+from llm_runtime.calling import Asker, MemoryLedger
+from llm_runtime.errors import AttemptsExhausted
+from llm_runtime.providers.scripted import ScriptedModel
+from tests.unit.timelines.prompted_answers import block, good_model
+from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
+from timelines.domain import (
+    Anchor,
+    Entry,
+    Evidence,
+    KeptSummary,
+    NamedTimeline,
+    SourceRow,
+    TaggedNote,
+    TaggedSpan,
+    TimeKind,
+    Timeline,
+    TimelineKind,
+    Window,
+)
+from timelines.pipeline.config import PipelineConfig
+from timelines.pipeline.summaries import revise_by_summaries
+from timelines.pipeline.uids import assign_uids, uid_rng
+from timelines.pipeline.unidentified import revise_unidentified
+
+NOTE = "Fever for two days. Lactate 4.1, then fluids. Sent home."
+WORDS = ("Fever", "Lactate 4.1", "Sent home")
+WINDOW = Window(Anchor(datetime(2180, 3, 4, 14, 38)), 30.0)
+TABLE = "mention|time|bounds|known\nFever|-48|[-60,-40]|1\nLactate 4.1|6.5|[6.5,6.5]|1\nSent home|N/A|[N/A, 30]|0"
+
+
+def tagged(note: str = NOTE) -> TaggedNote:
+    return TaggedNote(note, assign_uids([TaggedSpan(note.index(w), note.index(w) + len(w), w) for w in WORDS], rng=uid_rng(0, "t")))
+
+
+def text_only(note: TaggedNote, later: float = 0.0) -> Timeline:
+    entries = [Entry(o.uid, o.ordinal + later, context=(note.inventory.uids[0],) if o.ordinal else ()) for o in note.inventory]
+    return Timeline.complete(note.inventory, entries, TimelineKind.TEXT_ONLY)
+
+
+def answer(*tables: str) -> str:
+    listed = [{"timeline_id": f"timeline_{n}", "data": data, "reasoning": "r"} for n, data in enumerate(tables, start=1)]
+    return json.dumps({"reasoning_summary": "r", "timelines": listed})
+
+
+def unidentified(model: ScriptedModel, ledger: MemoryLedger, note: TaggedNote, alternatives: int = 1, **config: int) -> list[NamedTimeline]:
+    askers = {role: Asker(role, model, ledger) for role in ROLES}
+    reviser = prompted_backbone(askers, PipelineConfig(**config)).unidentified_reviser  # type: ignore[arg-type]
+    assert reviser is not None
+    uid = note.inventory.uids[1]
+    rows = [
+        Evidence(uid, 0, SourceRow(7, 6.5, "lab:lactate:blood", "4.1", "mmol/L", time_kind=TimeKind.COLLECTION), 1, 0.7, 0.9),
+        Evidence(uid, 0, SourceRow(8, 9.0, "lab:lactate|venous", "2.0", "", time_kind=TimeKind.RESULT), 2, 0.44, None),
+    ]
+    return list(revise_unidentified(reviser, note, text_only(note), rows, WINDOW, alternatives=alternatives))
+
+
+def test_without_identifiers_the_prompt_holds_none_and_asks_for_none() -> None:
+    model, note = ScriptedModel([answer(TABLE)]), tagged()
+    (timeline,) = unidentified(model, MemoryLedger(), note)
+    told = model.requests[0].messages[1].content
+    assert not [uid for uid in note.inventory.uids if uid in told]
+    assert "identifier" not in told
+    assert "context" not in told
+    assert model.requests[0].schema is None
+    assert block(model.requests[0], "NOTE") == NOTE
+    assert block(model.requests[0], "TIMELINE").split("\n")[1:] == [
+        "Fever | 0 | [N/A, N/A] | 0",
+        "Lactate 4.1 | 1 | [N/A, N/A] | 0",
+        "Sent home | 2 | [N/A, N/A] | 0",
+    ]
+    # Relevance as in the full variant: of the rerank, else the cosine.
+    assert block(model.requests[0], "EVIDENCE").split("\n") == [
+        "mention | event | value | hours | kind of moment | relevance",
+        "Lactate 4.1 | lab:lactate:blood | 4.1 mmol/L | 6.5 | collection | 0.90",
+        "Lactate 4.1 | lab:lactate/venous | 2.0 | 9 | result | 0.44",
+    ]
+    assert [(line.event, line.time, line.lower, line.upper, line.known) for line in timeline.entries] == [
+        ("Fever", -48, -60, -40, True),
+        ("Lactate 4.1", 6.5, 6.5, 6.5, True),
+        ("Sent home", None, None, 30, False),
+    ]
+
+
+def test_an_event_that_is_lost_is_what_the_variant_measures() -> None:
+    short = "\n".join(TABLE.split("\n")[:2])
+    first, second = unidentified(ScriptedModel([answer(TABLE, short)]), MemoryLedger(), tagged(), alternatives=2)
+    assert (len(first.entries), len(second.entries)) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (answer(TABLE, TABLE), "there are 2 timelines, exactly 1 are asked for"),
+        (answer("mention|time|known\nFever|1|1"), "timeline 1: the first line must be the header mention|time|bounds|known"),
+        (answer("mention|time|bounds|known"), "timeline 1 is empty"),
+        (answer(TABLE + "\nRash|soon|[0,1]|0"), "timeline 1: row 4: time or bounds are not hours"),
+        (answer(TABLE + "\nRash|5|[0,1]|0"), "timeline 1: row 4: the bounds do not contain the time"),
+        (answer(TABLE + "\nRash|5|[0,9]|yes"), "timeline 1: row 4 is not mention|time|bounds|known"),
+        (TABLE, "not valid JSON at line 1, column 1"),
+    ],
+)
+def test_wrong_tables_are_refused_three_times_and_quoted_never(wrong: str, reason: str) -> None:
+    ledger = MemoryLedger()
+    with pytest.raises(AttemptsExhausted) as caught:
+        unidentified(ScriptedModel([wrong] * 3), ledger, tagged())
+    assert [call.reasons for call in ledger.calls] == [(reason,)] * 3
+    assert "Rash" not in str(caught.value)
+
+
+def test_what_was_cut_from_the_note_is_recorded() -> None:
+    ledger, long = MemoryLedger(), tagged(NOTE + " Nothing else happened." * 40)
+    unidentified(ScriptedModel([answer(TABLE)]), ledger, long, revise_note_characters=300, revise_local_characters=80)
+    shown = block(ledger.calls[0].request, "NOTE")
+    assert len(shown) < 300 < len(long.text)
+    assert [call.shortened for call in ledger.calls] == [f"note of {len(long.text)} characters shown within 80 characters of each event"]
+
+
+@pytest.mark.parametrize("schema", [True, False])
+def test_by_summaries_no_time_rests_on_a_row(schema: bool) -> None:
+    model, note = good_model(schema=schema), tagged()
+    reviser = prompted_backbone({role: Asker(role, model, MemoryLedger()) for role in ROLES}, PipelineConfig()).summary_reviser
+    assert reviser is not None
+    summary = KeptSummary(note.inventory.uids[1], 0, "lab:lactate", "lab:lactate: 2 values,\nfirst 4.1 at 6.5 h", 1, 0.7, 0.93)
+    found = revise_by_summaries(reviser, note, text_only(note, 20.0), [summary], WINDOW, alternatives=2)
+    assert block(model.requests[0], "EVIDENCE").split("\n") == [
+        "uid4 | relevance | summary",
+        f"{note.inventory.uids[1]} | 0.93 | lab:lactate: 2 values, first 4.1 at 6.5 h",
+    ]
+    assert [t.alternative for t in found] == [1, 2]
+    assert [e.adopted_rows for t in found for e in t] == [()] * 6
+    assert {e.reason for e in found[0]} == {"revised by the model from summaries of series"}
+
+
+def test_limits_of_a_server_without_schema_change_nothing_without_identifiers() -> None:
+    model = ScriptedModel([answer(TABLE)], limits=Limits(context=128_000, schema=False))
+    assert len(unidentified(model, MemoryLedger(), tagged())) == 1
