@@ -94,6 +94,24 @@ def test_rewritten_text_that_differs_from_the_note_is_generated_again() -> None:
     assert [(s.start, s.end, s.mention) for s in spans] == [(0, 5, "Fever")]
 
 
+def test_a_rewritten_chunk_that_is_too_large_is_halved_at_a_sentence_and_nothing_is_lost() -> None:
+    asked: list[str] = []
+
+    def change(request: ModelRequest, text: str) -> str | ModelReply:
+        asked.append(block(request, "NOTE"))
+        if len(asked[-1]) > 50:
+            return ModelReply(text[:20], "length")
+        return text
+
+    spans = tag(backbone(good_model(schema=False, change=change)).tagger, NOTE)
+    # Three attempts at the whole, then at each half; the larger half is halved again.
+    whole = [NOTE] * 3
+    assert asked[:3] == whole
+    small = [text for text in asked if len(text) <= 50]
+    assert sorted(" ".join(small).split()) == sorted(NOTE.split())
+    assert [NOTE[s.start : s.end] for s in spans] == [text.split()[0] for text in sorted(small, key=NOTE.index)]
+
+
 def _request(model: ScriptedModel, note: str) -> ModelRequest:
     tag(backbone(model).tagger, note)
     return model.requests[-1]

@@ -39,15 +39,16 @@ class PromptedTagger:
         return in_order(list(dict.fromkeys(span for spans in by_chunk for span in spans)))
 
     async def _chunk(self, note: str, number: int, chunk: Chunk) -> list[TaggedSpan]:
-        if not self.asker.model.limits.schema:
-            return await self._rewritten(note, f"tag chunk {number}", chunk)
         sentences = sentences_of(note, chunk)
 
         async def ask(part: Sequence[Sentence]) -> Mapping[str, list[TaggedSpan]]:
-            return await self._quoted(note, f"tag chunk {number}, {len(part)} sentences from {part[0].start}", part)
+            words = f"tag chunk {number}, {len(part)} sentences from {part[0].start}"
+            if self.asker.model.limits.schema:
+                return await self._quoted(note, words, part)
+            return {str(part[0].start): await self._rewritten(note, words, Chunk(part[0].start, part[-1].end))}
 
         found = await ask_in_parts(sentences, ask) if sentences else {}
-        return [span for sentence in sentences for span in found[str(sentence.start)]]
+        return [span for sentence in sentences for span in found.get(str(sentence.start), ())]
 
     async def _quoted(self, note: str, part: str, sentences: Sequence[Sentence]) -> dict[str, list[TaggedSpan]]:
         """Sentence start → its spans."""
