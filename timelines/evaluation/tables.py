@@ -24,7 +24,7 @@ _TEX = str.maketrans(
     {
         "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
         "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "½": r"$\frac{1}{2}$", "ρ": r"$\rho$", "−": r"$-$", "Δ": r"$\Delta$",
-        "→": r"$\rightarrow$", "·": r"$\cdot$", "–": "--",
+        "→": r"$\rightarrow$", "·": r"$\cdot$", "–": "--", "κ": r"$\kappa$", "≤": r"$\leq$", "±": r"$\pm$",
     }
 )  # fmt: skip
 

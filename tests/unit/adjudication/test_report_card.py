@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from adjudication.report_card.compute import about, agreement, blinding_check, report_card, reviewer_card, reviews_needed
+from adjudication.report_card.tables import TABLES
 from adjudication.report_card.values import EMISSION, STRATA, WHICH_SIDE, Item, Reviewed
 
 PUBLISHED = json.loads((Path(__file__).resolve().parents[2] / "data" / "published_scores.json").read_text())
@@ -68,6 +69,14 @@ def test_the_published_agreement_is_reproduced():
     assert round(100 * found.raw.rate, 1) == told["raw_percent"]
     assert (round(100 * found.raw.low, 1), round(100 * found.raw.high, 1)) == (78.6, 95.7)
     assert len(found.disagreements) == 5
+
+
+def test_every_table_is_latex_that_any_engine_reads():
+    card = report_card(published_items(), ["first", "second"], corpus())
+    for name, build in TABLES.items():
+        body = build(card).to_latex().split("\n", 1)[1]
+        assert body.isascii(), name
+    assert r"Cohen's $\kappa$" in TABLES["agreement"](card).to_latex()
 
 
 @pytest.mark.parametrize(
