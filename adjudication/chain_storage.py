@@ -45,10 +45,10 @@ def locked_packet(packet_id: int) -> Packet:
 def append(packet: Packet, *, assignment: Assignment, kind: str, token: str, item: PacketItem | None = None, **values: Any) -> Decision:
     """Append one link, at the database's time. The caller holds the packet by `locked_packet`. `values`: further fields of Decision.
 
-    Of an item, its versions and the digest of its finding are put into `detail`.
+    Of an item, its versions and the digest of its finding are put into `detail`; of the person, one of the seed of their sides and order.
     """
     last = Decision.objects.filter(packet=packet).order_by("-sequence").first()
-    detail = {**values.pop("detail", {}), **_about(item)}
+    detail = {**values.pop("detail", {}), **_about(item), "order_sha256": _order_digest(assignment)}
     link = Decision(
         public_id=new_public_id(), packet=packet, sequence=last.sequence + 1 if last else 1, assignment=assignment, item=item, kind=kind,
         token=token, at=_now(), previous_hash=last.hash if last else BEGINNING, detail=detail, **values,
@@ -93,6 +93,7 @@ def faults_of(packet: Packet) -> list[Fault]:
     links = list(Decision.objects.filter(packet=packet).select_related(*_JOINED).order_by("sequence", "pk"))
     found = breaks(Link(d.sequence, payload_of(d), d.previous_hash, d.hash) for d in links)
     found += [b for d in links for b in _finding_breaks(d)]
+    found += [Break(d.sequence, "the seed of its person's order is not what it was") for d in links if _seed_moved(d)]
     found += _signature_breaks(links)
     found += _slot_breaks(packet, links)
     found += _noted_breaks(packet, links)
@@ -103,6 +104,11 @@ def items_digest(packet: Packet) -> str:
     """SHA-256 of the packet's items as they were drawn: noted when it is opened."""
     fields = ("public_id", "finding__public_id", "ordinal", "stratum", "pairing", "quota", "versions")
     return digest({"items": [list(row) for row in packet.items.order_by("ordinal").values_list(*fields)]})
+
+
+def terms_digest(packet: Packet) -> str:
+    """SHA-256 of what was agreed before the first answer: how the packet was drawn, and when its judges' answers are shown."""
+    return digest({"seed": packet.seed, "reveal": packet.reveal, "design": packet.design})
 
 
 def standing(links: list[Decision]) -> dict[tuple[int, int], Decision]:
@@ -133,6 +139,14 @@ def _finding_breaks(link: Decision) -> Iterator[Break]:
         yield Break(link.sequence, "the finding it is about is not what it was")
     if link.detail.get("versions") != link.item.versions:
         yield Break(link.sequence, "the versions of its item are not what they were")
+
+
+def _seed_moved(link: Decision) -> bool:
+    return link.detail.get("order_sha256") != _order_digest(link.assignment)
+
+
+def _order_digest(assignment: Assignment) -> str:
+    return digest({"seed": assignment.seed})
 
 
 def _signature_breaks(links: list[Decision]) -> list[Break]:
@@ -172,6 +186,8 @@ def _noted_breaks(packet: Packet, links: list[Decision]) -> Iterator[Break]:
     for action, detail in noted_of(packet):
         if action == OPENED and detail.get("items_sha256") != items_digest(packet):
             yield Break(0, "its items are not those it was opened with")
+        if action == OPENED and detail.get("terms_sha256") != terms_digest(packet):
+            yield Break(0, "its seed, design or reveal policy is not what it was opened with")
         if action in (SIGNED, CLOSED) and hashes.get(detail.get("sequence", 0)) != detail.get("head"):
             yield Break(detail.get("sequence", 0), "the audit trail notes another head there")
 

@@ -198,7 +198,8 @@ def open_packet(*, packet: Packet, by: User) -> Packet:
     items = mine.items.values_list("pk", "quota")
     Slot.objects.bulk_create(Slot(item_id=pk, number=number) for pk, quota in items for number in range(1, quota + 1))
     Packet.objects.filter(pk=mine.pk).update(state=state, opened_at=database_time())
-    _audit(mine, chain_storage.OPENED, by, items=len(items), items_sha256=chain_storage.items_digest(mine))
+    digests = {"items_sha256": chain_storage.items_digest(mine), "terms_sha256": chain_storage.terms_digest(mine)}
+    _audit(mine, chain_storage.OPENED, by, items=len(items), **digests)
     packet.refresh_from_db()
     return packet
 

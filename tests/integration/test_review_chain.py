@@ -141,6 +141,18 @@ def test_items_persons_slots_and_signatures_that_were_changed_are_found(review):
     assert len(faults(review)) > Decision.objects.count() - 1
 
 
+@pytest.mark.parametrize("change", ["seed = seed + 1", "reveal = 'never'", "design = '{}'"])
+def test_terms_that_were_changed_after_the_packet_was_opened_are_found(review, change):
+    behind_the_back(f"UPDATE adjudication_packet SET {change}")
+    review.packet.refresh_from_db()
+    assert faults(review) == [(0, "its seed, design or reveal policy is not what it was opened with")]
+
+
+def test_sides_and_order_that_were_drawn_anew_are_found_at_each_link_of_the_person(review):
+    behind_the_back("UPDATE adjudication_assignment SET seed = seed + 1")
+    assert set(faults(review)) == {(d.sequence, "the seed of its person's order is not what it was") for d in Decision.objects.all()}
+
+
 def test_a_slot_that_shows_something_else_is_found(review):
     slot = Slot.objects.filter(decision__isnull=False).first()
     shown = slot.decision
