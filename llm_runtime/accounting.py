@@ -21,13 +21,16 @@ KINDS_SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """`seconds` are those of the calls, which run side by side. `refused` counts paid attempts that gave no answer, by outcome."""
+    """`seconds` are those of the calls, which run side by side. `refused` counts paid attempts that gave no answer, by outcome.
+
+    Tokens are those that servers told; None where calls were made and none of them told (some servers, files of the exchange).
+    """
 
     calls: int = 0
     reused: int = 0
-    tokens_in: int = 0
-    tokens_cached: int = 0
-    tokens_out: int = 0
+    tokens_in: int | None = 0
+    tokens_cached: int | None = 0
+    tokens_out: int | None = 0
     seconds: float = 0.0
     refused: dict[str, int] = field(default_factory=dict)
 
@@ -35,8 +38,8 @@ class Spent:
     def refused_words(self) -> str:
         return ", ".join(f"{n} {Outcome(outcome).label}" for outcome, n in sorted(self.refused.items()))
 
-    def figures(self) -> dict[str, float]:
-        """Plain values for exports, without the outcomes."""
+    def figures(self) -> dict[str, float | None]:
+        """Plain values for exports, without the outcomes; null tokens were not told."""
         return {
             "calls": self.calls,
             "reused": self.reused,
@@ -50,9 +53,9 @@ class Spent:
         return Spent(
             self.calls + other.calls,
             self.reused + other.reused,
-            self.tokens_in + other.tokens_in,
-            self.tokens_cached + other.tokens_cached,
-            self.tokens_out + other.tokens_out,
+            _together((self.calls, self.tokens_in), (other.calls, other.tokens_in)),
+            _together((self.calls, self.tokens_cached), (other.calls, other.tokens_cached)),
+            _together((self.calls, self.tokens_out), (other.calls, other.tokens_out)),
             self.seconds + other.seconds,
             dict(Counter(self.refused) + Counter(other.refused)),
         )
@@ -66,9 +69,9 @@ def spent_by_owner(calls: QuerySet[ModelCall]) -> dict[str, Spent]:
         .annotate(
             paid=Count("pk", filter=_PAID),
             found=Count("pk", filter=Q(reused=True)),
-            into=Sum("tokens_in", filter=_PAID, default=0),
-            cached=Sum("tokens_cached", filter=_PAID, default=0),
-            out=Sum("tokens_out", filter=_PAID, default=0),
+            into=Sum("tokens_in", filter=_PAID),
+            cached=Sum("tokens_cached", filter=_PAID),
+            out=Sum("tokens_out", filter=_PAID),
             took=Sum("seconds", filter=_PAID, default=0.0),
         )
     )
@@ -78,10 +81,23 @@ def spent_by_owner(calls: QuerySet[ModelCall]) -> dict[str, Spent]:
         refused.setdefault(owner, {})[outcome] = n
     return {
         row["owner_id"]: Spent(
-            row["paid"], row["found"], row["into"], row["cached"], row["out"], row["took"], refused.get(row["owner_id"], {})
+            row["paid"],
+            row["found"],
+            _together((row["paid"], row["into"])),
+            _together((row["paid"], row["cached"])),
+            _together((row["paid"], row["out"])),
+            row["took"],
+            refused.get(row["owner_id"], {}),
         )
         for row in found
     }
+
+
+def _together(*parts: tuple[int, int | None]) -> int | None:
+    """Of (calls made, tokens told): the sum of what was told, None where calls were made and none told."""
+    made = [tokens for calls, tokens in parts if calls]
+    told = [tokens for tokens in made if tokens is not None]
+    return sum(told) if told or not made else None
 
 
 def total(parts: Iterable[Spent]) -> Spent:

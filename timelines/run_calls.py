@@ -61,7 +61,7 @@ def run_spent(run: Run) -> RunSpent:
     for owner, one in spent.items():
         case = owners[owner][1]
         by_case[case] = by_case.get(case, Spent()) + one
-    dearest = sorted(by_case, key=lambda pk: (-by_case[pk].tokens_out, pk))
+    dearest = sorted(by_case, key=lambda pk: (-(by_case[pk].tokens_out or 0), pk))
     named = {c.pk: c for c in CaseRun.objects.filter(pk__in=dearest[:CASES_SHOWN]).select_related("encounter")}
     return RunSpent(
         stages=tuple(_stages({owner: owners[owner][0] for owner in spent}, spent)),

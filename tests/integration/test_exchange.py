@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.template.loader import render_to_string
 
 from accounts.models import AuditEvent
-from llm_runtime.accounting import spent_by_owner, total
+from llm_runtime.accounting import Spent, spent_by_owner, total
 from llm_runtime.base import ModelRequest
 from llm_runtime.exchange_files import request_of
 from llm_runtime.models import ModelCall, ModelRequestText, Outcome
@@ -25,6 +26,7 @@ from timelines import actions, tools
 from timelines.exchange import waiting_words
 from timelines.models import Run, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
+from timelines.run_calls import run_spent
 from timelines.stages import execute_stage
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -240,3 +242,20 @@ def test_without_workers_the_import_goes_on_by_itself(tmp_path):
         "2 of 2 stages done",
     ]
     assert states(run) == "ss"
+
+
+def test_tokens_that_nobody_told_are_not_zero(tmp_path):
+    run = started()
+    back_and_forth(run, tmp_path)
+    spent = run_spent(run).total
+    assert (spent.calls > 0, spent.tokens_in, spent.tokens_cached, spent.tokens_out) == (True, None, None, None)
+    out = StringIO()
+    call_command("export_model_calls", run=run.public_id, format="csv", out=tmp_path / "calls.csv", stdout=out)
+    assert "tokens – in (– cached), – out" in out.getvalue()
+    cells = render_to_string("timelines/_spent_cells.html", {"s": spent})
+    assert cells.count("–") == 4, "three of tokens, and nothing was refused"
+    told = Spent(calls=1, tokens_in=7, tokens_cached=None, tokens_out=0)
+    both = total([spent, told, Spent(reused=2)])
+    assert (both.tokens_in, both.tokens_cached, both.tokens_out) == (7, None, 0), "what was told counts, 0 among it"
+    assert total([]).tokens_in == 0
+    assert total([spent]).figures()["tokens_in"] is None

@@ -45,7 +45,7 @@ def _case_runs(encounter: Encounter, wanted: Selection) -> list[CaseRun]:
 
 
 def _trail(
-    chain: Chain, case_run: CaseRun, note_sha256: str, calls: Mapping[str, Mapping[str, float]], *, with_note_text: bool
+    chain: Chain, case_run: CaseRun, note_sha256: str, calls: Mapping[str, Mapping[str, float | None]], *, with_note_text: bool
 ) -> dict[str, Any]:
     """`calls` are the figures of the stages that asked a language model, for the whole case."""
     run, o = case_run.run, chain.occurrence

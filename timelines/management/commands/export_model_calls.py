@@ -39,7 +39,8 @@ class Command(BaseCommand):
         record(actor=None, study=run.study, action="run.export_calls", object_type="timelines.run", object_id=run.public_id, detail=detail)
         spent = run_spent(run).total
         refused = f", {spent.refused_words}" if spent.refused else ""
+        read, cached, written = ("–" if n is None else n for n in (spent.tokens_in, spent.tokens_cached, spent.tokens_out))
         self.stdout.write(
-            f"{count} calls: {spent.calls} paid, {spent.reused} found in the ledger{refused}; tokens {spent.tokens_in} in "
-            f"({spent.tokens_cached} cached), {spent.tokens_out} out; {spent.seconds:.1f} s"
+            f"{count} calls: {spent.calls} paid, {spent.reused} found in the ledger{refused}; tokens {read} in "
+            f"({cached} cached), {written} out; {spent.seconds:.1f} s"
         )
