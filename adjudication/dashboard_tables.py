@@ -13,7 +13,7 @@ from adjudication.domain import Grounding
 from adjudication.reporting.compute import DECISIVE
 from adjudication.reporting.overlapping import ALL
 from adjudication.reporting.values import CATEGORIES, JudgeReport
-from timelines.evaluation.tables import Cell, Table
+from timelines.evaluation.tables import Cell, Content, Table
 
 #: (line, column) → query of the findings that the number counts.
 Links = Mapping[tuple[int, int], str]
@@ -52,21 +52,19 @@ class LinkedTable:
 def linked(table: Table, links: Links) -> LinkedTable:
     """The table for a page."""
     columns = [[row[at] for row in table.rows] for at in range(len(table.heads))]
-    numbers = [bool(at) and bool(cells) and all(isinstance(c, Cell) or c.isdigit() for c in cells) for at, cells in enumerate(columns)]
+    numbers = [bool(at) and bool(cells) and all(isinstance(c, int | Cell) for c in cells) for at, cells in enumerate(columns)]
     rows = tuple(
         tuple(_shown(cell, numbers[at], links.get((line, at), "")) for at, cell in enumerate(row)) for line, row in enumerate(table.rows)
     )
     return LinkedTable(table.name, table.title, tuple(ShownCell(h, number=n) for h, n in zip(table.heads, numbers, strict=True)), rows)
 
 
-def _shown(cell: str | Cell, number: bool, query: str) -> ShownCell:
-    if isinstance(cell, str):
-        return ShownCell(cell, number=number, query=query if cell != "0" else "")
+def _shown(cell: Content, number: bool, query: str) -> ShownCell:
+    if not isinstance(cell, Cell):
+        return ShownCell(str(cell), number=number, query=query if cell else "")
     if cell.value is None:
         return ShownCell("–", number=True, why=cell.why)
-    form = f".{cell.decimals}f"
-    ends = "" if cell.low is None or cell.high is None else f"{cell.low:{form}} to {cell.high:{form}}"
-    return ShownCell(f"{cell.value:{form}}", ends, True, query if cell.value else "")
+    return ShownCell(cell.fixed(cell.value), cell.interval, True, query if cell.value else "")
 
 
 def links_of(report: JudgeReport) -> dict[str, Links]:

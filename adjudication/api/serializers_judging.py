@@ -281,7 +281,7 @@ class ComparisonSerializer(Body):
 
 
 class TableSerializer(Body):
-    """A table. A cell is a text, or a figure as {value, low, high, why}: with its interval if it has one, or null and why."""
+    """A table. A cell is a text, a count, or a figure as {value, low, high, why}: with its interval if it has one, or null and why."""
 
     name = serializers.CharField()
     title = serializers.CharField()

@@ -20,7 +20,7 @@ def uphold(card: ReportCard) -> Table:
     for r in card.reviewers:
         s = r.standardised
         shown = Cell(_percent(s.rate), _percent(s.low), _percent(s.high), 1, s.why)
-        rows.append((r.reviewer, str(r.decided), str(r.raw.upheld), percent(r.raw), shown))
+        rows.append((r.reviewer, r.decided, r.raw.upheld, percent(r.raw), shown))
     heads = ("Reviewer", "Decided", "Upheld", "Raw, % (95 % Wilson)", "Standardised, % (95 %, 20,000 resamples)")
     return Table("uphold", "How often reviewers upheld the judge", heads, tuple(rows))
 
@@ -33,7 +33,7 @@ def strata(card: ReportCard) -> Table:
         found = next((s for s in primary.strata if s.stratum == name), None) if primary else None
         rate = found.rate if found else Rate(0, 0)
         corpus = Cell(_percent(found.corpus if found else None), decimals=1, why="the judge run has no findings in the five strata")
-        rows.append((name, str(rate.n), str(rate.upheld), percent(rate), corpus))
+        rows.append((name, rate.n, rate.upheld, percent(rate), corpus))
     return Table(
         "strata", f"Uphold rate by stratum: {card.primary or 'nobody'}", ("Stratum", "n", "Upheld", "Rate, %", "Corpus, %"), tuple(rows)
     )
@@ -42,7 +42,7 @@ def strata(card: ReportCard) -> Table:
 def pairings(card: ReportCard) -> Table:
     """A line a pairing of the primary reviewer."""
     primary = next((r for r in card.reviewers if r.reviewer == card.primary), None)
-    rows = [(name, str(rate.n), str(rate.upheld), percent(rate)) for name, rate in (primary.pairings if primary else ())]
+    rows = [(name, rate.n, rate.upheld, percent(rate)) for name, rate in (primary.pairings if primary else ())]
     return Table("pairings", f"Uphold rate by pairing: {card.primary or 'nobody'}", ("Pairing", "n", "Upheld", "Rate, %"), tuple(rows))
 
 
@@ -51,11 +51,11 @@ def agreement(card: ReportCard) -> Table:
     rows: list[TableRow] = [
         (
             f"{a.first} and {a.second}",
-            str(a.raw.n),
+            a.raw.n,
             percent(a.raw),
             Cell(a.kappa, why="both gave one and the same answer throughout"),
             Cell(a.pabak),
-            *(str(n) for pair in a.table for n in pair),
+            *(n for pair in a.table for n in pair),
         )
         for a in card.agreements
     ]
@@ -65,7 +65,7 @@ def agreement(card: ReportCard) -> Table:
 
 def confusion(found: Agreement) -> Table:
     """Answers of the first reviewer by answers of the second."""
-    rows: list[TableRow] = [(a, *(str(found.answers.get((a, b), 0)) for b in ANSWERS)) for a in ANSWERS]
+    rows: list[TableRow] = [(a, *(found.answers.get((a, b), 0) for b in ANSWERS)) for a in ANSWERS]
     return Table("confusion", f"Answers: {found.first} (lines) by {found.second} (columns)", ("", *ANSWERS), tuple(rows))
 
 
@@ -75,14 +75,14 @@ def disagreements(card: ReportCard) -> Table:
     for a in card.agreements:
         for d in a.disagreements:
             told = (f"{a.first}: {d.first}", f"{a.second}: {d.second}")
-            rows.append((str(d.number), d.case, d.stratum, d.verdict, *told, d.about, _yes(d.splits), d.adjudicated or "open"))
+            rows.append((d.number, d.case, d.stratum, d.verdict, *told, d.about, _yes(d.splits), d.adjudicated or "open"))
     heads = ("Item", "Case", "Stratum", "Judge", "First", "Second", "About", "Splits on upholding", "Third person")
     return Table("disagreements", "Where reviewers disagree", heads, tuple(rows))
 
 
 def concentration(card: ReportCard) -> Table:
     """How the items that split reviewers lie over cases."""
-    rows = [(f"{a.first} and {a.second}", case, str(split), str(n)) for a in card.agreements for case, split, n in a.by_case]
+    rows = [(f"{a.first} and {a.second}", case, split, n) for a in card.agreements for case, split, n in a.by_case]
     return Table("concentration", "Split items by case", ("Reviewers", "Case", "Split", "Shared items"), tuple(rows))
 
 
@@ -105,7 +105,7 @@ def seconds(card: ReportCard) -> Table:
     rows: list[TableRow] = []
     for r in card.reviewers:
         low, high = r.quartiles or (None, None)
-        rows.append((r.reviewer, Cell(r.median_seconds, low, high, 0, why), str(r.not_a_finding)))
+        rows.append((r.reviewer, Cell(r.median_seconds, low, high, 0, why), r.not_a_finding))
     heads = ("Reviewer", "Median seconds an item (quartiles)", "Said that it should not have been raised")
     return Table("seconds", "Time in hand", heads, tuple(rows))
 
@@ -117,7 +117,7 @@ def decisions(items: Sequence[Item]) -> Table:
         for d in i.decisions:
             measured = (Cell(d.active_seconds, decimals=1), Cell(d.own_time, decimals=2))
             told = (i.verdict, d.reviewer, d.answer, _yes(i.upheld(d.answer)))
-            rows.append((str(i.number), i.case, i.pairing, i.stratum, *told, *measured, _yes(d.flagged), _yes(d.amended)))
+            rows.append((i.number, i.case, i.pairing, i.stratum, *told, *measured, _yes(d.flagged), _yes(d.amended)))
     heads = ("Item", "Case", "Pairing", "Stratum", "Judge", "Reviewer", "Answer", "Upheld", "Seconds", "Own time, h", "Flagged", "Amended")
     return Table("decisions", "Decisions that stand", heads, tuple(rows))
 

@@ -22,14 +22,14 @@ def ratings(report: JudgeReport) -> Table:
         rows.append(
             (
                 r.source,
-                str(r.games),
+                r.games,
                 Cell(r.rating, r.low, r.high, 0, report.rated.why),
                 Cell(_percent(r.mean_share), decimals=1),
                 f"{r.wins}–{r.losses}–{r.ties}",
-                str(r.draws),
-                str(r.empty),
-                str(r.unjudged),
-                str(r.flagged),
+                r.draws,
+                r.empty,
+                r.unjudged,
+                r.flagged,
                 without.get(r.source, Cell(None, why=EMPTY)),
             )
         )
@@ -44,7 +44,7 @@ def profile(report: JudgeReport) -> Table:
 def counts(report: JudgeReport) -> Table:
     """The same as raw counts."""
     heads = ("Source", "Games", *(CATEGORY_WORDS[c] for c in CATEGORIES))
-    rows = [(p.source, str(p.games), *(str(n) for n in p.counts)) for p in report.profiles]
+    rows: list[TableRow] = [(p.source, p.games, *p.counts) for p in report.profiles]
     return Table("counts", "Errors counted", heads, tuple(rows))
 
 
@@ -56,13 +56,13 @@ def strata_profile(report: JudgeReport) -> Table:
 
 def sensitivity(report: JudgeReport) -> Table:
     """Ratings under other weights: a line a scheme, a column a source."""
-    rows: list[TableRow] = [(r.name, *_by_source(report, r), str(r.draws)) for r in report.sensitivity]
+    rows: list[TableRow] = [(r.name, *_by_source(report, r), r.draws) for r in report.sensitivity]
     return Table("sensitivity", "Ratings under other weights", ("Weights", *report.sources, "Draws"), tuple(rows))
 
 
 def strata(report: JudgeReport) -> Table:
     """Ratings by annotation protocol, each centred by itself: a line a protocol, a column a source."""
-    rows: list[TableRow] = [(r.name, str(r.games), *_by_source(report, r), str(r.draws)) for r in report.strata]
+    rows: list[TableRow] = [(r.name, r.games, *_by_source(report, r), r.draws) for r in report.strata]
     return Table("strata", "Ratings by annotation protocol", ("Protocol", "Games", *report.sources, "Draws"), tuple(rows))
 
 
@@ -70,7 +70,7 @@ def tolerance(report: JudgeReport) -> Table:
     """Ratings when only times apart beyond a tolerance are charged: a line a tolerance, a column a source."""
     rows: list[TableRow] = []
     for step in report.tolerance:
-        rows.append((step.words, str(step.kept), str(step.left_out), *_by_source(report, step.rated), str(step.rated.draws)))
+        rows.append((step.words, step.kept, step.left_out, *_by_source(report, step.rated), step.rated.draws))
     heads = ("TIMING findings that count", "Charged", "Left out", *report.sources, "Draws")
     return Table("tolerance", "Ratings over a sweep of tolerances", heads, tuple(rows))
 
@@ -80,7 +80,7 @@ def verdicts(report: JudgeReport) -> Table:
     rows: list[TableRow] = []
     for v in report.verdicts:
         judged = (v.findings, v.decisive, v.both, v.neither, v.unclear, v.flagged)
-        rows.append((v.type, *(str(n) for n in judged), *(str(n) for _, n in v.groundings)))
+        rows.append((v.type, *judged, *(n for _, n in v.groundings)))
     grounds = tuple(f"Rests on {GROUNDING_WORDS[g]}" for g in Grounding)
     heads = ("Type", "Findings", "For one side", "Both stand", "Neither", "Unclear", "Within tolerance", *grounds)
     return Table("verdicts", "How findings were judged", heads, tuple(rows))
@@ -93,8 +93,8 @@ def matchups(report: JudgeReport) -> Table:
         c = m.result
         share = Cell(_percent(c.share), _percent(c.low), _percent(c.high), 1, "nothing was charged")
         record = f"{c.wins}–{c.losses}–{c.ties}"
-        told = (str(c.cases), str(m.findings), Cell(c.points, decimals=1), share, "yes" if c.separated else "no")
-        rows.append((m.first, m.second, m.differ or "–", *told, record, str(c.empty), str(m.unjudged), str(m.open)))
+        told = (c.cases, m.findings, Cell(c.points, decimals=1), share, "yes" if c.separated else "no")
+        rows.append((m.first, m.second, m.differ or "–", *told, record, c.empty, m.unjudged, m.open))
     heads = (
         "First", "Second", "Differ in", "Games", "Findings", "Points", "First's share, %", "Separated", "W–L–T", "Empty", "Unjudged",
         "Not judged yet",
@@ -112,13 +112,13 @@ def overlap_table(name: str, title: str, judgings: tuple[str, str], overlaps: Se
     rows = [
         (
             o.type,
-            str(o.first),
-            str(o.second),
-            str(o.both),
+            o.first,
+            o.second,
+            o.both,
             Cell(_percent(o.shared), decimals=1, why="neither told any"),
             Cell(_percent(o.same), decimals=1, why="none was told by both"),
             Cell(_percent(o.charged_alike / o.both if o.both else None), decimals=1, why="none was told by both"),
-            str(o.turned),
+            o.turned,
             Cell(o.kappa, why="too few, or all one side"),
         )
         for o in overlaps
@@ -148,7 +148,7 @@ def _profile_heads() -> tuple[str, ...]:
 
 def _profile_rows(profiles: Sequence[Profile]) -> list[TableRow]:
     return [
-        (p.source, str(p.games), *(Cell(n, decimals=2, why=EMPTY) for n in p.a_matchup), Cell(p.penalty, decimals=1, why=EMPTY))
+        (p.source, p.games, *(Cell(n, decimals=2, why=EMPTY) for n in p.a_matchup), Cell(p.penalty, decimals=1, why=EMPTY))
         for p in profiles
     ]
 

@@ -22,7 +22,7 @@ from adjudication.report_card import tables
 from adjudication.report_card.values import ReportCard
 from adjudication.report_card_data import card_of, items_of
 from ehr.models import Encounter
-from timelines.evaluation.tables import Cell, Table
+from timelines.evaluation.tables import Cell, Content, Table
 
 FORMATS = {"csv": ("text/csv", "csv"), "latex": ("application/x-tex", "tex"), "json": ("application/json", "json")}
 CLOSED = "The report card of this packet is closed to you while you review it, and afterwards where its results are not revealed."
@@ -37,12 +37,12 @@ class ShownTable:
 
     title: str
     heads: list[tuple[str, bool]]
-    rows: list[tuple[bool, list[tuple[str | Cell, bool]]]]
+    rows: list[tuple[bool, list[tuple[Content, bool]]]]
 
     @classmethod
     def of(cls, table: Table) -> ShownTable:
         columns = [[row[at] for row in table.rows] for at in range(len(table.heads))]
-        numbers = [bool(at) and bool(cells) and all(isinstance(c, Cell) or c.isdigit() for c in cells) for at, cells in enumerate(columns)]
+        numbers = [bool(at) and bool(cells) and all(isinstance(c, int | Cell) for c in cells) for at, cells in enumerate(columns)]
         first = [row[0] for row in table.rows]
         again = [n > 0 and first[n] == first[n - 1] for n in range(len(first))]
         rows = [(repeats, list(zip(row, numbers, strict=True))) for repeats, row in zip(again, table.rows, strict=True)]

@@ -44,14 +44,22 @@ class Cell:
         """ "0.812 (0.780 to 0.840)", "–" for none."""
         if self.value is None:
             return "–"
-        shown = f"{self.value:.{self.decimals}f}"
-        if self.low is None or self.high is None:
-            return shown
-        return f"{shown} ({self.low:.{self.decimals}f} to {self.high:.{self.decimals}f})"
+        return f"{self.fixed(self.value)} ({self.interval})" if self.interval else self.fixed(self.value)
+
+    @property
+    def interval(self) -> str:
+        """ "0.780 to 0.840"; empty for none."""
+        return "" if self.low is None or self.high is None else f"{self.fixed(self.low)} to {self.fixed(self.high)}"
+
+    def fixed(self, value: float) -> str:
+        """With the cell's decimals; what rounds to 0 has no sign."""
+        return f"{value:z.{self.decimals}f}"
 
 
+#: Words, a count, or a figure.
+Content = str | int | Cell
 #: Words first, then figures.
-TableRow = tuple[str | Cell, ...]
+TableRow = tuple[Content, ...]
 
 
 @dataclass(frozen=True)
@@ -64,42 +72,51 @@ class Table:
     rows: tuple[TableRow, ...]
 
     def to_csv(self) -> str:
-        """A column a value, and for figures one each for the ends of the interval; safe for spreadsheets."""
+        """A column a value, and for figures one each for the ends of the interval that any line has; safe for spreadsheets."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        figures = {at for row in self.rows for at, cell in enumerate(row) if isinstance(cell, Cell)}
-        heads = [
-            words for at, head in enumerate(self.heads) for words in ([head, f"{head} low", f"{head} high"] if at in figures else [head])
-        ]
-        writer.writerow([_safe(h) for h in heads])
+        ends = [self._ends(at) for at in range(len(self.heads))]
+        writer.writerow(
+            [_safe(words) for head, has in zip(self.heads, ends, strict=True) for words in (head, *(f"{head} {e}" for e in has))]
+        )
         for row in self.rows:
             cells: list[object] = []
-            for at, cell in enumerate(row):
+            for cell, has in zip(row, ends, strict=True):
                 if isinstance(cell, Cell):
-                    cells += [cell.value, cell.low, cell.high]
+                    cells += [_unsigned(cell.value), *(_unsigned(getattr(cell, end)) for end in has)]
                 else:
-                    cells += [_safe(cell)] + ["", ""] * (at in figures)
+                    cells += [_safe(cell) if isinstance(cell, str) else cell, *("" for _ in has)]
             writer.writerow(["" if c is None else c for c in cells])
         return out.getvalue()
 
+    def _ends(self, at: int) -> list[str]:
+        """Which ends of intervals a column has anywhere."""
+        cells = [cell for row in self.rows if isinstance(cell := row[at], Cell)]
+        return [end for end in ("low", "high") if any(getattr(cell, end) is not None for cell in cells)]
+
     def to_latex(self) -> str:
         """A booktabs table; needs \\usepackage{booktabs}."""
-        words = [[c.words if isinstance(c, Cell) else c for c in row] for row in self.rows]
-        columns = "".join("r" if any(isinstance(row[at], Cell) for row in self.rows) else "l" for at in range(len(self.heads)))
+        words = [[in_words(c) for c in row] for row in self.rows]
+        columns = "".join("r" if any(isinstance(row[at], int | Cell) for row in self.rows) else "l" for at in range(len(self.heads)))
         lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _tex_row(self.heads), r"\midrule", *map(_tex_row, words)]
         return "\n".join([f"% {' '.join(self.title.split())}", *lines, r"\bottomrule", r"\end{tabular}", ""])
 
     def to_json(self) -> str:
-        """Heads, and rows of words or {value, low, high, why}."""
+        """Heads, and rows of words, counts, or {value, low, high, why}."""
         rows = [[_plain(cell) for cell in row] for row in self.rows]
         return json.dumps({"name": self.name, "title": self.title, "heads": self.heads, "rows": rows}, ensure_ascii=False, indent=1)
 
     def to_text(self) -> str:
         """For a terminal: columns aligned."""
-        words = [list(self.heads), *([c.words if isinstance(c, Cell) else c for c in row] for row in self.rows)]
+        words = [list(self.heads), *([in_words(c) for c in row] for row in self.rows)]
         widths = [max(len(row[at]) for row in words) for at in range(len(self.heads))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in words]
         return "\n".join([self.title, lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
+
+
+def in_words(content: Content) -> str:
+    """As people read it."""
+    return content.words if isinstance(content, Cell) else str(content)
 
 
 def metric_words(metric: str, basis: Basis | None = None) -> str:
@@ -127,7 +144,7 @@ def main(report: Report, basis: Basis, *, published: bool = False) -> Table:
     heads += [f"{metric_words(m, basis)}, missing as 0" for m in METRICS] if missing else []
     rows: list[TableRow] = []
     for r in results:
-        row: list[str | Cell] = [r.key.source, r.key.kind.replace("_", "-"), _cases(r), *(cell(r.available.get(m), m) for m in METRICS)]
+        row: list[Content] = [r.key.source, r.key.kind.replace("_", "-"), _cases(r), *(cell(r.available.get(m), m) for m in METRICS)]
         rows.append((*row, *(cell(r.missing_as_zero.get(m), m) for m in METRICS)) if missing else tuple(row))
     if published and basis is not Basis.SPAN:
         rows += _published_rows(len(heads))
@@ -146,7 +163,7 @@ def _published_rows(width: int) -> list[TableRow]:
             if figures is not None:
                 cells = [Cell(figures.get(m), why="not published") for m in METRICS]
                 empty = [Cell(None, why="not published")] * (width - 3 - len(cells))
-                rows.append((f"{told.name} ({MARK})", kind, "40", *cells, *empty))
+                rows.append((f"{told.name} ({MARK})", kind, 40, *cells, *empty))
     return rows
 
 
@@ -162,7 +179,7 @@ def ablation(report: Report, basis: Basis, source: str, *, published: bool = Fal
     if published and basis is not Basis.SPAN:
         for told in ablation_table():
             figures = told.revised or told.text_only or {}
-            rows.append((f"{told.name} ({MARK})", "40", *(Cell(figures.get(m), why="not published") for m in shown)))
+            rows.append((f"{told.name} ({MARK})", 40, *(Cell(figures.get(m), why="not published") for m in shown)))
     heads = ("Variant", "Cases", *(metric_words(m, basis) for m in shown))
     return Table("ablation", f"Variants of {source}, {_basis_words(report, basis)}", heads, tuple(rows))
 
@@ -173,8 +190,8 @@ def strata(report: Report, basis: Basis) -> Table:
     heads = ("Source", "Group", "Events", "Median error, h", "Share")
     rows: list[TableRow] = []
     for r in results:
-        rows += [(r.key.label, f"within {w}", str(e.n), Cell(None), cell(e, "share")) for w, e in r.cumulative]
-        rows += [(r.key.label, w, str(n), cell(m, "median_error"), cell(t, "within_tolerance")) for w, n, m, t in r.by_distance]
+        rows += [(r.key.label, f"within {w}", e.n, Cell(None), cell(e, "share")) for w, e in r.cumulative]
+        rows += [(r.key.label, w, n, cell(m, "median_error"), cell(t, "within_tolerance")) for w, n, m, t in r.by_distance]
     return Table("strata", f"Errors in groups, {_basis_words(report, basis)}", heads, tuple(rows))
 
 
@@ -194,7 +211,7 @@ def differences(report: Report, basis: Basis) -> Table:
 def sweep(report: Report, basis: Basis) -> Table:
     """Match rate, concordance and AULTC at every threshold."""
     rows: list[TableRow] = [
-        (r.key.label, f"{threshold:.2f}", Cell(rate), Cell(order), Cell(area))
+        (r.key.label, Cell(threshold, decimals=2), Cell(rate), Cell(order), Cell(area))
         for r in report.results
         if r.basis is basis
         for threshold, rate, order, area in r.sweep
@@ -211,7 +228,7 @@ def alternatives(report: Report, basis: Basis) -> Table:
     """Timelines 1…A on the cases where all of them are valid."""
     shown = ("match_rate", "concordance", "aultc", "median_error", "within_tolerance")
     rows: list[TableRow] = [
-        (r.key.source, str(r.key.alternative), str(r.cases), *(cell(r.available.get(m), m) for m in shown))
+        (r.key.source, r.key.alternative, r.cases, *(cell(r.available.get(m), m) for m in shown))
         for r in report.alternatives
         if r.basis is basis
     ]
@@ -223,7 +240,7 @@ def datasets(report: Report, basis: Basis) -> Table:
     """Each dataset by itself."""
     shown = ("match_rate", "concordance", "aultc", "median_error", "within_tolerance")
     rows: list[TableRow] = [
-        (s.stratum, r.key.label, str(r.cases), *(cell(r.available.get(m), m) for m in shown))
+        (s.stratum, r.key.label, r.cases, *(cell(r.available.get(m), m) for m in shown))
         for s in report.strata
         for r in s.results
         if r.basis is basis
@@ -236,7 +253,7 @@ def rho(report: Report, basis: Basis) -> Table:
     """Revised timelines over the reranker's threshold. The sweep is made on the report's first basis, whichever is asked for."""
     first = report.settings.bases[0]
     shown = ("concordance", "aultc", "median_error", "within_tolerance", "evidence_precision", "evidence_recall")
-    rows: list[TableRow] = [(p.source, f"{p.rho:.2f}", str(p.rows), *(cell(p.metrics.get(m), m) for m in shown)) for p in report.rho]
+    rows: list[TableRow] = [(p.source, Cell(p.rho, decimals=2), p.rows, *(cell(p.metrics.get(m), m) for m in shown)) for p in report.rho]
     return Table(
         "rho",
         f"Sensitivity to the reranker's threshold, {_basis_words(report, first)}",
@@ -270,8 +287,8 @@ def all_tables(report: Report, basis: Basis) -> list[Table]:
     return [table for table in found if table.rows]
 
 
-def _cases(result: SourceResult) -> str:
-    return f"{result.cases}/{result.cases + result.missing_cases}" if result.missing_cases else str(result.cases)
+def _cases(result: SourceResult) -> str | int:
+    return f"{result.cases}/{result.cases + result.missing_cases}" if result.missing_cases else result.cases
 
 
 def _basis_words(report: Report, basis: Basis) -> str:
@@ -287,11 +304,16 @@ def _verdict(estimate: Estimate) -> str:
     return "yes" if estimate.low > 0 or estimate.high < 0 else "no"
 
 
-def _plain(content: str | Cell) -> object:
-    if isinstance(content, str):
+def _plain(content: Content) -> object:
+    if not isinstance(content, Cell):
         return content
     why = content.why if content.value is None else ""
-    return {"value": content.value, "low": content.low, "high": content.high, "why": why}
+    return {"value": _unsigned(content.value), "low": _unsigned(content.low), "high": _unsigned(content.high), "why": why}
+
+
+def _unsigned(value: float | None) -> float | None:
+    """The figure as it is, but 0 for the -0.0 that sums of nothing can be."""
+    return 0.0 if value == 0 else value
 
 
 def _safe(text: str) -> str:

@@ -149,3 +149,11 @@ def test_published_ratings_and_mean_shares_come_out_of_whole_games():
         assert r.rating == pytest.approx(PUBLISHED["ratings"][name], abs=PUBLISHED["ratings_from_shares_tolerance"])
         assert 100 * r.mean_share == pytest.approx(PUBLISHED["mean_share_percent"][name], abs=0.15)
     assert [r.source for r in found.ratings] == [k.label for k in keys], "the published order, best first"
+
+
+def test_counts_in_files_are_numbers():
+    report = judge_report(games(PLAYED, tally=TALLY), resamples=20)
+    told = json.loads(tables.ratings(report).to_json())["rows"]
+    assert [(row[1], row[5]) for row in told] == [(r.games, r.draws) for r in report.rated.ratings]
+    counted = [row for build in tables.TABLES.values() for row in json.loads(build(report).to_json())["rows"]]
+    assert not [cell for row in counted for cell in row[1:] if isinstance(cell, str) and cell.isdigit()]
