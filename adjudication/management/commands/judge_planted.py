@@ -42,6 +42,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Judge every twin, then print the table."""
+        if options["each"] < 1:
+            raise CommandError("--each is at least 1: without a change there is nothing to find")
         try:
             dataset = find_dataset(options["dataset"], options["study"])
             tallies = list(self._tallies(dataset, options))
