@@ -22,6 +22,7 @@ for prefix, module in (
     ("", "adjudication.urls"),
     ("api/", "timelines.api.urls"),
     ("api/", "adjudication.api.urls"),
+    ("api/", "adjudication.api.urls_unknown"),
 ):
     if find_spec(module) is not None:
         urlpatterns.append(path(prefix, include(module)))

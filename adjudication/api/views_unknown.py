@@ -1,0 +1,32 @@
+"""The answer to an address of the API that there is not: the one that every other thing gets that there is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponsePermanentRedirect
+from django.http.response import HttpResponseBase
+from django.urls import resolve
+from rest_framework.request import Request
+
+from adjudication.api.access import ApiView
+
+NAME = "api-unknown"
+
+
+class Unknown(ApiView):
+    """Nothing. Whoever is not signed in is told just that."""
+
+    schema = None
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """To the address that only a slash is missing from, as elsewhere on the site; else the refusal."""
+        path = request.path_info
+        if request.method in ("GET", "HEAD") and not path.endswith("/") and resolve(f"{path}/").url_name != NAME:
+            return HttpResponsePermanentRedirect(request.get_full_path(force_append_slash=True))
+        return super().dispatch(request, *args, **kwargs)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Raises NotAuthenticated, then Http404, whatever the method."""
+        super().initial(request, *args, **kwargs)
+        raise Http404
