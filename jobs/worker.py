@@ -64,16 +64,18 @@ def _attempt(job: J, hold: Hold, do: Callable[[J, Hold], None], then: Callable[[
         stop(hold=hold)
         return JobState.CANCELLED
     except Exception as error:  # whatever the work raised becomes the job's reason; nothing may end a job silently
-        patient = getattr(error, "patient", False)
+        patient, retryable = getattr(error, "patient", False), getattr(error, "retryable", True)
         if patient:
             logger.info("%s %s waits: %s", type(job).__name__, hold.job_id, reason_of(error))
+        elif not retryable and getattr(error, "log_safe", False):  # its words say all; where it was raised says nothing more
+            logger.warning("%s %s failed in attempt %s: %s", type(job).__name__, hold.job_id, hold.attempt, reason_of(error))
         else:
             logger.warning("%s %s failed in attempt %s", type(job).__name__, hold.job_id, hold.attempt, exc_info=True)
         close_old_connections()
         return fail(
             hold=hold,
             reasons=[reason_of(error)],
-            retryable=getattr(error, "retryable", True),
+            retryable=retryable,
             outage=getattr(error, "outage", False),
             patient=patient,
         )

@@ -20,9 +20,13 @@ Vectors = NDArray[np.float32]
 
 
 class ProviderError(RuntimeError):
-    """A provider cannot be built or used; the message says what is missing and how to supply it, never what was asked or answered."""
+    """A provider cannot be built or used; the message says what is missing and how to supply it, never what was asked or answered.
+
+    Trying again would fail the same way, unless a subclass says otherwise.
+    """
 
     log_safe = True
+    retryable = False
 
 
 @runtime_checkable

@@ -10,9 +10,6 @@ from llm_runtime.base import ProviderError
 class ModelError(ProviderError):
     """No usable reply. Subclasses say whether waiting, shrinking or giving up is the remedy."""
 
-    log_safe = True
-    retryable = False
-
 
 class Unavailable(ModelError):
     """The server could not be reached, broke off, was too slow or too busy (connect, timeout, 429, 5xx); later it may answer."""

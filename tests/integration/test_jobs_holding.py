@@ -16,6 +16,7 @@ from jobs.clock import database_time
 from jobs.errors import JobCancelled, LostLease, PermanentFailure
 from jobs.holding import held, write_guard
 from jobs.worker import work
+from llm_runtime.base import ProviderError
 from tests.integration.job_rows import expire, stage_row
 from timelines.models import StageBatch, StageRun
 
@@ -130,6 +131,20 @@ def test_work_does_not_try_again_what_cannot_pass():
     assert (row.attempt, row.reasons) == (1, ["attempt 1: PermanentFailure: the note is empty"])
 
 
+def test_a_provider_that_cannot_be_built_fails_at_once_with_its_sentence_and_no_trace(caplog):
+    row = stage_row()
+
+    def do(job, hold):
+        raise ProviderError("the provider 'openai' needs the package openai: pip install openai")
+
+    assert work(StageRun, row.pk, do) == "failed"
+    row.refresh_from_db()
+    sentence = "ProviderError: the provider 'openai' needs the package openai: pip install openai"
+    assert (row.attempt, row.reasons) == (1, [f"attempt 1: {sentence}"])
+    (told,) = [record for record in caplog.records if sentence in record.getMessage()]
+    assert told.exc_info is None
+
+
 def test_work_that_lost_its_lease_ends_quietly_and_changes_nothing():
     row = stage_row()
 
@@ -163,6 +178,7 @@ from datetime import timedelta
 import django
 django.setup()
 from jobs.worker import work
+from llm_runtime.base import ProviderError
 from jobs.holding import write_guard
 from timelines.models import StageBatch, StageRun
 
