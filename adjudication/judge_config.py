@@ -72,5 +72,5 @@ def written(key: SourceKey) -> str:
 
 
 def pairing(first: SourceKey, second: SourceKey) -> str:
-    """What a pair of sources is called on unblinded pages: "rules · revised | reference · reference"."""
+    """What a pair of sources is called on unblinded pages: "rules · revised | reference"."""
     return f"{first.label} | {second.label}"

@@ -60,8 +60,9 @@ class SourceKey:
 
     @property
     def label(self) -> str:
-        """ "rules · revised", with the alternative where it is not the first."""
-        return f"{self.source} · {self.kind.replace('_', '-')}" + (f" {self.alternative}" if self.alternative > 1 else "")
+        """ "rules · revised", with the alternative where it is not the first; "reference" alone where both words are the same."""
+        words = self.source if self.source == self.kind else f"{self.source} · {self.kind.replace('_', '-')}"
+        return words + (f" {self.alternative}" if self.alternative > 1 else "")
 
 
 @dataclass(frozen=True)
