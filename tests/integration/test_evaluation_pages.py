@@ -183,7 +183,7 @@ def test_a_basis_that_the_report_lacks_is_not_found(web, evaluation):
         ("ablation-0", "latex", "application/x-tex", r"no\_rows"),
         ("sweep", "json", "application/json", '"name": "sweep"'),
         ("strata", "csv", "text/csv", "within 1 hour"),
-        ("rho", "csv", "text/csv", "rules,0.10,240"),
+        ("rho", "csv", "text/csv", "rules,0.1,240"),
     ],
 )
 def test_tables_come_as_files(web, evaluation, name, format, kind, words):
