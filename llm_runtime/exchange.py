@@ -7,7 +7,7 @@ it finds the answer in the ledger as it finds any other, checks it, and stores t
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,17 +15,21 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from llm_runtime.base import ModelReply
-from llm_runtime.exchange_files import ENDPOINT, AnswerRefused, Posted, answer_files, request_of, taken_answer
+from llm_runtime.exchange_files import ENDPOINT, AnswerRefused, Posted, answer_files, holds_request, request_of, taken_answer
 from llm_runtime.ledger import kept_reply, response_body
 from llm_runtime.models import ModelCall, ModelRequestText, Outcome
 
 
 @dataclass
 class Brought:
-    """What came of reading a folder: `answered` are the digests whose answers are there now, `known` of them were there before."""
+    """What came of reading a folder: `answered` are the digests whose answers are there now, `known` of them were there before.
+
+    `left` counts answers to what others asked, whose requests lie in the same folder or were posted by another run: theirs to bring.
+    """
 
     answered: list[str] = field(default_factory=list)
     known: int = 0
+    left: int = 0
     refused: list[str] = field(default_factory=list)
 
 
@@ -53,7 +57,12 @@ def bring(folder: Path, owner_type: str, owner_ids: Collection[str], by: str = "
     brought = Brought()
     for sha256, paths in answer_files(folder).items():
         try:
-            call = _asking(sha256, owner_type, owner_ids, paths)
+            call = _asking(sha256, owner_type, owner_ids)
+            if call is None and _of_others(folder, sha256):
+                brought.left += 1
+                continue
+            if call is None:
+                raise AnswerRefused(f"{paths[0].name}: nobody has asked for such an answer")
             new = _answer(call, taken_answer(folder, sha256, paths), paths[0], by)
         except AnswerRefused as refused:
             brought.refused.append(str(refused))
@@ -63,13 +72,15 @@ def bring(folder: Path, owner_type: str, owner_ids: Collection[str], by: str = "
     return brought
 
 
-def _asking(sha256: str, owner_type: str, owner_ids: Collection[str], paths: Sequence[Path]) -> ModelCall:
-    """The call of these owners that posted the request. Raises AnswerRefused."""
+def _asking(sha256: str, owner_type: str, owner_ids: Collection[str]) -> ModelCall | None:
+    """The call of these owners that posted the request."""
     calls = ModelCall.objects.filter(owner_type=owner_type, owner_id__in=owner_ids, request_id=sha256, outcome=Outcome.PENDING)
-    found = calls.order_by("pk").first()
-    if found is None:
-        raise AnswerRefused(f"{paths[0].name}: this run has asked for no such answer; is it of another run?")
-    return found
+    return calls.order_by("pk").first()
+
+
+def _of_others(folder: Path, sha256: str) -> bool:
+    """Whether the request lies in the folder unchanged, or anyone here has posted it."""
+    return holds_request(folder, sha256) or ModelCall.objects.filter(request_id=sha256, outcome=Outcome.PENDING).exists()
 
 
 @transaction.atomic

@@ -80,6 +80,11 @@ def answer_files(folder: Path) -> dict[str, list[Path]]:
     return dict(found)
 
 
+def holds_request(folder: Path, sha256: str) -> bool:
+    """Whether the request of that digest lies in the folder, unchanged."""
+    return _digest(folder / f"{sha256}.json") == sha256
+
+
 def taken_answer(folder: Path, sha256: str, paths: Iterable[Path]) -> ModelReply:
     """The one answer to that request. Raises AnswerRefused where there are two, its request was changed, or it cannot be read."""
     first, *more = paths

@@ -59,7 +59,8 @@ def import_answers(run: Run, folder: Path, by: User | None = None) -> Brought:
         ids = list(waiting.values_list("pk", flat=True))
         wake(jobs=waiting)
         send_hints(StageRun, ids)
-        _audit(run, "exchange.import", by, answers=len(brought.answered), known=brought.known, refused=len(brought.refused))
+        counts = {"known": brought.known, "left": brought.left, "refused": len(brought.refused)}
+        _audit(run, "exchange.import", by, answers=len(brought.answered), **counts)
     return brought
 
 

@@ -259,3 +259,33 @@ def test_tokens_that_nobody_told_are_not_zero(tmp_path):
     assert (both.tokens_in, both.tokens_cached, both.tokens_out) == (7, None, 0), "what was told counts, 0 among it"
     assert total([]).tokens_in == 0
     assert total([spent]).figures()["tokens_in"] is None
+
+
+def test_two_runs_share_a_folder_and_each_takes_its_own_answers(tmp_path):
+    first, second = started(), started("llm_timeline", Variant.UNIMODAL)
+    for run in (first, second):
+        finish(run)
+        exchange("export", run, tmp_path)
+    assert answer_all(tmp_path, lambda r: baseline_answer(r) if r.schema is None else good_answer(r)) == 2
+    assert exchange("import", first, tmp_path) == "1 answers brought, 0 were there already, 1 of other runs left to them"
+    for request in tmp_path.glob("*.json"):
+        request.unlink()
+    told = "1 answers brought, 0 were there already, 1 of other runs left to them"
+    assert exchange("import", second, tmp_path) == told, "what others posted is known without its request, too"
+    assert ModelCall.objects.filter(outcome=Outcome.ANSWERED).count() == 2
+    finish(second)
+    assert states(second) == "ss"
+
+
+def test_a_request_of_another_place_is_left_and_a_changed_one_refused(tmp_path):
+    gone, run = started(), started("llm_timeline", Variant.UNIMODAL)
+    finish(gone)
+    exchange("export", gone, tmp_path)
+    answer_all(tmp_path)
+    gone.delete()
+    finish(run)
+    assert exchange("import", run, tmp_path) == "0 answers brought, 0 were there already, 1 of other runs left to them"
+    (request,) = tmp_path.glob("*.json")
+    request.write_text(request.read_text().replace('"seed": 1', '"seed": 9'))
+    with pytest.raises(CommandError, match="1 answers were refused"):
+        exchange("import", run, tmp_path)

@@ -55,7 +55,8 @@ class Command(BaseCommand):
         brought = import_answers(run, folder, by)
         for words in brought.refused:
             self.stderr.write(words)
-        self.stdout.write(f"{len(brought.answered) - brought.known} answers brought, {brought.known} were there already")
+        left = f", {brought.left} of other runs left to them" if brought.left else ""
+        self.stdout.write(f"{len(brought.answered) - brought.known} answers brought, {brought.known} were there already{left}")
         if inline:
             work_inline(run, self.stdout.write)
         if brought.refused:
