@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from django.db.models import CharField, Q, QuerySet
@@ -15,6 +16,7 @@ from timelines.models import STAGE_ORDER, CaseRun, Occurrence, Run, Stage, Stage
 #: Whose calls the ledger holds: the type of the row that `owner_id` names.
 CALLS_OWNER = "timelines.stagerun"
 CASES_SHOWN = 50
+SHORTENED_CASES_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,15 @@ class CaseSpent:
 
 
 @dataclass(frozen=True, slots=True)
+class Shortened:
+    """Prompts that show less of a note than there is: (label of the stage, how many), and (case_id, case_run_id) where."""
+
+    stages: tuple[tuple[str, int], ...] = ()
+    cases: tuple[tuple[str, str], ...] = ()
+    more_cases: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RunSpent:
     """A run's calls; `kinds` are the faults of refused attempts, most frequent first."""
 
@@ -43,6 +54,7 @@ class RunSpent:
     cases: tuple[CaseSpent, ...]
     more_cases: int
     kinds: tuple[tuple[str, int], ...]
+    shortened: Shortened
     total: Spent
 
 
@@ -68,8 +80,32 @@ def run_spent(run: Run) -> RunSpent:
         cases=tuple(CaseSpent(named[pk].encounter.case_id, named[pk].public_id, by_case[pk]) for pk in dearest[:CASES_SHOWN]),
         more_cases=max(0, len(dearest) - CASES_SHOWN),
         kinds=tuple(reason_kinds(calls_of(stages))),
+        shortened=shortened_in(stages),
         total=total(spent.values()),
     )
+
+
+def shortened_in(stages: QuerySet[StageRun]) -> Shortened:
+    """Which prompts of these stages were shortened to fit; the attempts at one part are one prompt. Cases by their order of starting."""
+    parts = calls_of(stages).filter(parameters__has_key="shortened").order_by().values_list("owner_id", "part").distinct()
+    prompts = Counter(int(owner) for owner, _ in parts)
+    found = StageRun.objects.filter(pk__in=prompts).values_list("pk", "stage", "case_run_id")
+    by_stage: Counter[str] = Counter()
+    for pk, stage, _ in found:
+        by_stage[stage] += prompts[pk]
+    labels = dict(Stage.choices)
+    cases = sorted({case for _, _, case in found})
+    shown = CaseRun.objects.filter(pk__in=cases[:SHORTENED_CASES_SHOWN]).order_by("pk").values_list("encounter__case_id", "public_id")
+    return Shortened(
+        tuple((labels.get(stage, stage), by_stage[stage]) for stage in _ordered(by_stage)),
+        tuple(shown),
+        max(0, len(cases) - SHORTENED_CASES_SHOWN),
+    )
+
+
+def _ordered(names: Collection[str]) -> list[str]:
+    """Those of the pipeline in its order, then the others."""
+    return [*(s for s in STAGE_ORDER if s in names), *sorted(set(names) - set(STAGE_ORDER))]
 
 
 def spent_by_stage(stages: QuerySet[StageRun]) -> list[StageSpent]:
@@ -79,9 +115,8 @@ def spent_by_stage(stages: QuerySet[StageRun]) -> list[StageSpent]:
 
 
 def _stages(names: dict[str, str], spent: dict[str, Spent]) -> list[StageSpent]:
-    order = [*STAGE_ORDER, *sorted(set(names.values()) - set(STAGE_ORDER))]
     labels = dict(Stage.choices)
-    grouped = {stage: [one for owner, one in spent.items() if names.get(owner) == stage] for stage in order}
+    grouped = {stage: [one for owner, one in spent.items() if names.get(owner) == stage] for stage in _ordered(set(names.values()))}
     return [StageSpent(stage, labels.get(stage, stage), total(parts)) for stage, parts in grouped.items() if parts]
 
 

@@ -13,6 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 
+from accounts.ids import new_public_id
 from accounts.models import AuditEvent, Role
 from llm_runtime.accounting import kind_of
 from llm_runtime.base import ModelRequest
@@ -24,7 +25,7 @@ from tests.unit.timelines.prompted_answers import good_answer
 from timelines import actions
 from timelines.models import Occurrence, Run
 from timelines.pipeline.config import PipelineConfig
-from timelines.run_calls import run_spent
+from timelines.run_calls import Shortened, calls_of, run_spent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -74,6 +75,26 @@ def test_calls_are_counted_by_stage_and_case_and_by_fault(run, client):
     whole = client.get(reverse("timelines:run", args=[run.public_id])).content.decode()
     assert reverse("timelines:run_calls", args=[run.public_id]) in whole
     assert run.tools["reviser"] in whole
+
+
+def test_the_run_page_counts_the_prompts_that_show_a_note_in_part_and_leads_to_them(run, client):
+    page = reverse("timelines:run_calls", args=[run.public_id])
+    assert run_spent(run).shortened == Shortened()
+    assert "call-cuts" not in client.get(page).content.decode()
+    (case_run,) = run.cases.all()
+    words = "note of 9000 characters shown within 80 characters of each event"
+    for stage, part, attempt in (("infer", "batch 9", 1), ("infer", "batch 9", 2), ("revise", "all", 1), ("revise", "the rest", 1)):
+        call = calls_of(case_run.stages.filter(stage=stage)).first()
+        call.pk, call.public_id, call.part, call.attempt, call.parameters = None, new_public_id(), part, attempt, {"shortened": words}
+        call.save(force_insert=True)
+    told = (("Infer times from text", 1), ("Revise jointly", 2))
+    assert run_spent(run).shortened == Shortened(told, (("case-0", case_run.public_id),))
+    listed = reverse("timelines:case_calls", args=[run.public_id, case_run.public_id])
+    line = client.get(page).content.decode().partition('id="call-cuts"')[2].partition("</p>")[0]
+    assert "1 prompt of “Infer times from text”" in line
+    assert "2 prompts of “Revise jointly”" in line
+    assert listed in line
+    assert words in client.get(listed).content.decode()
 
 
 def test_a_run_that_finds_everything_in_the_ledger_paid_nothing(run, client):
