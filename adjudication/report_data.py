@@ -15,7 +15,7 @@ from adjudication.reporting.compute import DECISIVE, judge_report
 from adjudication.reporting.overlapping import Overlapping, family_of
 from adjudication.reporting.values import CATEGORIES, Games, JudgeReport, Overlap, Told
 from adjudication.scoring.errors import Category
-from timelines.authoring_access import SUPERSEDED
+from adjudication.source_labels import label_among
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import SourceKey
 from timelines.models import Authoring, Timeline
@@ -179,9 +179,7 @@ def _by_pair(run: JudgeRun, labels: Sequence[str], condition: Q) -> dict[tuple[i
 
 
 def _index(labels: Sequence[str], source: str, kind: str, alternative: int) -> int:
-    """A submission that was superseded since is still its author's."""
-    label = SourceKey(source, kind, alternative).label
-    return labels.index(label if label in labels else SourceKey(SUPERSEDED.sub("", source), kind, alternative).label)
+    return labels.index(label_among(labels, source, kind, alternative))
 
 
 def _of_first(verdict: str, a_is_first: bool) -> str:

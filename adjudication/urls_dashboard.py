@@ -12,4 +12,5 @@ urlpatterns: list[URLPattern] = [
     path(
         "adjudication/runs/<str:public_id>/findings/download/<str:format>/", findings_download.findings_download, name="findings_download"
     ),
+    path("adjudication/runs/<str:public_id>/games/download/<str:format>/", findings_download.games_download, name="games_download"),
 ]

@@ -23,6 +23,7 @@ urlpatterns: list[URLPattern] = [
     path("judge-runs/choices/", judging.JudgeChoices.as_view(), name="judge_choices"),
     path(_RUN, judging.JudgeRunOne.as_view(), name="judge_run"),
     path(f"{_RUN}games/", judging.Games.as_view(), name="judge_games"),
+    path(f"{_RUN}games/files/<str:form>/", report.GamesFile.as_view(), name="games_file"),
     path(f"{_RUN}findings/", findings.Findings.as_view(), name="findings"),
     path(f"{_RUN}findings/files/<str:form>/", report.FindingsFile.as_view(), name="findings_file"),
     path(f"{_RUN}report/", report.JudgeReport.as_view(), name="judge_report"),

@@ -18,14 +18,15 @@ from adjudication.api.errors import errors
 from adjudication.api.views_judging import TAGS
 from adjudication.api.views_report_card import TABLE_FILE, TABLE_FORM
 from adjudication.eligibility import REFUSAL
-from adjudication.findings_export import FORMATS
+from adjudication.export_files import FORMATS
 from adjudication.models import JudgeRun
 from adjudication.reporting import tables
 from adjudication.views.dashboard import closed_games, current_report, rated_table
-from adjudication.views.findings_download import DICTIONARY, findings_file
+from adjudication.views.findings_download import DICTIONARY, findings_file, games_file
 
 NAMES = [*tables.TABLES, "agreement"]
-_FINDINGS_FILE = {
+_FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=[*FORMATS, DICTIONARY], description="`dictionary`: the columns.")
+_FILE = {
     (200, kind.partition(";")[0]): OpenApiTypes.BINARY if form == "parquet" else OpenApiTypes.STR for form, (kind, *_) in FORMATS.items()
 }
 
@@ -70,14 +71,24 @@ class FindingsFile(ApiView):
         operation_id="findings_file",
         tags=TAGS,
         parameters=[
-            OpenApiParameter("form", str, OpenApiParameter.PATH, enum=[*FORMATS, DICTIONARY], description="`dictionary`: the columns."),
+            _FORM,
             OpenApiParameter("text", str, enum=["1"], description="Add words of notes, timelines, record and judge."),
         ],
-        responses={**_FINDINGS_FILE, **errors(403)},
+        responses={**_FILE, **errors(403)},
     )
     def get(self, request: Request, run_id: str, form: str) -> StreamingHttpResponse:
         """Of one judge run, reruns included, game by game. Those of cases that are closed to you are left out."""
         return findings_file(page_request(request), judge_run_of(request, run_id), form)
+
+
+class GamesFile(ApiView):
+    """All games as a file."""
+
+    @extend_schema(operation_id="games_file", tags=TAGS, parameters=[_FORM], responses={**_FILE, **errors(403)})
+    def get(self, request: Request, run_id: str, form: str) -> StreamingHttpResponse:
+        """Of one judge run, reruns included, also those without findings: with the file of findings all that ratings are made from.
+        Those of cases that are closed to you are left out."""
+        return games_file(page_request(request), judge_run_of(request, run_id), form)
 
 
 def _rated(request: Request, public_id: str) -> JudgeRun:

@@ -1,9 +1,10 @@
-"""All findings of a judge run as a file, and what its columns mean."""
+"""All findings of a judge run and all its games as files, and what their columns mean."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from django.db.models import QuerySet
 from django.http import Http404, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_GET
@@ -11,9 +12,10 @@ from django.views.decorators.http import require_GET
 from accounts.audit import record
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
-from adjudication import findings_export
+from adjudication import findings_export, games_export
+from adjudication.export_files import FORMATS, Column, write_dictionary
 from adjudication.exposure import record_exposure
-from adjudication.models import JudgeRun
+from adjudication.models import Finding, Game, JudgeRun
 from adjudication.readers import closed_to
 from adjudication.views.judge_runs import judge_run_of
 from ehr.models import Encounter
@@ -28,31 +30,67 @@ def findings_download(request: StudyRequest, public_id: str, format: str) -> Htt
     return findings_file(request, judge_run_of(request, public_id), format)
 
 
+@require_GET
+@study_role_required(*CASE_READERS)
+def games_download(request: StudyRequest, public_id: str, format: str) -> HttpResponseBase:
+    """Every game that is open to the person, with or without findings. "dictionary": the columns."""
+    return games_file(request, judge_run_of(request, public_id), format)
+
+
 def findings_file(request: StudyRequest, run: JudgeRun, format: str) -> StreamingHttpResponse:
     """The file, told of in the trail: whoever has a file of findings has seen their cases unblinded. Raises Http404 for another format."""
     with_text = request.GET.get("text") == "1"
+    columns = findings_export.columns(with_text=with_text)
     if format == DICTIONARY:
-        return _file(
-            findings_export.write_dictionary(with_text=with_text), "text/csv; charset=utf-8", f"data-dictionary-{run.public_id}.csv"
-        )
-    if format not in findings_export.FORMATS:
-        raise Http404
-    kind, ending, write = findings_export.FORMATS[format]
+        return _dictionary(columns, f"data-dictionary-{run.public_id}.csv")
+    _check_format(format)
     found = findings_export.exported(run, closed_to(request.user))
-    cases = Encounter.objects.filter(pk__in=found.order_by().values("game__comparison__encounter").distinct())
-    record_exposure(user=request.user, encounters=cases.select_related("dataset__study"), page="findings file")
+    detail = {"format": format, "text": with_text, "findings": found.count()}
+    _tell(request, run, found, "game__comparison__encounter", "findings", detail)
+    return _file(findings_export.lines(run, found), columns, format, f"findings-{run.public_id}")
+
+
+def games_file(request: StudyRequest, run: JudgeRun, format: str) -> StreamingHttpResponse:
+    """As `findings_file`: what the games of a case came to is no less unblinded than its findings."""
+    if format == DICTIONARY:
+        return _dictionary(games_export.COLUMNS, f"data-dictionary-games-{run.public_id}.csv")
+    _check_format(format)
+    found = games_export.exported(run, closed_to(request.user))
+    _tell(request, run, found, "comparison__encounter", "games", {"format": format, "games": found.count()})
+    return _file(games_export.lines(run, found), games_export.COLUMNS, format, f"games-{run.public_id}")
+
+
+def _check_format(format: str) -> None:
+    if format not in FORMATS:
+        raise Http404
+
+
+def _tell(
+    request: StudyRequest, run: JudgeRun, found: QuerySet[Finding] | QuerySet[Game], case: str, what: str, detail: dict[str, object]
+) -> None:
+    """In the trail: whose cases the person has now seen, and what was taken."""
+    cases = Encounter.objects.filter(pk__in=found.order_by().values(case).distinct())
+    record_exposure(user=request.user, encounters=cases.select_related("dataset__study"), page=f"{what} file")
     record(
         actor=request.user,
         study=run.study,
-        action="findings.export",
+        action=f"{what}.export",
         object_type="adjudication.judge_run",
         object_id=run.public_id,
-        detail={"format": format, "text": with_text, "findings": found.count()},
+        detail=detail,
     )
-    return _file(write(findings_export.lines(run, found), with_text=with_text), kind, f"findings-{run.public_id}.{ending}")
 
 
-def _file(content: Iterator[bytes], kind: str, name: str) -> StreamingHttpResponse:
+def _dictionary(columns: Sequence[Column], name: str) -> StreamingHttpResponse:
+    return _attached(write_dictionary(columns), "text/csv; charset=utf-8", name)
+
+
+def _file(lines: Iterator[dict[str, object]], columns: Sequence[Column], format: str, stem: str) -> StreamingHttpResponse:
+    kind, ending, write = FORMATS[format]
+    return _attached(write(lines, columns), kind, f"{stem}.{ending}")
+
+
+def _attached(content: Iterator[bytes], kind: str, name: str) -> StreamingHttpResponse:
     response = StreamingHttpResponse(content, content_type=kind)
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

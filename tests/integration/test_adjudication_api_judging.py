@@ -207,7 +207,7 @@ def test_what_does_not_exist_is_told_in_one_sentence_that_names_no_model(world, 
         "review/nothing/",
         "cases/nothing/comparison/",
     ]
-    for path in (*paths, "cases/nothing/comparison/", run + "findings/files/xlsx/", run + "report/other/csv/"):
+    for path in (*paths, "cases/nothing/comparison/", run + "findings/files/xlsx/", run + "games/files/xlsx/", run + "report/other/csv/"):
         assert admin.get(path) == (404, missing), path
 
 
@@ -311,7 +311,7 @@ def test_whoever_reads_findings_is_exposed_to_their_cases(world, clinician):
     game = finding.game
     run = f"judge-runs/{world.run.public_id}/"
     one = [f"findings/{finding.public_id}/", f"games/{game.public_id}/", f"cases/{case.public_id}/comparison/"]
-    paths = [*one, run + "findings/", run + "games/", run + "findings/files/csv/"]
+    paths = [*one, run + "findings/", run + "games/", run + "findings/files/csv/", run + "games/files/csv/"]
     for path in paths:
         seen = AuditEvent.objects.filter(actor=clinician, action="case.unblinded", object_id=case.public_id)
         before = seen.count()
@@ -338,6 +338,8 @@ def test_an_open_packet_closes_its_cases_to_those_assigned(world, clinician):
     assert {f["case"] for f in everything(api, run + "findings/")} <= open_cases
     filed = [json.loads(line)["case_id"] for line in api.get(run + "findings/files/jsonl/")[1].splitlines()]
     assert Encounter.objects.filter(case_id__in=filed, public_id__in=open_cases).count() == len(set(filed))
+    played = [json.loads(line)["case_id"] for line in api.get(run + "games/files/jsonl/")[1].splitlines()]
+    assert set(played) == set(Encounter.objects.filter(public_id__in=open_cases).values_list("case_id", flat=True))
     assert {g["case"] for g in api.get(run + "games/")[1]["results"]} <= open_cases
     later = judged_run(world.dataset, StandIn(version="2", fever="SECOND"))
     _, body = api.get(f"{run}changes/{later.public_id}/")

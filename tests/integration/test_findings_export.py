@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Role
-from adjudication import findings_export
+from adjudication import export_files, findings_export
 from adjudication.models import Finding
 from tests import factories
 from tests.integration.judged import judged_world
@@ -67,7 +67,7 @@ def test_every_finding_is_a_line_and_its_charge_is_told_by_source(world, fetched
 
 
 def test_without_text_no_word_of_note_timelines_or_judge_leaves(world, fetched):
-    for format in findings_export.FORMATS:
+    for format in export_files.FORMATS:
         content = fetched(format)
         for secret in (b"Fever for three days", b"Denies chest pain", b"fractured hip", b"the stand-in says so", b"lab:lactate"):
             assert secret not in content, format
@@ -100,9 +100,9 @@ def test_cells_that_a_spreadsheet_would_run_are_made_safe(world, fetched):
 def test_parquet_goes_out_in_row_groups_that_read_as_one_table(world, monkeypatch):
     from adjudication.readers import Closed
 
-    monkeypatch.setattr(findings_export, "ROW_GROUP", 7)
+    monkeypatch.setattr(export_files, "ROW_GROUP", 7)
     found = findings_export.exported(world.run, Closed(frozenset(), frozenset()))
-    parts = list(findings_export.write_parquet(findings_export.lines(world.run, found), with_text=False))
+    parts = list(export_files.write_parquet(findings_export.lines(world.run, found), findings_export.columns(with_text=False)))
     assert len(parts) > 3
     table = pq.ParquetFile(io.BytesIO(b"".join(parts)))
     assert table.num_row_groups == len(parts) - 1
@@ -114,6 +114,13 @@ def test_the_dictionary_tells_every_column(fetched):
     for text in (False, True):
         told = [row["column"] for row in rows(fetched("dictionary", text=text))]
         assert told == list(rows(fetched("csv", text=text))[0])
+
+
+def test_the_dictionary_says_which_cells_of_a_csv_file_may_have_an_apostrophe_more(fetched):
+    told = {row["column"]: row["meaning"] for row in rows(fetched("dictionary", text=True))}
+    marked = {column for column, meaning in told.items() if "take one apostrophe away" in meaning}
+    sources = {"first_source", "second_source", "a_source", "b_source", "right_source", "charged_source"}
+    assert marked == {*TEXTS, *sources, "judge", "dataset", "case_id"}
 
 
 def test_the_trail_says_who_took_what_and_whose_cases_were_seen(world, fetched):

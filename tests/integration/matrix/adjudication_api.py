@@ -84,8 +84,12 @@ JUDGING = [
     Row("adjudication_api:judge_runs", _admins(415, outsider=415), method="post"),
     Row("adjudication_api:judge_choices", _admins(200, outsider=200)),
     *(Row(f"adjudication_api:{name}", _readers(200), path=_run) for name in ("judge_run", "judge_games", "findings", "judge_report")),
-    *(Row("adjudication_api:findings_file", _readers(200), path=_run_file(form)) for form in ("csv", "jsonl", "parquet", "dictionary")),
-    Row("adjudication_api:findings_file", _readers(404), path=_run_file("xlsx")),
+    *(
+        Row(f"adjudication_api:{name}_file", _readers(200), path=_run_file(form))
+        for name in ("findings", "games")
+        for form in ("csv", "jsonl", "parquet", "dictionary")
+    ),
+    *(Row(f"adjudication_api:{name}_file", _readers(404), path=_run_file("xlsx")) for name in ("findings", "games")),
     *(Row("adjudication_api:judge_report_table", _readers(200), path=_run_table("ratings", form)) for form in ("csv", "latex", "json")),
     Row("adjudication_api:judge_report_table", _readers(404), path=_run_table("other", "csv")),
     Row("adjudication_api:judge_report_table", _readers(404), path=_run_table("ratings", "xlsx")),
