@@ -13,6 +13,7 @@ from timelines.backbones.prompted.tables import HEADER
 
 _BLOCK = r"<<<BEGIN {name} (?P<tag>[0-9a-f]{{8}})>>>\n(?P<body>.*?)\n<<<END {name} (?P=tag)>>>"
 _TIMELINE = "uid4|mention|time|bounds|known|context_uid4s"
+_UNIDENTIFIED = "mention|time|bounds|known"
 
 
 def block(request: ModelRequest, name: str) -> str:
@@ -73,7 +74,11 @@ def _revision(request: ModelRequest) -> str:
         ]
         return json.dumps({"reasoning_summary": "r", "timelines": timelines})
     count = int(re.search(r"list of exactly\s+(\d+)", request.messages[1].content)[1])  # type: ignore[index]
-    data = "\n".join([_TIMELINE, *(f"{uid}|{mention}|{n}|[{n},{n}]|1|[]" for n, (uid, mention, *_) in enumerate(rows))])
+    if len(rows[0]) == len(_UNIDENTIFIED.split("|")):
+        lines = [_UNIDENTIFIED, *(f"{mention}|{n}|[{n},{n}]|1" for n, (mention, *_) in enumerate(rows))]
+    else:
+        lines = [_TIMELINE, *(f"{uid}|{mention}|{n}|[{n},{n}]|1|[]" for n, (uid, mention, *_) in enumerate(rows))]
+    data = "\n".join(lines)
     timelines = [{"timeline_id": f"timeline_{k}", "data": data, "reasoning": "r"} for k in range(1, count + 1)]
     return json.dumps({"reasoning_summary": "r", "timelines": timelines})
 
