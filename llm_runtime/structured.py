@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from llm_runtime.errors import AnswerRejected
+from llm_runtime.prompts import Rendered
 
 _THINK_END = re.compile(r"</think(?:ing)?\s*>", re.IGNORECASE)
 _FENCE = re.compile(r"\A```[a-zA-Z]*[ \t]*\n(?P<body>.*)\n```\Z", re.DOTALL)
+UNREASONED = 'Write no reasoning: leave out "reasoning" and "reasoning_summary" where the form above has them, and begin with what follows.'
 _ANSWER = re.compile(r"<answer>(?P<body>.*?)</answer>", re.DOTALL | re.IGNORECASE)
 
 
@@ -96,6 +99,15 @@ def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
 def reasoned(properties: Mapping[str, Any], name: str, tokens: int) -> dict[str, Any]:
     """Properties that begin with a reasoning of that name, so that the model may think before it answers; none for 0 tokens."""
     return {**({name: {"type": "string"}} if tokens else {}), **properties}
+
+
+def as_reasoned(prompt: Rendered, tokens: int) -> Rendered:
+    """The prompt as it is; for 0 tokens with the word that its schema leaves out the reasoning it speaks of. That stands at the end,
+    so that the beginning stays what it is for every model."""
+    if tokens:
+        return prompt
+    *before, last = prompt.messages
+    return replace(prompt, messages=(*before, replace(last, content=f"{last.content}\n\n{UNREASONED}")))
 
 
 def _no_constant(name: str) -> float:

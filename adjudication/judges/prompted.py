@@ -18,7 +18,7 @@ from llm_runtime.budget import room
 from llm_runtime.calling import Asker
 from llm_runtime.errors import AnswerRejected, AttemptsExhausted, SchemaRefused, TooLarge
 from llm_runtime.prompts import Rendered, load
-from llm_runtime.structured import json_array, json_object, keys_exactly
+from llm_runtime.structured import as_reasoned, json_array, json_object, keys_exactly
 from timelines.backbones.prompted.tables import hours_text
 from timelines.backbones.prompted.timer import anchor_words
 from timelines.pipeline.uids import draw_uid
@@ -68,6 +68,7 @@ class PromptedJudge:
         model = self.asker.model
         prompt = rendered(given, self.tolerance, schema=schema)
         thinking = model.limits.reasoning
+        prompt = as_reasoned(prompt, thinking) if schema else prompt
         most = LEAST_TOKENS + thinking + FINDING_TOKENS * (len(given.a_rows) + len(given.b_rows))
         tokens = await room(model, prompt.messages, at_least=LEAST_TOKENS + thinking // 8, at_most=most)
 

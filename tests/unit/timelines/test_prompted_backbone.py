@@ -12,6 +12,7 @@ from llm_runtime.base import Limits, ModelReply, ModelRequest
 from llm_runtime.calling import Asker, MemoryLedger
 from llm_runtime.errors import AttemptsExhausted, PromptTooLong, SchemaRefused
 from llm_runtime.providers.scripted import ScriptedModel
+from llm_runtime.structured import UNREASONED
 from tests.unit.timelines.prompted_answers import block, good_answer, good_model, mentions
 from timelines.backbones.base import Backbone
 from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
@@ -355,3 +356,20 @@ def test_what_a_long_note_lost_in_a_prompt_is_kept_with_the_call() -> None:
 
 def good_request(ledger: MemoryLedger) -> ModelRequest:
     return ledger.calls[0].request
+
+
+@pytest.mark.parametrize("schema", [True, False])
+def test_no_reasoning_is_asked_for_where_the_schema_has_none(schema: bool) -> None:
+    texts: dict[int, list[str]] = {}
+    note = tagged()
+    for reasoning in (0, 4000):
+        model = ScriptedModel(good_answer, limits=Limits(context=128_000, schema=schema, reasoning=reasoning))
+        stages = backbone(model)
+        tag(stages.tagger, NOTE)
+        infer(stages.timer, note, ANCHOR)
+        revise(stages.reviser, note, text_only(note.inventory), evidence(note.inventory), WINDOW, alternatives=2)
+        texts[reasoning] = [request.messages[-1].content for request in model.requests]
+    assert len(texts[0]) == len(texts[4000]) == 3
+    assert UNREASONED not in "".join(texts[4000])
+    ending = f"\n\n{UNREASONED}" if schema else ""
+    assert texts[0] == [text + ending for text in texts[4000]], "all that stands before is what every model reads"

@@ -17,7 +17,7 @@ from llm_runtime.budget import room
 from llm_runtime.calling import Asker
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import Rendered, load
-from llm_runtime.structured import json_object, keys_exactly, object_schema, reasoned, storable
+from llm_runtime.structured import as_reasoned, json_object, keys_exactly, object_schema, reasoned, storable
 from timelines.backbones.baselines.tkw2_rows import Embed, RowDocument, documents_of, nearest
 from timelines.backbones.prompted.rows import MOST_HOURS
 from timelines.backbones.prompted.tables import hours_text
@@ -137,6 +137,7 @@ class Tkw2:
 
     async def _ask(self, prompt: Rendered, properties: Mapping[str, Any], read: Callable[[dict[str, Any]], T], events: int, part: str) -> T:
         limits = self.asker.model.limits
+        prompt = as_reasoned(prompt, limits.reasoning) if limits.schema else prompt
         most = 200 + limits.reasoning + EVENT_TOKENS * events
         tokens = await room(self.asker.model, prompt.messages, at_least=min(most, limits.reasoning // 8 + 12 * events), at_most=most)
 

@@ -16,7 +16,7 @@ from llm_runtime.budget import room
 from llm_runtime.calling import Asker
 from llm_runtime.errors import AnswerRejected, TooLarge
 from llm_runtime.prompts import Rendered, load
-from llm_runtime.structured import json_object, keys_exactly, object_schema, reasoned
+from llm_runtime.structured import as_reasoned, json_object, keys_exactly, object_schema, reasoned
 from timelines.backbones.prompted.notes import shown_note
 from timelines.backbones.prompted.rows import FIRST, KEEP, Standing
 from timelines.backbones.prompted.tables import hours_text, read_table, timeline_table
@@ -99,6 +99,7 @@ class PromptedReviser:
         self, material: Material, alternatives: int, count: int, asked: Sequence[Occurrence], scope: str, words: str
     ) -> list[list[ProposedEntry]]:
         prompt = self._prompt(material.prompt, material, alternatives, WORDS_KEPT, asked=str(count), scope=scope)
+        prompt = as_reasoned(prompt, self.asker.model.limits.reasoning)
         tokens = await self._room(prompt, count, len(asked), ROW_TOKENS_SCHEMA)
         known = frozenset(material.note.inventory.uids)
         by_uid = _by_uid(material.evidence)

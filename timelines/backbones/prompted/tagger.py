@@ -11,7 +11,7 @@ from llm_runtime.budget import room
 from llm_runtime.calling import Asker, ask_in_parts, together
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import load
-from llm_runtime.structured import enclosed, json_object, keys_exactly, object_schema, reasoned, storable
+from llm_runtime.structured import as_reasoned, enclosed, json_object, keys_exactly, object_schema, reasoned, storable
 from timelines.backbones.prompted.notes import Sentence, numbered, sentences_of
 from timelines.domain import InvariantError, TaggedSpan
 from timelines.pipeline.config import PipelineConfig
@@ -52,9 +52,9 @@ class PromptedTagger:
 
     async def _quoted(self, note: str, part: str, sentences: Sequence[Sentence]) -> dict[str, list[TaggedSpan]]:
         """Sentence start → its spans."""
-        prompt = load("timelines/tag").render(sentences=numbered(note, sentences))
-        characters = sum(s.end - s.start for s in sentences)
         thinking = self.asker.model.limits.reasoning
+        prompt = as_reasoned(load("timelines/tag").render(sentences=numbered(note, sentences)), thinking)
+        characters = sum(s.end - s.start for s in sentences)
         least, most = thinking // 4 + characters // 3, 200 + thinking + int(TOKENS_A_CHARACTER * characters)
         tokens = await room(self.asker.model, prompt.messages, at_least=least, at_most=most)
 

@@ -11,7 +11,7 @@ from llm_runtime.budget import room
 from llm_runtime.calling import Asker, ask_in_parts, together
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import load
-from llm_runtime.structured import enclosed, json_object, keys_exactly, object_schema, reasoned
+from llm_runtime.structured import as_reasoned, enclosed, json_object, keys_exactly, object_schema, reasoned
 from timelines.backbones.prompted.notes import with_uids
 from timelines.backbones.prompted.rows import NOTHING, Standing, from_json
 from timelines.backbones.prompted.tables import mention_table, read_table
@@ -56,6 +56,7 @@ class PromptedTimer:
             note=shown, anchor=anchor_words(anchor), mentions=mention_table(asked)
         )
         thinking = self.asker.model.limits.reasoning
+        prompt = as_reasoned(prompt, thinking) if schema else prompt
         least, most = thinking // 8 + ROW_TOKENS[0] * len(asked), 100 + thinking + ROW_TOKENS[1] * len(asked)
         tokens = await room(self.asker.model, prompt.messages, at_least=least, at_most=most)
         known = frozenset(inventory.uids)
