@@ -104,10 +104,13 @@ def reasoned(properties: Mapping[str, Any], name: str, tokens: int) -> dict[str,
 def as_reasoned(prompt: Rendered, tokens: int) -> Rendered:
     """The prompt as it is; for 0 tokens with the word that its schema leaves out the reasoning it speaks of. That stands at the end,
     so that the beginning stays what it is for every model."""
-    if tokens:
-        return prompt
+    return prompt if tokens else with_ending(prompt, UNREASONED)
+
+
+def with_ending(prompt: Rendered, words: str) -> Rendered:
+    """The prompt with these words behind all others."""
     *before, last = prompt.messages
-    return replace(prompt, messages=(*before, replace(last, content=f"{last.content}\n\n{UNREASONED}")))
+    return replace(prompt, messages=(*before, replace(last, content=f"{last.content}\n\n{words}")))
 
 
 def _no_constant(name: str) -> float:

@@ -74,6 +74,8 @@ def _revision(request: ModelRequest) -> str:
         ]
         return json.dumps({"reasoning_summary": "r", "timelines": timelines})
     count = int(re.search(r"list of exactly\s+(\d+)", request.messages[1].content)[1])  # type: ignore[index]
+    if part := re.search(r"answer for these identifiers only: ([0-9a-f, ]+)\.", request.messages[1].content):
+        rows = [row for row in rows if row[0] in part[1].split(", ")]
     if len(rows[0]) == len(_UNIDENTIFIED.split("|")):
         lines = [_UNIDENTIFIED, *(f"{mention}|{n}|[{n},{n}]|1" for n, (mention, *_) in enumerate(rows))]
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from llm_runtime.base import Limits, ModelReply, ModelRequest
 from llm_runtime.calling import Asker, MemoryLedger
 from llm_runtime.errors import AttemptsExhausted, PromptTooLong, SchemaRefused
+from llm_runtime.prompts import load
 from llm_runtime.providers.scripted import ScriptedModel
 from llm_runtime.structured import UNREASONED
 from tests.unit.timelines.prompted_answers import block, good_answer, good_model, mentions
@@ -222,6 +224,40 @@ def test_a_revision_too_large_for_one_answer_is_asked_for_by_alternative_and_par
     told = [r.messages[1].content for r in model.requests]
     assert all("This call is for timeline" in text for text in told)
     assert any("Already decided in this timeline" in text for text in told)
+
+
+@pytest.mark.parametrize("remedy", ["context", "cut"])
+def test_a_revision_as_a_table_is_asked_for_by_alternative_and_part_too(remedy: str) -> None:
+    note = tagged()
+
+    class Small(ScriptedModel):
+        async def generate(self, request: ModelRequest) -> ModelReply:
+            reply = await super().generate(request)
+            answered = [line for t in json.loads(reply.text)["timelines"] for line in t["data"].split("\n")[1:]]
+            if len(answered) <= 2:
+                return reply
+            if remedy == "context":
+                raise PromptTooLong("too large")
+            return replace(reply, finish_reason="length")
+
+    model, ledger = Small(good_answer, limits=Limits(context=128_000, schema=False)), MemoryLedger()
+    stages = backbone(model, ledger)
+    timelines = revise(stages.reviser, note, text_only(note.inventory), evidence(note.inventory), WINDOW, alternatives=2)
+    assert [[e.uid for e in t] for t in timelines] == [list(note.inventory.uids)] * 2
+    taken = [call for call in ledger.calls if call.reply is not None and not call.reasons]
+    assert sorted(uid for call in taken for uid in call.covers) == sorted(2 * note.inventory.uids)
+    told = [call.request.messages[1].content for call in taken]
+    assert all("list of exactly 1 object(s)" in " ".join(text.split()) for text in told)
+    assert all("answer for these identifiers only" in text for text in told)
+    assert any("Already decided in this timeline" in text for text in told)
+
+
+def test_a_revision_as_a_table_that_fits_is_one_call_and_ends_as_its_prompt_file() -> None:
+    note, ledger = tagged(), MemoryLedger()
+    revise(backbone(good_model(schema=False), ledger).reviser, note, text_only(note.inventory), [], WINDOW, alternatives=3)
+    (call,) = ledger.calls
+    assert (call.part, call.covers) == ("revise", note.inventory.uids)
+    assert call.request.messages[1].content.endswith(load("timelines/revise_table").parts[-1][1][-200:])
 
 
 def test_revised_hours_cite_the_row_at_which_they_stand() -> None:

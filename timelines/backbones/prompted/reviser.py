@@ -16,7 +16,7 @@ from llm_runtime.budget import room
 from llm_runtime.calling import Asker
 from llm_runtime.errors import AnswerRejected, TooLarge
 from llm_runtime.prompts import Rendered, load
-from llm_runtime.structured import as_reasoned, json_object, keys_exactly, object_schema, reasoned
+from llm_runtime.structured import as_reasoned, json_object, keys_exactly, object_schema, reasoned, with_ending
 from timelines.backbones.prompted.notes import shown_note
 from timelines.backbones.prompted.rows import FIRST, KEEP, Standing
 from timelines.backbones.prompted.tables import hours_text, read_table, timeline_table
@@ -69,11 +69,9 @@ class PromptedReviser:
         return self.asker.run(self.timelines, Material(note, text_only, (), window, summaries), alternatives)
 
     async def timelines(self, material: Material, alternatives: int) -> Sequence[Timeline]:
-        if not self.asker.model.limits.schema:
-            return await self._tables(material, alternatives)
         asked = material.note.inventory.occurrences
         try:
-            proposals = await self._schema(material, alternatives, alternatives, asked, "", "revise")
+            proposals = await self._ask(material, alternatives, alternatives, asked, "", "revise")
         except TooLarge:
             proposals = [await self._alternative(material, alternatives, n) for n in range(1, alternatives + 1)]
         return _validated(material, proposals, alternatives)
@@ -87,13 +85,21 @@ class PromptedReviser:
             words = f"revise timeline {number} of {alternatives}, {len(part)} events from {part[0].uid}"
             scope = _scope(number, alternatives, part, settled, len(material.note.inventory))
             try:
-                settled += (await self._schema(material, alternatives, 1, part, scope, words))[0]
+                settled += (await self._ask(material, alternatives, 1, part, scope, words))[0]
             except TooLarge:
                 if len(part) < 2:
                     raise
                 half = len(part) // 2
                 waiting = [part[:half], part[half:], *waiting]
         return settled
+
+    async def _ask(
+        self, material: Material, alternatives: int, count: int, asked: Sequence[Occurrence], scope: str, words: str
+    ) -> list[list[ProposedEntry]]:
+        """The rows of `asked` in `count` timelines, in the output protocol of the model."""
+        if self.asker.model.limits.schema:
+            return await self._schema(material, alternatives, count, asked, scope, words)
+        return await self._tables(material, count, asked, scope, words)
 
     async def _schema(
         self, material: Material, alternatives: int, count: int, asked: Sequence[Occurrence], scope: str, words: str
@@ -118,24 +124,28 @@ class PromptedReviser:
         schema = revision_schema([o.uid for o in asked], material.note.inventory.uids, count, self.asker.model.limits.reasoning)
         return await self.asker.ask(prompt, validate, max_tokens=tokens, part=words, schema=schema, covers=[o.uid for o in asked])
 
-    async def _tables(self, material: Material, alternatives: int) -> Sequence[Timeline]:
-        prompt = self._prompt(f"{material.prompt}_table", material, alternatives, WORDS_KEPT_TABLE)
-        tokens = await self._room(prompt, alternatives, 2 * len(material.note.inventory), ROW_TOKENS)
+    async def _tables(
+        self, material: Material, count: int, asked: Sequence[Occurrence], scope: str, words: str
+    ) -> list[list[ProposedEntry]]:
+        prompt = self._prompt(f"{material.prompt}_table", material, count, WORDS_KEPT_TABLE)
+        prompt = with_ending(prompt, scope) if scope else prompt
+        tokens = await self._room(prompt, count, 2 * len(asked), ROW_TOKENS)
         inventory, known = material.note.inventory, frozenset(material.note.inventory.uids)
         by_uid = _by_uid(material.evidence)
 
-        def validate(reply: ModelReply) -> Sequence[Timeline]:
-            answer = json_object(reply.text)
+        def validate(reply: ModelReply) -> list[list[ProposedEntry]]:
             proposals = []
-            for number, timeline in enumerate(timelines_of(answer, alternatives), start=1):
+            for number, timeline in enumerate(timelines_of(json_object(reply.text), count), start=1):
                 faults = keys_exactly(timeline, ("timeline_id", "data", "reasoning"), f"timeline {number}")
                 if faults or not isinstance(timeline["data"], str):
                     raise AnswerRejected(faults or [f"timeline {number}: data is not a text"])
-                rows = read_table(timeline["data"], inventory.occurrences, known, self.asker.model.name, f"timeline {number}")
+                rows = read_table(timeline["data"], asked, known, self.asker.model.name, f"timeline {number}")
                 proposals.append([_cited(entry, material, by_uid) for entry in rows])
-            return _validated(material, proposals, alternatives)
+            if len(asked) == len(inventory):
+                _validated(material, proposals, count)
+            return proposals
 
-        return await self.asker.ask(prompt, validate, max_tokens=tokens, part="revise", covers=inventory.uids)
+        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=words, covers=[o.uid for o in asked])
 
     def _prompt(self, name: str, material: Material, alternatives: int, keeping: str, **more: str) -> Rendered:
         inventory = material.note.inventory
