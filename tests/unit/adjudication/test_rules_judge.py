@@ -125,9 +125,9 @@ def test_the_value_that_the_note_tells_is_right() -> None:
     assert first_is_right(finding, given)
 
 
-def test_a_denial_against_an_assertion_is_a_value() -> None:
+def test_a_denial_against_an_assertion_is_a_value_that_nobody_is_charged_with() -> None:
     (finding,) = judged(game(ROWS, but(replace(PAIN, event="chest pain"))))
-    assert finding.type is FindingType.VALUE
+    assert (finding.type, finding.verdict) == (FindingType.VALUE, Verdict.UNCLEAR)
 
 
 def test_what_one_timeline_omits_is_charged_to_it() -> None:
@@ -149,6 +149,13 @@ def test_a_copy_of_one_place_and_time_is_a_false_duplicate() -> None:
     given = game(ROWS, [*ROWS, replace(FEVER, uid="00fe")])
     (finding,) = judged(given)
     assert charge(finding) == Charge(Side.B if given.a_is_first else Side.A, Category.FALSE_DUPLICATE)
+
+
+@pytest.mark.parametrize("time", [-72.0, -24.0, 30.0, None])
+def test_a_missed_recurrence_is_never_charged(time: float | None) -> None:
+    found = judged(game(ROWS, [*ROWS, replace(FEVER, uid="00fe", time=time)]))
+    assert found
+    assert Category.MISSED_RECURRENCE not in {charged.category for f in found if (charged := charge(f)) is not None}
 
 
 def test_two_events_told_in_one_row_are_no_difference() -> None:
