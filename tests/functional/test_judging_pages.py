@@ -151,6 +151,7 @@ def test_findings_are_narrowed_in_place_and_read_by_keyboard(opened, judged):
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     expect(page.locator("#verdict-title")).to_contain_text("is right")
+    page.wait_for_load_state()
     page.keyboard.press("j")
     expect(page.locator("h1")).to_contain_text("different time")
     expect(page.get_by_text("2 of 5 in this game")).to_be_visible()
