@@ -1,10 +1,14 @@
-"""Fixtures of the browser tests of authoring: people who enter with windows of their own, and the editor of a draft."""
+"""Fixtures of the browser tests: people who enter with windows of their own, and the editor of a draft."""
 
 from __future__ import annotations
+
+import time
+from collections.abc import Iterator
 
 import pytest
 from django.conf import settings
 from django.core.cache import cache
+from django.db import connection
 from django.test import Client
 from playwright.sync_api import Page
 
@@ -14,6 +18,18 @@ from tests.functional.case_world import build_world
 from tests.functional.review_world import SCREEN, Packed, packed_world, ready
 from timelines.authoring_actions import start_authoring
 from timelines.models import Authoring
+
+
+@pytest.fixture(autouse=True)
+def answered_to_the_end(transactional_db: None) -> Iterator[None]:
+    """What a closed page has still asked for is answered before the tables are emptied: both want locks on the same tables."""
+    yield
+    asked = """SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+               AND state IN ('active', 'idle in transaction'))"""
+    until = time.monotonic() + 10
+    with connection.cursor() as cursor:
+        while cursor.execute(asked).fetchone()[0] and time.monotonic() < until:
+            time.sleep(0.02)
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def test_a_packet_from_what_may_be_drawn_to_its_report_card(world, admin, draw):
     status, card = admin.get(path + "report/")
     assert status == 200
     uphold_rates = next(table for table in card["tables"] if table["name"] == "uphold")
-    assert uphold_rates["rows"][0][:2] == [person.username, str(packet["items"])]
+    assert uphold_rates["rows"][0][:2] == [person.username, packet["items"]]
     assert admin.get("packets/")[1]["results"][0]["id"] == packet["id"]
 
 
