@@ -21,8 +21,12 @@ from timelines.models import Authoring
 
 
 @pytest.fixture(autouse=True)
-def answered_to_the_end(transactional_db: None) -> Iterator[None]:
+def answered_to_the_end(request: pytest.FixtureRequest) -> Iterator[None]:
     """What a closed page has still asked for is answered before the tables are emptied: both want locks on the same tables."""
+    if "browser" not in request.fixturenames:
+        yield
+        return
+    request.getfixturevalue("transactional_db")
     yield
     asked = """SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
                AND state IN ('active', 'idle in transaction'))"""
