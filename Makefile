@@ -47,8 +47,8 @@ fix: setup  ## apply what the linter and formatter can
 test: check  ## every check and every test, on TEST_WORKERS cores (default: all, at most 4)
 	@$(PY) -m pytest -n $(TEST_WORKERS) --maxprocesses 4 --dist loadgroup --no-loadscope-reorder $(PYTEST_ARGS)
 
-test-fast: setup  ## the tests that need neither a browser nor minutes
-	@$(PY) -m pytest -m "not slow and not browser and not verification" $(PYTEST_ARGS)
+test-fast: setup  ## unit tests and spec tables: no database, no browser, under three minutes
+	@$(PY) -m pytest -n $(TEST_WORKERS) --maxprocesses 4 tests/unit tests/spec -m "not slow and not browser and not verification" $(PYTEST_ARGS)
 
 bench: setup  ## the benchmarks, each against a peer or a limit
 	@$(if $(OWN_VENV),$(PYTHON) requirements/install.py --bench)
