@@ -118,7 +118,7 @@ class Meds:
             return {}
         try:
             table = pq.read_table(self._codes)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
             raise WrongFile(Rejection("metadata/codes.parquet", "the file cannot be read as Parquet")) from error
         if not {"code", "description"} <= set(table.column_names):
             return {}
@@ -141,7 +141,7 @@ class Meds:
                 times = pc.cast(given["time"], options=pc.CastOptions(CLOCK, allow_time_truncate=True))
                 yield _sound(pa.table({**texts, **numbers, "time": times}), name, start)
                 start += batch.num_rows
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
             raise WrongFile(Rejection(name, "the file cannot be read as a MEDS shard")) from error
 
     @cached_property

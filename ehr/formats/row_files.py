@@ -54,7 +54,7 @@ def _parquet(path: Path, name: str) -> Iterator[TextBlock]:
             positions = np.arange(start, start + batch.num_rows)
             start += batch.num_rows
             yield TextBlock(pa.table({c: text_of(batch.column(c)) for c in columns}), positions, positions + 2, 0)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
         reason = "the file is missing" if isinstance(error, FileNotFoundError) else "the file cannot be read as Parquet"
         raise WrongFile(Rejection(name, reason)) from error
 

@@ -128,7 +128,7 @@ def _parquet_rows(file: Path, needed: Iterable[str]) -> list[dict[str, Any]]:
     pa, pq = import_module("pyarrow"), import_module("pyarrow.parquet")
     try:
         table = pq.read_table(file, use_threads=False, partitioning=None)
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise Unreadable("", "not a Parquet file, or cut off") from None
     missing = [name for name in needed if name not in table.column_names]
     if missing:

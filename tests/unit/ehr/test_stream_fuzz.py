@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ehr.formats.base import FormatError
@@ -101,6 +101,7 @@ def test_a_damaged_table_of_mimic_iv(name, edits):
 
 @settings(max_examples=150, deadline=None)
 @given(EDITS)
+@example([(0.7610446192075455, 1, b"\x80")])  # a column's name that is no UTF-8
 def test_a_damaged_shard_of_meds(edits):
     with copy_of(DATA / "meds") as root:
         (root / "shard.parquet").write_bytes(damaged((root / "shard.parquet").read_bytes(), edits))
