@@ -1,4 +1,4 @@
-"""Files of a judge run: columns that are told in a dictionary, and records of them as CSV, JSONL and Parquet.
+"""Files of a judge run or a packet: columns that are told in a dictionary, and records of them as CSV, JSONL and Parquet.
 
 Lines are written as the records come, so that memory does not grow with the cohort; Parquet goes out a row group at a time.
 """
@@ -75,7 +75,7 @@ def write_dictionary(columns: Sequence[Column]) -> Iterator[bytes]:
     """What each column means, a line each, and where the CSV file does not hold it as it is."""
     yield _row(["column", "type", "unit", "meaning"])
     for c in columns:
-        yield _row([c.name, str(c.type), c.unit, c.meaning + SAFE_IN_CSV * (c.text or c.free)])
+        yield _row([c.name, str(c.type), c.unit, c.meaning + SAFE_IN_CSV * (c.type == TEXT and (c.text or c.free))])
 
 
 class _Drain(io.RawIOBase):

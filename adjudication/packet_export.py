@@ -2,66 +2,59 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
+from adjudication import export_files
 from adjudication.chain import canonical
 from adjudication.chain_storage import payload_of
+from adjudication.export_files import BOOL, INT, NUMBER, TEXT, Column
 from adjudication.models import Decision, Packet
 from adjudication.visibility import unswapped
-from timelines.exports.flat import safe_cell
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of the file. `text`: holds words of a note, of a reviewer or of the judge, and stays away unless asked for."""
-
-    name: str
-    kind: str
-    meaning: str
-    text: bool = False
-
 
 COLUMNS = (
-    Column("packet", "text", "public id of the packet"),
-    Column("sequence", "integer", "place in the packet's chain, from 1 without a gap"),
-    Column("kind", "text", "answer, amendment, withdrawal, late, sign, unsign or guess"),
-    Column("stands", "boolean", "whether this is the decision that counts for its person and item"),
-    Column("reviewer", "text", "user name"),
-    Column("role", "text", "reviewer or adjudicator (the third person)"),
-    Column("item", "text", "public id of the item; empty for signatures"),
-    Column("case", "text", "case id"),
-    Column("pairing", "text", "the two sources, in the judge run's order"),
-    Column("stratum", "text", "stratum of the validation sample"),
-    Column("finding", "text", "public id of the finding"),
-    Column("finding_type", "text", "type as the judge told it, in its own labels A and B"),
-    Column("verdict", "text", "the judge's verdict, in its labels"),
-    Column("answer", "text", "the reviewer's answer, in the judge's labels"),
-    Column("answer_shown", "text", "the same in the labels the reviewer saw"),
-    Column("shown_swapped", "boolean", "whether the judge's B stood as A on the reviewer's page"),
-    Column("upheld", "boolean", "whether the answer equals the verdict"),
-    Column("own_time", "number", "the time the reviewer would give, hours from admission"),
-    Column("flagged", "boolean", "marked for a second look"),
-    Column("active_seconds", "number", "seconds the item was before the reviewer's eyes"),
-    Column("at", "text", "when it was stored, ISO 8601, UTC"),
-    Column("amends", "text", "public id of the decision that this one amends or withdraws"),
-    Column("decision", "text", "public id of this link"),
-    Column("judge", "text", "judge that told the finding, with its version"),
-    Column("previous_hash", "text", "hash of the link before"),
-    Column("hash", "text", "SHA-256 over this link and the hash before (manage.py verify_chain)"),
-    Column("comment", "text", "what the reviewer wrote", text=True),
-    Column("a_event", "text", "words of the judge's row A", text=True),
-    Column("a_time", "integer", "its whole hours from admission", text=True),
-    Column("b_event", "text", "words of the judge's row B", text=True),
-    Column("b_time", "integer", "its whole hours from admission", text=True),
-    Column("note_evidence", "text", "the judge's quote of the note", text=True),
-    Column("reason", "text", "the judge's reason", text=True),
-    Column("payload", "text", "what was hashed: `hash` is SHA-256 over previous_hash, a line feed and this, in UTF-8", text=True),
+    Column("packet", TEXT, "", "public id of the packet"),
+    Column("sequence", INT, "", "place in the packet's chain, from 1 without a gap"),
+    Column("kind", TEXT, "", "answer, amendment, withdrawal, late, sign, unsign or guess"),
+    Column("stands", BOOL, "", "whether this is the decision that counts for its person and item"),
+    Column("reviewer", TEXT, "", "user name", free=True),
+    Column("role", TEXT, "", "reviewer or adjudicator (the third person)"),
+    Column("item", TEXT, "", "public id of the item; empty for signatures"),
+    Column("case", TEXT, "", "case id", free=True),
+    Column("pairing", TEXT, "", "the two sources, in the judge run's order", free=True),
+    Column("stratum", TEXT, "", "stratum of the validation sample"),
+    Column("finding", TEXT, "", "public id of the finding"),
+    Column("finding_type", TEXT, "", "type as the judge told it, in its own labels A and B"),
+    Column("verdict", TEXT, "", "the judge's verdict, in its labels"),
+    Column("answer", TEXT, "", "the reviewer's answer, in the judge's labels"),
+    Column("answer_shown", TEXT, "", "the same in the labels the reviewer saw"),
+    Column("shown_swapped", BOOL, "", "whether the judge's B stood as A on the reviewer's page"),
+    Column("upheld", BOOL, "", "whether the answer equals the verdict"),
+    Column("own_time", NUMBER, "hours", "the time the reviewer would give, from admission"),
+    Column("flagged", BOOL, "", "marked for a second look"),
+    Column("active_seconds", NUMBER, "seconds", "how long the item was before the reviewer's eyes"),
+    Column("at", TEXT, "", "when it was stored, ISO 8601, UTC"),
+    Column("amends", TEXT, "", "public id of the decision that this one amends or withdraws"),
+    Column("decision", TEXT, "", "public id of this link"),
+    Column("judge", TEXT, "", "judge that told the finding, with its version", free=True),
+    Column("previous_hash", TEXT, "", "hash of the link before"),
+    Column("hash", TEXT, "", "SHA-256 over this link and the hash before (manage.py verify_chain)"),
+    Column("comment", TEXT, "", "what the reviewer wrote", text=True),
+    Column("a_event", TEXT, "", "words of the judge's row A", text=True),
+    Column("a_time", INT, "hours", "its whole hours from admission", text=True),
+    Column("b_event", TEXT, "", "words of the judge's row B", text=True),
+    Column("b_time", INT, "hours", "its whole hours from admission", text=True),
+    Column("note_evidence", TEXT, "", "the judge's quote of the note", text=True),
+    Column("reason", TEXT, "", "the judge's reason", text=True),
+    Column("payload", TEXT, "", "what was hashed: `hash` is SHA-256 over previous_hash, a line feed and this, in UTF-8", text=True),
 )
+DICTIONARY = "dictionary"
+#: Format → (content type, ending).
+FORMATS = {
+    "csv": export_files.FORMATS["csv"][:2],
+    "jsonl": export_files.FORMATS["jsonl"][:2],
+    DICTIONARY: export_files.FORMATS["csv"][:2],
+}
 _JOINED = ("assignment__person", "item__finding__game__comparison__encounter", "amends", "packet")
 
 
@@ -101,51 +94,15 @@ def _line(d: Decision, *, stands: bool) -> dict[str, Any]:
     return told | {name: getattr(finding, name) if finding else None for name in names}
 
 
-def write_csv(packet: Packet, *, with_text: bool) -> Iterator[str]:
-    """A head and a line a link; cells that a spreadsheet would run are made safe."""
-    names = [c.name for c in columns(with_text=with_text)]
-    yield _row(names)
-    for told in lines(packet):
-        yield _row([_cell(told[name]) for name in names])
-
-
-def write_jsonl(packet: Packet, *, with_text: bool) -> Iterator[str]:
-    """A JSON object a line."""
-    names = [c.name for c in columns(with_text=with_text)]
-    for told in lines(packet):
-        yield json.dumps({name: told[name] for name in names}, ensure_ascii=False) + "\n"
-
-
-def write_dictionary(packet: Packet, *, with_text: bool) -> Iterator[str]:
-    """What each column means, a line each."""
-    yield _row(["column", "type", "meaning"])
-    for column in columns(with_text=with_text):
-        yield _row([column.name, column.kind, column.meaning])
+def parts(packet: Packet, form: str, *, with_text: bool) -> Iterator[bytes]:
+    """The file of one of `FORMATS`, as it is written."""
+    told = columns(with_text=with_text)
+    if form == DICTIONARY:
+        return export_files.write_dictionary(told)
+    return export_files.FORMATS[form][2](lines(packet), told)
 
 
 def file_name(packet: Packet, form: str, *, with_text: bool) -> str:
     """What a downloaded file is called: a file that holds patients' text says so."""
-    stem = "data-dictionary" if form == "dictionary" else "chain"
+    stem = "data-dictionary" if form == DICTIONARY else "chain"
     return f"{stem}-{packet.public_id}{'-with-text' if with_text else ''}.{FORMATS[form][1]}"
-
-
-def _row(cells: list[str]) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow(cells)
-    return out.getvalue()
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return safe_cell(value) if isinstance(value, str) else str(value)
-
-
-#: Format → (content type, ending, writer).
-FORMATS: dict[str, tuple[str, str, Callable[..., Iterator[str]]]] = {
-    "csv": ("text/csv", "csv", write_csv),
-    "jsonl": ("application/jsonl", "jsonl", write_jsonl),
-    "dictionary": ("text/csv", "csv", write_dictionary),
-}

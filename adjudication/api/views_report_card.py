@@ -81,10 +81,10 @@ class DecisionsFile(ApiView):
         packet = _revealed(request, public_id)
         if form not in packet_export.FORMATS:
             raise Http404
-        kind, _, write = packet_export.FORMATS[form]
         with_text = request.query_params.get("text") == "1"
         record_opened(page_request(request), packet, "packet.export", text=with_text)
-        response = StreamingHttpResponse(write(packet, with_text=with_text), content_type=f"{kind}; charset=utf-8")
+        parts = packet_export.parts(packet, form, with_text=with_text)
+        response = StreamingHttpResponse(parts, content_type=packet_export.FORMATS[form][0])
         name = packet_export.file_name(packet, form, with_text=with_text)
         response["Content-Disposition"] = f'attachment; filename="{name}"'
         return response

@@ -100,10 +100,10 @@ def packet_download(request: StudyRequest, public_id: str, format: str) -> HttpR
     found = revealed(request, public_id)
     if format not in packet_export.FORMATS:
         raise Http404
-    kind, _, write = packet_export.FORMATS[format]
     with_text = request.GET.get("text") == "1"
     record_opened(request, found, "packet.export", text=with_text)
-    response = StreamingHttpResponse(write(found, with_text=with_text), content_type=f"{kind}; charset=utf-8")
+    parts = packet_export.parts(found, format, with_text=with_text)
+    response = StreamingHttpResponse(parts, content_type=packet_export.FORMATS[format][0])
     name = packet_export.file_name(found, format, with_text=with_text)
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
