@@ -91,7 +91,7 @@ def row(page: Page, mention: str) -> Locator:
 
 def all_saved(page: Page) -> None:
     """Wait until nothing is left to save."""
-    expect(page.locator("[data-saved]")).to_have_text("All saved", timeout=15_000)
+    expect(page.locator("[data-saved]")).to_have_text("All saved")
 
 
 def assert_accessible(page: Page) -> None:

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
 from django.test import Client
-from playwright.sync_api import Page
+from playwright.sync_api import BrowserContext, Page, expect
 
 from accounts.models import User
 from tests.functional.authoring_world import WIDE
@@ -18,6 +18,17 @@ from tests.functional.case_world import build_world
 from tests.functional.review_world import SCREEN, Packed, packed_world, ready
 from timelines.authoring_actions import start_authoring
 from timelines.models import Authoring
+
+#: How long a browser test waits for what must come. It is no measure: a machine that others use as well may be many times slower.
+PATIENCE_MS = 60_000
+expect.set_options(timeout=PATIENCE_MS)
+
+
+@pytest.fixture
+def context(context: BrowserContext) -> BrowserContext:
+    """A test's browser window, with as much patience."""
+    context.set_default_timeout(PATIENCE_MS)
+    return context
 
 
 @pytest.fixture(autouse=True)
@@ -76,6 +87,7 @@ def new_window(browser):
 
     def new_window_() -> Page:
         made.append(browser.new_context())
+        made[-1].set_default_timeout(PATIENCE_MS)
         return made[-1].new_page()
 
     yield new_window_

@@ -184,7 +184,7 @@ def answer(page: Page, key: str) -> str:
 
 
 def all_saved(page: Page) -> None:
-    expect(page.locator("[data-saved]")).to_have_text("All saved", timeout=15_000)
+    expect(page.locator("[data-saved]")).to_have_text("All saved")
 
 
 def assert_accessible(page: Page) -> None:

@@ -331,7 +331,7 @@ def test_in_the_assisted_protocol_suggestions_stand_beside_the_occurrence(editor
     page = editor("assisted")
     mark(page, "Andexanet alfa was given")
     suggested = page.get_by_role("group", name="Suggested")
-    expect(suggested).to_contain_text("med andexanet alfa started", timeout=20_000)
+    expect(suggested).to_contain_text("med andexanet alfa started")
     picture(page, "assisted")
     assert_accessible(page)
     suggested.get_by_role("button", name="Use med andexanet alfa started").click()

@@ -123,7 +123,7 @@ def test_two_windows_meet_and_the_person_decides_per_occurrence(editor, world, n
     first.unroute("**/edits/")
     first.get_by_role("button", name="Try now").click()
     dialog = first.get_by_role("dialog", name="Changed in another window")
-    expect(dialog).to_be_visible(timeout=15_000)
+    expect(dialog).to_be_visible()
     fall = dialog.get_by_role("group", name="Fell at home")
     expect(fall).to_contain_text("−5 d")
     expect(fall).to_contain_text("−4 d")

@@ -138,7 +138,7 @@ def test_the_form_starts_one_and_its_page_follows_it(opened, world):
     Evaluation.objects.update(
         progress={"done": 1, "total": 4, "words": "compared 1 of 4 cases"}, state=JobState.FAILED, reasons=["no embedder"]
     )
-    expect(page.get_by_role("button", name="Try again")).to_be_visible(timeout=10_000)
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
     expect(page.locator("#evaluation-progress")).to_contain_text("no embedder")
     assert page.locator("#evaluation-progress").get_attribute("hx-get") is None
 

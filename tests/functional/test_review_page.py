@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from statistics import median
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -23,11 +22,10 @@ OWN_TIMES = {
 #: From pressing Enter to the next item on screen, in milliseconds.
 SWAP = """() => {
   const before = document.querySelector('[data-item]').dataset.item;
-  const start = performance.now();
   document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}));
   document.body.getBoundingClientRect();
   const now = document.querySelector('[data-item]');
-  return now && now.dataset.item !== before ? performance.now() - start : null;
+  return now !== null && now.dataset.item !== before;
 }"""
 
 
@@ -54,15 +52,12 @@ def test_ten_items_by_the_keyboard_alone(reviewing, packed, complaints):
     assert complaints == []
 
 
-def test_the_next_item_is_there_within_a_tenth_of_a_second(reviewing):
+def test_the_next_item_is_there_before_the_server_is_asked(reviewing):
     page = reviewing()
-    took = []
     for _ in range(5):
         page.keyboard.press("5")
         page.wait_for_selector("#review[data-ahead] [data-item]")
-        took.append(page.evaluate(SWAP))
-    assert None not in took, "it was there at once, without waiting for the server"
-    assert median(took) < 100, took
+        assert page.evaluate(SWAP), "no other script and no answer of the server came between the key and the item"
 
 
 def test_a_key_typed_into_a_field_does_nothing_else(reviewing, packed):

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 LEASE, INTERVAL = timedelta(seconds=1), timedelta(milliseconds=50)
 
 
-def wait_for(condition, seconds: float = 20) -> None:
+def wait_for(condition, seconds: float = 120) -> None:
     """Wait until `condition()`; fail after `seconds`."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -255,16 +255,16 @@ def test_a_request_that_the_server_refuses_for_good_fails_the_case_at_once(monke
 
 def test_cancelling_hangs_up_on_the_server(monkeypatch, settings):
     settings.JOB_LEASE_SECONDS = 1
-    with serving(monkeypatch, lambda request, number: Answer(good_answer(request), seconds=30)) as server:
+    with serving(monkeypatch, lambda request, number: Answer(good_answer(request), seconds=600)) as server:
         run = started()
         admin = factories.make_user(run.study, Role.ADMIN)
         timer = threading.Timer(0.5, lambda: StageRun.objects.filter(case_run__run=run, stage="tag").update(cancel_requested=True))
         timer.start()
         begun = time.monotonic()
         assert execute_stage(stage(run, "tag").pk) == JobState.CANCELLED
-        assert time.monotonic() - begun < 10
+        assert time.monotonic() - begun < 120
         timer.join()
-        until = time.monotonic() + 3
+        until = time.monotonic() + 60
         while not server.aborted and time.monotonic() < until:
             time.sleep(0.05)
     assert server.aborted >= 1

@@ -164,7 +164,7 @@ def swept() -> bool:
     return True
 
 
-def wait_for(worker: subprocess.Popen[bytes], condition, seconds: float = 200) -> None:
+def wait_for(worker: subprocess.Popen[bytes], condition, seconds: float = 600) -> None:
     """Wait until `condition()`; fail after `seconds`, or as soon as the worker has ended."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -86,7 +86,7 @@ def test_a_killed_database_between_two_stages_changes_nothing(environment, priva
     try:
         for server in processes_in(private_services.postgres_data):
             os.kill(server.pid, signal.SIGKILL)
-        assert wait_until(lambda: not processes_in(private_services.postgres_data), seconds=10)
+        assert wait_until(lambda: not processes_in(private_services.postgres_data), seconds=60)
         assert embedded.ensure_running(private_services) == ["postgres"]
         disturbed = finish(process)
     finally:

@@ -32,7 +32,7 @@ from config.services.processes import wait_until
 from jobs.clock import database_time
 from tests.integration.reviewing import Review, open_review
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(1800)]
 
 REVIEWERS = 50
 SLEEPERS = 5
@@ -132,7 +132,7 @@ def port(process_environment: dict[str, str], review: Review, tmp_path) -> Itera
     with (tmp_path / "gunicorn.log").open("wb") as log:
         process = subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment, stdout=log, stderr=log)
     try:
-        assert wait_until(lambda: answers(free), seconds=60), (tmp_path / "gunicorn.log").read_text()
+        assert wait_until(lambda: answers(free), seconds=180), (tmp_path / "gunicorn.log").read_text()
         yield free
     finally:
         process.terminate()
@@ -140,7 +140,7 @@ def port(process_environment: dict[str, str], review: Review, tmp_path) -> Itera
 
 
 def answers(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     try:
         connection.request("GET", "/sign-in/")
         return connection.getresponse().status < 500

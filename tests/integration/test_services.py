@@ -44,7 +44,7 @@ def pids_titled(paths, title):
 
 def kill(paths, title):
     """Kill the PostgreSQL process whose title holds `title`, or the postmaster, as a crash would."""
-    assert wait_until(lambda: bool(pids_titled(paths, title)), seconds=5), title
+    assert wait_until(lambda: bool(pids_titled(paths, title)), seconds=60), title
     os.kill(pids_titled(paths, title)[0], signal.SIGKILL)
 
 
@@ -95,7 +95,7 @@ def test_messages_survive_the_kill_of_the_broker(private_services):
     broker_client(paths).rpush("pipeline", *range(1000))
     [server] = processes_in(paths.broker_data)
     server.kill()
-    assert wait_until(lambda: not processes_in(paths.broker_data), seconds=5)
+    assert wait_until(lambda: not processes_in(paths.broker_data), seconds=60)
     assert embedded.ensure_running(paths, ["broker"]) == ["broker"]
     assert broker_client(paths).llen("pipeline") == 1000
 

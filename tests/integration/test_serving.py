@@ -70,7 +70,7 @@ def status_of(port, session):
     """The status of a page that looks the session up in the database; None where nobody answers."""
     request = urllib.request.Request(f"http://127.0.0.1:{port}/api/schema/", headers={"Cookie": f"sessionid={session}"})
     try:
-        with urllib.request.urlopen(request, timeout=15) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status
     except urllib.error.HTTPError as error:
         return error.code
@@ -84,15 +84,15 @@ def test_a_page_outlives_kills_and_ctrl_c_leaves_nothing(private_services, sessi
 
     for process in processes_in(private_services.postgres_data):
         process.kill()
-    assert wait_until(lambda: status_of(port, session) == 200, seconds=30)
+    assert wait_until(lambda: status_of(port, session) == 200, seconds=180)
 
     [web] = [child for child in psutil.Process(server.pid).children() if "config.gunicorn" in " ".join(child.cmdline())]
     web.kill()
-    assert wait_until(lambda: status_of(port, session) == 200, seconds=30)
+    assert wait_until(lambda: status_of(port, session) == 200, seconds=180)
 
     children = psutil.Process(server.pid).children(recursive=True)
     server.send_signal(signal.SIGINT)
-    assert server.wait(timeout=60) == 0
+    assert server.wait(timeout=180) == 0
     assert [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE] == []
     assert status_of(port, session) is None
     assert embedded.status(private_services) == {"postgres": False, "broker": False}

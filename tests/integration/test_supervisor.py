@@ -30,7 +30,7 @@ def embedded_only(private_services, monkeypatch):
     return private_services
 
 
-def ticking(supervisor, condition, seconds=30):
+def ticking(supervisor, condition, seconds=120):
     def tick_and_ask():
         supervisor.tick()
         return condition()
@@ -95,7 +95,7 @@ def test_children_die_with_a_killed_supervisor(embedded_only):
     assert alive(child)
     process.kill()
     process.wait()
-    assert wait_until(lambda: not alive(child), seconds=10)
+    assert wait_until(lambda: not alive(child), seconds=60)
 
 
 def test_worker_and_scheduler_outlive_the_broker(embedded_only):
@@ -109,11 +109,11 @@ def test_worker_and_scheduler_outlive_the_broker(embedded_only):
         running = [worker(), beat()]
         for child in running:
             supervisor.add(child)
-        assert ticking(supervisor, answers, seconds=60)
+        assert ticking(supervisor, answers, seconds=180)
         [server] = processes_in(embedded_only.broker_data)
         server.kill()
         pids = [child.process.pid for child in running]
-        assert ticking(supervisor, answers, seconds=60)
+        assert ticking(supervisor, answers, seconds=180)
         assert [child.process.pid for child in running] == pids
 
 

@@ -12,6 +12,7 @@ from tests.verification.vllm_server import GENERATE, NotInstalled, Server, envir
 
 #: Building the environment from nothing takes minutes, and so may a server's start on a busy machine.
 TIMEOUT = 1800
+GROUP = "verification"
 _MISSING = pytest.StashKey[str]()
 
 
@@ -24,7 +25,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
             item.add_marker(pytest.mark.verification)
             item.add_marker(pytest.mark.timeout(TIMEOUT))
-            item.add_marker(pytest.mark.xdist_group("verification"))
+            item.add_marker(pytest.mark.xdist_group(GROUP))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A pytest-xdist that does not understand this pytest loses the group without a word, and two servers would run side by side."""
+    if item.config.option.__dict__.get("loadgroup") and not item.nodeid.endswith(f"@{GROUP}"):
+        pytest.fail("pytest-xdist no longer holds the tests of this folder together; lock versions of both that fit each other")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -62,7 +69,7 @@ def small_model(vllm_environment: Path) -> Path:
     return language_model(vllm_environment)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(vllm_environment: Path, small_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """SmolLM2 behind vLLM. A test that kills it starts it again."""
     log = tmp_path_factory.mktemp("vllm") / "server.log"

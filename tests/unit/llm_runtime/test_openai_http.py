@@ -192,15 +192,15 @@ def after(seconds: float) -> Callable[[], None]:
 
 
 def test_work_that_is_no_longer_wanted_hangs_up():
-    with serving(Answer("12", seconds=10)) as server:
+    with serving(Answer("12", seconds=600)) as server:
         model = StoppableModel(model_of(server), after(0.3), every=0.05)
         assert isinstance(model, Served)
         asker = Asker("timer", model, MemoryLedger())
         begun = time.monotonic()
         with pytest.raises(Stopped):
             asker.run(lambda: together([asker.ask(PROMPT, lambda r: r.text, max_tokens=10, part=str(n)) for n in range(3)]))
-        assert time.monotonic() - begun < 3
-        until = time.monotonic() + 3
+        assert time.monotonic() - begun < 120
+        until = time.monotonic() + 60
         while server.aborted < 3 and time.monotonic() < until:
             time.sleep(0.05)
     assert server.aborted == 3
