@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from adjudication.report_card.compute import reviews_needed
 from adjudication.report_card.values import STRATA, Agreement, Item, Rate, ReportCard
@@ -63,10 +63,11 @@ def agreement(card: ReportCard) -> Table:
     return Table("agreement", "How reviewers agree on upholding", heads, tuple(rows))
 
 
-def confusion(found: Agreement) -> Table:
-    """Answers of the first reviewer by answers of the second."""
-    rows: list[TableRow] = [(a, *(found.answers.get((a, b), 0) for b in ANSWERS)) for a in ANSWERS]
-    return Table("confusion", f"Answers: {found.first} (lines) by {found.second} (columns)", ("", *ANSWERS), tuple(rows))
+def confusion(found: Agreement, words: Mapping[str, str] | None = None) -> Table:
+    """Answers of the first reviewer by answers of the second, in these words; without them as files have them."""
+    names = [(words or {}).get(a, a) for a in ANSWERS]
+    rows: list[TableRow] = [(name, *(found.answers.get((a, b), 0) for b in ANSWERS)) for a, name in zip(ANSWERS, names, strict=True)]
+    return Table("confusion", f"Answers: {found.first} (lines) by {found.second} (columns)", ("", *names), tuple(rows))
 
 
 def disagreements(card: ReportCard) -> Table:

@@ -19,8 +19,9 @@ from adjudication.eligibility import may_see
 from adjudication.exposure import record_exposure
 from adjudication.models import Packet
 from adjudication.report_card import tables
-from adjudication.report_card.values import ReportCard
+from adjudication.report_card.values import Agreement, Disagreement, ReportCard
 from adjudication.report_card_data import card_of, items_of
+from adjudication.review_page import ANSWER_WORDS
 from ehr.models import Encounter
 from timelines.evaluation.tables import Cell, Content, Table
 
@@ -49,6 +50,24 @@ class ShownTable:
         return cls(table.title, list(zip(table.heads, numbers, strict=True)), rows)
 
 
+@dataclass(frozen=True, slots=True)
+class ShownDisagreement:
+    """A disagreement with what was answered in the words of the reviewer's page."""
+
+    found: Disagreement
+    verdict: str
+    answers: tuple[tuple[str, str], tuple[str, str]]
+    adjudicated: str
+
+    @classmethod
+    def of(cls, agreement: Agreement, found: Disagreement) -> ShownDisagreement:
+        def words(answer: str) -> str:
+            return ANSWER_WORDS.get(answer, answer)
+
+        answers = ((agreement.first, words(found.first)), (agreement.second, words(found.second)))
+        return cls(found, words(found.verdict), answers, words(found.adjudicated))
+
+
 @require_GET
 @study_role_required()
 def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
@@ -59,7 +78,8 @@ def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
         "packet": found,
         "card": card,
         "tables": {name: ShownTable.of(build(card)) for name, build in tables.TABLES.items()},
-        "confusions": [ShownTable.of(tables.confusion(a)) for a in card.agreements],
+        "confusions": [ShownTable.of(tables.confusion(a, ANSWER_WORDS)) for a in card.agreements],
+        "disagreements": [ShownDisagreement.of(a, d) for a in card.agreements for d in a.disagreements],
         "may_steer": may_see(request.user, found).colleagues_answers,
         "plot": json_script(_plot(card), "evaluation-data"),
         "corpus": sum(card.corpus.values()),

@@ -7,7 +7,7 @@ told twice and one in other words. A stand-in judges them; what it says is made 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -102,14 +102,14 @@ def judged_cases(study: Study | None = None, *, cases: int = 1, series: int | No
     return encounters, _judged(dataset)
 
 
-def packed_world(*, cases: int = 1, practised: bool = True, series: int | None = FEW) -> Packed:
+def packed_world(*, cases: int = 1, practised: bool = True, series: int | None = FEW, quotas: Mapping[str, int] = QUOTAS) -> Packed:
     """Shipped cases, judged, drawn and opened to one reviewer."""
     encounters, run = judged_cases(cases=cases, series=series)
     dataset = encounters[0].dataset
     admin, reviewer = factories.make_user(dataset.study, Role.ADMIN), factories.make_user(dataset.study, Role.REVIEWER, username="r.iyer")
     reviewer.set_password(PASSWORD)
     reviewer.save()
-    design = Design(pairings=packets.pairings_of(run), quotas=QUOTAS, cases=None)
+    design = Design(pairings=packets.pairings_of(run), quotas=dict(quotas), cases=None)
     drawn = packets.draw_packet(study=dataset.study, judge_run=run, label="Validation sample", design=design, seed=11, by=admin)
     assignment = packets.assign(packet=drawn, person=reviewer, by=admin, seed=5)
     if practised:

@@ -16,6 +16,7 @@ from adjudication.models import Decision, Finding, Packet
 from adjudication.packet_forms import quota_field
 from adjudication.packets import assign, close_packet, pairings_of
 from adjudication.report_card_data import card_of
+from adjudication.review_page import ANSWER_WORDS
 from tests import factories
 from tests.integration.judged import StandIn, judged_run, judged_world
 from tests.integration.reviewed import QUOTAS, alternating, decide_all, drawn_packet, open_world, reject, uphold
@@ -102,6 +103,10 @@ def test_the_report_card_counts_what_stands(client, judged):
     assert "100.0 (" in page
     assert f"{total} of {total} items decided" in page
     assert "the packet is still open" in page
+    differing = card.agreements[0].disagreements[0]
+    told = [f"{person}: {ANSWER_WORDS[answer]}" for person, answer in ((first, differing.first), (second, differing.second))]
+    assert "<br>".join(told) in page
+    assert "NOT_A_FINDING" not in page
     assert reverse("adjudication:report_table", args=[world.packet.public_id, "decisions", "csv"]) in page
     for name in (
         "uphold",
