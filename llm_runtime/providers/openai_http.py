@@ -1,28 +1,24 @@
 """Language models behind an OpenAI-compatible server: vLLM first; llama.cpp's server and others answer the same calls.
 
-The client's own retries are off: three jittered attempts on connect, timeout, 429 and 5xx, never on 400, and every outcome
-becomes one of `llm_runtime.errors`. Error texts of a server may quote the prompt, so none of them is passed on.
+Three jittered attempts on connect, timeout, 429 and 5xx, never on 400 (see `http_client`), and every outcome becomes one of
+`llm_runtime.errors`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlsplit
 
 from llm_runtime.base import Limits, Message, ModelReply, ModelRequest, ProviderError
 from llm_runtime.errors import ModelError, PromptTooLong, RequestRefused, SchemaRefused, Unavailable
+from llm_runtime.providers.http_client import TRIES, client_library, host_of, tried
 from llm_runtime.server_facts import CONTEXT, NO_FACTS, ServerFacts, messages_sha256
 from llm_runtime.slots import LOCAL_SLOTS, Slots
 
-#: Tries to reach the server for one request, before it counts as unavailable.
-TRIES = 3
 #: Characters a token has at least, on clinical English, where the server cannot count: an upper estimate of the tokens.
 CHARACTERS_A_TOKEN = 2.5
-_BUSY = frozenset({408, 409, 425, 429})
 
 
 class OpenAIModel:
@@ -54,9 +50,7 @@ class OpenAIModel:
         extra: Mapping[str, Any] | None = None,
         backoff: float = 1.0,
     ) -> None:
-        parts = urlsplit(base_url)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise ProviderError("base_url must be an http or https address such as http://127.0.0.1:8001/v1")
+        host = host_of(base_url, port=8001)
         if output not in ("schema", "table"):
             raise ProviderError(f"output must be schema or table, not {output!r}")
         for option, value, least in (("context", context, 1), ("concurrency", concurrency, 1), ("reasoning", reasoning, 0)):
@@ -69,8 +63,8 @@ class OpenAIModel:
             raise ProviderError("extra must be an object of request fields")
         self.base_url = base_url.rstrip("/")
         self.model = model
-        self.name = f"{model}@{parts.netloc}"
-        self.endpoint = parts.netloc
+        self.name = f"{model}@{host}"
+        self.endpoint = host
         self._context = context
         self._certain = context is not None
         self._concurrency = concurrency
@@ -223,30 +217,10 @@ class OpenAIModel:
 
     @cached_property
     def _library(self) -> Any:
-        try:
-            import openai
-        except ImportError:
-            raise ProviderError("the provider 'openai' needs the package openai: pip install openai") from None
-        return openai
+        return client_library("the provider 'openai'")
 
-    async def _tried(self, call: Any, tries: int = TRIES) -> Any:
-        openai = self._library
-        for attempt in range(1, tries + 1):
-            try:
-                return await call()
-            except openai.APIStatusError as error:
-                if error.status_code < 500 and error.status_code not in _BUSY:
-                    raise _refusal(error.status_code, str(error)) from None
-                failure = f"the server answered {error.status_code}"
-            except openai.APITimeoutError:
-                failure = "the server did not answer in time"
-            except openai.APIConnectionError:
-                failure = "the server could not be reached, or broke off"
-            except (openai.APIError, ValueError):
-                failure = "the server sent something that is no answer"
-            if attempt < tries:
-                await asyncio.sleep(self._backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.5))
-        raise Unavailable(f"{self.name}: {failure} ({tries} attempt{'' if tries == 1 else 's'})")
+    async def _tried(self, call: Callable[[], Awaitable[Any]], tries: int = TRIES) -> Any:
+        return await tried(call, name=self.name, refusal=_refusal, tries=tries, backoff=self._backoff)
 
     @staticmethod
     def _reply(completion: Any) -> ModelReply:

@@ -7,25 +7,22 @@ and 5xx; every outcome is one of `llm_runtime.errors`. Texts that are too long a
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
-from llm_runtime.base import ProviderError, Vectors
+from llm_runtime.base import Vectors
 from llm_runtime.calling import together
 from llm_runtime.errors import RequestRefused, Unavailable
+from llm_runtime.providers.http_client import TRIES, client_library, host_of, tried
 from llm_runtime.slots import LOCAL_SLOTS, Slots
 
-TRIES = 3
 #: Texts a call: few enough that an answer stays small, enough to keep a server busy.
 EMBED_BATCH = 64
 RERANK_BATCH = 64
-_BUSY = frozenset({408, 409, 425, 429})
 
 #: The chat form in which Qwen3-Reranker was trained, as the documentation of vLLM has clients write it: before and after a text.
 QWEN3_FORM: Mapping[str, tuple[str, str]] = {
@@ -60,10 +57,8 @@ class _Pooling:
         timeout: float = 300.0,
         backoff: float = 1.0,
     ) -> None:
-        parts = urlsplit(base_url)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise ProviderError("base_url must be an http or https address such as http://127.0.0.1:8002/v1")
-        self.base_url, self.model, self.endpoint = base_url.rstrip("/"), model, parts.netloc
+        self.endpoint = host_of(base_url, port=8002)
+        self.base_url, self.model = base_url.rstrip("/"), model
         #: The model's, without the server: vectors of one model are the same wherever it runs.
         self.name = model.rstrip("/").split("/")[-1]
         self._task = task
@@ -96,23 +91,10 @@ class _Pooling:
             return await self._tried(lambda: client.post(path, body=whole, cast_to=dict[str, Any]))
 
     async def _tried(self, call: Callable[[], Awaitable[dict[str, Any]]], tries: int = TRIES) -> dict[str, Any]:
-        openai = self._library
-        for attempt in range(1, tries + 1):
-            try:
-                return await call()
-            except openai.APIStatusError as error:
-                if error.status_code < 500 and error.status_code not in _BUSY:
-                    raise RequestRefused(f"{self.model}: the server refuses the request ({error.status_code})") from None
-                failure = f"the server answered {error.status_code}"
-            except openai.APITimeoutError:
-                failure = "the server did not answer in time"
-            except openai.APIConnectionError:
-                failure = "the server could not be reached, or broke off"
-            except (openai.APIError, ValueError):
-                failure = "the server sent something that is no answer"
-            if attempt < tries:
-                await asyncio.sleep(self._backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.5))
-        raise Unavailable(f"{self.model}: {failure} ({tries} attempt{'' if tries == 1 else 's'})")
+        return await tried(call, name=self.model, refusal=self._refusal, tries=tries, backoff=self._backoff)
+
+    def _refusal(self, status: int, told: str) -> RequestRefused:
+        return RequestRefused(f"{self.model}: the server refuses the request ({status})")
 
     @asynccontextmanager
     async def _client(self) -> AsyncIterator[Any]:
@@ -135,11 +117,7 @@ class _Pooling:
 
     @cached_property
     def _library(self) -> Any:
-        try:
-            import openai
-        except ImportError:
-            raise ProviderError("the HTTP embedders and rerankers need the package openai: pip install openai") from None
-        return openai
+        return client_library("an embedder or reranker over HTTP")
 
 
 class HTTPEmbedder(_Pooling):

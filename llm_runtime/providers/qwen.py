@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from llm_runtime.base import ProviderError, Vectors
-from llm_runtime.providers.own_thread import OwnThread
-from llm_runtime.providers.weights import Loaded, batches_by_length, load_weights
+from llm_runtime.providers.weights import WeightsEmbedder, WeightsInWorker, batches_by_length
 
 EMBEDDING_MODEL = "Qwen/Qwen3-Embedding-8B"
 RERANKER_MODEL = "Qwen/Qwen3-Reranker-8B"
@@ -35,63 +35,38 @@ _PREFIX = (
 _SUFFIX = "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
 
 
-class QwenEmbedder:
+class QwenEmbedder(WeightsEmbedder):
     """Embedder by last-token pooling. `model` is a name or a folder; `name` is stored beside every vector."""
+
+    padding = "left"
+    batch = EMBED_BATCH
 
     def __init__(
         self, *, model: str = EMBEDDING_MODEL, task: str = TASK, max_tokens: int = MAX_TOKENS, device: str = "", dtype: str = ""
     ) -> None:
-        self._model, self._task, self._max_tokens = model, task, max_tokens
-        self._device, self._dtype = device, dtype
-        self.name = model.rstrip("/").split("/")[-1]
-        self._thread = OwnThread(self.name)
-
-    async def dimension(self) -> int:
-        """As the weights have it; reads them."""
-        return await self._thread.run(self._width)
-
-    def _width(self) -> int:
-        return int(self._loaded.model.config.hidden_size)
+        super().__init__(model=model, max_tokens=max_tokens, device=device, dtype=dtype)
+        self._task = task
 
     async def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
-        return await self._thread.run(self._embed, [f"Instruct: {self._task}\nQuery:{text}" for text in texts], batch_size or EMBED_BATCH)
+        return await self.embed_documents([f"Instruct: {self._task}\nQuery:{text}" for text in texts], batch_size=batch_size)
 
-    async def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
-        return await self._thread.run(self._embed, list(texts), batch_size or EMBED_BATCH)
-
-    def _embed(self, texts: list[str], batch_size: int) -> Vectors:
-        vectors = np.empty((len(texts), self._width()), dtype=np.float32)
-        for batch in batches_by_length(texts, batch_size):
-            vectors[batch] = self._forward([texts[i] for i in batch])
-        return vectors
-
-    def _forward(self, texts: list[str]) -> Vectors:
-        loaded = self._loaded
-        torch = loaded.torch
-        inputs = loaded.tokenizer(texts, padding=True, truncation=True, max_length=self._max_tokens, return_tensors="pt").to(loaded.device)
-        with torch.inference_mode():
-            # Padding is on the left, so the last position is the last token of every text.
-            last = loaded.model(**inputs).last_hidden_state[:, -1].float()
-            unit: Vectors = torch.nn.functional.normalize(last, p=2, dim=1).cpu().numpy().astype(np.float32)
-        return unit
-
-    @cached_property
-    def _loaded(self) -> Loaded:
-        return load_weights("AutoModel", self._model, self._device, self._dtype, padding="left")
+    def _pooled(self, hidden: Any, mask: Any) -> Any:
+        # Padding is on the left, so the last position is the last token of every text.
+        return hidden[:, -1]
 
 
-class QwenReranker:
+class QwenReranker(WeightsInWorker):
     """Reranker by P(yes). `model` is a name or a folder."""
 
+    kind = "AutoModelForCausalLM"
+    padding = "left"
     threshold = THRESHOLD
 
     def __init__(
         self, *, model: str = RERANKER_MODEL, task: str = TASK, max_tokens: int = MAX_TOKENS, device: str = "", dtype: str = ""
     ) -> None:
-        self._model, self._task, self._max_tokens = model, task, max_tokens
-        self._device, self._dtype = device, dtype
-        self.name = model.rstrip("/").split("/")[-1]
-        self._thread = OwnThread(self.name)
+        super().__init__(model=model, max_tokens=max_tokens, device=device, dtype=dtype)
+        self._task = task
 
     async def rerank(
         self, query: str, documents: Sequence[str], *, cosines: Sequence[float] | None = None, batch_size: int | None = None
@@ -130,7 +105,3 @@ class QwenReranker:
             tokens.append(ids[0])
         prefix = tokenizer.encode(_PREFIX, add_special_tokens=False)
         return prefix, tokenizer.encode(_SUFFIX, add_special_tokens=False), tokens[0], tokens[1]
-
-    @cached_property
-    def _loaded(self) -> Loaded:
-        return load_weights("AutoModelForCausalLM", self._model, self._device, self._dtype, padding="left")

@@ -1,4 +1,4 @@
-"""Loading weights through transformers, the same way for every provider that computes in the worker."""
+"""Loading weights through transformers and computing with them, the same way for every provider that computes in the worker."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import importlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from llm_runtime.base import ProviderError
+import numpy as np
+
+from llm_runtime.base import ProviderError, Vectors
+from llm_runtime.providers.own_thread import OwnThread
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,62 @@ def load_weights(kind: str, model: str, device: str = "", dtype: str = "", *, pa
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return Loaded(torch, tokenizer, weights.to(device).eval(), device)
+
+
+class WeightsInWorker:
+    """A model by name or folder, read at its first use and computed with in a thread of its own; `name` is stored beside what it says."""
+
+    #: The class of transformers, and the side on which shorter texts are padded.
+    kind = "AutoModel"
+    padding = "right"
+
+    def __init__(self, *, model: str, max_tokens: int, device: str = "", dtype: str = "") -> None:
+        self._model, self._max_tokens = model, max_tokens
+        self._device, self._dtype = device, dtype
+        self.name = model.rstrip("/").split("/")[-1]
+        self._thread = OwnThread(self.name)
+
+    @cached_property
+    def _loaded(self) -> Loaded:
+        return load_weights(self.kind, self._model, self._device, self._dtype, padding=self.padding)
+
+
+class WeightsEmbedder(WeightsInWorker):
+    """Embedder whose vectors are one pooled state of the last layer, of length 1. `batch` is how many texts are computed at once."""
+
+    batch = 32
+
+    async def dimension(self) -> int:
+        """As the weights have it; reads them."""
+        return await self._thread.run(self._width)
+
+    async def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+        return await self.embed_documents(texts, batch_size=batch_size)
+
+    async def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+        return await self._thread.run(self._embed, list(texts), batch_size or self.batch)
+
+    def _pooled(self, hidden: Any, mask: Any) -> Any:
+        """One vector (texts × dimension) of the states (texts × tokens × dimension) and the tokens that count (texts × tokens)."""
+        raise NotImplementedError
+
+    def _width(self) -> int:
+        return int(self._loaded.model.config.hidden_size)
+
+    def _embed(self, texts: list[str], batch_size: int) -> Vectors:
+        vectors = np.empty((len(texts), self._width()), dtype=np.float32)
+        for batch in batches_by_length(texts, batch_size):
+            vectors[batch] = self._forward([texts[i] for i in batch])
+        return vectors
+
+    def _forward(self, texts: list[str]) -> Vectors:
+        loaded = self._loaded
+        torch = loaded.torch
+        inputs = loaded.tokenizer(texts, padding=True, truncation=True, max_length=self._max_tokens, return_tensors="pt").to(loaded.device)
+        with torch.inference_mode():
+            pooled = self._pooled(loaded.model(**inputs).last_hidden_state, inputs["attention_mask"])
+            unit: Vectors = torch.nn.functional.normalize(pooled.float(), p=2, dim=1).cpu().numpy().astype(np.float32)
+        return unit
 
 
 def _require(package: str) -> Any:

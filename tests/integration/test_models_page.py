@@ -106,12 +106,12 @@ def test_loading_the_client_takes_none_of_the_servers_time(monkeypatch):
     class Slow(OpenAIModel):
         @cached_property
         def _library(self):
-            time.sleep(1.0)
+            time.sleep(4.0)
             return super()._library
 
     monkeypatch.setitem(roles_module.PROVIDERS, "openai", (__name__, "Slow"))
     monkeypatch.setitem(globals(), "Slow", Slow)
-    monkeypatch.setattr(health, "PATIENCE", 0.9)
+    monkeypatch.setattr(health, "PATIENCE", 3.5)
     with ModelServer(silent, model="large") as server:
         (line,) = health_of(ModelRoles({"judge": server.options()}), ("judge",))
     assert (line.reachable, line.trouble) == (True, "")
