@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.db import connection, connections
+from hypothesis import HealthCheck
+from hypothesis import settings as examples
 from pytest_django import DjangoDbBlocker
 
 from config.services import embedded
@@ -18,6 +20,10 @@ from config.services.paths import ServicePaths, default_paths
 from tests.browser_setup import chromium_path
 from tests.network import block_network
 from tests.services import VAR_VARIABLE, remove_dead_sessions, remove_session
+
+# The same examples in every run, however slow the machine; `--hypothesis-profile=default` looks for new ones.
+examples.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+examples.load_profile("same")
 
 
 def pytest_configure(config: pytest.Config) -> None:

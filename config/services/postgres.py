@@ -46,7 +46,11 @@ def start(paths: ServicePaths) -> None:
         _launch(paths)
     elif not wait_until(lambda: is_running(paths), seconds=START_SECONDS):
         raise ServiceError(f"PostgreSQL runs but does not answer ({_connection_error(paths)}). See the logs in {paths.logs}.")
-    _create_database(paths)
+    try:
+        _create_database(paths)
+    except psycopg.OperationalError as error:
+        # It may still be recovering, or have been killed meanwhile: whoever keeps it running asks again.
+        raise ServiceError(f"PostgreSQL broke off ({str(error).splitlines()[-1]}). See the logs in {paths.logs}.") from error
 
 
 def stop(paths: ServicePaths) -> None:

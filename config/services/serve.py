@@ -16,7 +16,7 @@ from config.services.processes import listener_on, wait_until
 from config.services.supervisor import Child, Supervisor
 
 DEFAULT_PORT = 8000
-WEB_START_SECONDS = 60.0
+WEB_START_SECONDS = 180.0
 QUEUES = "ingest,pipeline,generate,embed,judge"
 
 

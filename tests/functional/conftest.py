@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from django.conf import settings
 from django.core.cache import cache
+from django.core.signals import request_finished, request_started
 from django.db import connection
 from django.test import Client
 from playwright.sync_api import BrowserContext, Page, expect
@@ -38,13 +41,46 @@ def answered_to_the_end(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     request.getfixturevalue("transactional_db")
-    yield
-    asked = """SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-               AND state IN ('active', 'idle in transaction'))"""
-    until = time.monotonic() + 10
-    with connection.cursor() as cursor:
-        while cursor.execute(asked).fetchone()[0] and time.monotonic() < until:
-            time.sleep(0.02)
+    served = Served()
+    with served.counted():
+        yield
+        asked = """SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+                   AND state IN ('active', 'idle in transaction'))"""
+        until = time.monotonic() + 60
+        with connection.cursor() as cursor:
+            while (served.now or cursor.execute(asked).fetchone()[0]) and time.monotonic() < until:
+                time.sleep(0.02)
+
+
+class Served:
+    """How many requests the live server's threads are answering: between two statements the database does not know of them."""
+
+    def __init__(self) -> None:
+        self.now = 0
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count until the block ends."""
+        request_started.connect(self._started)
+        request_finished.connect(self._finished)
+        try:
+            yield
+        finally:
+            request_started.disconnect(self._started)
+            request_finished.disconnect(self._finished)
+
+    def _started(self, **_: object) -> None:
+        self._add(1)
+
+    def _finished(self, **_: object) -> None:
+        self._add(-1)
+
+    def _add(self, change: int) -> None:
+        # The test's own client asks in the main thread, and ends with its answer.
+        if threading.current_thread() is not threading.main_thread():
+            with self._lock:
+                self.now += change
 
 
 @pytest.fixture

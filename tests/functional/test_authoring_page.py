@@ -135,6 +135,7 @@ def test_splitting_merging_submitting_and_opening_again_need_no_mouse(editor, wo
     keys.press("Enter")
     keys.type("N/A")
     keys.press("Enter")
+    expect(page.locator("[data-note]")).to_be_focused()
     go_to_word(page, "left")
     keys.press("Shift+ArrowRight")
     keys.press("Shift+ArrowRight")

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from accounts.models import Role
 from tests import factories
 from tests.functional.authoring_world import all_saved, assert_accessible, by_mention, mark, picture, place, row, submit
+from tests.functional.lost_connection import try_now
 from timelines.authoring_actions import start_authoring
 from timelines.models import Authoring, AuthoringEdit
 
@@ -68,11 +69,10 @@ def test_leaving_with_unsaved_changes_is_asked_about(editor):
     page = editor()
     page.route("**/edits/", lambda route: route.abort())
     mark(page, "Fell at home")
-    asked = []
-    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
-    page.close(run_before_unload=True)
-    page.wait_for_timeout(300)
-    assert asked == ["beforeunload"]
+    with page.expect_event("dialog") as asked:
+        page.close(run_before_unload=True)
+    assert asked.value.type == "beforeunload"
+    asked.value.dismiss()
 
 
 def test_after_signing_in_again_in_another_tab_the_waiting_changes_are_saved(editor, world, client, live_server):
@@ -121,7 +121,7 @@ def test_two_windows_meet_and_the_person_decides_per_occurrence(editor, world, n
     place(first, "+3")
     expect(row(first, "Denied headache")).to_contain_text("+3 h")
     first.unroute("**/edits/")
-    first.get_by_role("button", name="Try now").click()
+    try_now(first)
     dialog = first.get_by_role("dialog", name="Changed in another window")
     expect(dialog).to_be_visible()
     fall = dialog.get_by_role("group", name="Fell at home")

@@ -16,7 +16,7 @@ from django.db import connections
 from playwright.sync_api import Page, expect
 
 from accounts.models import Role
-from llm_runtime import views
+from llm_runtime import health, views
 from llm_runtime.base import ModelRequest
 from llm_runtime.models import ModelCall
 from tests import factories
@@ -44,6 +44,7 @@ def server(monkeypatch):
     with ModelServer(answer) as running:
         roles = use(monkeypatch, running)
         monkeypatch.setattr(views, "configured_roles", lambda: roles)
+        monkeypatch.setattr(health, "PATIENCE", 60.0)
         yield running
 
 

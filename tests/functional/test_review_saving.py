@@ -16,6 +16,7 @@ from adjudication.models import Assignment, Decision, PacketItem, Slot
 from adjudication.visibility import sides_swapped
 from jobs.clock import database_time
 from tests import factories
+from tests.functional.lost_connection import try_now
 from tests.functional.review_world import Packed, all_saved, answer, assert_accessible, in_hand, picture, ready
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -37,6 +38,7 @@ def test_a_lost_connection_loses_and_doubles_nothing(reviewing, packed):
     page.wait_for_selector("#review[data-ahead]")
     page.context.set_offline(True)
     first = answer(page, "2")
+    expect(page.locator("[data-saved]")).to_have_text("Not saved")
     second = in_hand(page)
     page.keyboard.press("4")
     page.keyboard.press("Enter")
@@ -81,13 +83,12 @@ def test_leaving_with_an_answer_on_its_way_is_asked_about(reviewing, page):
     reviewing()
     page.route("**/decide/", lambda route: route.abort())
     answer(page, "1")
-    asked = []
-    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
-    page.close(run_before_unload=True)
-    page.wait_for_timeout(300)
-    assert asked == ["beforeunload"]
+    with page.expect_event("dialog") as asked:
+        page.close(run_before_unload=True)
+    assert asked.value.type == "beforeunload"
+    asked.value.dismiss()
     page.unroute("**/decide/")
-    page.get_by_role("button", name="Try now").click()
+    try_now(page)
     all_saved(page)
 
 
@@ -117,10 +118,9 @@ def test_what_was_chosen_is_there_on_another_device(reviewing, packed, new_windo
     page.keyboard.type("-12")
     page.keyboard.press("Enter")
     page.keyboard.press("c")
-    page.keyboard.type("both miss the transfer")
-    page.keyboard.press("Enter")
-    with page.expect_response("**/draft/") as response:
-        pass
+    with page.expect_response(lambda told: told.url.endswith("/draft/") and "transfer" in (told.request.post_data or "")) as response:
+        page.keyboard.type("both miss the transfer")
+        page.keyboard.press("Enter")
     assert response.value.ok
     other = reviewing(on=new_window())
     assert in_hand(other) == item

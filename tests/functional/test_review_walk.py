@@ -36,7 +36,6 @@ def person(study, role: Role, name: str) -> User:
 
 
 @pytest.mark.browser
-@pytest.mark.timeout(300)
 @pytest.mark.django_db(transaction=True)
 def test_from_the_draw_to_the_report_card(enter, new_window, complaints):
     study = factories.make_study("Heart surgery cohort")
@@ -54,6 +53,7 @@ def test_from_the_draw_to_the_report_card(enter, new_window, complaints):
         steering.get_by_role("button", name="Add to the packet").click()
     camera.take(steering, "packet")
     steering.get_by_role("button", name="Open for review").click()
+    expect(steering.get_by_text("The packet is open")).to_be_visible()
     packet = Packet.objects.get()
 
     one = window_of(enter, new_window, first)

@@ -248,21 +248,21 @@ def test_two_imports_of_one_dataset_exclude_each_other(tmp_path, process_environ
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_an_import_that_is_killed_goes_on_where_it_stopped(tmp_path, process_environment):
-    for number in range(60):
-        write_case(tmp_path, f"c{number:02}")
+    for number in range(600):
+        write_case(tmp_path, f"c{number:03}")
     command = [sys.executable, "manage.py", "import_dataset", "--format=cases", f"--path={tmp_path}", "--name=cohort", "--study=imports"]
     process = subprocess.Popen(command, cwd=BASE_DIR, env=process_environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while Encounter.objects.count() < 5 and time.monotonic() < deadline:
         time.sleep(0.005)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     before = dict(Encounter.objects.values_list("case_id", "pk"))
-    assert 5 <= len(before) < 60
+    assert 5 <= len(before) < 600
     assert SourceRow.objects.count() == 4 * len(before)
     subprocess.run(command, cwd=BASE_DIR, env=process_environment, capture_output=True, check=True)
     after = dict(Encounter.objects.values_list("case_id", "pk"))
-    assert len(after) == 60
+    assert len(after) == 600
     assert before.items() <= after.items()
-    assert SourceRow.objects.count() == 240
+    assert SourceRow.objects.count() == 2400
     assert Dataset.objects.get().state == Dataset.State.READY

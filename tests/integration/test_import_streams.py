@@ -253,7 +253,7 @@ def test_a_killed_import_goes_on_after_its_last_block(tmp_path, process_environm
     arguments = ["--format=mimic_iv", f"--path={path}", "--name=cohort", "--study=imports", f"--cases={CASE}"]
     command = [sys.executable, "manage.py", "import_dataset", *arguments]
     process = subprocess.Popen(command, cwd=BASE_DIR, env=process_environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while not ImportedPart.objects.filter(key__startswith="icu/chartevents#").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)

@@ -134,13 +134,13 @@ def test_of_many_workers_racing_for_one_row_exactly_one_wins_every_time():
         try:
             for turn in range(rounds):
                 row = rows[turn % len(rows)]
-                barrier.wait(timeout=30)
+                barrier.wait(timeout=120)
                 if (job := claim(StageRun, row.pk, worker=str(worker))) is not None:
                     won.append((turn, job.fence))
-                barrier.wait(timeout=30)
+                barrier.wait(timeout=120)
                 if worker == 0:
                     StageRun.objects.filter(pk=row.pk).update(state="queued", attempt=0, lease_expires_at=None)
-                barrier.wait(timeout=30)
+                barrier.wait(timeout=120)
         finally:
             connection.close()
         return won
@@ -164,10 +164,10 @@ def test_racing_reclaims_of_an_expired_lease_have_one_winner():
             for _ in range(rounds):
                 if worker == 0:
                     expire(row)
-                barrier.wait(timeout=30)
+                barrier.wait(timeout=120)
                 if (job := claim(StageRun, row.pk)) is not None:
                     won.append(job.fence)
-                barrier.wait(timeout=30)
+                barrier.wait(timeout=120)
         finally:
             connection.close()
         return won
@@ -179,12 +179,12 @@ def test_racing_reclaims_of_an_expired_lease_have_one_winner():
 
 @pytest.mark.django_db(transaction=True)
 def test_a_lease_that_ends_inside_the_guard_lets_the_write_pass_before_anyone_takes_over():
-    job = claim(StageRun, stage_row().pk, lease=timedelta(milliseconds=300))
+    job = claim(StageRun, stage_row().pk, lease=timedelta(seconds=3))
     hold, taken, expired = hold_of(job), [], threading.Event()
 
     def take_over() -> None:
         try:
-            expired.wait(timeout=30)
+            expired.wait(timeout=120)
             taken.append(claim(StageRun, job.pk))
         finally:
             connection.close()
@@ -192,12 +192,12 @@ def test_a_lease_that_ends_inside_the_guard_lets_the_write_pass_before_anyone_ta
     thread = threading.Thread(target=take_over)
     thread.start()
     with write_guard(hold):
-        time.sleep(0.4)
+        time.sleep(3.1)
         expired.set()
         thread.join(timeout=0.5)
         assert thread.is_alive(), "the other worker waits for the row"
         StageBatch.objects.create(stage_run_id=job.pk, ordinal=0, payload={})
-    thread.join(timeout=30)
+    thread.join(timeout=120)
     assert [other.fence for other in taken] == [hold.fence + 1]
     assert StageBatch.objects.count() == 1
     with pytest.raises(LostLease):

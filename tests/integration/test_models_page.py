@@ -28,6 +28,12 @@ def silent(request: object, number: int) -> Answer:
     return Answer("12")
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """A server that answers is waited for, however busy the machine."""
+    monkeypatch.setattr(health, "PATIENCE", 60.0)
+
+
 @pytest.fixture
 def client() -> Client:
     found = Client()

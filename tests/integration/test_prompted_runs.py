@@ -254,16 +254,23 @@ def test_a_request_that_the_server_refuses_for_good_fails_the_case_at_once(monke
 
 
 def test_cancelling_hangs_up_on_the_server(monkeypatch, settings):
-    settings.JOB_LEASE_SECONDS = 1
+    settings.JOB_LEASE_SECONDS = 6
     with serving(monkeypatch, lambda request, number: Answer(good_answer(request), seconds=600)) as server:
         run = started()
         admin = factories.make_user(run.study, Role.ADMIN)
-        timer = threading.Timer(0.5, lambda: StageRun.objects.filter(case_run__run=run, stage="tag").update(cancel_requested=True))
-        timer.start()
+
+        def cancel_once_asked() -> None:
+            while not server.requests:
+                time.sleep(0.02)
+            StageRun.objects.filter(case_run__run=run, stage="tag").update(cancel_requested=True)
+            connection.close()
+
+        canceller = threading.Thread(target=cancel_once_asked, daemon=True)
+        canceller.start()
         begun = time.monotonic()
         assert execute_stage(stage(run, "tag").pk) == JobState.CANCELLED
         assert time.monotonic() - begun < 120
-        timer.join()
+        canceller.join()
         until = time.monotonic() + 60
         while not server.aborted and time.monotonic() < until:
             time.sleep(0.05)
@@ -425,7 +432,7 @@ def test_kill_9_in_the_middle_of_a_stage_pays_for_no_answered_call_again(monkeyp
         command = [sys.executable, "-c", WORKER, str(infer.pk), json.dumps({**LOCAL_ROLES, "language_model": "fake"}), spec]
         worker = subprocess.Popen(command, env=process_environment)
         try:
-            until = time.monotonic() + 60
+            until = time.monotonic() + 600
             while len(server.requests) < 3 and time.monotonic() < until:
                 time.sleep(0.05)
             os.kill(worker.pid, signal.SIGKILL)

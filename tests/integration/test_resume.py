@@ -127,7 +127,7 @@ def test_a_worker_killed_in_each_stage_loses_nothing_and_repeats_nothing(dataset
 
 def test_a_celery_worker_killed_at_work_is_replaced_by_another(dataset, process_environment):
     undisturbed = run_inline(dataset)
-    environment = {**process_environment, "JOB_LEASE_SECONDS": "2"}
+    environment = {**process_environment, "JOB_LEASE_SECONDS": "10"}
     run = start_run(dataset=dataset, backbone="rules", by=None)
     first = celery_worker(environment)
     try:

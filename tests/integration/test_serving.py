@@ -7,6 +7,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -78,12 +79,20 @@ def status_of(port, session):
         return None
 
 
+def alive(process):
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def test_a_page_outlives_kills_and_ctrl_c_leaves_nothing(private_services, session, server, port):
     assert f"serving on http://127.0.0.1:{port}" in server.stdout.readline()
-    assert status_of(port, session) == 200
+    assert wait_until(lambda: status_of(port, session) == 200, seconds=180)
 
     for process in processes_in(private_services.postgres_data):
-        process.kill()
+        with suppress(psutil.NoSuchProcess):  # without the first of them the others end by themselves
+            process.kill()
     assert wait_until(lambda: status_of(port, session) == 200, seconds=180)
 
     [web] = [child for child in psutil.Process(server.pid).children() if "config.gunicorn" in " ".join(child.cmdline())]
@@ -93,6 +102,6 @@ def test_a_page_outlives_kills_and_ctrl_c_leaves_nothing(private_services, sessi
     children = psutil.Process(server.pid).children(recursive=True)
     server.send_signal(signal.SIGINT)
     assert server.wait(timeout=180) == 0
-    assert [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE] == []
+    assert [child for child in children if alive(child)] == []
     assert status_of(port, session) is None
     assert embedded.status(private_services) == {"postgres": False, "broker": False}

@@ -110,7 +110,7 @@
     if (status === 200) return location.reload();
     if (status === 409) Author.conflict(data);
     const signedOut = "You were signed out. Sign in in another tab, then try again.";
-    submitProblem.textContent = data.message ?? (status === 401 ? signedOut : "There is no connection. Nothing was submitted; try again.");
+    submitProblem.textContent = data.message ?? (status === 401 ? signedOut : "There is no connection, and no word whether it was submitted; try again.");
     submitProblem.hidden = false;
     ready();
     return undefined;

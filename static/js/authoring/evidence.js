@@ -104,7 +104,10 @@
       return;
     }
     remember(data.rows);
+    const at = [...found.children].findIndex((item) => item.contains(document.activeElement));
     found.replaceChildren(...data.rows.map(result));
+    // Whoever has gone into the list already stays in it.
+    if (at >= 0) (found.children[Math.min(at, found.children.length - 1)]?.querySelector("button") ?? search).focus();
     count.textContent = data.rows.length ? `${data.rows.length}${data.more ? " nearest; more words narrow it down" : " found"}` : "No row has these words.";
   }
 
@@ -142,7 +145,10 @@
     suggestions.replaceChildren();
     if (!uid || uid.startsWith("new-")) return;
     suggestions.append(element("p", "muted", "Looking in the record…"));
-    const { status, data } = await Author.get(Author.data.urls.suggestions.replace("0000", uid));
+    const url = Author.data.urls.suggestions.replace("0000", uid);
+    let { status, data } = await Author.get(url);
+    // One that got no answer is asked for once more.
+    if (status === 0 && Author.selected()?.uid === uid) ({ status, data } = await Author.get(url));
     if (Author.selected()?.uid !== uid) return;
     if (status !== 200) {
       suggestions.replaceChildren(element("p", "muted", status === 0 ? "No suggestions without the connection." : data.message ?? "No suggestions now."));

@@ -35,9 +35,12 @@
     setTimeout(() => Author.working(-1));
   }
 
-  // Sets a field unless the person is writing in it.
+  // Sets a field unless the person is writing in it: between two words, what is stored lacks the space.
+  const trimmed = (text) => text.trim().replace(/\s+/gu, " ");
   function fill(field, value) {
-    if (field.value !== value && !isWaiting(field)) field.value = value;
+    if (field.value === value || isWaiting(field)) return;
+    if (field === document.activeElement && trimmed(field.value) === value) return;
+    field.value = value;
   }
 
   function draw() {
@@ -76,7 +79,7 @@
   // The mention must not become empty: the words of the mark stand in.
   keep(fields.mention, () => {
     const o = Author.selected();
-    const mention = fields.mention.value.trim().replace(/\s+/gu, " ");
+    const mention = trimmed(fields.mention.value);
     if (!o) return;
     if (!mention) fields.mention.value = o.mention;
     else if (mention !== o.mention) Author.change(o.uid, { mention });
@@ -100,6 +103,7 @@
   form.addEventListener("submit", (event) => event.preventDefault());
 
   Author.on("flush", flush);
+  Author.on("reshaping", flush);
   Author.on("rejected", (edit, answer, about) => {
     const uid = edit.uid ?? edit.made;
     const typed = edit.values?.time_text ? `“${edit.values.time_text}” ` : "";

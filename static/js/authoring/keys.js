@@ -18,7 +18,7 @@
   }
 
   function stepBack(kind) {
-    Author.tell("flush");
+    Author.tell(kind === "undo" ? "reshaping" : "flush");
     if (kind === "undo" ? state.canUndo || state.pending.length : state.canRedo) Author.edit(kind);
   }
 

@@ -10,6 +10,7 @@ window.AuthorPage = (() => {
   const state = {
     document: new Map(data.occurrences.map((o) => [o.uid, o])),
     pending: [],
+    deferred: [],
     revision: data.revision,
     canUndo: data.can_undo,
     canRedo: data.can_redo,
@@ -57,11 +58,14 @@ window.AuthorPage = (() => {
       tell("select", null, "gone");
     }
     tell("document");
+    resume();
   }
 
   // Puts an edit into the queue. A change of the same fields that nobody has tried to send yet is folded into one.
   function edit(kind, what = {}) {
     if (state.locked) return null;
+    // What is typed, or still being read, belongs before an edit that makes other occurrences of these.
+    if (kind === "split" || kind === "merge") tell("reshaping");
     const last = state.pending.at(-1);
     if (kind === "change" && last && last.kind === "change" && last.uid === what.uid && !last.tried && foldable(last.values, what.values)) {
       Object.assign(last, { values: { ...last.values, ...what.values }, hint: { ...last.hint, ...what.hint } });
@@ -75,8 +79,18 @@ window.AuthorPage = (() => {
   }
   const foldable = (before, after) => Object.keys(after).every((name) => name in before);
 
+  // A change to an occurrence that is being split or merged waits until that is answered.
   function change(uid, values, hint) {
-    if (view.has(uid) && !view.get(uid).busy) edit("change", { uid, values, hint });
+    if (!view.has(uid)) return;
+    if (view.get(uid).busy) state.deferred.push({ uid, values, hint });
+    else edit("change", { uid, values, hint });
+  }
+  function resume() {
+    for (const { uid, values, hint } of state.deferred.splice(0)) {
+      const now = names.get(uid) ?? uid;
+      if (view.has(now)) change(now, values, hint);
+      else tell("notice", "The last change was not saved: its occurrence is gone.", "error");
+    }
   }
 
   // What the server answered to the first waiting edit.

@@ -5,7 +5,7 @@
   const Author = window.AuthorPage;
   const { state } = Author;
   const WAITS = [1, 2, 4, 8, 15, 30];
-  const PATIENCE = 15000;
+  const PATIENCE = 30000;
   // The edit itself is at fault: sent again it would be refused again.
   const REFUSED = new Set([400, 413, 415, 422]);
   let csrf = JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
@@ -134,7 +134,7 @@
     unsettled += change;
     Author.tell("connection", connection);
   }
-  const settled = () => !state.pending.length && !unsettled;
+  const settled = () => !state.pending.length && !state.deferred.length && !unsettled;
 
   Author.on("queued", run);
   window.addEventListener("online", again);

@@ -8,6 +8,8 @@
   const boundsRead = Author.find("[data-bounds-read]");
   const READ_AFTER = 180;
   const kept = new Map();
+  // {uid, text} of each text that was committed and is still being read; a later one of the same occurrence outdates it.
+  const unread = new Set();
   let held = null;
   let asked = 0;
   let timer = null;
@@ -25,13 +27,16 @@
     return o.entered || (o.time === null ? "N/A" : typed(o.time));
   };
 
-  // {status, data} of a reading; a text that was read once is not asked for again.
-  async function reading(text) {
-    if (kept.has(text)) return kept.get(text);
+  // {status, data} of a reading; a text that was read once, or is being read, is not asked for again.
+  function reading(text) {
+    if (!kept.has(text)) kept.set(text, asking(text));
+    return kept.get(text);
+  }
+  async function asking(text) {
     Author.working(1);
     const answer = await Author.post(Author.data.urls.time, { text });
     Author.working(-1);
-    if (answer.status === 200 || answer.status === 422) kept.set(text, answer);
+    if (answer.status !== 200 && answer.status !== 422) kept.delete(text);
     return answer;
   }
 
@@ -68,20 +73,37 @@
     const o = Author.selected();
     const text = when.value.trim();
     held = null;
-    if (!o || text === whenText(o)) return;
+    if (!o) return;
+    outdate(o.uid);
+    if (text === whenText(o)) return;
     if (!text) return Author.change(o.uid, { time_text: "" }, { placed: false, time: null, lower: null, upper: null, entered: "", unread: false });
     held = o.uid;
+    const mine = { uid: o.uid, text };
+    unread.add(mine);
     const { status, data } = await reading(text);
     const uid = Author.current(o.uid);
+    if (!unread.delete(mine)) return;
     if (status === 422) {
       if (state.selected === uid) wrong(data.message);
       return;
     }
-    held = null;
+    if (holds({ uid })) held = null;
     asked += 1;
     if (status !== 200) return Author.change(uid, { time_text: text });
     Author.change(uid, { time_text: text }, { ...data, unread: false });
     Author.announce(`Placed: ${inWords(data)}`);
+  }
+
+  // What is still being read goes out as it was typed, before an edit that must come after it; the server reads it then.
+  function hurry() {
+    for (const { uid, text } of unread) {
+      if (held === uid) held = null;
+      Author.change(Author.current(uid), { time_text: text });
+    }
+    unread.clear();
+  }
+  function outdate(uid) {
+    for (const one of unread) if (Author.current(one.uid) === uid) unread.delete(one);
   }
 
   function wrong(message) {
@@ -129,8 +151,12 @@
     event.preventDefault();
     clearTimeout(timer);
     Author.drop(when);
+    const { selected } = state;
+    const text = when.value;
     await commit();
-    if (!when.hasAttribute("aria-invalid") && document.activeElement === when) Author.backToNote();
+    // Whoever has gone on meanwhile, to another occurrence or to another text, is left there.
+    const stayed = Author.current(selected) === state.selected && (when.value === text || when.value === whenText(Author.selected()));
+    if (stayed && !when.hasAttribute("aria-invalid") && document.activeElement === when) Author.backToNote();
   });
   known.addEventListener("change", () => Author.change(state.selected, { known: known.checked }));
   Author.on("form", (o) => {
@@ -151,7 +177,9 @@
   });
   Author.on("adopting", () => {
     Author.drop(when);
+    outdate(state.selected);
     held = null;
   });
+  Author.on("reshaping", hurry);
   Author.place = place;
 })();

@@ -5,7 +5,7 @@
   const Review = window.ReviewPage;
   const { state } = Review;
   const WAITS = [1, 2, 4, 8, 15, 30];
-  const PATIENCE = 15000;
+  const PATIENCE = 30000;
   const saved = Review.find("[data-saved]");
   const banner = Review.find("[data-banner]");
   let csrf = JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];

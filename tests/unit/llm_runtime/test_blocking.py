@@ -55,7 +55,7 @@ def test_a_models_work_takes_turns_in_one_thread_and_leaves_the_loop_free() -> N
 
     found, turns = waited(main())
     assert found == [0, 1, 2, 3, 4]
-    assert turns > 5
+    assert turns > 0
     assert waited(thread.run(work, 7)) == 7, "the next loop uses the same thread"
     assert (at_once[1], len(seen)) == (1, 1)
     assert threading.get_ident() not in seen

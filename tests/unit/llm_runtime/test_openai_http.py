@@ -129,7 +129,7 @@ def test_the_context_is_learned_from_the_server_once():
 
 
 def test_no_more_requests_at_once_than_the_endpoint_may_have():
-    with serving(Answer("12", seconds=0.1)) as server:
+    with serving(Answer("12", seconds=0.5)) as server:
         model = model_of(server, concurrency=2)
 
         async def many() -> list[ModelReply]:
@@ -180,12 +180,11 @@ class Stopped(Exception):
     pass
 
 
-def after(seconds: float) -> Callable[[], None]:
-    """A check that raises once so much time has passed."""
-    until = time.monotonic() + seconds
+def once(true: Callable[[], bool]) -> Callable[[], None]:
+    """A check that raises once it is true."""
 
     def check() -> None:
-        if time.monotonic() > until:
+        if true():
             raise Stopped
 
     return check
@@ -193,7 +192,7 @@ def after(seconds: float) -> Callable[[], None]:
 
 def test_work_that_is_no_longer_wanted_hangs_up():
     with serving(Answer("12", seconds=600)) as server:
-        model = StoppableModel(model_of(server), after(0.3), every=0.05)
+        model = StoppableModel(model_of(server), once(lambda: len(server.requests) == 3), every=0.05)
         assert isinstance(model, Served)
         asker = Asker("timer", model, MemoryLedger())
         begun = time.monotonic()
