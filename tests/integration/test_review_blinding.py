@@ -185,22 +185,35 @@ def walk(review: Review, mine: Assignment, *, post: bool) -> Iterator[Asked]:
     client.force_login(User.objects.get(pk=mine.person_id))
     ids = pool(review, mine)
     for name, pattern in patterns():
+        # Which methods an address takes does not depend on its ids: a refused one is tried once.
+        refused: set[str] = set()
         for path in dict.fromkeys(addresses(name, pattern, ids)):
-            got = asked(client, name, "get", path)
-            yield got
-            if got.status == 200:
-                yield asked(client, name, "get", path, headers={"HX-Request": "true"})
-                yield asked(client, name, "get", f"{path}?text=1")
-            if path.startswith("/review/") or post:
-                body = json.dumps({"token": token(), "answer": "A", "besides": []})
-                sent = asked(client, name, "post", path, data=body, content_type="application/json")
-                yield sent
-                if sent.status == 405:
-                    yield asked(client, name, "put", path, data=body, content_type="application/json")
-                if sent.status not in (403, 404, 405):
-                    yield asked(client, name, "post", path, data={"password": "wrong", "reason": ""})
-            if got.name in ("accounts:sign_out", "accounts:sign_in"):
-                client.force_login(User.objects.get(pk=mine.person_id))
+            for got in visits(client, name, path, refused, post=post or path.startswith("/review/")):
+                if got.status == 405:
+                    refused.add(got.method)
+                yield got
+                if got.name in ("accounts:sign_out", "accounts:sign_in"):
+                    client.force_login(User.objects.get(pk=mine.person_id))
+
+
+def visits(client: Client, name: str, path: str, refused: set[str], *, post: bool) -> Iterator[Asked]:
+    """Every way in which an address is asked."""
+    if "get" not in refused:
+        got = asked(client, name, "get", path)
+        yield got
+        if got.status == 200:
+            yield asked(client, name, "get", path, headers={"HX-Request": "true"})
+            yield asked(client, name, "get", f"{path}?text=1")
+    if not post:
+        return
+    body = json.dumps({"token": token(), "answer": "A", "besides": []})
+    if "post" not in refused:
+        sent = asked(client, name, "post", path, data=body, content_type="application/json")
+        yield sent
+        if sent.status not in (403, 404, 405):
+            yield asked(client, name, "post", path, data={"password": "wrong", "reason": ""})
+    if "post" in refused and "put" not in refused:
+        yield asked(client, name, "put", path, data=body, content_type="application/json")
 
 
 def asked(client: Client, name: str, method: str, path: str, **how: Any) -> Asked:
