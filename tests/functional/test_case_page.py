@@ -177,7 +177,6 @@ def test_note_plot_table_and_address_follow_one_selection(opened, world):
 def test_a_mark_of_the_plot_selects_its_occurrence(opened, world):
     page = opened(f"?o={world.uid('andexanet')}")
     expect(page.locator(".plot-ring")).to_be_visible()
-    expect(page.locator(".scatterlayer .point").first).to_be_visible()
     ring = page.locator(".plot-ring").bounding_box()
     page.keyboard.press("Escape")
     assert selected(page) is None
