@@ -55,6 +55,7 @@ def append(packet: Packet, *, assignment: Assignment, kind: str, token: str, ite
     )  # fmt: skip
     link.hash = link_hash(payload_of(link), link.previous_hash)
     link.save(force_insert=True)
+    Packet.objects.filter(pk=packet.pk).update(chain_length=link.sequence, chain_head=link.hash)
     return link
 
 
@@ -97,6 +98,7 @@ def faults_of(packet: Packet) -> list[Fault]:
     found += _signature_breaks(links)
     found += _slot_breaks(packet, links)
     found += _noted_breaks(packet, links)
+    found += _end_breaks(packet, links)
     return [Fault(packet.public_id, b.sequence, b.reason) for b in sorted(found, key=lambda b: b.sequence)]
 
 
@@ -190,6 +192,14 @@ def _noted_breaks(packet: Packet, links: list[Decision]) -> Iterator[Break]:
             yield Break(0, "its seed, design or reveal policy is not what it was opened with")
         if action in (SIGNED, CLOSED) and hashes.get(detail.get("sequence", 0)) != detail.get("head"):
             yield Break(detail.get("sequence", 0), "the audit trail notes another head there")
+
+
+def _end_breaks(packet: Packet, links: list[Decision]) -> Iterator[Break]:
+    """The packet's row notes where its chain ends."""
+    noted = Packet.objects.filter(pk=packet.pk).values_list("chain_length", "chain_head").get()
+    ends = (links[-1].sequence, links[-1].hash) if links else (0, BEGINNING)
+    if ends != noted:
+        yield Break(ends[0], f"it ends here, and its packet notes {noted[0]} link{'' if noted[0] == 1 else 's'} and their head")
 
 
 def noted_of(packet: Packet) -> list[tuple[str, dict[str, Any]]]:

@@ -193,6 +193,9 @@ class Packet(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
+    #: Where its chain of decisions ends: links that were cut off there are missed, also where no signature covers them.
+    chain_length = models.PositiveIntegerField(default=0)
+    chain_head = models.CharField(max_length=64, blank=True, default="")
 
     class Meta:
         ordering = ["-created_at"]

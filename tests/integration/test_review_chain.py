@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
-from adjudication import decisions, packets
+from adjudication import decisions, packets, slots
 from adjudication.chain import link_hash
 from adjudication.chain_storage import faults_of, payload_of
 from adjudication.models import Decision, Finding, Slot
@@ -111,6 +111,7 @@ def test_a_whole_chain_forged_to_its_end_is_found_by_what_the_audit_trail_noted(
             "UPDATE adjudication_decision SET answer = %s, detail = %s, previous_hash = %s, hash = %s WHERE id = %s",
             link.answer, json.dumps(link.detail), link.previous_hash, previous, link.pk,
         )  # fmt: skip
+    behind_the_back("UPDATE adjudication_packet SET chain_head = %s", previous)
     last = Decision.objects.order_by("sequence").last()
     assert faults(review) == [(last.sequence, "the audit trail notes another head there")]
 
@@ -124,7 +125,25 @@ def test_a_chain_cut_off_at_its_end_is_found(review):
     last = Decision.objects.order_by("sequence").last()
     behind_the_back("DELETE FROM adjudication_decision WHERE sequence = %s", last.sequence)
     behind_the_back("UPDATE adjudication_assignment SET signed_at = NULL")
+    cut = (last.sequence - 1, f"it ends here, and its packet notes {last.sequence} links and their head")
+    assert faults(review) == [cut, (last.sequence, "the audit trail notes another head there")]
+    behind_the_back("UPDATE adjudication_packet SET chain_length = chain_length - 1, chain_head = %s", last.previous_hash)
     assert faults(review) == [(last.sequence, "the audit trail notes another head there")]
+
+
+def test_a_late_answer_cut_off_after_the_last_signature_is_found():
+    made = open_review(pairings=1, reviewers=2)
+    me, other = made.assignments[:2]
+    held = slots.next_item(assignment=other)
+    work_through(me)
+    decisions.sign(assignment=me, password=PASSWORD, by=me.person)
+    packets.close_packet(packet=made.packet, by=made.admin)
+    assert decide(other, held.item).late
+    late = Decision.objects.order_by("sequence").last()
+    assert late.kind == "late"
+    assert faults(made) == []
+    behind_the_back("DELETE FROM adjudication_decision WHERE sequence = %s", late.sequence)
+    assert faults(made) == [(late.sequence - 1, f"it ends here, and its packet notes {late.sequence} links and their head")]
 
 
 def test_a_finding_changed_afterwards_is_found_at_each_decision_about_it(review):
