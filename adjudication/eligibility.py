@@ -53,9 +53,9 @@ def reasons_against(user: User, packet: Packet) -> list[str]:
 
 
 def check_user_is_eligible(user: User, packet: Packet) -> None:
-    """Raises NotAllowed with the first reason of `reasons_against`."""
+    """Raises NotAllowed with the person and the first reason of `reasons_against`."""
     if reasons := reasons_against(user, packet):
-        raise NotAllowed(reasons[0])
+        raise NotAllowed(f"{user.get_username()} cannot review this packet. {reasons[0]}")
 
 
 def assignments_of(user: User, study: Study | None = None) -> list[Assignment]:

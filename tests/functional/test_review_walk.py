@@ -53,7 +53,7 @@ def test_from_the_draw_to_the_report_card(enter, new_window, complaints):
         steering.get_by_role("button", name="Add to the packet").click()
     camera.take(steering, "packet")
     steering.get_by_role("button", name="Open for review").click()
-    expect(steering.get_by_text("The packet is open")).to_be_visible()
+    expect(steering.get_by_text("The packet is open: its items")).to_be_visible()
     packet = Packet.objects.get()
 
     one = window_of(enter, new_window, first)
