@@ -125,7 +125,7 @@ def test_somebody_who_is_not_eligible_is_refused_with_the_reason(world, admin, d
     path = f"packets/{packet['id']}/"
     (line,) = [c for c in admin.get(path + "candidates/")[1] if c["person"] == clinician.public_id]
     status, told = admin.post(path + "assignments/", person=clinician.public_id)
-    assert (status, told["detail"]) == (403, line["reasons"][0])
+    assert (status, told["detail"]) == (403, f"{clinician.username} cannot review this packet. {line['reasons'][0]}")
     assert admin.post(path + "assignments/", person=factories.make_user().public_id)[0] == 400
     assert admin.post(path + "assignments/", person="nobody")[0] == 400
 
