@@ -11,13 +11,14 @@ from typing import Any
 from django.db import transaction
 
 from accounts.audit import record
+from accounts.ids import new_public_id
 from accounts.models import Study, User
 from accounts.permissions import NotAllowed, check_user_can_manage_study
 from adjudication import chain_storage
 from adjudication.domain import FindingType, Verdict
 from adjudication.drawing import OUTSIDE_SHARED, OUTSIDE_TIMING, Design, Drawn, Eligible, EligibleFinding, draw, stratum_of
 from adjudication.eligibility import check_user_is_eligible, reasons_against
-from adjudication.models import Assignment, Finding, Game, JudgeRun, Packet, PacketItem, Slot
+from adjudication.models import Assignment, Decision, Finding, Game, JudgeRun, Packet, PacketItem, Slot
 from adjudication.states import InvalidTransition, next_packet_state
 from adjudication.visibility import unswapped
 from jobs.clock import database_time
@@ -161,11 +162,23 @@ def assign(
 
 @transaction.atomic
 def withdraw_assignment(*, assignment: Assignment, by: User) -> Assignment:
-    """Take a person out: what they hold returns, what they decided stays. Raises NotAllowed, PacketRefused where they are out already."""
+    """Take a person out: what they hold returns, what they decided stays, a signature of theirs in an open packet is void.
+
+    Raises NotAllowed, PacketRefused where they are out already.
+    """
     mine = _managed(assignment.packet, by)
-    taken = Assignment.objects.filter(pk=assignment.pk, withdrawn_at__isnull=True).update(withdrawn_at=database_time(), signed_at=None)
-    if not taken:
+    standing = Assignment.objects.filter(pk=assignment.pk, withdrawn_at__isnull=True).select_related("person").first()
+    if standing is None:
         raise PacketRefused("They are not in this packet any more.")
+    if standing.signed_at is not None and mine.state == Packet.State.OPEN:
+        void = chain_storage.append(
+            mine, assignment=standing, kind=Decision.Kind.UNSIGN, token=new_public_id(), comment="taken out of the packet",
+            detail={"by": by.public_id},
+        )  # fmt: skip
+        _audit(mine, "review.unsign", by, sequence=void.sequence)
+        standing.signed_at = None
+    standing.withdrawn_at = database_time()
+    standing.save(update_fields=["withdrawn_at", "signed_at"])
     Slot.objects.filter(assignment=assignment, decision__isnull=True).update(assignment=None, lease_expires_at=None)
     _audit(mine, "packet.withdraw", by, person=assignment.person.public_id)
     assignment.refresh_from_db()

@@ -207,3 +207,20 @@ def test_packets_and_receipts_that_are_not_there_are_told(review):
     with pytest.raises(CommandError):
         call_command("verify_chain", "--receipt", "ab" * 32, stdout=out)
     assert "NOT FOUND" in out.getvalue()
+
+
+def test_a_chain_holds_when_somebody_who_has_signed_is_taken_out_and_put_back(review):
+    me = review.assignments[0]
+    packets.withdraw_assignment(assignment=me, by=review.admin)
+    last = Decision.objects.order_by("sequence").last()
+    assert (last.kind, last.comment, last.detail["by"]) == ("unsign", "taken out of the packet", review.admin.public_id)
+    assert faults(review) == []
+    again = packets.assign(packet=review.packet, person=me.person, by=review.admin)
+    assert again.signed_at is None
+    assert faults(review) == []
+    decisions.sign(assignment=again, password=PASSWORD, by=me.person)
+    packets.close_packet(packet=review.packet, by=review.admin)
+    packets.withdraw_assignment(assignment=again, by=review.admin)
+    again.refresh_from_db()
+    assert again.signed_at is not None, "what was signed when the packet closed stays signed"
+    assert faults(review) == []

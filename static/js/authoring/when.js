@@ -97,8 +97,9 @@
   // What is still being read goes out as it was typed, before an edit that must come after it; the server reads it then.
   function hurry() {
     for (const { uid, text } of unread) {
-      if (held === uid) held = null;
-      Author.change(Author.current(uid), { time_text: text });
+      const now = Author.current(uid);
+      if (holds({ uid: now })) held = null;
+      Author.change(now, { time_text: text });
     }
     unread.clear();
   }

@@ -36,11 +36,13 @@ def test_the_result_or_the_error_with_and_without_a_running_loop() -> None:
 
 def test_a_models_work_takes_turns_in_one_thread_and_leaves_the_loop_free() -> None:
     thread, at_once, seen = OwnThread("model"), [0, 0], set()
+    turned = threading.Event()
 
     def work(number: int) -> int:
         at_once[0] += 1
         at_once[1] = max(at_once)
         seen.add(threading.get_ident())
+        assert turned.wait(timeout=60), "the loop stood still while the model worked"
         time.sleep(0.02)
         at_once[0] -= 1
         return number
@@ -51,11 +53,13 @@ def test_a_models_work_takes_turns_in_one_thread_and_leaves_the_loop_free() -> N
         while not working.done():
             await asyncio.sleep(0.001)
             turns += 1
+            if turns == 6:
+                turned.set()
         return await working, turns
 
     found, turns = waited(main())
     assert found == [0, 1, 2, 3, 4]
-    assert turns > 0
+    assert turns > 5
     assert waited(thread.run(work, 7)) == 7, "the next loop uses the same thread"
     assert (at_once[1], len(seen)) == (1, 1)
     assert threading.get_ident() not in seen
