@@ -9,7 +9,7 @@ PYTEST_ARGS ?=
 TEST_WORKERS ?= logical
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test test-fast check fix bench services stop lock
+.PHONY: help setup demo run test test-deep test-fast check fix bench services stop lock
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,10 +45,13 @@ fix: setup  ## apply what the linter and formatter can
 
 # Each worker has services of its own. Tests go out in pytest's order: those that empty the database come after those that need it full.
 test: check  ## every check and every test, on TEST_WORKERS cores (default: all, at most 4)
-	@$(PY) -m pytest -n $(TEST_WORKERS) --maxprocesses 4 --dist loadgroup --no-loadscope-reorder $(PYTEST_ARGS)
+	@$(PY) -m pytest -n $(TEST_WORKERS) --maxprocesses 4 --dist loadgroup --no-loadscope-reorder -m "not deep" $(PYTEST_ARGS)
+
+test-deep: setup  ## the long matrices and fuzz tests, which `make test` leaves out
+	@$(PY) -m pytest -n $(TEST_WORKERS) --maxprocesses 4 --dist loadgroup --no-loadscope-reorder -m deep --timeout 7200 $(PYTEST_ARGS)
 
 test-fast: setup  ## unit tests and spec tables: no database, no browser, under three minutes
-	@$(PY) -m pytest -n $(TEST_WORKERS) --maxprocesses 4 tests/unit tests/spec -m "not slow and not browser and not verification" $(PYTEST_ARGS)
+	@$(PY) -m pytest -n $(TEST_WORKERS) --maxprocesses 4 tests/unit tests/spec -m "not slow and not browser and not verification and not deep" $(PYTEST_ARGS)
 
 bench: setup  ## the benchmarks, each against a peer or a limit
 	@$(if $(OWN_VENV),$(PYTHON) requirements/install.py --bench)
