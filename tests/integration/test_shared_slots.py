@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -55,7 +56,7 @@ class Worker:
         self.process.stdin.write("\n")
         self.process.stdin.flush()
 
-    def answers(self, timeout: float = 60) -> int:
+    def answers(self, timeout: float = 300) -> int:
         """How many answers it had in the end."""
         told, _ = self.process.communicate(timeout=timeout)
         assert self.process.returncode == 0, told
@@ -98,20 +99,42 @@ def test_as_many_requests_at_once_as_the_limit_whoever_sends_them(process_enviro
     assert not EndpointShare.objects.exists()
 
 
+def slow_once(opened: threading.Event, *, after: int) -> Callable[[ModelRequest, int], Answer]:
+    """Answer slowly; requests beyond the first `after` wait for the event, so that no worker ends before the others have asked."""
+
+    def answer(request: ModelRequest, number: int) -> Answer:
+        assert number <= after or opened.wait(timeout=180)
+        return Answer("1", seconds=0.1)
+
+    return answer
+
+
 def test_one_that_comes_late_gets_its_share_at_once(process_environment):
-    with ModelServer(slow(0.1)) as server, workers(server, process_environment, 2, limit=4, requests=60) as (early, late):
+    both = threading.Event()
+    with (
+        ModelServer(slow_once(both, after=8)) as server,
+        workers(server, process_environment, 2, limit=4, requests=60, lease=180.0) as (early, late),
+    ):
         early.go()
         assert waited_for(lambda: len(server.requests) >= 8)
         late.go()
+        assert waited_for(lambda: EndpointShare.objects.filter(wanted__gt=0).count() == 2), list(EndpointShare.objects.values())
+        both.set()
         assert waited_for(lambda: EndpointShare.objects.filter(held=2).count() == 2), list(EndpointShare.objects.values())
         assert early.answers() == late.answers() == 60
     assert server.most_at_once == 4
 
 
 def test_more_workers_than_slots_take_turns(process_environment):
-    with ModelServer(slow(0.1)) as server, workers(server, process_environment, 3, limit=1, requests=12, turn=0.3) as crew:
+    everyone = threading.Event()
+    with (
+        ModelServer(slow_once(everyone, after=0)) as server,
+        workers(server, process_environment, 3, limit=1, requests=12, lease=180.0, turn=0.3) as crew,
+    ):
         for worker in crew:
             worker.go()
+        assert waited_for(lambda: EndpointShare.objects.count() == 3), list(EndpointShare.objects.values())
+        everyone.set()
         holders = set()
         while len(server.requests) < 24:
             holders |= set(EndpointShare.objects.filter(held=1).values_list("holder", flat=True))
