@@ -127,7 +127,7 @@ def candidates_of(timeline: Timeline) -> list[tuple[Candidate, int]]:
 def _candidate(entry: Entry) -> Candidate:
     o = entry.occurrence
     if o is None:
-        return Candidate(event=entry.event, time=entry.time, lower=entry.lower, upper=entry.upper, known=entry.known)
+        return Candidate(event=entry.event, time=entry.time, lower=entry.lower, upper=entry.upper, known=bool(entry.known))
     return Candidate(
         event=o.mention,
         time=entry.time,
@@ -137,7 +137,7 @@ def _candidate(entry: Entry) -> Candidate:
         end=o.end,
         lower=entry.lower,
         upper=entry.upper,
-        known=entry.known,
+        known=bool(entry.known),
         context=tuple(entry.context),
     )
 

@@ -132,7 +132,7 @@ def candidates(timeline: Timeline, inventory: Inventory) -> list[Candidate]:
         rows.append(
             Candidate(
                 event=o.mention, time=e.time, uid=o.uid, polarity=o.polarity, start=o.start, end=o.end,
-                lower=e.lower, upper=e.upper, known=e.known, context=e.context,
+                lower=e.lower, upper=e.upper, known=bool(e.known), context=e.context,
             )
         )  # fmt: skip
     return rows
@@ -140,7 +140,7 @@ def candidates(timeline: Timeline, inventory: Inventory) -> list[Candidate]:
 
 def named_candidates(timeline: NamedTimeline) -> list[Candidate]:
     """The rows of a timeline whose lines have no identifiers."""
-    return [Candidate(event=e.event, time=e.time, lower=e.lower, upper=e.upper, known=e.known) for e in timeline]
+    return [Candidate(event=e.event, time=e.time, lower=e.lower, upper=e.upper, known=bool(e.known)) for e in timeline]
 
 
 def judge_input(

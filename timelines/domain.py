@@ -186,15 +186,16 @@ class Entry:
 
     `time`, `lower`, `upper` in hours from admission; `time` None means N/A. When all three are
     numbers, lower ≤ time ≤ upper. `known` is True for an absolute time or an explicit relation to
-    t = 0. `context` holds at most five UIDs in order of relevance. `decided_by` names the rule or
-    model that decided and `reason` says why in words a clinician reads.
+    t = 0, None for an imported time whose file does not say. `context` holds at most five UIDs in
+    order of relevance. `decided_by` names the rule or model that decided and `reason` says why in
+    words a clinician reads.
     """
 
     uid: str
     time: float | None
     lower: float | None = None
     upper: float | None = None
-    known: bool = False
+    known: bool | None = False
     context: tuple[str, ...] = ()
     decided_by: str = ""
     reason: str = ""
@@ -340,7 +341,7 @@ class NamedTime:
     time: float | None
     lower: float | None = None
     upper: float | None = None
-    known: bool = False
+    known: bool | None = False
     decided_by: str = ""
     reason: str = ""
     #: How sure the source says it is, on its own scale; None where it says nothing.

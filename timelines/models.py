@@ -216,7 +216,8 @@ class Entry(models.Model):
     time = models.FloatField(null=True)
     lower = models.FloatField(null=True)
     upper = models.FloatField(null=True)
-    known = models.BooleanField(default=False)
+    #: Stated in the note or inferred; null where an imported file does not say.
+    known = models.BooleanField(null=True, default=False)
     context = ArrayField(models.CharField(max_length=4), default=list, blank=True)
     decided_by = models.TextField(blank=True)
     reason = models.TextField(blank=True)

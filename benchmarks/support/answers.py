@@ -117,7 +117,7 @@ def as_list(e: Entry, *, with_context: bool) -> str:
     """Compact JSON of a row; hours as a table has them."""
     fields = ["null" if hours is None else hours_text(hours) for hours in (e.time, e.lower, e.upper)]
     context = [json.dumps(list(e.context), separators=(",", ":"))] if with_context else []
-    return f"[{','.join([*fields, str(int(e.known)), *context])}]"
+    return f"[{','.join([*fields, str(int(bool(e.known))), *context])}]"
 
 
 def as_table(inventory: Inventory, timeline: Timeline, bar: str, comma: str) -> str:
@@ -126,7 +126,7 @@ def as_table(inventory: Inventory, timeline: Timeline, bar: str, comma: str) -> 
     for o in inventory:
         e = timeline.by_uid[o.uid]
         bounds = f"[{hours_text(e.lower)}{comma}{hours_text(e.upper)}]"
-        lines.append(bar.join((o.uid, o.mention, hours_text(e.time), bounds, str(int(e.known)), f"[{comma.join(e.context)}]")))
+        lines.append(bar.join((o.uid, o.mention, hours_text(e.time), bounds, str(int(bool(e.known))), f"[{comma.join(e.context)}]")))
     return "\n".join(lines)
 
 

@@ -131,6 +131,20 @@ def test_twice_changes_nothing_changed_input_is_refused_and_replaced_when_asked(
     assert Timeline.objects.get().public_id != first.public_id
 
 
+def test_times_without_a_basis_are_shown_as_such_and_stay_so(dataset, tmp_path, client):
+    (tmp_path / "20001.csv").write_text(
+        "case_id,mention,time,known\n20001,Fever,-72,\n20001,Ceftriaxone,1,1\n20001,chest pain,2,0\n20001,end,,\n"
+    )
+    run("csv", tmp_path)
+    client.force_login(factories.make_user(dataset.study, Role.CLINICIAN))
+    page = client.get(reverse("timelines:case", args=[Encounter.objects.get(case_id="20001").public_id])).content.decode()
+    data = json.loads(page.split('<script id="case-data" type="application/json">')[1].split("</script>")[0])
+    statuses = {item["m"]: item["s"] for item in data["items"]}
+    assert statuses == {"Fever": "unspecified", "Ceftriaxone": "explicit", "chest pain": "inferred", "end": "unplaced"}
+    exported = export("jsonl", tmp_path / "out", source=["other"]).read_text(encoding="utf-8")
+    assert [json.loads(line)["known"] for line in exported.splitlines()] == [None, 1, 0, None]
+
+
 def test_a_revised_timeline_joins_the_text_only_one_of_its_source(dataset, tmp_path):
     file = tmp_path / "20001.csv"
     file.write_text("event,time\nFever,-72\nCeftriaxone,1\n")

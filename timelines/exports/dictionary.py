@@ -34,7 +34,12 @@ FIELDS = (
     Field("time", "double", "hours", "When it happened, from admission (negative before). Empty: not placeable."),
     Field("lower", "double", "hours", "Earliest plausible time."),
     Field("upper", "double", "hours", "Latest plausible time."),
-    Field("known", "int8", "", "1: stated as an absolute time or in explicit relation to admission; 0: inferred."),
+    Field(
+        "known",
+        "int8",
+        "",
+        "1: stated as an absolute time or in explicit relation to admission; 0: inferred. Empty: an imported file does not say.",
+    ),
     Field(
         "context",
         "list<string>",

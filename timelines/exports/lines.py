@@ -50,7 +50,7 @@ class Line:
     time: float | None
     lower: float | None
     upper: float | None
-    known: bool
+    known: bool | None
     context: tuple[str, ...]
     evidence: tuple[Cited, ...]
     polarity: str
@@ -238,7 +238,7 @@ def line_values(line: Line, *, with_note_text: bool) -> dict[str, Any]:
         "time": line.time,
         "lower": line.lower,
         "upper": line.upper,
-        "known": int(line.known),
+        "known": None if line.known is None else int(line.known),
         "context": list(line.context),
         "evidence": [vars(c) for c in line.evidence],
         "polarity": line.polarity or None,

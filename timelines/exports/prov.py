@@ -98,7 +98,7 @@ def _estimate(entry: Entry) -> dict[str, Any]:
         "time": entry.time,
         "lower": entry.lower,
         "upper": entry.upper,
-        "known": int(entry.known),
+        "known": None if entry.known is None else int(entry.known),
         "context": list(entry.context),
         "decided_by": entry.decided_by,
         "reason": entry.reason,

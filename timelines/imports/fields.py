@@ -61,7 +61,7 @@ def event_of(values: Mapping[str, Any]) -> Event:
         time=hours(values.get("time"), "time"),
         lower=hours(values.get("lower"), "lower"),
         upper=hours(values.get("upper"), "upper"),
-        known=bool(known),
+        known=None if known is None else bool(known),
         confidence=hours(values.get("confidence"), "confidence"),
         polarity=_word(values, "polarity", Polarity) or Polarity.PRESENT,
         lane=_word(values, "lane", Lane) or Lane.FINDING,

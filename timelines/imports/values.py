@@ -60,7 +60,7 @@ class Event:
     time: float | None = None
     lower: float | None = None
     upper: float | None = None
-    known: bool = False
+    known: bool | None = None
     confidence: float | None = None
     polarity: Polarity = Polarity.PRESENT
     lane: Lane = Lane.FINDING

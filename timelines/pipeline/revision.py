@@ -39,7 +39,7 @@ class ProposedEntry:
     time: float | None
     lower: float | None = None
     upper: float | None = None
-    known: bool = False
+    known: bool | None = False
     context: tuple[str, ...] = ()
     mention: str | None = None
     decided_by: str = ""

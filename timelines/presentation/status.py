@@ -15,6 +15,7 @@ class Status(StrEnum):
     INFERRED = "inferred"
     MOVED = "moved"
     UNPLACED = "unplaced"
+    UNSPECIFIED = "unspecified"
 
     @property
     def label(self) -> str:
@@ -26,6 +27,7 @@ _LABELS = {
     Status.INFERRED: "inferred from the note",
     Status.MOVED: "moved by evidence",
     Status.UNPLACED: "not placed",
+    Status.UNSPECIFIED: "basis not given",
 }
 
 
@@ -39,14 +41,19 @@ def differs(first: float | None, second: float | None) -> bool:
 def status_of(
     time: float | None,
     *,
-    known: bool,
+    known: bool | None,
     adopted_rows: Sequence[int] = (),
     text_time: float | None = None,
     revised: bool = False,
 ) -> Status:
-    """The status of one entry. `revised`: the entry is of a revised timeline and `text_time` is what the text alone gave."""
+    """The status of one entry. `revised`: the entry is of a revised timeline and `text_time` is what the text alone gave.
+
+    `known` None: an imported time whose file does not say whether the note states it.
+    """
     if time is None:
         return Status.UNPLACED
     if adopted_rows or (revised and differs(text_time, time)):
         return Status.MOVED
+    if known is None:
+        return Status.UNSPECIFIED
     return Status.EXPLICIT if known else Status.INFERRED

@@ -38,7 +38,7 @@ class Estimate:
     when: str
     bounds: str
     status: Status
-    known: bool
+    known: bool | None
     decided_by: str
     reason: str
     public_id: str

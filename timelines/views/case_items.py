@@ -26,7 +26,7 @@ class _Row:
     time: float | None
     lower: float | None
     upper: float | None
-    known: bool
+    known: bool | None
     adopted: tuple[int, ...]
 
 

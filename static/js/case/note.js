@@ -4,8 +4,12 @@
   const Case = window.CasePage;
   const scroller = Case.find("[data-note]");
   const body = Case.find("[data-note-body]");
-  for (const name of ["explicit", "inferred", "moved", "unplaced"]) {
-    Case.find(`[data-count="${name}"]`).textContent = Case.items.filter((item) => item.s === name).length;
+  for (const name of ["explicit", "inferred", "moved", "unplaced", "unspecified"]) {
+    const count = Case.items.filter((item) => item.s === name).length;
+    const shown = Case.find(`[data-count="${name}"]`);
+    shown.textContent = count;
+    // Only imported timelines have times without a basis; elsewhere the sign would explain nothing.
+    if (name === "unspecified") shown.closest("li").hidden = !count;
   }
   if (!body) return;
 

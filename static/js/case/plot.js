@@ -9,13 +9,13 @@
   const axis = Case.find("[data-axis]");
   const laneColumn = Case.find("[data-lanes]");
   const tip = Case.find("[data-tip]");
-  const STATUSES = ["explicit", "inferred", "moved"];
+  const STATUSES = ["explicit", "inferred", "moved", "unspecified"];
   const ROW = { least: 9, most: 16 };
   // Rough widths of axis labels in pixels: a character, and the air beside a label.
   const LETTER = 6.6;
   const AIR = 14;
   // A status has a shape besides its colour; filled is revised, hollow the text alone, a diamond the reference.
-  const SHAPES = { explicit: ["square", 6.5], inferred: ["circle", 7.5], moved: ["triangle-up", 8.5] };
+  const SHAPES = { explicit: ["square", 6.5], inferred: ["circle", 7.5], moved: ["triangle-up", 8.5], unspecified: ["cross", 7.5] };
   const hollow = data.kind === "text_only";
   const collapsed = new Set(Case.remembered.get("collapsed", []));
   const guide = body.appendChild(Case.element("div", "plot-guide"));

@@ -99,7 +99,7 @@ window.CasePage = (() => {
     if (text) made.textContent = text;
     return made;
   };
-  const statusWords = { explicit: "stated in the note", inferred: "inferred from the note", moved: "moved by evidence", unplaced: "not placed" };
+  const statusWords = { explicit: "stated in the note", inferred: "inferred from the note", moved: "moved by evidence", unplaced: "not placed", unspecified: "basis not given" };
   const momentWords = (item) => (item.c ? `${item.w} (${item.c})` : item.w);
 
   return {

@@ -82,7 +82,7 @@ def _line(draw: st.DrawFn, note: str, heading: tuple[str, str, TimelineKind, int
         time=time,
         lower=lower,
         upper=upper,
-        known=draw(st.booleans()),
+        known=draw(st.none() | st.booleans()),
         context=tuple(draw(st.lists(st.sampled_from(others), max_size=5, unique=True))) if others else (),
         evidence=(),
         polarity=draw(st.sampled_from(Polarity)).value,

@@ -35,6 +35,11 @@ def test_a_text_only_time_is_stated_or_inferred():
     assert status_of(4.0, known=False) is Status.INFERRED
 
 
+def test_a_time_whose_source_does_not_say_is_neither_stated_nor_inferred():
+    assert status_of(4.0, known=None) is Status.UNSPECIFIED
+    assert status_of(None, known=None) is Status.UNPLACED
+
+
 def test_evidence_moved_a_revised_time_that_differs_or_rests_on_a_row():
     assert status_of(6.5, known=True, text_time=1.5, revised=True) is Status.MOVED
     assert status_of(1.5, known=True, text_time=1.5, adopted_rows=[7], revised=True) is Status.MOVED
@@ -44,4 +49,5 @@ def test_evidence_moved_a_revised_time_that_differs_or_rests_on_a_row():
 
 
 def test_every_status_has_words():
-    assert {status.label for status in Status} == {"stated in the note", "inferred from the note", "moved by evidence", "not placed"}
+    words = {"stated in the note", "inferred from the note", "moved by evidence", "not placed", "basis not given"}
+    assert {status.label for status in Status} == words

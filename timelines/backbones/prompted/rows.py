@@ -55,7 +55,7 @@ def from_json(
 
 def _taken_over(uid: str, row: Row, context: frozenset[str], decided_by: str) -> tuple[ProposedEntry | None, list[str]]:
     hours = {"time": row.time, "lower": row.lower, "upper": row.upper}
-    return checked(uid, hours, row.known, row.context, context, decided_by)
+    return checked(uid, hours, bool(row.known), row.context, context, decided_by)
 
 
 def checked(

@@ -26,7 +26,7 @@ def timeline_table(inventory: Inventory, entries: Mapping[str, Entry]) -> str:
 def _line(occurrence: Occurrence, entry: Entry) -> str:
     bounds = f"[{hours_text(entry.lower)}, {hours_text(entry.upper)}]"
     context = f"[{', '.join(entry.context)}]"
-    return f"{occurrence.uid} | {occurrence.mention} | {hours_text(entry.time)} | {bounds} | {int(entry.known)} | {context}"
+    return f"{occurrence.uid} | {occurrence.mention} | {hours_text(entry.time)} | {bounds} | {int(bool(entry.known))} | {context}"
 
 
 def hours_text(hours: float | None) -> str:

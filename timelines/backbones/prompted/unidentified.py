@@ -77,7 +77,7 @@ def named_table(table: Sequence[NamedTime]) -> str:
     lines = [" | ".join(COLUMNS)]
     for line in table:
         bounds = f"[{hours_text(line.lower)}, {hours_text(line.upper)}]"
-        lines.append(f"{line.event} | {hours_text(line.time)} | {bounds} | {int(line.known)}")
+        lines.append(f"{line.event} | {hours_text(line.time)} | {bounds} | {int(bool(line.known))}")
     return "\n".join(lines)
 
 
