@@ -15,6 +15,7 @@ class NotAllowed(PermissionDenied):
 
 
 CASE_READERS = frozenset({Role.CLINICIAN, Role.ADMIN})
+STUDY_ADMINS = frozenset({Role.ADMIN})
 
 
 def roles_in(user: User, study: Study) -> frozenset[Role]:

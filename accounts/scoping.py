@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -13,9 +13,10 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from accounts.models import Role, Study, User
 from accounts.permissions import NotAllowed, check_user_has_role, roles_in
 
-__all__ = ["StudyRequest", "active_study", "roles_in", "scoped", "set_active_study", "studies_of", "study_role_required"]
+__all__ = ["ANY_ROLE", "StudyRequest", "active_study", "roles_in", "scoped", "set_active_study", "studies_of", "study_role_required"]
 
 SESSION_KEY = "active_study"
+ANY_ROLE = frozenset(Role)
 _UNREAD = object()
 P = ParamSpec("P")
 M = TypeVar("M", bound=Model)
@@ -28,16 +29,23 @@ class StudyRequest(HttpRequest):
     study: Study
 
 
-def studies_of(user: Any) -> QuerySet[Study]:
-    """The studies the person is a member of, by name. Empty for the anonymous; a superuser has those they are a member of, no more."""
+def studies_of(user: Any, roles: Collection[Role] = ANY_ROLE) -> QuerySet[Study]:
+    """Return the studies in which the person has one of `roles`, by name.
+
+    Empty for the anonymous. A superuser has the studies they are a member of, no more.
+    """
     if not user.is_authenticated or not user.is_active:
         return Study.objects.none()
-    return Study.objects.filter(memberships__user=user).distinct().order_by("name")
+    return Study.objects.filter(memberships__user=user, memberships__role__in=roles).distinct().order_by("name")
 
 
-def scoped(queryset: QuerySet[M], user: Any, path: str = "study") -> QuerySet[M]:
-    """The rows of the person's studies; `path` leads from the model to its study (`dataset__study`)."""
-    return queryset.filter(**{f"{path}__in": studies_of(user)})
+def scoped(queryset: QuerySet[M], user: Any, path: str = "study", *, roles: Collection[Role]) -> QuerySet[M]:
+    """Return the rows of the studies in which the person has one of `roles`.
+
+    `path` leads from the model to its study (`dataset__study`). `roles` has no default: a role in the active study says
+    nothing about the study of the object.
+    """
+    return queryset.filter(**{f"{path}__in": studies_of(user, roles)})
 
 
 def active_study(request: HttpRequest) -> Study | None:
@@ -66,8 +74,8 @@ def study_role_required(
 ) -> Callable[[Callable[Concatenate[StudyRequest, P], HttpResponseBase]], Callable[Concatenate[HttpRequest, P], HttpResponseBase]]:
     """For views: sign-in, an active study (`request.study`), and one of `roles` in it (any role where none is named).
 
-    Raises NotAllowed (a 403 page with the reason). It guards the active study only: a view that takes an id looks it up with `scoped`
-    and checks that object's own study.
+    Raises NotAllowed (a 403 page with the reason). It guards the active study only: a view that takes an id looks it up with `scoped`,
+    which asks for the role in that object's own study.
     """
 
     def decorate(view: Callable[Concatenate[StudyRequest, P], HttpResponseBase]) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:

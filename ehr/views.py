@@ -134,8 +134,7 @@ def _page_of(focus: Focus | None, series: QuerySet[EventSeries]) -> int | None:
 
 
 def _opened(request: StudyRequest, public_id: str) -> Encounter:
-    encounter = get_object_or_404(
-        scoped(Encounter.objects.select_related("dataset__study"), request.user, "dataset__study"), public_id=public_id
-    )
+    cases = scoped(Encounter.objects.select_related("dataset__study"), request.user, "dataset__study", roles=CASE_READERS)
+    encounter = get_object_or_404(cases, public_id=public_id)
     check_user_can_open(request.user, encounter.dataset.study, "ehr.encounter", public_id)
     return encounter

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.permissions import NotAllowed
-from accounts.scoping import scoped
+from accounts.scoping import ANY_ROLE, scoped
 from adjudication import packet_export
 from adjudication.api import serializers_packets as bodies
 from adjudication.api.access import ApiView, page_request, person_of
@@ -92,7 +92,7 @@ class DecisionsFile(ApiView):
 
 def _revealed(request: Request, public_id: str) -> Packet:
     """The packet, if this person may see what it found. Raises Http404, NotAllowed."""
-    packets_of_mine = scoped(Packet.objects.select_related("study", "judge_run"), person_of(request))
+    packets_of_mine = scoped(Packet.objects.select_related("study", "judge_run"), person_of(request), roles=ANY_ROLE)
     packet = get_object_or_404(packets_of_mine, public_id=public_id)
     seen = may_see(person_of(request), packet)
     if not seen.report:

@@ -89,7 +89,7 @@ def runs_of_pair(request: StudyRequest, encounter: Encounter, a: Choice, b: Choi
     except NotAllowed:
         return []
     games = games_of(a, b).filter(outcome="judged")
-    return list(scoped(JudgeRun.objects.filter(games__in=games), request.user).distinct().order_by("-created_at"))
+    return list(scoped(JudgeRun.objects.filter(games__in=games), request.user, roles=CASE_READERS).distinct().order_by("-created_at"))
 
 
 def chosen_run(request: StudyRequest, runs: list[JudgeRun]) -> JudgeRun | None:

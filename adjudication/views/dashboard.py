@@ -105,7 +105,7 @@ def _against(request: StudyRequest, others: list[JudgeRun]) -> JudgeRun | None:
 
 def rated_run(request: StudyRequest, public_id: str) -> JudgeRun:
     """The judge run, unless cases of it are closed to the person: a sum over them tells of each. Raises Http404, NotAllowed."""
-    found = scoped(JudgeRun.objects.filter(study=request.study), request.user).select_related("study")
+    found = scoped(JudgeRun.objects.filter(study=request.study), request.user, roles=CASE_READERS).select_related("study")
     run = get_object_or_404(found, public_id=public_id)
     if closed_games(request, run):
         raise NotAllowed(REFUSAL)

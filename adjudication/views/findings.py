@@ -136,7 +136,7 @@ def finding_of(request: StudyRequest, public_id: str) -> Finding:
     """The finding, if the person may see its case and both timelines. Raises Http404, NotAllowed, CaseClosed."""
     related = ("game__run__study", "game__comparison__encounter__dataset__study", "game__comparison__first", "game__comparison__second")
     rows = Finding.objects.select_related(*related, "series", "a_entry__occurrence", "b_entry__occurrence")
-    found = get_object_or_404(scoped(rows, request.user, "game__run__study"), public_id=public_id)
+    found = get_object_or_404(scoped(rows, request.user, "game__run__study", roles=CASE_READERS), public_id=public_id)
     check_user_may_see_game(request, found.game)
     return found
 

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.models import Role
-from accounts.permissions import CASE_READERS, check_user_can_manage_study, user_can_manage_study
+from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
 from accounts.scoping import StudyRequest, scoped, study_role_required
 from adjudication import actions
 from adjudication.eligibility import check_user_may_see_findings
@@ -59,10 +59,8 @@ def judge_game(request: StudyRequest, public_id: str, game_id: str) -> HttpRespo
 @study_role_required(Role.ADMIN)
 def judge_game_again(request: StudyRequest, public_id: str, game_id: str) -> HttpResponse:
     """Give one failed, cancelled or unjudged game another go."""
-    game = get_object_or_404(scoped(Game.objects.select_related("run__study"), request.user, "run__study"), public_id=game_id)
-    if game.run.public_id != public_id:
-        raise Http404
-    check_user_can_manage_study(request.user, game.run.study)
+    games = scoped(Game.objects.select_related("run__study"), request.user, "run__study", roles=STUDY_ADMINS)
+    game = get_object_or_404(games, public_id=game_id, run__public_id=public_id)
     if not actions.judge_again(game=game, by=request.user):
         messages.warning(request, "This game is judged or under way, so there was nothing to repeat.")
     return redirect("adjudication:judge_run", public_id)
@@ -94,8 +92,8 @@ def judge_call(request: StudyRequest, public_id: str) -> HttpResponse:
 
 def game_of(request: StudyRequest, game_id: str, *, run_id: str) -> Game:
     """The game, if the person may see its case, its findings and both of its timelines. Raises Http404, NotAllowed, CaseClosed."""
-    games = Game.objects.select_related(*_RELATED)
-    game = get_object_or_404(scoped(games, request.user, "run__study"), public_id=game_id, run__public_id=run_id)
+    games = scoped(Game.objects.select_related(*_RELATED), request.user, "run__study", roles=CASE_READERS)
+    game = get_object_or_404(games, public_id=game_id, run__public_id=run_id)
     check_user_may_see_game(request, game)
     return game
 

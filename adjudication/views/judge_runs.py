@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.models import Role
-from accounts.permissions import CASE_READERS, check_user_can_manage_study, check_user_can_open_cases, user_can_manage_study
+from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
 from accounts.scoping import StudyRequest, scoped, study_role_required
 from adjudication import actions
 from adjudication.changes import comparable_runs
@@ -129,8 +129,7 @@ def judge_run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def judge_run_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
     """Pause, resume, cancel, retry what failed, or judge the unjudged again."""
-    run = judge_run_of(request, public_id)
-    check_user_can_manage_study(request.user, run.study)
+    run = judge_run_of(request, public_id, roles=STUDY_ADMINS)
     act = _ACTIONS.get(action)
     if act is None:
         raise Http404
@@ -138,13 +137,10 @@ def judge_run_action(request: StudyRequest, public_id: str, action: str) -> Http
     return redirect("adjudication:judge_run", run.public_id)
 
 
-def judge_run_of(request: HttpRequest, public_id: str) -> JudgeRun:
-    """The judge run, if it is in one of the person's studies and they read cases there. Raises Http404, NotAllowed."""
+def judge_run_of(request: HttpRequest, public_id: str, *, roles: Collection[Role] = CASE_READERS) -> JudgeRun:
+    """Return the judge run if the person has one of `roles` in its study. Raise Http404."""
     found = JudgeRun.objects.select_related("study", "created_by").prefetch_related("datasets")
-    run = get_object_or_404(scoped(found, request.user), public_id=public_id)
-    assert request.user.is_authenticated
-    check_user_can_open_cases(request.user, run.study)  # the active study, which the decorator guards, may be another one
-    return run
+    return get_object_or_404(scoped(found, request.user, roles=roles), public_id=public_id)
 
 
 def _line(run: JudgeRun, totals: GameTotals) -> RunLine:

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts.audit import record
 from accounts.models import Role, User
-from accounts.permissions import NotAllowed
+from accounts.permissions import STUDY_ADMINS, NotAllowed
 from accounts.scoping import StudyRequest, scoped, study_role_required
 from adjudication import packet_page, packets
 from adjudication.decisions import DecisionRefused, unsign
@@ -48,7 +48,7 @@ def packet_list(request: StudyRequest) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def packet_new(request: StudyRequest, run_id: str) -> HttpResponse:
     """What may be drawn from a judge run, the form, and on `preview` what it would draw; on `draw` the packet is made."""
-    run = get_object_or_404(scoped(JudgeRun.objects.filter(study=request.study), request.user), public_id=run_id)
+    run = get_object_or_404(scoped(JudgeRun.objects.filter(study=request.study), request.user, roles=STUDY_ADMINS), public_id=run_id)
     form = DrawForm(request.POST or None, judge_run=run)
     eligible = packets.eligible_findings(run)
     drawn: Drawn | None = None
@@ -132,8 +132,8 @@ def packet_action(request: StudyRequest, public_id: str, action: str) -> HttpRes
 
 def packet_of(request: StudyRequest, public_id: str) -> Packet:
     """The packet, if it is in the active study and open to this admin. Raises Http404, NotAllowed for one who reviews it."""
-    found = scoped(Packet.objects.filter(study=request.study), request.user).select_related("study", "judge_run", "follows", "created_by")
-    packet = get_object_or_404(found, public_id=public_id)
+    found = Packet.objects.filter(study=request.study).select_related("study", "judge_run", "follows", "created_by")
+    packet = get_object_or_404(scoped(found, request.user, roles=STUDY_ADMINS), public_id=public_id)
     if not may_see(request.user, packet).report:
         raise NotAllowed("You are assigned to this packet: its pages stay closed to you. Your items are under Review.")
     record(actor=request.user, study=packet.study, action="packet.view", object_type="adjudication.packet", object_id=packet.public_id)

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.audit import record
 from accounts.permissions import NotAllowed
-from accounts.scoping import StudyRequest, scoped, study_role_required
+from accounts.scoping import ANY_ROLE, StudyRequest, scoped, study_role_required
 from adjudication import packet_export
 from adjudication.eligibility import may_see
 from adjudication.exposure import record_exposure
@@ -131,7 +131,7 @@ def packet_download(request: StudyRequest, public_id: str, format: str) -> HttpR
 
 def revealed(request: StudyRequest, public_id: str) -> Packet:
     """The packet, if this person may see what it found. Raises Http404, NotAllowed."""
-    found = scoped(Packet.objects.filter(study=request.study), request.user).select_related("study", "judge_run")
+    found = scoped(Packet.objects.filter(study=request.study), request.user, roles=ANY_ROLE).select_related("study", "judge_run")
     packet = get_object_or_404(found, public_id=public_id)
     seen = may_see(request.user, packet)
     if not seen.report:

@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from accounts.permissions import NotAllowed
-from accounts.scoping import StudyRequest, scoped
+from accounts.scoping import ANY_ROLE, StudyRequest, scoped
 from adjudication import slots
 from adjudication.decisions import Conflict, DecisionRefused
 from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem, Slot
@@ -35,7 +35,7 @@ def own_assignment(request: StudyRequest, public_id: str, *, withdrawn: bool = F
     found = Assignment.objects.select_related("packet__study", "person").exclude(packet__state=Packet.State.DRAFT)
     if not withdrawn:
         found = found.filter(withdrawn_at__isnull=True)
-    mine = scoped(found, request.user, "packet__study").filter(public_id=public_id, person=request.user).first()
+    mine = scoped(found, request.user, "packet__study", roles=ANY_ROLE).filter(public_id=public_id, person=request.user).first()
     if mine is None:
         raise Http404
     return mine

@@ -69,4 +69,6 @@ def test_the_matrix(client, row, person):
     world = make_world()
     if person != "anonymous":
         client.force_login(world.people[person])
+    if person == "two_studies":
+        assert client.post(reverse("accounts:switch_study"), {"study": world.other_study.public_id}).status_code == 302
     assert asked(client, row, world) == row.answers[person]

@@ -133,8 +133,8 @@ def submit(request: StudyRequest, public_id: str) -> HttpResponseBase:
 def reopen(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Open a submitted timeline again, by its author or a study admin, with a reason."""
     speaks_json = request.content_type == JSON
-    rows = scoped(Authoring.objects.select_related("encounter__dataset__study"), request.user, "encounter__dataset__study")
-    found = rows.filter(public_id=public_id).first()
+    rows = Authoring.objects.select_related("encounter__dataset__study")
+    found = scoped(rows, request.user, "encounter__dataset__study", roles=CASE_READERS).filter(public_id=public_id).first()
     if found is None or not (found.author_id == request.user.pk or user_can_manage_study(request.user, found.encounter.dataset.study)):
         raise Http404
     try:
@@ -151,7 +151,7 @@ def reopen(request: StudyRequest, public_id: str) -> HttpResponseBase:
 
 def authorable(request: StudyRequest, public_id: str) -> Encounter:
     """The encounter, if it is in one of the person's studies and they may author its timeline. Raises Http404, NotAllowed."""
-    cases = scoped(Encounter.objects.select_related("dataset__study"), request.user, "dataset__study")
+    cases = scoped(Encounter.objects.select_related("dataset__study"), request.user, "dataset__study", roles=CASE_READERS)
     encounter = cases.filter(public_id=public_id).first()
     if encounter is None:
         raise Http404

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from django.http import Http404, HttpRequest
 
-from accounts.permissions import check_user_can_open
+from accounts.permissions import CASE_READERS, check_user_can_open
 from accounts.scoping import scoped
 from timelines.authoring_access import check_user_can_author
 from timelines.models import Authoring
 
 
 def own_authoring(request: HttpRequest, public_id: str) -> Authoring:
-    """The person's own authoring of that public id. Raises Http404 for anybody else's, also to admins; NotAllowed without the role."""
+    """Return the person's own authoring. Raise Http404 for anybody else's, also to admins, and without the role in its study."""
     assert request.user.is_authenticated
     found = Authoring.objects.select_related("encounter__dataset__study", "inventory__note", "author")
-    authoring = scoped(found, request.user, "encounter__dataset__study").filter(public_id=public_id, author=request.user).first()
+    mine = scoped(found, request.user, "encounter__dataset__study", roles=CASE_READERS).filter(author=request.user)
+    authoring = mine.filter(public_id=public_id).first()
     if authoring is None:
         raise Http404
     study = authoring.encounter.dataset.study

@@ -25,7 +25,7 @@ from timelines.views.case_closed import leads_back_to_draft
 @study_role_required(*CASE_READERS)
 def run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
     """The part of a run's page that counts its calls; it asks for itself again while the run goes on."""
-    run = get_object_or_404(scoped(Run.objects.all(), request.user), public_id=public_id)
+    run = get_object_or_404(scoped(Run.objects.all(), request.user, roles=CASE_READERS), public_id=public_id)
     context = {"run": run, "spent": run_spent(run), "active": totals(run).active}
     return render(request, "timelines/_run_calls.html", context)
 

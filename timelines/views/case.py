@@ -73,7 +73,7 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
 
 def opened(request: HttpRequest, public_id: str) -> Encounter:
     """The encounter, if it is in one of the person's studies and they may see its timelines. Raises Http404, NotAllowed."""
-    cases = scoped(Encounter.objects.select_related("dataset__study"), request.user, "dataset__study")
+    cases = scoped(Encounter.objects.select_related("dataset__study"), request.user, "dataset__study", roles=CASE_READERS)
     encounter = cases.filter(public_id=public_id).first()
     if encounter is None:
         raise Http404

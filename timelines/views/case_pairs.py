@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
-from accounts.permissions import NotAllowed
+from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, scoped
 from ehr.models import Encounter
 from timelines.authoring_access import SUPERSEDED
@@ -47,7 +47,9 @@ def pairs_asked_for(request: StudyRequest, encounter: Encounter, choice: Choice)
     if not request.GET.get("e"):
         return None
     stored = get_object_or_404(
-        EvaluationCase.objects.select_related("evaluation").filter(evaluation__in=scoped(Evaluation.objects.all(), request.user)),
+        EvaluationCase.objects.select_related("evaluation").filter(
+            evaluation__in=scoped(Evaluation.objects.all(), request.user, roles=CASE_READERS)
+        ),
         evaluation__public_id=request.GET["e"],
         encounter=encounter,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from django.contrib import messages
@@ -11,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.models import Role
-from accounts.permissions import CASE_READERS, check_user_can_manage_study, user_can_manage_study
+from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
 from accounts.scoping import StudyRequest, scoped, study_role_required
 from jobs import actions as jobs
 from jobs.models import JobState
@@ -61,8 +62,7 @@ def evaluation_new(request: StudyRequest) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def evaluation_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
     """Cancel, or do again what failed or was cancelled."""
-    found = evaluation_of(request, public_id)
-    check_user_can_manage_study(request.user, found.study)
+    found = evaluation_of(request, public_id, roles=STUDY_ADMINS)
     act: Any = {"cancel": jobs.cancel, "retry": jobs.retry}.get(action)
     if act is None:
         raise Http404
@@ -73,7 +73,7 @@ def evaluation_action(request: StudyRequest, public_id: str, action: str) -> Htt
     return redirect("timelines:evaluation", found.public_id)
 
 
-def evaluation_of(request: HttpRequest, public_id: str) -> Evaluation:
-    """The evaluation, if it is in one of the person's studies. Raises Http404."""
+def evaluation_of(request: HttpRequest, public_id: str, *, roles: Collection[Role] = CASE_READERS) -> Evaluation:
+    """Return the evaluation if the person has one of `roles` in its study. Raise Http404."""
     found = Evaluation.objects.select_related("study", "created_by").prefetch_related("datasets")
-    return get_object_or_404(scoped(found, request.user), public_id=public_id)
+    return get_object_or_404(scoped(found, request.user, roles=roles), public_id=public_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.models import Role
-from accounts.permissions import CASE_READERS, check_user_can_manage_study, user_can_manage_study
+from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
 from accounts.scoping import StudyRequest, scoped, study_role_required
 from llm_runtime.roles import LANGUAGE_ROLES
 from timelines import actions
@@ -109,8 +110,7 @@ def run(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def run_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
     """Pause, resume, cancel or retry what failed."""
-    found = _run(request, public_id)
-    check_user_can_manage_study(request.user, found.study)
+    found = _run(request, public_id, roles=STUDY_ADMINS)
     act = {
         "pause": actions.pause_run,
         "resume": actions.resume_run,
@@ -127,8 +127,7 @@ def run_action(request: StudyRequest, public_id: str, action: str) -> HttpRespon
 @study_role_required(Role.ADMIN)
 def case_retry(request: StudyRequest, public_id: str, case_run_id: str) -> HttpResponse:
     """Give one failed or cancelled case another go."""
-    found = _run(request, public_id)
-    check_user_can_manage_study(request.user, found.study)
+    found = _run(request, public_id, roles=STUDY_ADMINS)
     case_run = get_object_or_404(CaseRun.objects.select_related("run__study", "encounter"), run=found, public_id=case_run_id)
     if not actions.retry_case(case_run=case_run, by=request.user):
         messages.warning(request, "Nothing of this case has failed or was cancelled, so there was nothing to retry.")
@@ -140,10 +139,9 @@ def _place(role: str) -> int:
     return LANGUAGE_ROLES.index(role) if role in LANGUAGE_ROLES else len(LANGUAGE_ROLES)
 
 
-def _run(request: StudyRequest, public_id: str) -> Run:
-    return get_object_or_404(
-        scoped(Run.objects.select_related("dataset", "study", "created_by", "based_on"), request.user), public_id=public_id
-    )
+def _run(request: StudyRequest, public_id: str, *, roles: Collection[Role] = CASE_READERS) -> Run:
+    found = Run.objects.select_related("dataset", "study", "created_by", "based_on")
+    return get_object_or_404(scoped(found, request.user, roles=roles), public_id=public_id)
 
 
 def _live(request: StudyRequest, run: Run) -> dict[str, Any]:

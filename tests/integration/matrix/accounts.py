@@ -35,7 +35,7 @@ ROWS = [
     Row("accounts:study", ADMINS_ONLY),
     Row(
         "accounts:switch_study",
-        answers(anonymous=SIGN_IN, clinician=302, reviewer=302, admin=302, outsider=404, nobody=404, superuser=404),
+        answers(anonymous=SIGN_IN, clinician=302, reviewer=302, admin=302, outsider=404, two_studies=302, nobody=404, superuser=404),
         method="post",
         data=lambda world: {"study": world.study.public_id},
     ),

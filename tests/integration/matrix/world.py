@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from accounts.actions import add_role, create_study
 from accounts.models import Role, Study, User
 
-#: Who asks. `outsider` is the admin of another study; `nobody` is signed in without any study.
-PEOPLE = ("anonymous", "clinician", "reviewer", "admin", "outsider", "nobody", "superuser")
+#: Who asks. `outsider` is the admin of another study; `nobody` is signed in without any study. `two_studies` is an admin and clinician of
+#: the other study, which is their active one, and a blinded reviewer without a packet in the world's study.
+PEOPLE = ("anonymous", "clinician", "reviewer", "admin", "outsider", "two_studies", "nobody", "superuser")
 SIGN_IN = "sign-in"
 #: What an answer may be: a status, or SIGN_IN for a redirect to the sign-in page.
 Answer = int | str
@@ -40,15 +41,24 @@ class Row:
 
 
 def answers(
-    *, anonymous: Answer, clinician: Answer, reviewer: Answer, admin: Answer, outsider: Answer, nobody: Answer, superuser: Answer
+    *,
+    anonymous: Answer,
+    clinician: Answer,
+    reviewer: Answer,
+    admin: Answer,
+    outsider: Answer,
+    nobody: Answer,
+    superuser: Answer,
+    two_studies: Answer | None = None,
 ) -> Mapping[str, Answer]:
-    """All seven, by name, so that none is forgotten."""
+    """Return the answers by name, so that none is forgotten. Unless it is given, `two_studies` gets what `outsider` gets."""
     return {
         "anonymous": anonymous,
         "clinician": clinician,
         "reviewer": reviewer,
         "admin": admin,
         "outsider": outsider,
+        "two_studies": outsider if two_studies is None else two_studies,
         "nobody": nobody,
         "superuser": superuser,
     }
@@ -66,6 +76,8 @@ def make_world() -> World:
     for role in Role:
         add_role(study=study, user=people[role.value], role=role, by=None)
     add_role(study=other, user=people["outsider"], role=Role.ADMIN, by=None)
+    for study_of_role, role in ((study, Role.REVIEWER), (other, Role.CLINICIAN), (other, Role.ADMIN)):
+        add_role(study=study_of_role, user=people["two_studies"], role=role, by=None)
     User.objects.filter(pk=people["superuser"].pk).update(is_superuser=True, is_staff=True)
     people["superuser"].refresh_from_db()
     return World(study, other, people)
