@@ -16,7 +16,7 @@ from jobs.claims import expired
 from jobs.clock import database_time
 from jobs.holding import Hold, write_guard
 from jobs.models import ClaimableJob, JobState
-from jobs.states import InvalidTransition, next_state, sources
+from jobs.states import FINAL, InvalidTransition, next_state, sources
 
 FIRST_BACKOFF = timedelta(seconds=5)
 BACKOFF_GROWTH = 4
@@ -67,17 +67,21 @@ def fail(*, hold: Hold, reasons: Sequence[str], retryable: bool = True, outage: 
     return state
 
 
-def hand_on(*, hold: Hold, then: Callable[[], None] | None = None) -> None:
-    """Back to the queue at once, for other workers, without using up the attempt; `then` happens in the same transaction.
+def hand_on(*, hold: Hold, then: Callable[[], None] | None = None) -> JobState:
+    """Put the job back into the queue without using up the attempt; `then` happens in the same transaction. Returns the new state.
 
-    Raises LostLease.
+    A job that was asked to stop is cancelled instead: nobody would claim it again. Raises LostLease.
     """
     with write_guard(hold):
-        state = next_state(JobState.RUNNING, "requeue")
+        if hold.cancelled.is_set():
+            _stop(hold)
+            return JobState.CANCELLED
+        state = JobState(next_state(JobState.RUNNING, "requeue"))
         waiting = {"queued_at": database_time(), "hinted_at": None, "not_before": None}
         hold.row.update(state=state, attempt=F("attempt") - 1, lease_expires_at=None, worker="", progress={}, **waiting)
         if then is not None:
             then()
+        return state
 
 
 def wake(*, jobs: QuerySet[Any]) -> int:
@@ -88,7 +92,7 @@ def wake(*, jobs: QuerySet[Any]) -> int:
 def stop(*, hold: Hold) -> None:
     """The worker obeyed a cancellation. Raises LostLease."""
     with write_guard(hold):
-        hold.row.update(state=next_state(JobState.RUNNING, "stop"), finished_at=database_time(), lease_expires_at=None)
+        _stop(hold)
 
 
 def cancel(*, job: ClaimableJob, by: User, study: Study | None) -> None:
@@ -104,6 +108,7 @@ def retry(*, job: ClaimableJob, by: User, study: Study | None) -> None:
 @transaction.atomic
 def cancel_all(*, jobs: QuerySet[Any], by: User, study: Study | None) -> int:
     """Cancel those of `jobs` that wait and ask those that run to stop; returns how many it touched. One audit event."""
+    _lock(jobs)
     waiting = _move(jobs, "cancel", finished_at=database_time(), cancel_requested=True)
     running = jobs.filter(state__in=sources("request_cancel")).update(cancel_requested=True)
     _audit(jobs, "job.cancel", by=by, study=study, count=waiting + running)
@@ -154,6 +159,21 @@ def _move(jobs: QuerySet[Any], happening: str, **changes: Any) -> int:
     froms = sources(happening)
     (target,) = {next_state(state, happening) for state in froms}
     return jobs.filter(state__in=froms).update(state=target, **changes)
+
+
+def _stop(hold: Hold) -> None:
+    hold.row.update(state=next_state(JobState.RUNNING, "stop"), finished_at=database_time(), lease_expires_at=None)
+
+
+def _lock(jobs: QuerySet[Any]) -> None:
+    """Lock those of `jobs` that have not ended until the transaction does.
+
+    Without this a running job could go back to the queue between two updates and be missed by both. The order of the keys is the
+    order in which a worker locks the steps of one chain, so that neither waits for the other without end.
+    """
+    active = jobs.exclude(state__in=FINAL).order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True)
+    for _ in active.iterator(chunk_size=10_000):
+        pass
 
 
 def _rows(job: ClaimableJob) -> QuerySet[Any]:

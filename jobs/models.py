@@ -56,6 +56,11 @@ class ClaimableJob(models.Model):
                 condition=~models.Q(state=JobState.RUNNING) | models.Q(lease_expires_at__isnull=False),
                 name="%(app_label)s_%(class)s_running_has_lease",
             ),
+            # Nobody would claim it, and it would wait for ever.
+            models.CheckConstraint(
+                condition=~models.Q(state__in=[JobState.BLOCKED, JobState.QUEUED], cancel_requested=True),
+                name="%(app_label)s_%(class)s_cancelled_does_not_wait",
+            ),
         ]
         indexes = [
             models.Index(

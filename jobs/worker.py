@@ -58,8 +58,7 @@ def _attempt(job: J, hold: Hold, do: Callable[[J, Hold], None], then: Callable[[
     except LostLease:
         raise
     except HandedOn:
-        hand_on(hold=hold, then=lambda: send_hints(type(job), [hold.job_id]))
-        return JobState.QUEUED
+        return hand_on(hold=hold, then=lambda: send_hints(type(job), [hold.job_id]))
     except JobCancelled:
         stop(hold=hold)
         return JobState.CANCELLED

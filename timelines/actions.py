@@ -194,7 +194,7 @@ def _retry(run: Run, case_runs: QuerySet[CaseRun], by: User) -> int:
 
 def _stages_by_case(case_runs: QuerySet[CaseRun]) -> Iterable[list[tuple[int, str]]]:
     """(primary key, state) of each case's stages in order; the rows stay locked until the transaction ends."""
-    locked = StageRun.objects.filter(case_run__in=case_runs).select_for_update(of=("self",))
+    locked = StageRun.objects.filter(case_run__in=case_runs).order_by("pk").select_for_update(of=("self",))
     rows = sorted(
         (case, Stage.values.index(stage), pk, state) for case, stage, pk, state in locked.values_list("case_run_id", "stage", "pk", "state")
     )

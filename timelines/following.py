@@ -11,6 +11,7 @@ from django.db import close_old_connections
 from django.db.models import Exists, OuterRef
 from kombu.exceptions import OperationalError
 
+from jobs.actions import settle_abandoned
 from jobs.claims import due, expired
 from jobs.models import JobState
 from timelines.exchange import waiting_words
@@ -49,7 +50,7 @@ def follow(run: Run, say: Callable[[str], None]) -> None:
     """
     told = ""
     moved = time.monotonic()
-    while (counts := totals(run)).active:
+    while (counts := _settled(run)).active:
         words = progress_words(run, counts)
         if words != told:
             say(words)
@@ -73,7 +74,7 @@ def work_inline(run: Run, say: Callable[[str], None]) -> None:
     Other workers may help.
     """
     told = ""
-    while (counts := totals(run)).active:
+    while (counts := _settled(run)).active:
         if (words := progress_words(run, counts)) != told:
             say(words)
             told = words
@@ -87,6 +88,12 @@ def work_inline(run: Run, say: Callable[[str], None]) -> None:
             time.sleep(POLL_SECONDS)
         close_old_connections()
     say(progress_words(run, totals(run)))
+
+
+def _settled(run: Run) -> RunTotals:
+    """The counts once stages whose worker is gone for good are ended: the sweeper may not be running here."""
+    settle_abandoned(jobs=StageRun.objects.filter(case_run__run=run))
+    return totals(run)
 
 
 def progress_words(run: Run, counts: RunTotals) -> str:

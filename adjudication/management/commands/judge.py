@@ -17,6 +17,7 @@ from adjudication.judge_data import sources_of
 from adjudication.judge_tools import JUDGES, RULES, UnknownJudge
 from adjudication.models import Finding, Game, JudgeRun
 from adjudication.validation import FIXED_TOLERANCE, TOLERANCE
+from jobs.actions import settle_abandoned
 from jobs.claims import due, expired
 from jobs.models import JobState
 from llm_runtime.base import ProviderError
@@ -93,6 +94,7 @@ class Command(BaseCommand):
     def _follow(self, run: JudgeRun, *, inline: bool) -> None:
         told, moved = "", time.monotonic()
         while run.games.filter(state__in=ACTIVE).exists():
+            settle_abandoned(jobs=run.games.all())  # the sweeper may not be running here
             if (words := _progress(run)) != told:
                 self._say(words)
                 told, moved = words, time.monotonic()

@@ -1,0 +1,233 @@
+"""In whatever order workers and people act on a run, every stage comes to an end, following it returns, and Retry covers each case."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime
+
+import pytest
+from django.db import connection
+from hypothesis import HealthCheck, given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from accounts.models import User
+from ehr.models import Encounter
+from jobs.actions import cancel_all, fail, finish, hand_on, settle_abandoned
+from jobs.claims import claim, due
+from jobs.errors import LostLease
+from jobs.holding import Hold, hold_of, write_guard
+from jobs.models import JobState
+from jobs.states import FINAL
+from tests.integration.job_rows import expire, stage_row, stage_rows
+from timelines.actions import cancel_run, pause_run, resume_run, retry_failed
+from timelines.case_state import CaseState
+from timelines.following import follow
+from timelines.models import CaseRun, Run, StageRun
+from timelines.run_progress import case_states, totals
+from timelines.stages import release_next
+
+STAGES, CASES = 3, 2
+
+
+class World:
+    """A run of two cases with three stages each, and the holds that workers have on them."""
+
+    def __init__(self, by: User) -> None:
+        self.by = by
+        rows = stage_rows(STAGES, state="blocked", max_attempts=2)
+        self.run: Run = rows[0].case_run.run
+        other = Encounter.objects.create(
+            dataset=self.run.dataset, case_id="other", subject_key="2", admitted_at=datetime(2150, 1, 1), discharged_at=None
+        )
+        second = CaseRun.objects.create(run=self.run, encounter=other)
+        rows += [StageRun.objects.create(case_run=second, stage=row.stage, state="blocked", max_attempts=2) for row in rows]
+        self.keys = [row.pk for row in rows]
+        self.stages.filter(pk__in=self.keys[::STAGES]).update(state="queued")
+        self.holds: dict[int, Hold] = {}
+        #: Workers that lost their lease and do not know it yet.
+        self.late: list[Hold] = []
+
+    @property
+    def stages(self):
+        return StageRun.objects.filter(case_run__run=self.run)
+
+    def claim(self, key: int) -> None:
+        self.stages.filter(pk=key).update(not_before=None)
+        run = Run.objects.get(pk=self.run.pk)
+        if run.paused_at is None and (job := claim(StageRun, key)) is not None:
+            if key in self.holds:
+                self.late.append(self.holds.pop(key))
+            self.holds[key] = hold_of(job)
+
+    def work(self, key: int, end: Callable[[Hold], object]) -> None:
+        """What the worker of that stage does, and those that are late: they must not succeed."""
+        if (hold := self.holds.pop(key, None)) is not None:
+            end(hold)
+        for late in self.late:
+            with pytest.raises(LostLease):
+                end(late)
+
+    def finish(self, key: int) -> None:
+        row = StageRun.objects.get(pk=key)
+        self.work(key, lambda hold: finish(hold=hold, then=lambda: release_next(row)))
+
+    def lose(self, key: int) -> None:
+        """The worker is killed, or cut off until its lease has run out."""
+        if key in self.holds:
+            hold = self.holds.pop(key)
+            expire(StageRun.objects.get(pk=key))
+            self.late.append(hold)
+
+    def happen(self, event: str, key: int) -> None:
+        acts: dict[str, Callable[[], object]] = {
+            "claim": lambda: self.claim(key),
+            "finish": lambda: self.finish(key),
+            "hand on": lambda: self.work(key, lambda hold: hand_on(hold=hold)),
+            "fail": lambda: self.work(key, lambda hold: fail(hold=hold, reasons=["stumbled"])),
+            "fail for good": lambda: self.work(key, lambda hold: fail(hold=hold, reasons=["never"], retryable=False)),
+            "outage": lambda: self.work(key, lambda hold: fail(hold=hold, reasons=["away"], outage=True)),
+            "lose": lambda: self.lose(key),
+            "sweep": lambda: settle_abandoned(jobs=self.stages),
+            "cancel": lambda: cancel_run(run=self.run, by=self.by),
+            "pause": lambda: pause_run(run=self.run, by=self.by),
+            "resume": lambda: resume_run(run=self.run, by=self.by),
+            "retry": lambda: retry_failed(run=self.run, by=self.by),
+        }
+        acts[event]()
+
+    def drain(self) -> None:
+        """Let workers do all that can be done: what they have in hand, then whatever waits."""
+        self.happen("resume", 0)
+        for _ in range(10 * len(self.keys)):
+            for key in list(self.holds):
+                self.finish(key)
+            settle_abandoned(jobs=self.stages)
+            self.stages.update(not_before=None)
+            for key in self.stages.filter(due()).values_list("pk", flat=True):
+                self.claim(key)
+            if not self.holds:
+                return
+        raise AssertionError("the work has no end")
+
+
+ENDINGS = ["hand on", "fail", "fail for good", "outage", "lose"]
+EVENTS = ["claim"] * 4 + ["finish"] * 3 + ENDINGS + ["sweep", "cancel", "pause", "resume", "retry"]
+orders = st.lists(st.tuples(st.sampled_from(EVENTS), st.integers(0, STAGES * CASES - 1)), max_size=40)
+
+
+def check_order(happened: list[tuple[str, int]], by: User) -> None:
+    """Play the events, then see that nothing waits for ever and that a person can have the rest done."""
+    world = World(by)
+    for event, index in happened:
+        world.happen(event, world.keys[index])
+    world.drain()
+    states = set(world.stages.values_list("state", flat=True))
+    assert states <= {*FINAL, JobState.BLOCKED}
+    assert not totals(world.run).active
+    follow(world.run, lambda words: None)
+    undone = [case for case, state in case_states(world.run).items() if state is not CaseState.DONE]
+    assert retry_failed(run=world.run, by=by) == len(undone)
+    world.drain()
+    assert set(world.stages.values_list("state", flat=True)) == {JobState.SUCCEEDED}
+
+
+@pytest.mark.django_db
+@examples(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(happened=orders)
+def test_every_order_of_events_ends(happened, django_user_model):
+    check_order(happened, django_user_model.objects.get_or_create(username="admin")[0])
+
+
+@pytest.mark.deep
+@pytest.mark.slow
+@pytest.mark.django_db
+@examples(max_examples=3000, derandomize=False, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(happened=orders)
+def test_every_order_of_events_ends_however_many_are_tried(happened, django_user_model):
+    check_order(happened, django_user_model.objects.get_or_create(username="admin")[0])
+
+
+def blocked_by_a_lock() -> bool:
+    """Whether some other connection waits for a lock of this database."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+            " AND pid <> pg_backend_pid())"
+        )
+        return bool(cursor.fetchone()[0])
+
+
+def settled_beside(act: Callable[[], object]) -> threading.Thread:
+    """Run `act` on a connection of its own until it is done or waits for a lock that this one has."""
+
+    def run() -> None:
+        try:
+            act()
+        except LostLease:
+            pass
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 60
+    while thread.is_alive() and not blocked_by_a_lock():
+        assert time.monotonic() < deadline, "neither done nor waiting"
+        time.sleep(0.01)
+    return thread
+
+
+ENDS: dict[str, Callable[[Hold, StageRun], object]] = {
+    "hand on": lambda hold, row: hand_on(hold=hold),
+    "fail": lambda hold, row: fail(hold=hold, reasons=["stumbled"]),
+    "outage": lambda hold, row: fail(hold=hold, reasons=["away"], outage=True),
+    "finish": lambda hold, row: finish(hold=hold, then=lambda: release_next(row)),
+}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("statement", [1, 2, 3])
+@pytest.mark.parametrize("end", ENDS)
+def test_a_stage_that_goes_back_to_the_queue_while_its_run_is_cancelled_is_cancelled_too(end, statement, django_user_model):
+    """The worker acts between any two statements of the cancellation, on a connection of its own."""
+    admin = django_user_model.objects.create(username="admin")
+    row, later = stage_rows(2, state="blocked")
+    StageRun.objects.filter(pk=row.pk).update(state="queued")
+    hold = hold_of(claim(StageRun, row.pk))
+    beside: list[threading.Thread] = []
+    seen = 0
+
+    def between(execute, sql, params, many, context):
+        nonlocal seen
+        result = execute(sql, params, many, context)
+        if "timelines_stagerun" in sql:
+            seen += 1
+            if seen == statement:
+                beside.append(settled_beside(lambda: ENDS[end](hold, row)))
+        return result
+
+    with connection.execute_wrapper(between):
+        cancel_all(jobs=StageRun.objects.filter(case_run=row.case_run), by=admin, study=None)
+    assert beside, "the cancellation has fewer statements"
+    beside[0].join(60)
+    states = dict(StageRun.objects.values_list("pk", "state"))
+    assert states[row.pk] in FINAL
+    assert states[later.pk] == "cancelled"
+    assert claim(StageRun, row.pk) is None
+
+
+@pytest.mark.django_db
+def test_a_batch_stored_before_the_hand_on_does_not_hide_the_cancellation(django_user_model):
+    """The cancellation comes between the last write of a stage and its hand-on, and the heartbeat has not noticed it yet."""
+    admin = django_user_model.objects.create(username="admin")
+    row = stage_row()
+    hold = hold_of(claim(StageRun, row.pk))
+    with write_guard(hold):
+        pass
+    cancel_all(jobs=StageRun.objects.all(), by=admin, study=None)
+    assert hand_on(hold=hold) is JobState.CANCELLED
+    row.refresh_from_db()
+    assert (row.state, row.finished_at is not None) == ("cancelled", True)
