@@ -12,12 +12,15 @@ class AdjudicationConfig(AppConfig):
         from adjudication import review_cards
         from adjudication.case_links import compare_link
         from adjudication.eligibility import closed_by_packets, guard_open_packet
+        from adjudication.losses import adjudication_losses
         from adjudication.models import Game
         from adjudication.tasks import runnable_games, send_game_hints
+        from ehr.registry import register_losses
         from jobs.registry import register
         from timelines.registry import register_case_link
 
         register(Game, send_game_hints, runnable=runnable_games)
+        register_losses(adjudication_losses)
         register_page_guard(guard_open_packet, closed_by_packets)
         register_case_link(compare_link)
         register_nav_item(NavItem("Adjudication", "adjudication:judge_runs", CASE_READERS), order=400)

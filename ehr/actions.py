@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ from django.db import connection, transaction
 from accounts.audit import record
 from accounts.models import Study, User
 from accounts.permissions import check_user_can_manage_study
+from ehr.deletion import DeletionRefused, delete_whole_dataset
 from ehr.formats.base import FormatError
 from ehr.formats.cases import licence_of
 from ehr.formats.csv import PlainRows
 from ehr.formats.meds import Meds
 from ehr.formats.mimic_iv import MimicIV
 from ehr.formats.stream import StreamSource
-from ehr.ingest import Progress, import_cases
+from ehr.ingest import NOTHING, Progress, Replacing, import_cases
 from ehr.models import Dataset
 from ehr.partitions import ensure_partition
 from ehr.report import ImportReport
@@ -46,7 +48,7 @@ def import_dataset(
     study: Study,
     by: User | None,
     cases: Collection[str] | None = None,
-    replace_changed: bool = False,
+    replacing: Replacing = NOTHING,
     progress: Progress = lambda done, total, words: None,
 ) -> ImportReport:
     """Import `path` into the study's dataset of that name, which is made where it is new; call it again to go on after a kill.
@@ -65,18 +67,26 @@ def import_dataset(
         if format in STREAMED:
             import_stream(dataset, STREAMED[format](path, cases), report, by=by, progress=progress)
         else:
-            import_cases(dataset, path, report, by=by, chosen=cases, replace_changed=replace_changed, progress=progress)
+            import_cases(dataset, path, report, by=by, chosen=cases, replacing=replacing, progress=progress)
         _settle(dataset, report, by)
     return report
 
 
-@transaction.atomic
-def delete_dataset(*, dataset: Dataset, by: User | None) -> None:
-    """Delete the dataset with everything that was made from it. Raises NotAllowed."""
+def delete_dataset(*, dataset: Dataset, by: User | None, delete_authored: bool = False) -> None:
+    """Delete the dataset with everything that was made from it, and record what went along.
+
+    Raises NotAllowed, and DeletionRefused for findings in review packets or, unless `delete_authored`, timelines that people wrote.
+    """
     if by is not None:
         check_user_can_manage_study(by, dataset.study)
-    record(actor=by, study=dataset.study, action="dataset.delete", object_type="ehr.dataset", object_id=dataset.public_id)
-    dataset.delete()
+    event = partial(record, actor=by, study=dataset.study, object_type="ehr.dataset", object_id=dataset.public_id)
+    try:
+        with transaction.atomic():
+            losses = delete_whole_dataset(dataset, delete_authored=delete_authored)
+            event(action="dataset.delete", detail={loss.name: loss.count for loss in losses})
+    except DeletionRefused as error:
+        event(action="dataset.delete_refused", detail={loss.name: loss.count for loss in error.losses})
+        raise
 
 
 def export_summaries(*, dataset: Dataset, by: User | None) -> Iterator[tuple[str, list[dict[str, Any]]]]:

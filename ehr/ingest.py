@@ -6,22 +6,35 @@ The same input twice changes nothing: each case is remembered with the SHA-256 o
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from django.db import transaction
 
+from accounts.audit import record
 from accounts.models import User
 from ehr.copying import copy_rows, copy_series
+from ehr.deletion import DeletionRefused, delete_encounters
 from ehr.formats.base import CaseRecord, Rejection
 from ehr.formats.cases import case_folders, digest, read_case
 from ehr.models import Dataset, Encounter, ImportedPart, Note, RejectedRow
-from ehr.registry import import_hooks
+from ehr.registry import Loss, import_hooks
 from ehr.report import CaseReport, ImportReport, keep_rejections, kept_rejections
 from ehr.summarise import summarise
 
 #: Called after each step of an import with (done, total, words).
 Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Replacing:
+    """What may be deleted for a changed case: nothing, the case (`changed`), and timelines that people wrote (`authored`)."""
+
+    changed: bool = False
+    authored: bool = False
+
+
+NOTHING = Replacing()
 
 
 def import_cases(
@@ -31,7 +44,7 @@ def import_cases(
     *,
     by: User | None,
     chosen: Collection[str] | None,
-    replace_changed: bool,
+    replacing: Replacing,
     progress: Progress,
 ) -> None:
     """Import every case folder below `root` (or those whose names are `chosen`) that is not there yet. Raises FormatError."""
@@ -42,19 +55,19 @@ def import_cases(
         if part is not None and part.sha256 == sha256:
             _count_unchanged(dataset, folder, part, report)
         else:
-            _import_case(dataset, read_case(folder, sha256), part, report, by=by, replace_changed=replace_changed)
+            _import_case(dataset, read_case(folder, sha256), part, report, by=by, replacing=replacing)
         progress(done, len(folders), "cases")
 
 
 def _import_case(
-    dataset: Dataset, case: CaseRecord, part: ImportedPart | None, report: ImportReport, *, by: User | None, replace_changed: bool
+    dataset: Dataset, case: CaseRecord, part: ImportedPart | None, report: ImportReport, *, by: User | None, replacing: Replacing
 ) -> None:
     """Store one case with all its rows and series, or keep why not, in one transaction."""
     kept = CaseReport(case.encounter.case_id if case.encounter else case.folder.name, case.folder.name)
     kept.rejections += [replace(r, case_id=kept.case_id) for r in case.rejections]
     with transaction.atomic():
         RejectedRow.objects.filter(dataset=dataset, file__startswith=f"{case.folder.name}/").delete()
-        refusal = _refusal(dataset, case, part, replace_changed=replace_changed)
+        refusal = _refusal(dataset, case, part, by=by, replacing=replacing)
         if refusal is not None:
             kept.rejections.append(Rejection(f"{case.folder.name}/encounter.json", refusal, case_id=kept.case_id))
         taken = case.encounter is not None and refusal is None
@@ -71,7 +84,7 @@ def _import_case(
     report.add_rejections(kept.rejections)
 
 
-def _refusal(dataset: Dataset, case: CaseRecord, part: ImportedPart | None, *, replace_changed: bool) -> str | None:
+def _refusal(dataset: Dataset, case: CaseRecord, part: ImportedPart | None, *, by: User | None, replacing: Replacing) -> str | None:
     """Why a case that reads well must not be stored; makes room for it where a changed case may be replaced."""
     if case.encounter is None:
         return None
@@ -80,10 +93,27 @@ def _refusal(dataset: Dataset, case: CaseRecord, part: ImportedPart | None, *, r
         return None
     if part is None or there.source_sha256 != part.sha256:
         return "another case of this dataset has the same case_id"
-    if not replace_changed:
+    if not replacing.changed:
         return "the case was imported before with other content; import it under another name, or with --replace"
-    there.delete()
-    return None
+    return _deleted(dataset, there, by=by, replacing=replacing)
+
+
+def _deleted(dataset: Dataset, there: Encounter, *, by: User | None, replacing: Replacing) -> str | None:
+    """Delete the case that is there and record what went along; the reason if it must stay."""
+    losses: tuple[Loss, ...]
+    try:
+        losses, reason = delete_encounters(dataset.encounters.filter(pk=there.pk), delete_authored=replacing.authored), None
+    except DeletionRefused as error:
+        losses, reason = error.losses, f"the case was not replaced: {error}"
+    record(
+        actor=by,
+        study=dataset.study,
+        action="case.replace_refused" if reason else "case.replace",
+        object_type="ehr.encounter",
+        object_id=there.public_id,
+        detail={"dataset": dataset.public_id, **{loss.name: loss.count for loss in losses}},
+    )
+    return reason
 
 
 def _store(dataset: Dataset, case: CaseRecord, kept: CaseReport) -> int:

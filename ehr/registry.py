@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
+
+from django.db.models import QuerySet
 
 from ehr.models import Encounter
 from ehr.report import CaseReport
@@ -24,3 +28,38 @@ def register_import_hook(hook: ImportHook) -> None:
 def import_hooks() -> tuple[ImportHook, ...]:
     """The registered hooks in order of registration."""
     return tuple(_import_hooks)
+
+
+class Keep(Enum):
+    """How strictly something is kept when its case is to be deleted."""
+
+    ALWAYS = "always"  # never deleted (findings in review packets)
+    UNLESS_ASKED = "unless asked"  # people wrote it; deleted only if the caller asks for exactly that
+    NO = "no"  # can be computed or imported again
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """`count` things that would be deleted together with cases. `name` is their plural, for a sentence."""
+
+    count: int
+    name: str
+    singular: str
+    keep: Keep = Keep.NO
+
+
+#: Counts what an upper app would lose if these cases were deleted.
+LossCounter = Callable[[QuerySet[Encounter]], Iterable[Loss]]
+
+_loss_counters: list[LossCounter] = []
+
+
+def register_losses(counter: LossCounter) -> None:
+    """Ask `counter(encounters)` before cases are deleted."""
+    if counter not in _loss_counters:
+        _loss_counters.append(counter)
+
+
+def loss_counters() -> tuple[LossCounter, ...]:
+    """The registered counters in order of registration."""
+    return tuple(_loss_counters)

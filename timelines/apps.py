@@ -8,15 +8,17 @@ class TimelinesConfig(AppConfig):
         """Let the sweeper look after stages; put cases and runs into the navigation and on the home page."""
         from accounts.permissions import CASE_READERS
         from accounts.registry import NavItem, register_home_card, register_nav_item, register_page_guard
-        from ehr.registry import register_import_hook
+        from ehr.registry import register_import_hook, register_losses
         from jobs.registry import register
         from timelines import home_cards
         from timelines.authoring_access import closed_to_unaided, guard_unaided
+        from timelines.losses import timeline_losses
         from timelines.models import Evaluation, StageRun
         from timelines.references import import_reference
         from timelines.tasks import runnable_stages, send_evaluation_hints, send_stage_hints
 
         register_import_hook(import_reference)
+        register_losses(timeline_losses)
         register(StageRun, send_stage_hints, runnable=runnable_stages)
         register(Evaluation, send_evaluation_hints)
         register_page_guard(guard_unaided, closed_to_unaided)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.db import transaction
+from django.db.models import ProtectedError, RestrictedError
 
 from accounts.audit import record
 from accounts.models import User
@@ -182,8 +183,14 @@ def _store(encounter: Encounter, chosen: dict[_Key, Foreign], wanted: Wanted, re
     if faults:
         report.faults += faults
         return
-    for key in changed:
-        _remove(there[key])
+    try:
+        with transaction.atomic():
+            for key in changed:
+                _remove(there[key])
+    except (ProtectedError, RestrictedError):
+        reason = "findings about the stored timeline are in a review packet, so it is not replaced; choose another --source"
+        report.faults += [Fault(chosen[key].file, None, "", reason) for key in changed]
+        return
     inventories: dict[domain.Inventory, Inventory] = {}
     for key, stored in there.items():
         if key not in changed and stored.inventory is not None:

@@ -16,6 +16,7 @@ from accounts.models import AuditEvent, Study
 from config.env import BASE_DIR
 from ehr import registry
 from ehr.actions import ImportBusy, delete_dataset, import_dataset
+from ehr.ingest import Replacing
 from ehr.models import Dataset, Encounter, EventSeries, ImportedPart, Note, RejectedRow, SourceRow
 from ehr.partitions import ensure_partition, partition_exists, partition_name
 from tests.integration.ehr_cases import ROWS, write_case
@@ -140,7 +141,7 @@ def test_a_changed_case_is_replaced_only_when_asked(bring, tmp_path):
     write_case(tmp_path, note="Another note.")
     assert bring(tmp_path).refused == 1
     assert Note.objects.get().text == "Lactate 4.1, then 2.0."
-    assert bring(tmp_path, replace_changed=True).imported == 1
+    assert bring(tmp_path, replacing=Replacing(changed=True)).imported == 1
     assert Note.objects.get().text == "Another note."
     assert SourceRow.objects.count() == 4
     assert not RejectedRow.objects.exists()

@@ -12,6 +12,7 @@ from accounts.management.commands.create_demo_accounts import DEMO_STUDY
 from accounts.models import Study
 from ehr.actions import FORMATS, ImportBusy, import_dataset
 from ehr.formats.base import FormatError
+from ehr.ingest import Replacing
 from ehr.models import Dataset
 from ehr.progress import ProgressBar
 from ehr.tasks import request_embedding
@@ -30,7 +31,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--replace", action="store_true", help="delete a case whose files changed, with its timelines, and import it anew"
         )
-
+        parser.add_argument(
+            "--delete-authored", action="store_true", help="with --replace: also delete the timelines that people wrote of a changed case"
+        )
         parser.add_argument("--embed", action="store_true", help="ask the workers to embed the series now; a run does so anyway")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -45,7 +48,7 @@ class Command(BaseCommand):
                     study=study,
                     by=None,
                     cases=options["cases"],
-                    replace_changed=options["replace"],
+                    replacing=Replacing(changed=options["replace"], authored=options["delete_authored"]),
                     progress=bar.update,
                 )
             except (FormatError, ImportBusy) as error:
