@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib.auth.password_validation import validate_password
-from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from accounts.audit import record
@@ -43,7 +42,7 @@ def add_role(*, study: Study, user: User, role: Role, by: User | None) -> bool:
 def remove_role(*, study: Study, user: User, role: Role, by: User | None) -> bool:
     """Take the role away; False where they did not have it. Raises NotAllowed; LastAdmin for a study's last active admin."""
     _check(by, study)
-    Study.objects.select_for_update().get(pk=study.pk)  # two admins who remove each other at once take turns
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)  # two admins who remove each other at once take turns
     others = Membership.objects.filter(study=study, role=Role.ADMIN, user__is_active=True).exclude(user=user)
     if role == Role.ADMIN and not others.exists():
         raise LastAdmin(f"{study.name} needs at least one study admin.")
@@ -89,11 +88,24 @@ def reset_password(*, user: User, by: User | None, one_time: bool = True) -> str
 
 
 @transaction.atomic
+def set_active(*, user: User, active: bool, by: User | None) -> bool:
+    """Deactivate an account, which ends its sessions and tokens, or activate it again; False if it was so already.
+
+    Raises NotAllowed for anyone but a superuser, and for one's own account.
+    """
+    if by is not None and (not by.is_superuser or not by.is_active or by.pk == user.pk):
+        raise NotAllowed("Another superuser has to do this.")
+    changed = User.objects.filter(pk=user.pk, is_active=not active).update(is_active=active) > 0
+    if changed:
+        action = "account.activate" if active else "account.deactivate"
+        record(actor=by, study=None, action=action, object_type="accounts.user", object_id=user.public_id)
+    return changed
+
+
+@transaction.atomic
 def change_own_password(*, by: User, new_password: str) -> None:
-    """The person replaces their password. Raises ValidationError for a weak one or the same one."""
+    """Replace the person's own password; the form has checked the old one. Raises ValidationError for a weak one."""
     validate_password(new_password, by)
-    if by.check_password(new_password):
-        raise ValidationError("The new password is the old one.")
     by.set_password(new_password)
     by.must_change_password = False
     by.save(update_fields=["password", "must_change_password"])

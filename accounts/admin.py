@@ -1,50 +1,58 @@
-"""The admin site's pages (superusers only): people, studies, memberships, and the trail to read."""
+"""The admin site's pages (superusers only): people, studies, memberships and the trail to read; accounts to deactivate."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
+from django.contrib import admin, messages
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from accounts.actions import set_active
+from accounts.admin_site import ReadOnlyAdmin, ReadOnlyInline
 from accounts.models import AuditEvent, Membership, Study, User
+from accounts.permissions import NotAllowed
 
 
-class MembershipInline(admin.TabularInline):
+class MembershipInline(ReadOnlyInline):
     model = Membership
-    extra = 0
-    autocomplete_fields = ["user"]
 
 
 @admin.register(User)
-class PersonAdmin(UserAdmin):
+class PersonAdmin(ReadOnlyAdmin):
     list_display = ["username", "is_active", "is_superuser", "must_change_password", "last_login"]
-    fieldsets = (*(UserAdmin.fieldsets or ()), ("First sign-in", {"fields": ("must_change_password",)}))
+    search_fields = ["username"]
+    fields = ["username", "public_id", "is_active", "is_superuser", "must_change_password", "last_login", "date_joined"]
+    inlines = [MembershipInline]
+    actions = ["deactivate", "activate"]
+
+    @admin.action(description="Deactivate the selected accounts")
+    def deactivate(self, request: HttpRequest, people: QuerySet[User]) -> None:
+        """End their sessions and tokens, and refuse further sign-ins."""
+        self._set_active(request, people, False)
+
+    @admin.action(description="Activate the selected accounts")
+    def activate(self, request: HttpRequest, people: QuerySet[User]) -> None:
+        """Let them sign in again."""
+        self._set_active(request, people, True)
+
+    def _set_active(self, request: HttpRequest, people: QuerySet[User], active: bool) -> None:
+        assert isinstance(request.user, User)
+        for person in people:
+            try:
+                set_active(user=person, active=active, by=request.user)
+            except NotAllowed as refused:
+                messages.error(request, f"{person.get_username()}: {refused}")
 
 
 @admin.register(Study)
-class StudyAdmin(admin.ModelAdmin):
+class StudyAdmin(ReadOnlyAdmin):
     list_display = ["name", "public_id", "created_at"]
     search_fields = ["name"]
     inlines = [MembershipInline]
 
 
 @admin.register(AuditEvent)
-class AuditEventAdmin(admin.ModelAdmin):
+class AuditEventAdmin(ReadOnlyAdmin):
     list_display = ["at", "actor", "study", "action", "object_type", "object_id"]
     list_select_related = ["actor", "study"]
     list_filter = ["action"]
     date_hierarchy = "at"
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Events are appended by the application alone."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Append-only."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Append-only."""
-        return False

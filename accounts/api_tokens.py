@@ -25,7 +25,7 @@ class TokenRefused(ValueError):
 def issue_token(*, user: User, label: str, by: User | None) -> tuple[ApiToken, str]:
     """A new token, returned once and kept nowhere; it ends after API_TOKEN_DAYS days. Raises NotAllowed, TokenRefused."""
     _check_own(user, by)
-    User.objects.select_for_update(of=("self",)).get(pk=user.pk)  # requests that come at once take turns, so that the limit holds
+    User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)  # simultaneous requests take turns
     if not label.strip() or len(label) > LONGEST_LABEL or "\x00" in label:
         raise TokenRefused(f"Say what the token is for, in at most {LONGEST_LABEL} characters.")
     if not user.is_active or user.must_change_password:

@@ -1,4 +1,4 @@
-"""The one door: every password check of a request passes here, and so through the throttle."""
+"""Password checks behind the throttle; `accounts.password_check` is where they are asked for."""
 
 from __future__ import annotations
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib.auth import authenticate
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.core.exceptions import ValidationError
+from django.http import HttpRequest
 
-from accounts import throttle
 from accounts.actions import change_own_password
 from accounts.models import Role, User
+from accounts.password_check import Purpose, WrongPassword, check_password_of
 
 
 class SignInForm(AuthenticationForm):
@@ -27,31 +27,42 @@ class SignInForm(AuthenticationForm):
         username, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
         if self.request is None or username is None or not password:
             return self.cleaned_data
-        self.user_cache = authenticate(self.request, username=username, password=password)
-        if self.user_cache is None:
-            raise self._refusal(username)
+        try:
+            self.user_cache = check_password_of(username, password, request=self.request, purpose=Purpose.SIGN_IN)
+        except WrongPassword as refused:
+            words = str(refused) if refused.wait else self.error_messages["invalid_login"]
+            raise ValidationError(words, code="locked" if refused.wait else "invalid_login") from None
         return self.cleaned_data
-
-    def _refusal(self, username: str) -> ValidationError:
-        if self.request is not None and (seconds := throttle.seconds_locked(throttle.key_of(self.request, username))):
-            return ValidationError(f"Too many failed attempts. Try again in {throttle.words_for(seconds)}.", code="locked")
-        return ValidationError("That user name and password do not match.", code="invalid_login")
 
 
 class OwnPasswordForm(PasswordChangeForm):
     """Old password, new one twice."""
 
-    def clean_new_password1(self) -> str:
-        """Refuse the old one again. Raises ValidationError."""
-        password: str = self.cleaned_data["new_password1"]
-        if self.user.check_password(password):
-            raise ValidationError("The new password is the old one.")
+    def __init__(self, user: User, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(user, *args, **kwargs)
+        self.request = request
+
+    def clean_old_password(self) -> str:
+        """Check it like a sign-in: this page must not be a place to guess passwords. Raises ValidationError."""
+        password: str = self.cleaned_data["old_password"]
+        try:
+            check_password_of(self.user.get_username(), password, request=self.request, purpose=Purpose.NEW_PASSWORD)
+        except WrongPassword as refused:
+            raise ValidationError(str(refused), code="password_incorrect") from None
         return password
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse the old one again, which is known only after it was checked. Raises ValidationError."""
+        cleaned: dict[str, Any] = super().clean() or {}
+        if "old_password" in cleaned and cleaned["old_password"] == cleaned.get("new_password1"):
+            self.add_error("new_password1", "The new password is the old one.")
+        return cleaned
 
     def save(self, commit: bool = True) -> User:
         """Store it through the action, which also records it."""
-        change_own_password(by=self.user, new_password=self.cleaned_data["new_password1"])
-        return self.user
+        user: User = self.user
+        change_own_password(by=user, new_password=self.cleaned_data["new_password1"])
+        return user
 
 
 class MemberForm(forms.Form):

@@ -19,6 +19,22 @@ ACTIVE = "session_active_at"
 BACKGROUND_HEADER = "X-Background-Poll"
 
 
+class NoStoreMiddleware:
+    """Keeps browsers and proxies from storing any answer of the application: after the sign-out no note is left on the disk.
+
+    All answers, not only those to a session: programs sign in by a token, which other middleware does not see.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer, with the header set."""
+        response = self._get_response(request)
+        response["Cache-Control"] = "no-store"
+        return response
+
+
 class SessionLimitMiddleware:
     """Signs out after SESSION_COOKIE_AGE seconds without a person's request, and after SESSION_LONGEST_HOURS in any case."""
 

@@ -10,6 +10,7 @@ from django.http import HttpRequest
 
 from accounts import throttle
 from accounts.audit import record
+from accounts.password_check import Purpose
 
 
 def connect() -> None:
@@ -31,8 +32,11 @@ def on_sign_out(request: HttpRequest | None, user: Any, **kwargs: Any) -> None:
 
 
 def on_failure(credentials: dict[str, Any], request: HttpRequest | None = None, **kwargs: Any) -> None:
-    """A password was refused; the account is named where there is one."""
-    name = str(credentials.get("username", ""))
+    """A password was refused, at the sign-in or where it is asked for again; the account is named where there is one."""
+    name, purpose = str(credentials.get("username", "")), credentials.get("purpose", Purpose.SIGN_IN)
     locked = request is not None and throttle.seconds_locked(throttle.key_of(request, name)) > 0
     account = get_user_model().objects.filter(username=name).first()
-    record(actor=account, study=None, action="session.sign_in_failed", detail={"known_account": account is not None, "locked": locked})
+    if purpose == Purpose.SIGN_IN:
+        record(actor=account, study=None, action="session.sign_in_failed", detail={"known_account": account is not None, "locked": locked})
+    else:
+        record(actor=account, study=None, action="account.password_refused", detail={"purpose": str(purpose), "locked": locked})

@@ -12,14 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib.auth import authenticate
-from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest
 
 from accounts.audit import record
 from accounts.ids import new_public_id
 from accounts.models import User
+from accounts.password_check import Purpose, check_password_of
 from accounts.permissions import NotAllowed, user_can_manage_study
 from adjudication import chain_storage, slots
 from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem, Slot
@@ -58,12 +57,6 @@ class NotFinished(RuntimeError):
     def __init__(self, left: int) -> None:
         super().__init__(f"{left} item{'' if left == 1 else 's'} still to decide.")
         self.left = left
-
-
-class WrongPassword(PermissionDenied):
-    """The password does not sign, or too many were tried."""
-
-    log_safe = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +186,7 @@ def sign(*, assignment: Assignment, password: str, by: User, request: HttpReques
     NotFinished.
     """
     _check_own(assignment, by)
-    checked = authenticate(request, username=by.get_username(), password=password)  # outside the transaction: failures must count
-    if checked is None or checked.pk != by.pk:
-        raise WrongPassword("The password is not right, or too many were tried.")
+    check_password_of(by.get_username(), password, request=request, purpose=Purpose.SIGNATURE)
     return _sign(assignment, by)
 
 

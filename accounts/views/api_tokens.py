@@ -6,13 +6,11 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.api_tokens import LONGEST_LABEL, TokenRefused, issue_token, revoke_token, tokens_of
 
 
-@never_cache
 @require_http_methods(["GET", "POST"])
 @login_required
 def api_tokens(request: HttpRequest) -> HttpResponse:

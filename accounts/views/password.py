@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.views import PasswordChangeView
@@ -17,6 +19,10 @@ class ChangePassword(PasswordChangeView):
     template_name = "accounts/password_change.html"
     form_class = OwnPasswordForm
     success_url = reverse_lazy("home")
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        """The form counts attempts by the request's address."""
+        return {**super().get_form_kwargs(), "request": self.request}
 
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
         """Store it and say so."""

@@ -7,8 +7,6 @@ from typing import Any
 from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.utils.decorators import method_decorator
-from django.views.decorators.cache import never_cache
 
 from accounts.forms import SignInForm
 
@@ -27,6 +25,5 @@ class SignIn(LoginView):
         return super().dispatch(request, *args, **kwargs)
 
 
-@method_decorator(never_cache, name="dispatch")
 class SignOut(LogoutView):
     """Ends the session (POST only)."""

@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.actions import AccountExists, LastAdmin, add_role, create_account, remove_role, reset_password
@@ -57,7 +56,6 @@ def remove(request: StudyRequest) -> HttpResponse:
     return redirect("home" if user == request.user and role == Role.ADMIN else "accounts:study")
 
 
-@never_cache
 @require_POST
 @study_role_required(Role.ADMIN)
 def create(request: StudyRequest) -> HttpResponse:
@@ -77,7 +75,6 @@ def create(request: StudyRequest) -> HttpResponse:
     return _page(request, create_form=form, status=400)
 
 
-@never_cache
 @require_POST
 @study_role_required(Role.ADMIN)
 def reset(request: StudyRequest) -> HttpResponse:

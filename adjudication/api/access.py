@@ -1,4 +1,4 @@
-"""What every view of the API shares: who asks, in which of their studies, and that no answer is kept on its way."""
+"""What every view of the API shares: who asks and in which of their studies."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from typing import Any, cast
 from django.db.models import QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
-from django.utils.cache import add_never_cache_headers
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.models import Role, Study, User
@@ -26,7 +24,7 @@ ADMINS = frozenset({Role.ADMIN})
 
 
 class ApiView(APIView):
-    """A view of this API: refusals have one form (`adjudication.api.errors`), answers are not cached."""
+    """A view of this API: refusals have one form (`adjudication.api.errors`)."""
 
     def get_exception_handler(self) -> Any:
         """Ours, for these views alone."""
@@ -42,12 +40,6 @@ class ApiView(APIView):
         asked = [*kwargs.values(), *(v for values in request.query_params.lists() for v in values[1])]
         if any(isinstance(v, str) and "\x00" in v for v in asked):
             raise Http404
-
-    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
-        """As the framework, and not to be stored by browsers or proxies."""
-        finished = super().finalize_response(request, response, *args, **kwargs)
-        add_never_cache_headers(finished)
-        return finished
 
 
 def person_of(request: Request) -> User:

@@ -17,9 +17,10 @@ from rest_framework.exceptions import APIException, NotFound, ValidationError
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
+from accounts.password_check import WrongPassword
 from accounts.permissions import NotAllowed
 from adjudication.actions import JudgingRefused
-from adjudication.decisions import Conflict, DecisionRefused, NotFinished, WrongPassword
+from adjudication.decisions import Conflict, DecisionRefused, NotFinished
 from adjudication.judge_config import SourceUnknown
 from adjudication.judge_tools import UnknownJudge
 from adjudication.packets import PacketRefused

@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from accounts.permissions import NotAllowed
@@ -25,7 +24,6 @@ from adjudication.views.review_opened import CANNOT_BE_SHOWN, closed_words, item
 from timelines.storage import NoteChanged
 
 
-@never_cache
 @require_GET
 @study_role_required()
 def review_queue(request: StudyRequest) -> HttpResponse:
@@ -34,7 +32,6 @@ def review_queue(request: StudyRequest) -> HttpResponse:
     return render(request, "adjudication/review_queue.html", {"lines": [(a, progress_words(slots.progress(assignment=a))) for a in mine]})
 
 
-@never_cache
 @require_GET
 @study_role_required()
 def review_packet(request: StudyRequest, public_id: str) -> HttpResponse:
@@ -56,7 +53,6 @@ def review_packet(request: StudyRequest, public_id: str) -> HttpResponse:
     return render(request, "adjudication/review_packet.html", context)
 
 
-@never_cache
 @require_GET
 @study_role_required()
 def review_item(request: StudyRequest, public_id: str) -> HttpResponseBase:
@@ -72,7 +68,6 @@ def review_item(request: StudyRequest, public_id: str) -> HttpResponseBase:
         return _led_back(request, public_id, error)
 
 
-@never_cache
 @require_GET
 @study_role_required()
 def review_chosen(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
@@ -92,7 +87,6 @@ def review_chosen(request: StudyRequest, public_id: str, item_id: str) -> HttpRe
         return _led_back(request, public_id, error)
 
 
-@never_cache
 @require_GET
 @study_role_required()
 def review_history(request: StudyRequest, public_id: str) -> HttpResponse:

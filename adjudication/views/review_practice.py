@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.scoping import StudyRequest, study_role_required
@@ -16,7 +15,6 @@ from adjudication.views.review_opened import answers_refusals, own_assignment
 from timelines.views.json_requests import json_body, text_in
 
 
-@never_cache
 @require_GET
 @study_role_required()
 def review_practice(request: StudyRequest, public_id: str) -> HttpResponseBase:
@@ -25,7 +23,6 @@ def review_practice(request: StudyRequest, public_id: str) -> HttpResponseBase:
     return redirect("adjudication:review_practice_case", public_id, next_practice(assignment) or 1)
 
 
-@never_cache
 @require_GET
 @study_role_required()
 def review_practice_case(request: StudyRequest, public_id: str, number: int) -> HttpResponse:
@@ -53,7 +50,6 @@ def review_practice_case(request: StudyRequest, public_id: str, number: int) -> 
     return render(request, "adjudication/review_item.html", {**context, "assignment": assignment})
 
 
-@never_cache
 @require_POST
 @study_role_required()
 @answers_refusals

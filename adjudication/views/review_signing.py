@@ -5,14 +5,14 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.ids import new_public_id
+from accounts.password_check import WrongPassword
 from accounts.scoping import StudyRequest, study_role_required
 from adjudication import decisions, slots
-from adjudication.decisions import DecisionRefused, NotFinished, WrongPassword
+from adjudication.decisions import DecisionRefused, NotFinished
 from adjudication.models import Assignment, Decision, Packet
 from adjudication.review_history import CLINICIAN, guess_lines
 from adjudication.states import InvalidTransition
@@ -22,7 +22,6 @@ from adjudication.visibility import sides_swapped, unswapped
 NOT_FINISHED = "{left} item{s} still to decide. Signing comes after the last one."
 
 
-@never_cache
 @require_http_methods(["GET", "POST"])
 @study_role_required()
 def review_guess(request: StudyRequest, public_id: str) -> HttpResponseBase:
@@ -43,7 +42,6 @@ def review_guess(request: StudyRequest, public_id: str) -> HttpResponseBase:
     return redirect("adjudication:review_packet", public_id)
 
 
-@never_cache
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "POST"])
 @study_role_required()
@@ -72,7 +70,6 @@ def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
     return render(request, "adjudication/review_sign.html", context, status=status)
 
 
-@never_cache
 @require_POST
 @study_role_required()
 def review_unsign(request: StudyRequest, public_id: str) -> HttpResponseBase:
@@ -90,7 +87,6 @@ def review_unsign(request: StudyRequest, public_id: str) -> HttpResponseBase:
     return redirect("adjudication:review_packet", public_id)
 
 
-@never_cache
 @require_GET
 @study_role_required()
 def review_receipt(request: StudyRequest, public_id: str) -> HttpResponse:
@@ -100,7 +96,6 @@ def review_receipt(request: StudyRequest, public_id: str) -> HttpResponse:
     return render(request, "adjudication/review_receipt.html", context)
 
 
-@never_cache
 @require_GET
 @study_role_required()
 def review_receipt_file(request: StudyRequest, public_id: str) -> HttpResponse:

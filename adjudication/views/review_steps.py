@@ -8,7 +8,6 @@ from typing import Any
 
 from django.http import HttpResponseBase, JsonResponse
 from django.template.loader import render_to_string
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from accounts.scoping import StudyRequest, study_role_required
@@ -38,7 +37,6 @@ class Typed:
     active_seconds: float
 
 
-@never_cache
 @require_POST
 @study_role_required()
 @answers_refusals
@@ -51,7 +49,6 @@ def review_next(request: StudyRequest, public_id: str) -> HttpResponseBase:
     return JsonResponse({**html, "progress": progress_json(assignment)})
 
 
-@never_cache
 @require_POST
 @study_role_required()
 @answers_refusals
@@ -79,7 +76,6 @@ def review_decide(request: StudyRequest, public_id: str, item_id: str) -> HttpRe
     return JsonResponse({"late": made.late, "progress": progress_json(assignment)})
 
 
-@never_cache
 @require_POST
 @study_role_required()
 @answers_refusals
@@ -92,7 +88,6 @@ def review_draft(request: StudyRequest, public_id: str, item_id: str) -> HttpRes
     return JsonResponse({"held": _keep(assignment, item, typed)})
 
 
-@never_cache
 @require_POST
 @study_role_required()
 @answers_refusals
@@ -106,7 +101,6 @@ def review_skip(request: StudyRequest, public_id: str, item_id: str) -> HttpResp
     return JsonResponse({"progress": progress_json(assignment)})
 
 
-@never_cache
 @require_POST
 @study_role_required()
 @answers_refusals
@@ -121,7 +115,6 @@ def review_flag(request: StudyRequest, public_id: str, item_id: str) -> HttpResp
     return JsonResponse({"progress": progress_json(assignment)})
 
 
-@never_cache
 @require_POST
 @study_role_required()
 @answers_refusals
@@ -135,7 +128,6 @@ def review_undo(request: StudyRequest, public_id: str) -> HttpResponseBase:
     return JsonResponse({**html, "progress": progress_json(assignment)})
 
 
-@never_cache
 @require_POST
 @study_role_required()
 @answers_refusals

@@ -288,7 +288,7 @@ def test_from_the_last_item_to_the_receipt_and_back(reviewing, packed, page):
     page.get_by_role("link", name="Sign", exact=True).click()
     page.get_by_label("Your password").fill("not the password")
     page.get_by_role("button", name="Sign", exact=True).click()
-    expect(page.get_by_role("alert")).to_contain_text("The password is not right")
+    expect(page.get_by_role("alert")).to_contain_text("Wrong password")
     page.get_by_label("Your password").fill(PASSWORD)
     page.get_by_role("button", name="Sign", exact=True).click()
     signature = Decision.objects.get(kind="sign")

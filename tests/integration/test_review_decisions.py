@@ -6,9 +6,10 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from accounts.models import AuditEvent
+from accounts.password_check import WrongPassword
 from accounts.permissions import NotAllowed
 from adjudication import decisions, packets, slots
-from adjudication.decisions import Conflict, DecisionRefused, NotFinished, WrongPassword
+from adjudication.decisions import Conflict, DecisionRefused, NotFinished
 from adjudication.models import Assignment, Decision, PacketItem, Slot
 from adjudication.states import InvalidTransition
 from adjudication.visibility import order_key

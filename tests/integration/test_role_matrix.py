@@ -32,8 +32,9 @@ def names_of(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iter
 
 
 def asked(client: Client, row: Row, world: World) -> int | str:
-    """What the person gets: a status, or SIGN_IN for a redirect to the sign-in page."""
+    """What the person gets: a status, or SIGN_IN for a redirect to the sign-in page. Whatever it is, nothing may store it."""
     response = getattr(client, row.method)(reverse(row.name, kwargs=dict(row.path(world))), data=dict(row.data(world)))
+    assert response["Cache-Control"] == "no-store"
     if response.status_code == 302 and response["Location"].startswith(f"{reverse('accounts:sign_in')}?next="):
         return SIGN_IN
     return response.status_code

@@ -10,7 +10,6 @@ from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.html import json_script
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.audit import record
@@ -74,7 +73,6 @@ def author_start(request: StudyRequest, public_id: str) -> HttpResponseBase:
     return render(request, "timelines/author_start.html", context, status=400 if request.method == "POST" else 200)
 
 
-@never_cache
 @require_GET
 @study_role_required(*CASE_READERS)
 def authoring(request: StudyRequest, public_id: str) -> HttpResponse:

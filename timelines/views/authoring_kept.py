@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from accounts.audit import record
@@ -22,7 +21,6 @@ from timelines.views.case import stay
 EDITS_PER_PAGE = 200
 
 
-@never_cache
 @require_GET
 @study_role_required(*CASE_READERS)
 def history(request: StudyRequest, public_id: str) -> HttpResponse:
