@@ -11,5 +11,6 @@ class ProjectConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        """Bind the task decorators to our Celery application."""
-        import config.celery  # noqa: F401
+        """Bind the task decorators to our Celery application, and register the checks of the project."""
+        import config.celery
+        import config.database_roles  # noqa: F401

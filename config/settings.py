@@ -105,7 +105,15 @@ TEMPLATES: list[dict[str, Any]] = [
 # Data. The embedded services are addressed here and started elsewhere (manage.py, `make services`), so that importing the settings
 # starts nothing.
 
-DATABASE_URL = env.url("DATABASE_URL", schemes=("postgresql", "postgres"), default=SERVICES.database_url)
+POSTGRESQL = ("postgresql", "postgres")
+DATABASE_URL = env.url("DATABASE_URL", schemes=POSTGRESQL, default=SERVICES.database_url)
+EMBEDDED_DATABASE = SERVICES.database_url == DATABASE_URL
+# Migrations run as this role; without it the application's role owns its tables (docs/adr/0035-database-roles.md).
+DATABASE_OWNER_URL = env.url(
+    "DATABASE_OWNER_URL", schemes=POSTGRESQL, default=SERVICES.database_owner_url if EMBEDDED_DATABASE else DATABASE_URL
+)
+if EMBEDDED_DATABASE and SERVICES.database_owner_url != DATABASE_OWNER_URL:
+    raise EnvError("DATABASE_OWNER_URL is set without DATABASE_URL. Set both, or neither for the embedded database.")
 BROKER_URL = env.url("BROKER_URL", schemes=("redis", "rediss", "redis+socket", "unix"), default=SERVICES.broker_url)
 
 
@@ -126,6 +134,8 @@ def database_settings(url: str) -> dict[str, Any]:
 
 
 DATABASES = {"default": database_settings(DATABASE_URL)}
+if DATABASE_OWNER_URL != DATABASE_URL and not DATABASES["default"]["USER"]:
+    raise EnvError("DATABASE_URL names no role, but DATABASE_OWNER_URL is set. Write it as postgresql://role:password@host/name.")
 
 # People and sessions.
 

@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
 from django.conf import settings
 from django.db import connection, connections
@@ -16,7 +17,7 @@ from hypothesis import settings as examples
 from pytest_django import DjangoDbBlocker
 
 from config.services import embedded
-from config.services.paths import ServicePaths, default_paths
+from config.services.paths import APPLICATION_ROLE, OWNER_ROLE, SUPERUSER_ROLE, ServicePaths, default_paths
 from tests.browser_setup import chromium_path
 from tests.network import block_network
 from tests.services import VAR_VARIABLE, remove_dead_sessions, remove_session
@@ -86,6 +87,11 @@ def services() -> ServicePaths:
     remove_dead_sessions()
     paths = default_paths()
     embedded.ensure_running(paths)
+    with psycopg.connect(paths.database_url_of(SUPERUSER_ROLE), autocommit=True) as superuser:
+        # For the test runner alone: make test databases, tamper past triggers, watch and end connections of the application.
+        superuser.execute(f"ALTER ROLE {OWNER_ROLE} CREATEDB")
+        superuser.execute(f"GRANT SET ON PARAMETER session_replication_role TO {OWNER_ROLE}")
+        superuser.execute(f"GRANT {APPLICATION_ROLE} TO {OWNER_ROLE}")
     return paths
 
 
@@ -106,13 +112,12 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 
 @pytest.fixture
 def process_environment(services: ServicePaths, transactional_db: None) -> dict[str, str]:
-    """The environment in which another process (a worker, a command) sees the test database and the session's broker."""
+    """The environment in which another process (a worker, a command) sees the test database and the broker, in the application's role."""
     database = connections["default"].settings_dict["NAME"]
-    base = services.database_url.rsplit("/", 1)[0]
     return {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "config.settings",
-        "DATABASE_URL": f"{base}/{database}",
+        "DATABASE_URL": services.database_url_of(APPLICATION_ROLE, database),
         "BROKER_URL": settings.BROKER_URL,
         "OCCURRENT_VAR": str(services.var),
     }

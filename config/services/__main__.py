@@ -47,6 +47,7 @@ def _status(paths: ServicePaths) -> int:
 
 def _url(paths: ServicePaths) -> int:
     print(f"DATABASE_URL={paths.database_url}")
+    print(f"DATABASE_OWNER_URL={paths.database_owner_url}")
     print(f"BROKER_URL={paths.broker_url}")
     return 0
 

@@ -21,6 +21,13 @@ MAX_SOCKET_PATH = 100
 LONGEST_SOCKET_NAME = len("/.s.PGSQL.5432.lock")
 ROOT_STATE = Path("/var/lib/occurrent")
 SERVICE_USER = "nobody"
+DATABASE = "occurrent"
+#: Starts the cluster. Data directories of earlier versions have it by this name, and PostgreSQL refuses to demote its first role.
+SUPERUSER_ROLE = "occurrent"
+#: Owns the database and its tables; `migrate` runs as this role.
+OWNER_ROLE = "occurrent_owner"
+#: Reads and writes rows; pages, workers and commands run as this role.
+APPLICATION_ROLE = "occurrent_app"
 
 
 @dataclass(frozen=True)
@@ -72,8 +79,17 @@ class ServicePaths:
 
     @property
     def database_url(self) -> str:
-        """The address of the embedded database (psycopg's own form; the socket directory is percent-encoded)."""
-        return f"postgresql://occurrent@{str(self.sockets).replace('/', '%2F')}/occurrent"
+        """The address of the embedded database for the application."""
+        return self.database_url_of(APPLICATION_ROLE)
+
+    @property
+    def database_owner_url(self) -> str:
+        """The address of the embedded database for migrations."""
+        return self.database_url_of(OWNER_ROLE)
+
+    def database_url_of(self, role: str, database: str = DATABASE) -> str:
+        """The address of an embedded database for `role` (psycopg's own form; the socket directory is percent-encoded)."""
+        return f"postgresql://{role}@{str(self.sockets).replace('/', '%2F')}/{database}"
 
     @property
     def broker_url(self) -> str:

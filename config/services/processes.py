@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from signal import SIGKILL
 
 import psutil
 
@@ -41,7 +43,7 @@ def end(processes: list[psutil.Process], *, signal: int, patience: float) -> Non
         _send(process, signal)
     if not wait_until(lambda: not any(map(is_alive, processes)), seconds=patience):
         for process in filter(is_alive, processes):
-            process.kill()
+            _send(process, SIGKILL)
         wait_until(lambda: not any(map(is_alive, processes)), seconds=patience)
 
 
@@ -53,7 +55,8 @@ def listener_on(port: int) -> str | None:
         return None
     for connection in connections:
         if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
-            return f"{psutil.Process(connection.pid).name()} (pid {connection.pid})"
+            with suppress(psutil.Error):  # it has ended since
+                return f"{psutil.Process(connection.pid).name()} (pid {connection.pid})"
     return None
 
 

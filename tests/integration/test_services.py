@@ -16,7 +16,7 @@ import redis
 from config.env import BASE_DIR
 from config.services import broker, embedded, postgres
 from config.services.errors import ServiceError
-from config.services.processes import processes_in, wait_until
+from config.services.processes import end, processes_in, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,7 @@ RECOVERY_SECONDS = 180
 
 
 def query(paths, statement, parameters=()):
-    with psycopg.connect(paths.database_url, autocommit=True) as connection:
+    with psycopg.connect(paths.database_owner_url, autocommit=True) as connection:
         cursor = connection.execute(statement, parameters)
         return cursor.fetchall() if cursor.description else None
 
@@ -42,10 +42,26 @@ def pids_titled(paths, title):
     return found
 
 
+def effective_users(paths):
+    """The users that the database's processes run as; those that end meanwhile are left out."""
+    found = set()
+    for process in processes_in(paths.postgres_data):
+        with suppress(psutil.NoSuchProcess):
+            found.add(process.uids().effective)
+    return found
+
+
 def kill(paths, title):
     """Kill the PostgreSQL process whose title holds `title`, or the postmaster, as a crash would."""
-    assert wait_until(lambda: bool(pids_titled(paths, title)), seconds=60), title
-    os.kill(pids_titled(paths, title)[0], signal.SIGKILL)
+
+    def killed():
+        with suppress(ProcessLookupError):  # it may have been replaced since it was listed
+            for pid in pids_titled(paths, title)[:1]:
+                os.kill(pid, signal.SIGKILL)
+                return True
+        return False
+
+    assert wait_until(killed, seconds=60), title
 
 
 def test_first_start_second_start_and_stop(private_services):
@@ -93,9 +109,7 @@ def test_messages_survive_the_kill_of_the_broker(private_services):
     paths = private_services
     embedded.ensure_running(paths, ["broker"])
     broker_client(paths).rpush("pipeline", *range(1000))
-    [server] = processes_in(paths.broker_data)
-    server.kill()
-    assert wait_until(lambda: not processes_in(paths.broker_data), seconds=60)
+    end(processes_in(paths.broker_data), signal=signal.SIGKILL, patience=60)
     assert embedded.ensure_running(paths, ["broker"]) == ["broker"]
     assert broker_client(paths).llen("pipeline") == 1000
 
@@ -136,10 +150,11 @@ def test_nobody_else_gets_in(private_services):
     for directory in (paths.sockets, paths.postgres_data, paths.broker_data, paths.logs):
         assert stat.S_IMODE(directory.stat().st_mode) == 0o700, directory
     if paths.drops_privileges:
-        owners = {process.uids().effective for process in processes_in(paths.postgres_data)}
+        owners = effective_users(paths)
+        assert owners
         assert 0 not in owners
     with pytest.raises(psycopg.OperationalError):
-        psycopg.connect(host=str(paths.sockets), dbname="occurrent", user="postgres")
+        psycopg.connect(paths.database_url_of("postgres"))
 
 
 def test_no_value_reaches_the_database_log(private_services):
@@ -157,7 +172,7 @@ def test_no_value_reaches_the_database_log(private_services):
             query(paths, statement)
     with (
         pytest.raises(psycopg.Error),
-        psycopg.connect(paths.database_url) as connection,
+        psycopg.connect(paths.database_owner_url) as connection,
         connection.cursor().copy("COPY notes FROM STDIN") as copy,
     ):
         copy.write_row(["CANARY"])

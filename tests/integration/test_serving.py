@@ -79,6 +79,13 @@ def status_of(port, session):
         return None
 
 
+def command_of(process):
+    """The command line; empty for a process that has ended since it was listed."""
+    with suppress(psutil.NoSuchProcess):
+        return " ".join(process.cmdline())
+    return ""
+
+
 def alive(process):
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
@@ -95,7 +102,7 @@ def test_a_page_outlives_kills_and_ctrl_c_leaves_nothing(private_services, sessi
             process.kill()
     assert wait_until(lambda: status_of(port, session) == 200, seconds=180)
 
-    [web] = [child for child in psutil.Process(server.pid).children() if "config.gunicorn" in " ".join(child.cmdline())]
+    [web] = [child for child in psutil.Process(server.pid).children() if "config.gunicorn" in command_of(child)]
     web.kill()
     assert wait_until(lambda: status_of(port, session) == 200, seconds=180)
 

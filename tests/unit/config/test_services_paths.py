@@ -40,8 +40,10 @@ def test_root_keeps_data_where_the_servers_user_can_reach_it(tmp_path, monkeypat
 
 
 def test_the_address_is_read_back_as_it_was_meant(ordinary_user):
-    parts = conninfo_to_dict(ServicePaths(Path("/srv/o/var")).database_url)
-    assert (parts["host"], parts["user"], parts["dbname"]) == ("/srv/o/var/run", "occurrent", "occurrent")
+    paths = ServicePaths(Path("/srv/o/var"))
+    for url, role in ((paths.database_url, "occurrent_app"), (paths.database_owner_url, "occurrent_owner")):
+        parts = conninfo_to_dict(url)
+        assert (parts["host"], parts["user"], parts["dbname"]) == ("/srv/o/var/run", role, "occurrent")
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,11 @@ def run_check(tmp_path, *arguments, **variables):
         ({"DEBUG": "on"}, "DEBUG is on in production"),
         ({"OCCURRENT_ENV": "staging"}, "OCCURRENT_ENV is neither embedded nor production."),
         ({"DATABASE_URL": "mysql://x/y"}, "DATABASE_URL must start with one of postgresql://"),
+        ({"DATABASE_OWNER_URL": "postgresql://o@db/x"}, "DATABASE_OWNER_URL is set without DATABASE_URL."),
+        (
+            {"DATABASE_URL": "postgresql://db/x", "DATABASE_OWNER_URL": "postgresql://o@db/x"},
+            "DATABASE_URL names no role, but DATABASE_OWNER_URL is set.",
+        ),
         ({"SESSION_IDLE_MINUTES": "0"}, "SESSION_IDLE_MINUTES is too small."),
     ],
 )

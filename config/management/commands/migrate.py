@@ -1,0 +1,26 @@
+"""`manage.py migrate`: Django's own, as the role that owns the tables; the application's role may use them afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.core.management.commands import migrate
+from django.db import connection
+
+from config.database_roles import RoleError, connected_as_owner, prepare_application_role
+
+
+class Command(migrate.Command):
+    """Django's command with our two roles around it."""
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        """Check and migrate, then grant the application's role what it needs."""
+        with connected_as_owner():
+            output = super().execute(*args, **options)
+            if not (options["plan"] or options["check_unapplied"]):
+                try:
+                    prepare_application_role(connection)
+                except RoleError as error:
+                    raise CommandError(str(error)) from None
+        return output
