@@ -50,13 +50,17 @@ class Conflict(RuntimeError):
 
 
 class NotFinished(RuntimeError):
-    """The review cannot be signed: so many items are still to be decided."""
+    """The review cannot be signed: `left` items are still to be decided, `elsewhere` of them are with another reviewer now."""
 
     log_safe = True
 
-    def __init__(self, left: int) -> None:
-        super().__init__(f"{left} item{'' if left == 1 else 's'} still to decide.")
+    def __init__(self, left: int, elsewhere: int = 0) -> None:
+        words = f"{left} item{'' if left == 1 else 's'} still to decide."
+        if elsewhere:
+            words += f" Another reviewer has {elsewhere} of them in hand; what they leave undecided comes back to you."
+        super().__init__(words)
         self.left = left
+        self.elsewhere = elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +259,7 @@ def _sign(assignment: Assignment, by: User) -> Decision:
     slots.check_working(mine)
     progress = slots.progress(assignment=mine)
     if progress.total > progress.done:
-        raise NotFinished(progress.total - progress.done)
+        raise NotFinished(progress.total - progress.done, progress.elsewhere)
     sequence, head = chain_storage.head_of(packet)
     detail: Mapping[str, Any] = {"head": head, "head_sequence": sequence, "decided": progress.done}
     link = chain_storage.append(packet, assignment=mine, kind=Decision.Kind.SIGN, token=new_public_id(), detail=detail)

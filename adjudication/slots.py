@@ -40,10 +40,14 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a reviewer is. `seconds_left` is None before anything was decided; `total` counts what they decided and still could."""
+    """How far a reviewer is. `total` counts what they decided and what is open to them; `elsewhere` of these another reviewer leases.
+
+    `seconds_left` is None before anything was decided.
+    """
 
     done: int
     total: int
+    elsewhere: int
     skipped: int
     flagged: int
     seconds_each: float | None
@@ -60,7 +64,9 @@ def next_item(*, assignment: Assignment, besides: Collection[str] = ()) -> Slot 
     mine = _working(assignment)
     candidates = _claimable(mine).annotate(skipped=_skipped(mine), held=_held(mine), place=_place(mine.seed))
     order = (F("skipped").asc(nulls_first=True), "-held", "place", "number")
-    slot = candidates.exclude(item__public_id__in=besides).order_by(*order).select_for_update(of=("self",), skip_locked=True).first()
+    ordered = candidates.exclude(item__public_id__in=besides).order_by(*order)
+    # Somebody's autosave may have a row locked for a moment. Only among the free ones is another as good.
+    slot = _first(ordered.filter(assignment=mine, skipped__isnull=True)) or _first(ordered, skip_locked=True) or _first(ordered)
     return None if slot is None else _lease(slot, mine)
 
 
@@ -68,8 +74,7 @@ def next_item(*, assignment: Assignment, besides: Collection[str] = ()) -> Slot 
 def claim(*, assignment: Assignment, item: PacketItem) -> Slot | None:
     """The slot of one particular item, leased (again); None where its quota is taken. Raises as `next_item`."""
     mine = _working(assignment)
-    found = _claimable(mine).filter(item=item).annotate(held=_held(mine)).order_by("-held", "number")
-    slot = found.select_for_update(of=("self",), skip_locked=True).first()
+    slot = _first(_claimable(mine).filter(item=item).annotate(held=_held(mine)).order_by("-held", "number"))
     return None if slot is None else _lease(slot, mine)
 
 
@@ -130,7 +135,8 @@ def expire_leases(packet: Packet | None = None) -> int:
 def progress(*, assignment: Assignment) -> Progress:
     """How far this person is, with the time left at their own pace: the median of their active times, which a pause does not stretch."""
     done = list(Slot.objects.filter(assignment=assignment, decision__isnull=False).values_list("decision__active_seconds", flat=True))
-    left = _claimable(assignment).values("item").distinct().count() if assignment.packet.state == Packet.State.OPEN else 0
+    is_open = assignment.packet.state == Packet.State.OPEN
+    left = _items(_open(assignment)) if is_open else 0
     timed = [seconds for seconds in done if seconds is not None]
     each = median(timed) if timed else None
     marks = ItemMark.objects.filter(assignment=assignment)
@@ -140,6 +146,7 @@ def progress(*, assignment: Assignment) -> Progress:
     return Progress(
         done=len(done),
         total=len(done) + left,
+        elsewhere=left - _items(_claimable(assignment)) if is_open else 0,
         skipped=undecided.count(),
         flagged=marks.filter(flagged=True).count(),
         seconds_each=each,
@@ -174,13 +181,27 @@ def _purpose(assignment: Assignment) -> str:
 
 
 def _claimable(assignment: Assignment) -> QuerySet[Slot]:
-    """Undecided slots that are this person's, or nobody's (never held, given back, lease run out) where they have none of that item."""
+    """Open slots that are this person's, or nobody's: never held, given back, lease run out."""
     free = Q(assignment__isnull=True) | Q(lease_expires_at__lte=database_time()) | Q(lease_expires_at__isnull=True)
+    return _open(assignment).filter(free | Q(assignment=assignment)).select_related("item")
+
+
+def _open(assignment: Assignment) -> QuerySet[Slot]:
+    """Undecided slots of this person's items, whoever has them in hand, but none of an item of which they have another slot."""
     other = Slot.objects.filter(item=OuterRef("item"), assignment=assignment).exclude(pk=OuterRef("pk"))
     found = Slot.objects.filter(item__packet=assignment.packet, purpose=_purpose(assignment), decision__isnull=True)
     if assignment.pairings:
         found = found.filter(item__pairing__in=assignment.pairings)
-    return found.filter(free | Q(assignment=assignment)).filter(~Exists(other)).select_related("item")
+    return found.filter(~Exists(other))
+
+
+def _items(found: QuerySet[Slot]) -> int:
+    return found.values("item").distinct().count()
+
+
+def _first(found: QuerySet[Slot], *, skip_locked: bool = False) -> Slot | None:
+    """The first one, locked until the transaction ends. A row that another transaction has locked is waited for or passed over."""
+    return found.select_for_update(of=("self",), skip_locked=skip_locked).first()
 
 
 def _held(assignment: Assignment) -> Case:

@@ -23,6 +23,8 @@ from adjudication.states import InvalidTransition
 from adjudication.views.review_opened import CANNOT_BE_SHOWN, closed_words, item_context, own_assignment, own_item, progress_words
 from timelines.storage import NoteChanged
 
+ELSEWHERE = "Other reviewers have the remaining items in hand. What they leave undecided comes back to you."
+
 
 @require_GET
 @study_role_required()
@@ -62,6 +64,8 @@ def review_item(request: StudyRequest, public_id: str) -> HttpResponseBase:
         check_practised(assignment)
         slot = slots.next_item(assignment=assignment)
         if slot is None:
+            if slots.progress(assignment=assignment).elsewhere:
+                messages.info(request, ELSEWHERE)
             return redirect("adjudication:review_packet", public_id)
         return _page(request, assignment, item_context(assignment, slot.item))
     except (NotAllowed, InvalidTransition, NoteChanged) as error:

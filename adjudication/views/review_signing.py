@@ -19,8 +19,6 @@ from adjudication.states import InvalidTransition
 from adjudication.views.review_opened import closed_words, own_assignment, own_item
 from adjudication.visibility import sides_swapped, unswapped
 
-NOT_FINISHED = "{left} item{s} still to decide. Signing comes after the last one."
-
 
 @require_http_methods(["GET", "POST"])
 @study_role_required()
@@ -61,7 +59,7 @@ def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
         except WrongPassword as refused:
             error, status = str(refused), 400
         except NotFinished as refused:
-            error, status = NOT_FINISHED.format(left=refused.left, s="" if refused.left == 1 else "s"), 400
+            error, status = f"{refused} Signing comes after the last one.", 400
         except InvalidTransition as refused:
             error, status = closed_words(refused), 400
         else:

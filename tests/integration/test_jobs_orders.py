@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 
 import pytest
@@ -21,6 +20,7 @@ from jobs.errors import LostLease
 from jobs.holding import Hold, hold_of, write_guard
 from jobs.models import JobState
 from jobs.states import FINAL
+from tests.integration.beside import Beside
 from tests.integration.job_rows import expire, stage_row, stage_rows
 from timelines.actions import cancel_run, pause_run, resume_run, retry_failed
 from timelines.case_state import CaseState
@@ -150,36 +150,6 @@ def test_every_order_of_events_ends_however_many_are_tried(happened, django_user
     check_order(happened, django_user_model.objects.get_or_create(username="admin")[0])
 
 
-def blocked_by_a_lock() -> bool:
-    """Whether some other connection waits for a lock of this database."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-            " AND pid <> pg_backend_pid())"
-        )
-        return bool(cursor.fetchone()[0])
-
-
-def settled_beside(act: Callable[[], object]) -> threading.Thread:
-    """Run `act` on a connection of its own until it is done or waits for a lock that this one has."""
-
-    def run() -> None:
-        try:
-            act()
-        except LostLease:
-            pass
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    deadline = time.monotonic() + 60
-    while thread.is_alive() and not blocked_by_a_lock():
-        assert time.monotonic() < deadline, "neither done nor waiting"
-        time.sleep(0.01)
-    return thread
-
-
 ENDS: dict[str, Callable[[Hold, StageRun], object]] = {
     "hand on": lambda hold, row: hand_on(hold=hold),
     "fail": lambda hold, row: fail(hold=hold, reasons=["stumbled"]),
@@ -197,7 +167,7 @@ def test_a_stage_that_goes_back_to_the_queue_while_its_run_is_cancelled_is_cance
     row, later = stage_rows(2, state="blocked")
     StageRun.objects.filter(pk=row.pk).update(state="queued")
     hold = hold_of(claim(StageRun, row.pk))
-    beside: list[threading.Thread] = []
+    beside: list[Beside] = []
     seen = 0
 
     def between(execute, sql, params, many, context):
@@ -206,13 +176,14 @@ def test_a_stage_that_goes_back_to_the_queue_while_its_run_is_cancelled_is_cance
         if "timelines_stagerun" in sql:
             seen += 1
             if seen == statement:
-                beside.append(settled_beside(lambda: ENDS[end](hold, row)))
+                beside.append(Beside(lambda: ENDS[end](hold, row)).settle())
         return result
 
     with connection.execute_wrapper(between):
         cancel_all(jobs=StageRun.objects.filter(case_run=row.case_run), by=admin, study=None)
     assert beside, "the cancellation has fewer statements"
-    beside[0].join(60)
+    with suppress(LostLease):  # it came too late to go back
+        beside[0].answer()
     states = dict(StageRun.objects.values_list("pk", "state"))
     assert states[row.pk] in FINAL
     assert states[later.pk] == "cancelled"
