@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from llm_runtime.configured import configured_roles
 from llm_runtime.roles import TKW2_EMBEDDER, ModelRoles
 from timelines.askers import Calls, Recorded, UnknownModel, askers_of, names_of_models, recorded_models
-from timelines.backbones.base import Backbone
+from timelines.backbones.base import Backbone, Check, never_stop
 from timelines.baselines import BASELINES, baseline_stages, is_baseline
 from timelines.models import Stage
 from timelines.pipeline.config import PipelineConfig
@@ -36,11 +35,10 @@ def roles() -> ModelRoles:
     return configured_roles()
 
 
-@lru_cache(maxsize=8)
-def backbone(name: str) -> Backbone:
-    """The backbone of that name, which asks no language model. Raises UnknownBackbone."""
+def backbone(name: str, check: Check = never_stop) -> Backbone:
+    """The backbone of that name, which asks no language model; `check` interrupts its stages. Raises UnknownBackbone."""
     module, attribute, _ = _known(name)
-    built: Backbone = getattr(importlib.import_module(module), attribute)()
+    built: Backbone = getattr(importlib.import_module(module), attribute)(check)
     return built
 
 
@@ -54,7 +52,8 @@ def prompted(name: str, config: PipelineConfig, calls: Calls) -> Backbone:
 
 def tools_of(name: str, config: PipelineConfig, calls: Calls | None = None) -> Tools:
     """Everything the stages of a run need; `calls` are those of the stage that is executed."""
-    built = prompted(name, config, calls or Calls()) if asks_models(name) else backbone(name)
+    calls = calls or Calls()
+    built = prompted(name, config, calls) if asks_models(name) else backbone(name, calls.check or never_stop)
     return Tools(built, roles().embedder(), roles().reranker(), config)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,6 +17,13 @@ from timelines.domain import (
     Timeline,
     Window,
 )
+
+#: Raises where the work must end (cancelled, out of time). Long work calls it at least about once a second.
+Check = Callable[[], None]
+
+
+def never_stop() -> None:
+    """Let the work go on: the check of work that nobody interrupts."""
 
 
 class Tagger(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timelines.backbones.base import Backbone
+from timelines.backbones.base import Backbone, Check, never_stop
 
 NAME = "rules"
 #: Raised whenever a rule or a vocabulary changes what comes out; recorded with every run.
@@ -11,8 +11,8 @@ VERSION = "4"
 MAX_ROWS_PER_OCCURRENCE = 3
 
 
-def rules_backbone() -> Backbone:
-    """The four stages without a model. Imported here, so that naming the backbone does not load a parser."""
+def rules_backbone(check: Check = never_stop) -> Backbone:
+    """The four stages without a model; `check` interrupts them. Imported here, so that naming the backbone does not load a parser."""
     from timelines.backbones.rules.querying.writer import RuleQueryWriter
     from timelines.backbones.rules.revision.reviser import RuleReviser
     from timelines.backbones.rules.revision.summaries import SummaryRuleReviser
@@ -23,12 +23,12 @@ def rules_backbone() -> Backbone:
     return Backbone(
         name=NAME,
         version=VERSION,
-        tagger=RuleTagger(),
-        timer=RuleTimer(),
-        query_writer=RuleQueryWriter(),
-        reviser=RuleReviser(),
+        tagger=RuleTagger(check),
+        timer=RuleTimer(check),
+        query_writer=RuleQueryWriter(check),
+        reviser=RuleReviser(check),
         max_rows_per_occurrence=MAX_ROWS_PER_OCCURRENCE,
         max_rows_per_case=None,
-        summary_reviser=SummaryRuleReviser(),
-        unidentified_reviser=UnidentifiedRuleReviser(),
+        summary_reviser=SummaryRuleReviser(check),
+        unidentified_reviser=UnidentifiedRuleReviser(check),
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -183,11 +182,6 @@ def _partition(text: str, found: list[tuple[int, int, str, str]]) -> tuple[Secti
         for (start, body, kind, title), end in zip(merged, ends, strict=True)
         if end > start
     )
-
-
-def section_index(sections: tuple[Section, ...], offset: int) -> int:
-    """Index of the section that holds `offset`; the first or last one for offsets outside the note."""
-    return max(0, bisect_right([s.start for s in sections], offset) - 1)
 
 
 def _lines(text: str) -> list[tuple[int, str]]:

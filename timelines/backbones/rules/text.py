@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from timelines.backbones.rules.sections import Section, find_sections, section_index
+from timelines.backbones.base import Check, never_stop
+from timelines.backbones.rules.sections import Section, find_sections
 from timelines.backbones.rules.sentences import sentence_spans
 
 if TYPE_CHECKING:
@@ -58,12 +59,16 @@ class Analysis:
         """The section that holds `offset`; an empty note has one empty section of kind ``other``."""
         if not self.sections:
             return Section("other", "", 0, 0, 0)
-        return self.sections[section_index(self.sections, offset)]
+        return self.sections[max(0, bisect_right(self._section_starts, offset) - 1)]
 
     def sentence_at(self, offset: int) -> Sentence | None:
         """The sentence that holds `offset`, else the last one that begins before it; None before the first."""
         index = bisect_right(self._sentence_starts, offset) - 1
         return self.sentences[index] if index >= 0 else None
+
+    def sentences_in(self, start: int, end: int) -> list[Sentence]:
+        """Sentences that begin inside `[start, end)`."""
+        return list(self.sentences[bisect_left(self._sentence_starts, start) : bisect_left(self._sentence_starts, end)])
 
     def tokens(self, start: int, end: int) -> list[Token]:
         """Tokens that begin inside `[start, end)`, white space left out."""
@@ -74,6 +79,10 @@ class Analysis:
         return [t for t in self.doc[first:last] if not t.is_space]
 
     @cached_property
+    def _section_starts(self) -> list[int]:
+        return [s.start for s in self.sections]
+
+    @cached_property
     def _sentence_starts(self) -> list[int]:
         return [s.start for s in self.sentences]
 
@@ -82,15 +91,28 @@ class Analysis:
         return [t.idx for t in self.doc]
 
 
+def analyse(text: str, check: Check = never_stop) -> Analysis:
+    """Parse a note and find its sections, sentences and lines. Any string is accepted, also an empty one. Raises what `check` does."""
+    return _analysed(_Asked(text, check))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A text to analyse; who may interrupt that makes no difference to what comes out."""
+
+    text: str
+    check: Check = field(compare=False)
+
+
 @lru_cache(maxsize=16)
-def analyse(text: str) -> Analysis:
-    """Parse a note and find its sections, sentences and lines. Any string is accepted, also an empty one."""
+def _analysed(asked: _Asked) -> Analysis:
+    text = asked.text
     sections = find_sections(text)
     spans = sentence_spans(text, [s.start for s in sections], [s.body_start for s in sections])
     lines = _lines(text)
     starts = [line.start for line in lines]
     sentences = tuple(Sentence(a, b, max(0, bisect_right(starts, a) - 1)) for a, b in spans)
-    return Analysis(text, _parse(text, [s.start for s in sentences]), sections, sentences, lines)
+    return Analysis(text, _parse(text, [s.start for s in sentences], asked.check), sections, sentences, lines)
 
 
 def _lines(text: str) -> tuple[Line, ...]:
@@ -102,7 +124,7 @@ def _lines(text: str) -> tuple[Line, ...]:
     return tuple(line for line in lines if line.end > line.start)
 
 
-def _parse(text: str, sentence_starts: list[int]) -> Doc:
+def _parse(text: str, sentence_starts: list[int], check: Check) -> Doc:
     from spacy.tokens import Doc
 
     nlp = language()
@@ -110,11 +132,15 @@ def _parse(text: str, sentence_starts: list[int]) -> Doc:
         return Doc(nlp.vocab)
     pieces = []
     for start, end in _chunks(text, sentence_starts):
+        check()
         plain = nlp.make_doc(text[start:end])
-        inside = {a - start for a in sentence_starts if start <= a < end}
+        inside = {a - start for a in sentence_starts[bisect_left(sentence_starts, start) : bisect_left(sentence_starts, end)]}
         starts: list[bool | int | None] = [t.i == 0 or t.idx in inside for t in plain]
         pieces.append(Doc(nlp.vocab, [t.text for t in plain], [bool(t.whitespace_) for t in plain], sent_starts=starts))
-    parsed = list(nlp.pipe(pieces))
+    parsed = []
+    for piece in nlp.pipe(pieces, batch_size=1):
+        check()
+        parsed.append(piece)
     return parsed[0] if len(parsed) == 1 else Doc.from_docs(parsed, ensure_whitespace=False)
 
 

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from timelines.backbones.base import Check, never_stop
 from timelines.backbones.rules.querying.context import PLACES, gas, settled, without_asides
 from timelines.backbones.rules.querying.vocabulary import Concept, Hit, Kind, vocabulary
 from timelines.backbones.rules.text import Analysis, analyse
@@ -94,10 +95,14 @@ _FINDING_CARRIERS = re.compile(
 )
 
 
-def read_note(note: TaggedNote) -> dict[str, Reading]:
+def read_note(note: TaggedNote, check: Check = never_stop) -> dict[str, Reading]:
     """A reading of every occurrence, by UID."""
-    analysis = analyse(note.text)
-    return {occurrence.uid: _read(occurrence, note.text, analysis) for occurrence in note.inventory}
+    analysis = analyse(note.text, check)
+    readings = {}
+    for occurrence in note.inventory:
+        check()
+        readings[occurrence.uid] = _read(occurrence, note.text, analysis)
+    return readings
 
 
 def _read(occurrence: Occurrence, text: str, analysis: Analysis) -> Reading:

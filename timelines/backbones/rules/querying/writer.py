@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from timelines.backbones.base import Check, never_stop
 from timelines.backbones.rules.querying.courses import CONTINUOUS, LASTING
 from timelines.backbones.rules.querying.reading import Act, Reading, read_note
 from timelines.backbones.rules.querying.vocabulary import Concept, Kind, vocabulary
@@ -23,12 +25,15 @@ _BEFORE_ARRIVAL = re.compile(
 )
 
 
+@dataclass(frozen=True)
 class RuleQueryWriter:
     """QueryWriter of the rules backbone: deterministic, microseconds an occurrence after the note is parsed."""
 
+    check: Check = never_stop
+
     def write(self, note: TaggedNote) -> Mapping[str, list[str]]:
         """1–3 queries per UID, in order of importance; an occurrence without a known concept is asked for by its mention."""
-        return {uid: write_queries(reading) for uid, reading in read_note(note).items()}
+        return {uid: write_queries(reading) for uid, reading in read_note(note, self.check).items()}
 
 
 def write_queries(reading: Reading) -> list[str]:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from timelines.backbones.base import Check, never_stop
 from timelines.backbones.rules.querying.reading import PLAN_SECTIONS, Reading, read_note
 from timelines.backbones.rules.revision.assign import KEEP_COST, Choice, Link, Node, assign
 from timelines.backbones.rules.revision.judge import Judge, Verdict
@@ -31,8 +32,11 @@ _SECOND_CHOICE = 0.45
 _UNMOVED = frozenset({"static"})
 
 
+@dataclass(frozen=True)
 class RuleReviser:
     """Reviser of the rules backbone. Deterministic; milliseconds a case."""
+
+    check: Check = never_stop
 
     def revise(
         self,
@@ -44,12 +48,13 @@ class RuleReviser:
     ) -> list[Timeline]:
         """Exactly `alternatives` complete timelines. 1: the best joint reading. 2: the next best rows where the
         first was a close call. 3: only rows beyond doubt. Further ones lower the demand step by step."""
-        case = _Case.build(note, text_only, evidence, window)
+        case = _Case.build(note, text_only, evidence, window, self.check)
         first = assign(case.nodes, case.links)
         timelines = []
         for number in range(1, alternatives + 1):
+            self.check()
             choices = first if number == 1 else _alternative(case, first, number)
-            entries = _entries(case, choices)
+            entries = _entries(case, choices, self.check)
             timelines.append(Timeline.complete(note.inventory, entries, TimelineKind.REVISED, number))
         return timelines
 
@@ -64,14 +69,15 @@ class _Case:
     links: list[Link]
 
     @classmethod
-    def build(cls, note: TaggedNote, text_only: Timeline, evidence: Sequence[Evidence], window: Window) -> _Case:
-        readings = read_note(note)
+    def build(cls, note: TaggedNote, text_only: Timeline, evidence: Sequence[Evidence], window: Window, check: Check) -> _Case:
+        readings = read_note(note, check)
         judge = Judge(evidence)
         rows: dict[str, list[Evidence]] = defaultdict(list)
         for item in evidence:
             rows[item.uid].append(item)
         nodes = []
         for occurrence in note.inventory:
+            check()
             entry, reading = text_only.by_uid[occurrence.uid], readings[occurrence.uid]
             verdicts = judge.verdicts(reading, entry, [e.row for e in rows[occurrence.uid]])
             nodes.append(Node(occurrence.uid, entry.time, tuple(verdicts), _topic(reading)))
@@ -119,11 +125,12 @@ def _alternative(case: _Case, first: Sequence[Choice], number: int) -> list[Choi
     return assign(case.nodes, case.links, keep_cost=KEEP_COST + 0.15 * (number - 3))
 
 
-def _entries(case: _Case, choices: Sequence[Choice]) -> list[Entry]:
+def _entries(case: _Case, choices: Sequence[Choice], check: Check) -> list[Entry]:
     anchors = _anchors(case, choices)
     discharge = _text_discharge(case)
     entries = []
     for node, choice in zip(case.nodes, choices, strict=True):
+        check()
         entry = case.text.by_uid[node.uid]
         if choice is not None:
             entries.append(_adopted(entry, choice, node))

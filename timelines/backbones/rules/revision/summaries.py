@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from timelines.backbones.base import Check, never_stop
 from timelines.backbones.rules.revision.reviser import RuleReviser
 from timelines.domain import Entry, Evidence, KeptSummary, SourceRow, TaggedNote, Timeline, Window
 from timelines.pipeline.config import PipelineConfig
@@ -25,8 +26,11 @@ _EXTENT = re.compile(rf"^count \d+, (?:at|from) {_CLOCK}(?: to {_CLOCK})?$")
 _QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)(?: (\D\S*))?")
 
 
+@dataclass(frozen=True)
 class SummaryRuleReviser:
     """SummaryReviser of the rules backbone."""
+
+    check: Check = never_stop
 
     def revise_by_summaries(
         self, note: TaggedNote, text_only: Timeline, summaries: Sequence[KeptSummary], window: Window, alternatives: int
@@ -41,7 +45,7 @@ class SummaryRuleReviser:
                 first += len(stated[s.event])
             evidence += [Evidence(s.uid, s.query, row, s.dense_rank, s.dense_score, s.rerank_score) for row in stated[s.event]]
         rows = {row.row_index: row for found in stated.values() for row in found}
-        revised = RuleReviser().revise(note, text_only, evidence, window, alternatives)
+        revised = RuleReviser(self.check).revise(note, text_only, evidence, window, alternatives)
         return [replace(t, entries=tuple(_without_rows(e, rows) for e in t)) for t in revised]
 
 

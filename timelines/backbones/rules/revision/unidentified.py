@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from timelines.backbones.base import Check, never_stop
 from timelines.backbones.rules.revision.reviser import RuleReviser
 from timelines.domain import (
     Entry,
@@ -26,8 +27,11 @@ from timelines.domain import (
 )
 
 
+@dataclass(frozen=True)
 class UnidentifiedRuleReviser:
     """UnidentifiedReviser of the rules backbone."""
+
+    check: Check = never_stop
 
     def revise_unidentified(
         self,
@@ -42,7 +46,7 @@ class UnidentifiedRuleReviser:
         events = _events(spans, table)
         tagged = TaggedNote(note, Inventory(tuple(e.occurrence for e in events.values())))
         text_only = Timeline.complete(tagged.inventory, [e.entry for e in events.values()], TimelineKind.TEXT_ONLY)
-        revised = RuleReviser().revise(tagged, text_only, _evidence(events, evidence), window, alternatives)
+        revised = RuleReviser(self.check).revise(tagged, text_only, _evidence(events, evidence), window, alternatives)
         return [[_line(tagged.inventory, entry) for entry in timeline] for timeline in revised]
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from timelines.backbones.base import Check, never_stop
 from timelines.backbones.rules.tagging.chunks import Chunk, Clause, read_clause
 from timelines.backbones.rules.tagging.demographics import demographic_spans, heading_sex
 from timelines.backbones.rules.tagging.lanes import lane_of
@@ -17,15 +20,19 @@ from timelines.domain import Lane, Polarity, TaggedSpan
 _INTRODUCTIONS = frozenset({"hpi", "hospital_course", "other", "chief_complaint"})
 
 
+@dataclass(frozen=True)
 class RuleTagger:
     """Tags every event occurrence by clinical vocabulary and the structure of clauses and lists."""
 
+    check: Check = never_stop
+
     def tag(self, note: str) -> list[TaggedSpan]:
         """Occurrences in order of start; offsets in code points of `note`. Deterministic; any string is accepted."""
-        analysis = analyse(note)
+        analysis = analyse(note, self.check)
         spans = _demographics(analysis)
         thread, section = Thread(), None
         for sentence in analysis.sentences:
+            self.check()
             if (current := analysis.section_at(sentence.start)) is not section:
                 section, thread = current, Thread()
             spans.extend(_tag_sentence(analysis, current, sentence, thread))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
+from timelines.backbones.base import Check, never_stop
 from timelines.backbones.rules.sections import Section
 from timelines.backbones.rules.text import Analysis, Sentence
 from timelines.backbones.rules.timing.attachment import Dated, attach
@@ -51,20 +53,27 @@ class Narrator:
     occurrences: tuple[Occurrence, ...]
     expressions: list[TimeExpression]
     estimates: dict[str, Estimate] = field(default_factory=dict)
+    check: Check = never_stop
 
     def sentences(self, section: Section) -> list[Sentence]:
         """Sentences whose text begins in the body of `section`."""
-        return [s for s in self.analysis.sentences if section.body_start <= s.start < section.end]
+        return self.analysis.sentences_in(section.body_start, section.end)
 
     def within(self, start: int, end: int) -> list[Occurrence]:
         """Occurrences that begin in `[start, end)`, in order."""
-        starts = [o.start or 0 for o in self.occurrences]
-        return list(self.occurrences[bisect_left(starts, start) : bisect_left(starts, end)])
+        return list(self.occurrences[bisect_left(self._starts, start) : bisect_left(self._starts, end)])
 
     def found(self, start: int, end: int) -> list[TimeExpression]:
         """Time expressions that begin in `[start, end)`."""
-        starts = [e.start for e in self.expressions]
-        return self.expressions[bisect_left(starts, start) : bisect_left(starts, end)]
+        return self.expressions[bisect_left(self._told, start) : bisect_left(self._told, end)]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [o.start or 0 for o in self.occurrences]
+
+    @cached_property
+    def _told(self) -> list[int]:
+        return [e.start for e in self.expressions]
 
     def course(self, section: Section, cursor: Cursor) -> None:
         """The stay told in order: a clause without a time follows the one before it."""
@@ -331,6 +340,7 @@ class Narrator:
 
     def clauses_of(self, sentence: Sentence) -> list[Clause]:
         """The clauses of a sentence with their time expressions."""
+        self.check()
         return clauses(self.analysis.text, sentence.start, sentence.end, self.found(sentence.start, sentence.end))
 
     def _record(self, occurrence: Occurrence, estimate: Estimate) -> None:

@@ -23,6 +23,7 @@ def link_repeats(note: TaggedNote, narrator: Narrator, by_problem: bool) -> None
     """Date weakly founded mentions of lists, headings, results and summaries by their better dated repeats."""
     index = ReferenceIndex(note, dict(narrator.estimates))
     for occurrence in narrator.occurrences:
+        narrator.check()
         found = _repeat(occurrence, narrator, index, by_problem)
         if found is not None:
             other, better = found

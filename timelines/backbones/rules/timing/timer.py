@@ -8,9 +8,11 @@ finds it, and repeats of one occurrence agree.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from timelines.backbones.base import Check, never_stop
 from timelines.backbones.rules.text import Analysis, analyse
 from timelines.backbones.rules.timing.bare_dates import bare_dates
 from timelines.backbones.rules.timing.clock import Calendar
@@ -37,15 +39,18 @@ _PAST = re.compile(r"(?:past |prior |remote |longstanding |known )?(?:medical )?
 _BY_PROBLEM = 3
 
 
+@dataclass(frozen=True)
 class RuleTimer:
     """Text-only temporal inference by rules; deterministic."""
+
+    check: Check = never_stop
 
     def infer(self, note: TaggedNote, anchor: Anchor) -> Timeline:
         """A complete text-only timeline of the note, times in hours from `anchor`.
 
         Occurrences without a span, for which the note gives no hold, are N/A.
         """
-        reading = _Reading(note, anchor)
+        reading = _Reading(note, anchor, self.check)
         estimates: dict[str, Estimate] = {}
         for _ in range(_PASSES):
             estimates = reading.read(estimates)
@@ -56,14 +61,16 @@ class RuleTimer:
 class _Reading:
     """What stays the same while one note is read several times; only the time of discharge is carried over."""
 
-    def __init__(self, note: TaggedNote, anchor: Anchor) -> None:
+    def __init__(self, note: TaggedNote, anchor: Anchor, check: Check) -> None:
         self.note = note
-        self.analysis: Analysis = analyse(note.text)
+        self.check = check
+        self.analysis: Analysis = analyse(note.text, check)
         self.calendar = Calendar(anchor)
         self.milestones = Milestones(anchor)
-        self.expressions = _located(self.analysis, bare_dates(note.text, self.calendar))
+        self.expressions = _located(self.analysis, bare_dates(note.text, self.calendar), check)
         spanned = [o for o in note.inventory if o.start is not None]
         self.occurrences = tuple(sorted(spanned, key=lambda o: (o.start or 0, o.ordinal)))
+        self.starts = [o.start or 0 for o in self.occurrences]
         match = _AGE.search(note.text)
         self.age = float(match[1]) if match and 0 < int(match[1]) < 120 else None
         course = [s for s in self.analysis.sections if frame_of(s) is Frame.COURSE]
@@ -76,7 +83,7 @@ class _Reading:
         known = dict(before)
         self.milestones.reached = {p: e for p, e in self.milestones.reached.items() if p is Place.DISCHARGE}
         resolver = self._resolver(ReferenceIndex(self.note, known))
-        narrator = Narrator(self.analysis, resolver, self.occurrences, self.expressions)
+        narrator = Narrator(self.analysis, resolver, self.occurrences, self.expressions, check=self.check)
         placement = Placement(narrator, resolver, self.by_problem)
         cursor = self._start()
         for section in self.analysis.sections:
@@ -89,6 +96,7 @@ class _Reading:
 
     def final(self, occurrence: Occurrence, estimates: dict[str, Estimate]) -> Estimate:
         """The estimate of an occurrence, N/A where the note gives no hold, with its neighbours as context."""
+        self.check()
         estimate = estimates.get(occurrence.uid)
         if estimate is None:
             return self._beside(occurrence, estimates)
@@ -125,15 +133,17 @@ class _Reading:
         sentence = self.analysis.sentence_at(start)
         if sentence is None:
             return ()
-        near = [o for o in self.occurrences if o.uid != occurrence.uid and sentence.start <= (o.start or 0) < sentence.end]
+        told = self.occurrences[bisect_left(self.starts, sentence.start) : bisect_left(self.starts, sentence.end)]
+        near = [o for o in told if o.uid != occurrence.uid]
         near.sort(key=lambda o: abs((o.start or 0) - start))
         return tuple(o.uid for o in near[:3])
 
 
-def _located(analysis: Analysis, bare: Callable[[Day], bool] | None) -> list[TimeExpression]:
+def _located(analysis: Analysis, bare: Callable[[Day], bool] | None, check: Check) -> list[TimeExpression]:
     """Expressions of every sentence, with offsets of the note."""
     found = []
     for sentence in analysis.sentences:
+        check()
         for e in find_expressions(analysis.text[sentence.start : sentence.end], bare):
             found.append(replace(e, start=e.start + sentence.start, end=e.end + sentence.start))
     return found
