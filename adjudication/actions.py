@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
@@ -11,15 +12,16 @@ from django.utils import timezone
 from accounts.audit import record
 from accounts.models import Study, User
 from adjudication.judge_config import JudgeConfig, SourceUnknown, game_seed, written
-from adjudication.judge_data import load_game, pairs_of, sources_of
+from adjudication.judge_data import LoadedGame, load_game, pairs_of, sources_of
 from adjudication.judge_tools import RULES, judge_of, models_of_judge
-from adjudication.judging import Unjudged
+from adjudication.judging import JudgedFinding, Unjudged
 from adjudication.models import Comparison, Game, JudgeRun
 from adjudication.storage import save_findings
 from ehr.models import Dataset
 from jobs.actions import cancel_all, retry_all
 from jobs.hints import send_hints
-from jobs.holding import Hold, write_guard
+from jobs.holding import Hold, TimeLimit
+from jobs.limits import limit_of
 from jobs.models import JobState
 from jobs.worker import work
 from llm_runtime.ledger import DatabaseLedger
@@ -176,14 +178,39 @@ def _seed(config: JudgeConfig, first: Timeline, second: Timeline) -> int:
 
 
 def execute_game(game_id: int) -> JobState | None:
-    """Judge the game if it waits; returns its new state, None where there was nothing to do (done, claimed, paused)."""
+    """Judge the game if it waits; returns its new state, None where there was nothing to do (done, claimed, paused).
+
+    Judged outside any transaction. Findings and outcome are stored in the transaction that ends the attempt: no other end has them.
+    """
     if not Game.objects.filter(pk=game_id, run__paused_at__isnull=True).exists():
         return None
-    return work(Game, game_id, _do)
+    answers: list[_Judged] = []
+
+    def judge(game: Game, hold: Hold) -> None:
+        answers.append(_judged(game, hold))
+        if isinstance(answers[-1].answer, Unjudged):
+            raise NotJudged("the judge gave no answer that holds")
+
+    def failed(game: Game, error: Exception) -> None:
+        if isinstance(error, NotJudged):
+            _store(game, answers[-1])
+
+    return work(Game, game_id, judge, then=lambda game: _store(game, answers[-1]), failed=failed, limit=_limit)
 
 
-def _do(game: Game, hold: Hold) -> None:
-    """Judged outside any transaction; game and findings are stored together."""
+def _limit(game: Game) -> TimeLimit:
+    return limit_of(asks_models=bool(game.run.language_models))
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What a judge was given, and what it answered."""
+
+    loaded: LoadedGame
+    answer: list[JudgedFinding] | Unjudged
+
+
+def _judged(game: Game, hold: Hold) -> _Judged:
     run = game.run
     config = JudgeConfig.from_dict(run.config)
     check_unchanged(run.language_models, roles())
@@ -191,20 +218,22 @@ def _do(game: Game, hold: Hold) -> None:
     judge = judge_of(run.judge, config, run.language_models, ledger=ledger, check=hold.check, round=game.rounds)
     loaded = load_game(game, config)
     hold.check()
-    answer = judge.judge(loaded.given)
+    return _Judged(loaded, judge.judge(loaded.given))
+
+
+def _store(game: Game, judged: _Judged) -> None:
+    """Game and findings, inside the transaction that ends the attempt."""
+    answer, loaded = judged.answer, judged.loaded
     unjudged = isinstance(answer, Unjudged)
-    with write_guard(hold):
-        save_findings(game, game.comparison, loaded, [] if isinstance(answer, Unjudged) else answer)
-        Game.objects.filter(pk=game.pk).update(
-            a_is_first=loaded.given.a_is_first,
-            outcome=Game.Outcome.UNJUDGED if unjudged else Game.Outcome.JUDGED,
-            unjudged_reasons=list(answer.reasons) if isinstance(answer, Unjudged) else [],
-            input_sha256=loaded.input_sha256,
-            series_supplied=len(loaded.given.series),
-            series_omitted=loaded.series_omitted,
-        )
-    if unjudged:
-        raise NotJudged("the judge gave no answer that holds")
+    save_findings(game, game.comparison, loaded, [] if isinstance(answer, Unjudged) else answer)
+    Game.objects.filter(pk=game.pk).update(
+        a_is_first=loaded.given.a_is_first,
+        outcome=Game.Outcome.UNJUDGED if unjudged else Game.Outcome.JUDGED,
+        unjudged_reasons=list(answer.reasons) if isinstance(answer, Unjudged) else [],
+        input_sha256=loaded.input_sha256,
+        series_supplied=len(loaded.given.series),
+        series_omitted=loaded.series_omitted,
+    )
 
 
 @transaction.atomic
@@ -245,8 +274,8 @@ def judge_again(*, game: Game, by: User) -> int:
 def _again(run: JudgeRun, games: QuerySet[Game], by: User) -> int:
     found = list(games.select_for_update().order_by("pk").values_list("pk", flat=True))
     again = Game.objects.filter(pk__in=found)
+    again.update(rounds=F("rounds") + 1, outcome="", unjudged_reasons=[])
     retry_all(jobs=again, by=by, study=run.study)
-    again.update(rounds=F("rounds") + 1)
     send_hints(Game, found[:BLOCK])
     return len(found)
 

@@ -94,6 +94,13 @@ class Game(ClaimableJob):
             models.UniqueConstraint(fields=["run", "comparison", "swapped"], name="game_once_per_run"),
             models.CheckConstraint(condition=~Q(state="succeeded") | ~Q(outcome=""), name="done_game_has_outcome"),
             models.CheckConstraint(condition=Q(outcome="") | Q(a_is_first__isnull=False), name="judged_game_has_sides"),
+            # A judged game is done; an unjudged one failed, and for that reason. It is stored just before the state, hence "running".
+            models.CheckConstraint(
+                condition=Q(outcome="")
+                | Q(outcome="judged", state__in=["running", "succeeded"])
+                | Q(outcome="unjudged", state__in=["running", "failed"]),
+                name="outcome_belongs_to_its_end",
+            ),
         ]
 
 

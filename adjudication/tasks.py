@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from kombu.exceptions import OperationalError
 
 from adjudication.actions import execute_game
+from jobs.limits import hard_limit
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +26,7 @@ def send_game_hints(game_ids: Sequence[int]) -> None:
     """One message a game. Without a broker the rows wait for the sweeper."""
     try:
         for pk in game_ids:
-            run_game.apply_async((pk,), queue="judge", retry=False)
+            run_game.apply_async((pk,), queue="judge", retry=False, time_limit=hard_limit(asks_models=True))
     except (OperationalError, OSError):
         logger.warning("the broker did not take the hints for %s games; the sweeper sends them again", len(game_ids))
 

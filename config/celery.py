@@ -10,13 +10,18 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import setup_logging
+from celery.signals import setup_logging, worker_shutting_down
+
+from jobs.stopping import ask_to_stop
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("occurrent")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+# A worker that is asked to end waits for its tasks. They hand their jobs back at their next check, so that it need not wait long.
+worker_shutting_down.connect(ask_to_stop)
 
 
 @setup_logging.connect

@@ -271,6 +271,9 @@ LOGGING_CONFIG = "logging.config.dictConfig"
 
 # A worker that is silent this long has lost its job; the heartbeat comes three times as often.
 JOB_LEASE_SECONDS = env.integer("JOB_LEASE_SECONDS", 60, minimum=1)
+# A stage or a game that takes longer fails: one that computes here, and one that asks language models.
+STAGE_SECONDS = env.integer("STAGE_SECONDS", 1800, minimum=1)
+MODEL_STAGE_SECONDS = env.integer("MODEL_STAGE_SECONDS", 6 * 3600, minimum=1)
 QUEUES = ("ingest", "pipeline", "generate", "embed", "judge")
 CELERY_BROKER_URL = BROKER_URL
 CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in QUEUES]

@@ -36,19 +36,27 @@ def release(*, jobs: QuerySet[Any]) -> int:
 
 
 def finish(*, hold: Hold, then: Callable[[], None] | None = None) -> None:
-    """The work is done and stored; `then` (releasing what waited for it) happens in the same transaction. Raises LostLease."""
+    """The work is done; `then` (storing a result, releasing what waited for it) happens in the same transaction. Raises LostLease."""
     with write_guard(hold):
-        hold.row.update(state=next_state(JobState.RUNNING, "finish"), finished_at=database_time(), lease_expires_at=None)
         if then is not None:
             then()
+        hold.row.update(state=next_state(JobState.RUNNING, "finish"), finished_at=database_time(), lease_expires_at=None)
 
 
-def fail(*, hold: Hold, reasons: Sequence[str], retryable: bool = True, outage: bool = False, patient: bool = False) -> JobState:
+def fail(
+    *,
+    hold: Hold,
+    reasons: Sequence[str],
+    retryable: bool = True,
+    outage: bool = False,
+    patient: bool = False,
+    then: Callable[[], None] | None = None,
+) -> JobState:
     """The attempt failed: back to the queue after a backoff while attempts are left, else failed. Returns the new state.
 
     `outage`: a service that the job needs is away; the job waits for it without using up the attempt, at most MOST_OUTAGES times, or
     as long as it takes where it is `patient` (what it waits for is a person, who may `wake` it).
-    `reasons` are words an admin can act on, never patient text. Raises LostLease.
+    `reasons` are words an admin can act on, never patient text. `then` happens in the same transaction. Raises LostLease.
     """
     told = [f"attempt {hold.attempt}: {reason}" for reason in reasons]
     with write_guard(hold):
@@ -64,6 +72,8 @@ def fail(*, hold: Hold, reasons: Sequence[str], retryable: bool = True, outage: 
             changes |= {"attempt": job.attempt - 1, "outages": job.outages + (not patient)}
         reasons = [*job.reasons, *(reason for reason in told if not (waits and reason in job.reasons[-len(told) :]))]
         hold.row.update(state=state, reasons=reasons, lease_expires_at=None, worker="", **changes)
+        if then is not None:
+            then()
     return state
 
 
@@ -77,8 +87,7 @@ def hand_on(*, hold: Hold, then: Callable[[], None] | None = None) -> JobState:
             _stop(hold)
             return JobState.CANCELLED
         state = JobState(next_state(JobState.RUNNING, "requeue"))
-        waiting = {"queued_at": database_time(), "hinted_at": None, "not_before": None}
-        hold.row.update(state=state, attempt=F("attempt") - 1, lease_expires_at=None, worker="", progress={}, **waiting)
+        hold.row.update(state=state, **_handed_on())
         if then is not None:
             then()
         return state
@@ -152,6 +161,26 @@ def settle_abandoned(*, jobs: QuerySet[Any]) -> int:
     )
     failed = lost.filter(Q(attempt__gte=F("max_attempts"))).update(state=next_state(JobState.RUNNING, "fail"), reasons=words, **ended)
     return stopped + failed
+
+
+def give_back(*, jobs: QuerySet[Any], workers: Sequence[str]) -> int:
+    """Queue again what these processes ("machine:pid") were doing when they were ended, without the attempt. Returns how many.
+
+    Only for processes that are gone and ended through no fault of the job. What was asked to stop is cancelled.
+    """
+    theirs = Q(pk__in=[])
+    for worker in workers:
+        theirs |= Q(worker__startswith=f"{worker}:")
+    lost = jobs.filter(theirs, state=JobState.RUNNING)
+    ended = {"finished_at": database_time(), "lease_expires_at": None}
+    stopped = lost.filter(cancel_requested=True).update(state=next_state(JobState.RUNNING, "stop"), **ended)
+    waiting = lost.update(state=next_state(JobState.RUNNING, "requeue"), **_handed_on())
+    return stopped + waiting
+
+
+def _handed_on() -> dict[str, Any]:
+    waits = {"queued_at": database_time(), "hinted_at": None, "not_before": None}
+    return {"attempt": F("attempt") - 1, "lease_expires_at": None, "worker": "", "progress": {}, **waits}
 
 
 def _move(jobs: QuerySet[Any], happening: str, **changes: Any) -> int:

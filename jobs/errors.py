@@ -21,11 +21,19 @@ class HandedOn(Exception):
     log_safe = True
 
 
+class WorkerStops(HandedOn):
+    """The worker was asked to end: another one does the job, and the attempt does not count."""
+
+
 class PermanentFailure(Exception):
     """Trying again would fail the same way. The message is stored and shown: words an admin can act on, never patient text."""
 
     log_safe = True
     retryable = False
+
+
+class OutOfTime(PermanentFailure):
+    """The job took longer than its limit. Trying again would take as long."""
 
 
 def reason_of(error: BaseException) -> str:

@@ -5,17 +5,25 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from django.db import DatabaseError, InterfaceError, connection
 
 from jobs.clock import database_time
+from jobs.errors import LostLease
 
 if TYPE_CHECKING:
     from jobs.holding import Hold
 
 logger = logging.getLogger(__name__)
+
+
+#: How often a cancellation is looked for between two heartbeats.
+LOOK_SECONDS = 2.0
+#: How long past its limit work may go on without a check before its job is failed from outside.
+GRACE_SECONDS = 15.0
 
 
 class Heartbeat:
@@ -25,10 +33,11 @@ class Heartbeat:
     holder. A database that is away is waited for until the lease must be taken for lost.
     """
 
-    def __init__(self, hold: Hold, *, lease: timedelta, interval: timedelta) -> None:
+    def __init__(self, hold: Hold, *, lease: timedelta, interval: timedelta, overdue: Callable[[Hold], None]) -> None:
         self._hold = hold
         self._lease = lease
         self._interval = interval.total_seconds()
+        self._overdue = overdue
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"heartbeat-{hold.job_id}", daemon=True)
 
@@ -42,15 +51,37 @@ class Heartbeat:
         self._thread.join()
 
     def _run(self) -> None:
-        confirmed = time.monotonic()
+        confirmed = beaten = time.monotonic()
         try:
-            while not self._stop.wait(self._interval) and not self._hold.lost.is_set():
-                if self._beat():
-                    confirmed = time.monotonic()
-                elif time.monotonic() - confirmed > self._lease.total_seconds():
+            while not self._stop.wait(min(self._interval, LOOK_SECONDS)) and not self._hold.lost.is_set():
+                now = time.monotonic()
+                if self._hold.seconds_left() < -GRACE_SECONDS:
+                    self._give_up()
+                elif now - beaten < self._interval:
+                    self._look()
+                elif self._beat():
+                    confirmed = beaten = now
+                elif now - confirmed > self._lease.total_seconds():
                     self._hold.lost.set()
         finally:
             connection.close()
+
+    def _look(self) -> None:
+        """Notice a cancellation; a database that does not answer is the next heartbeat's business."""
+        try:
+            if self._hold.row.filter(cancel_requested=True).exists():
+                self._hold.cancelled.set()
+        except (DatabaseError, InterfaceError):
+            connection.close()
+
+    def _give_up(self) -> None:
+        """Have the job failed by somebody else than the work, which does not check; what it may still store is refused."""
+        try:
+            self._overdue(self._hold)
+        except (DatabaseError, InterfaceError, LostLease):
+            logger.warning("job %s is past its limit and could not be failed", self._hold.job_id, exc_info=True)
+            connection.close()
+        self._hold.lost.set()
 
     def _beat(self) -> bool:
         """One heartbeat; False where the database did not answer."""

@@ -3,7 +3,7 @@
 job = claim(StageRun, job_id)
 with held(job) as hold:
     for batch in batches:
-        hold.check()                 # raises JobCancelled or LostLease
+        hold.check()                 # raises where the work must end
         result = model(batch)        # no transaction spans a model call
         with write_guard(hold):      # one transaction: fence checked, batch stored
             store(result)
@@ -11,8 +11,10 @@ with held(job) as hold:
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -21,9 +23,22 @@ from typing import Any
 from django.db import connection, transaction
 
 from jobs.clock import database_time, default_lease
-from jobs.errors import JobCancelled, LostLease
+from jobs.errors import JobCancelled, LostLease, OutOfTime, WorkerStops
 from jobs.heartbeat import Heartbeat
 from jobs.models import ClaimableJob, JobState
+from jobs.stopping import asked_to_stop
+
+
+@dataclass(frozen=True)
+class TimeLimit:
+    """How long one attempt may take, and the name of the setting that says so."""
+
+    seconds: float
+    setting: str
+
+    def words(self) -> str:
+        """Why a job failed that took longer."""
+        return f"it took longer than {self.seconds:g} s. Raise {self.setting} and retry, or leave the case out"
 
 
 @dataclass(frozen=True)
@@ -34,6 +49,8 @@ class Hold:
     job_id: int
     fence: int
     attempt: int
+    limit: TimeLimit | None = None
+    began: float = field(default_factory=time.monotonic, compare=False)
     lost: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
     cancelled: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
 
@@ -43,11 +60,22 @@ class Hold:
         return self.job_class._default_manager.filter(pk=self.job_id, fence=self.fence, state=JobState.RUNNING)
 
     def check(self) -> None:
-        """Raise LostLease or JobCancelled where the heartbeat has noticed either. Free: call it before each expensive step."""
+        """Raise LostLease or JobCancelled where the heartbeat has noticed either, WorkerStops, OutOfTime past the limit.
+
+        It costs next to nothing: call it before each step that takes longer than a second.
+        """
         if self.lost.is_set():
             raise LostLease("the lease was lost")
         if self.cancelled.is_set():
             raise JobCancelled("cancelled on request")
+        if asked_to_stop():
+            raise WorkerStops("the worker is stopping")
+        if self.limit is not None and self.seconds_left() < 0:
+            raise OutOfTime(self.limit.words())
+
+    def seconds_left(self) -> float:
+        """Until the limit; negative past it, infinite without one."""
+        return math.inf if self.limit is None else self.began + self.limit.seconds - time.monotonic()
 
     def report(self, *, done: int, total: int, words: str) -> None:
         """Show what the job is doing now. `words` never holds patient text. Raises LostLease."""
@@ -55,22 +83,30 @@ class Hold:
             self.row.update(progress={"done": done, "total": total, "words": words})
 
 
-def hold_of(job: ClaimableJob) -> Hold:
+def hold_of(job: ClaimableJob, limit: TimeLimit | None = None) -> Hold:
     """The hold on a job that `claim` just returned, without a heartbeat."""
-    return Hold(type(job), job.pk, job.fence, job.attempt)
+    return Hold(type(job), job.pk, job.fence, job.attempt, limit)
 
 
 @contextmanager
-def held(job: ClaimableJob, *, lease: timedelta | None = None, interval: timedelta | None = None) -> Iterator[Hold]:
+def held(
+    job: ClaimableJob,
+    *,
+    lease: timedelta | None = None,
+    interval: timedelta | None = None,
+    limit: TimeLimit | None = None,
+    overdue: Callable[[Hold], None] = lambda hold: None,
+) -> Iterator[Hold]:
     """Keep the lease alive from a thread with a connection of its own while the block runs.
 
-    `interval` defaults to a third of the lease. Raises RuntimeError inside a transaction: the heartbeat could not see the row.
+    `interval` defaults to a third of the lease. `overdue` is called from that thread, once, for work that goes on past its limit
+    without a check. Raises RuntimeError inside a transaction: the heartbeat could not see the row.
     """
     if connection.in_atomic_block:
         raise RuntimeError("held() needs committed rows: it was called inside a transaction")
     lease = lease or default_lease()
-    hold = hold_of(job)
-    heartbeat = Heartbeat(hold, lease=lease, interval=interval or lease / 3)
+    hold = hold_of(job, limit)
+    heartbeat = Heartbeat(hold, lease=lease, interval=interval or lease / 3, overdue=overdue)
     heartbeat.start()
     try:
         yield hold

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import TypeVar
@@ -12,9 +13,9 @@ from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from jobs.actions import fail, finish, hand_on, stop
 from jobs.claims import claim
-from jobs.errors import HandedOn, JobCancelled, LostLease, reason_of
+from jobs.errors import HandedOn, JobCancelled, LostLease, OutOfTime, reason_of
 from jobs.hints import send_hints
-from jobs.holding import Hold, held
+from jobs.holding import Hold, TimeLimit, held
 from jobs.models import ClaimableJob, JobState
 
 logger = logging.getLogger(__name__)
@@ -27,22 +28,24 @@ def work(
     do: Callable[[J, Hold], None],
     *,
     then: Callable[[J], None] | None = None,
+    failed: Callable[[J, Exception], None] | None = None,
     lease: timedelta | None = None,
+    limit: Callable[[J], TimeLimit] | None = None,
 ) -> JobState | None:
     """Claim the job, run `do(job, hold)` under a heartbeat, and settle how it ended. None where there was nothing to claim.
 
     `do` stores its results inside `write_guard(hold)`. Its exceptions become reasons (`reason_of`); one with `retryable = False`
     fails the job at once, one with `outage = True` uses up no attempt, and with `patient = True` waits without end (`jobs.actions.fail`).
-    `then(job)` runs in the transaction that finishes the job, so that what follows is released with it or not at all. HandedOn puts
-    the job back for other workers at once. A job whose worker
-    loses the lease or the database is left to the sweeper. Never raises for a failed job.
+    `then(job)` runs in the transaction that finishes the job, so that what follows is released with it or not at all, and
+    `failed(job, error)` in the one in which the attempt fails. HandedOn puts the job back for other workers at once. A job whose worker
+    loses the lease or the database is left to the sweeper. One that takes longer than `limit(job)` fails. Never raises for a failed job.
     """
     job = claim(job_class, job_id, lease=lease)
     if job is None:
         return None
-    with held(job, lease=lease) as hold:
+    with held(job, lease=lease, limit=None if limit is None else limit(job), overdue=_fail_overdue) as hold:
         try:
-            return _attempt(job, hold, do, then)
+            return _attempt(job, hold, do, then, failed)
         except LostLease:
             logger.warning("lost the lease of %s %s in attempt %s", job_class.__name__, job_id, hold.attempt)
         except (DatabaseError, InterfaceError):
@@ -50,7 +53,20 @@ def work(
     return None
 
 
-def _attempt(job: J, hold: Hold, do: Callable[[J, Hold], None], then: Callable[[J], None] | None) -> JobState:
+def _fail_overdue(hold: Hold) -> None:
+    """Called beside the work, which goes on in this process: whoever runs the worker ends that."""
+    assert hold.limit is not None
+    logger.warning("%s %s is past its limit of %s s", hold.job_class.__name__, hold.job_id, hold.limit.seconds)
+    fail(hold=hold, reasons=[reason_of(OutOfTime(hold.limit.words()))], retryable=False)
+
+
+def _attempt(
+    job: J,
+    hold: Hold,
+    do: Callable[[J, Hold], None],
+    then: Callable[[J], None] | None,
+    failed: Callable[[J, Exception], None] | None,
+) -> JobState:
     try:
         do(job, hold)
         finish(hold=hold, then=None if then is None else partial(then, job))
@@ -59,6 +75,10 @@ def _attempt(job: J, hold: Hold, do: Callable[[J, Hold], None], then: Callable[[
         raise
     except HandedOn:
         return hand_on(hold=hold, then=lambda: send_hints(type(job), [hold.job_id]))
+    except (KeyboardInterrupt, SystemExit):  # the person or the system ends this process: no fault of the job
+        with suppress(LostLease, DatabaseError, InterfaceError):
+            hand_on(hold=hold)
+        raise
     except JobCancelled:
         stop(hold=hold)
         return JobState.CANCELLED
@@ -77,4 +97,5 @@ def _attempt(job: J, hold: Hold, do: Callable[[J, Hold], None], then: Callable[[
             retryable=retryable,
             outage=getattr(error, "outage", False),
             patient=patient,
+            then=None if failed is None else partial(failed, job, error),
         )

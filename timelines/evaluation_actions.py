@@ -103,11 +103,16 @@ def check(study: Study | None, chosen: Chosen) -> None:
 
 def execute_evaluation(evaluation_id: int) -> JobState | None:
     """Do the evaluation if it waits; returns its new state, None where there was nothing to do."""
-    return work(Evaluation, evaluation_id, _do)
+    reports: list[Report] = []
+
+    def store(evaluation: Evaluation) -> None:
+        Evaluation.objects.filter(pk=evaluation.pk).update(report=report_to_plain(reports[-1]))
+
+    return work(Evaluation, evaluation_id, lambda evaluation, hold: reports.append(_evaluated(evaluation, hold)), then=store)
 
 
-def _do(evaluation: Evaluation, hold: Hold) -> None:
-    """Computed outside any transaction; case results go in blocks, the report last. Done again, it starts over."""
+def _evaluated(evaluation: Evaluation, hold: Hold) -> Report:
+    """Computed outside any transaction; case results go in blocks. Done again, it starts over."""
     chosen = Chosen(list(evaluation.datasets.order_by("name")), evaluation.reference, evaluation.sources)
     settings = settings_from_plain(evaluation.config)
     with write_guard(hold):
@@ -130,8 +135,7 @@ def _do(evaluation: Evaluation, hold: Hold) -> None:
 
     report = compute(chosen, settings, keep=keep, progress=progress)
     store(everything=True)
-    with write_guard(hold):
-        Evaluation.objects.filter(pk=evaluation.pk).update(report=report_to_plain(report))
+    return report
 
 
 def compute(

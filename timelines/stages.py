@@ -16,7 +16,8 @@ from ehr.models import Note
 from jobs.actions import release
 from jobs.errors import HandedOn, PermanentFailure
 from jobs.hints import send_hints
-from jobs.holding import Hold, write_guard
+from jobs.holding import Hold, TimeLimit, write_guard
+from jobs.limits import limit_of
 from jobs.models import JobState
 from jobs.worker import work
 from llm_runtime.ledger import DatabaseLedger
@@ -39,7 +40,11 @@ def execute_stage(stage_run_id: int) -> JobState | None:
     """Do the stage if it waits; returns its new state, None where there was nothing to do (done, claimed, paused)."""
     if not StageRun.objects.filter(pk=stage_run_id, case_run__run__paused_at__isnull=True).exists():
         return None
-    return work(StageRun, stage_run_id, _do, then=release_next)
+    return work(StageRun, stage_run_id, _do, then=release_next, limit=_limit)
+
+
+def _limit(stage_run: StageRun) -> TimeLimit:
+    return limit_of(asks_models=tools.asks_models(stage_run.case_run.run.backbone))
 
 
 def release_next(stage_run: StageRun) -> None:

@@ -10,11 +10,12 @@ from celery import shared_task
 from django.db.models import Exists, OuterRef, QuerySet
 from kombu.exceptions import OperationalError
 
+from jobs.limits import hard_limit
 from timelines.evaluation_actions import execute_evaluation
 from timelines.models import StageBatch, StageRun
 from timelines.run_bases import is_kept
 from timelines.stages import execute_stage
-from timelines.tools import queue_of
+from timelines.tools import asks_models, queue_of
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +34,8 @@ def send_stage_hints(stage_run_ids: Sequence[int]) -> None:
         for stage in stages:
             run = stage.case_run.run
             queue = queue_of(run.backbone, stage.stage, kept=is_kept(run, stage.stage), begun=stage.begun)
-            run_stage.apply_async((stage.pk,), queue=queue, retry=False)
+            limit = hard_limit(asks_models=asks_models(run.backbone))
+            run_stage.apply_async((stage.pk,), queue=queue, retry=False, time_limit=limit)
     except (OperationalError, OSError):
         logger.warning("the broker did not take the hints for %s stages; the sweeper sends them again", len(stage_run_ids))
 

@@ -9,7 +9,7 @@ import socket
 import sys
 from types import FrameType
 
-from config.env import Env, EnvError
+from config.env import BASE_DIR, Env, EnvError
 from config.services.errors import ServiceError
 from config.services.paths import default_paths
 from config.services.processes import listener_on, wait_until
@@ -78,7 +78,8 @@ def worker() -> Child:
     # Each of the worker's processes embeds with its share of the cores.
     threads = os.environ.get("OMP_NUM_THREADS") or str(max(1, (os.cpu_count() or 1) // concurrency))
     command = [sys.executable, "-m", "celery", "--app", "config", "worker", *options]
-    return Child("worker", command, environment={"OMP_NUM_THREADS": threads})
+    after_kill = [sys.executable, str(BASE_DIR / "manage.py"), "give_back_jobs"]
+    return Child("worker", command, environment={"OMP_NUM_THREADS": threads}, after_kill=after_kill)
 
 
 def beat() -> Child:

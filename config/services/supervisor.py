@@ -12,12 +12,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
+
+from config.env import BASE_DIR
 from config.services import embedded
 from config.services.errors import ServiceError
 from config.services.paths import ServicePaths
+from config.services.processes import is_alive
 
 TICK_SECONDS = 1.0
 STOP_SECONDS = 20.0
+AFTER_KILL_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 30.0
 STEADY_SECONDS = 60.0
 LARGEST_LOG_BYTES = 20_000_000
@@ -26,11 +31,15 @@ PR_SET_PDEATHSIG = 1
 
 @dataclass
 class Child:
-    """A process to keep running; `failures` counts its ends in a row and spaces the restarts."""
+    """A process to keep running; `failures` counts its ends in a row and spaces the restarts.
+
+    `after_kill` is run with the ids of its processes that did not end in time when everything stops.
+    """
 
     name: str
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
+    after_kill: list[str] = field(default_factory=list)
     process: subprocess.Popen[bytes] | None = None
     failures: int = 0
     started: float = 0.0
@@ -80,13 +89,18 @@ class Supervisor:
             time.sleep(TICK_SECONDS)
 
     def stop(self) -> None:
-        """Ask every child to end, the last added first, kill those that do not, then stop the services started here."""
+        """Ask every child to end, the last added first, kill those that do not, then stop the services started here.
+
+        The signal goes to the leader alone: a worker lets its processes hand back what they do, which a signal would end at work.
+        """
         for child in reversed(self._children):
-            _signal_group(child, signal.SIGTERM)
+            _signal_leader(child, signal.SIGTERM)
         deadline = time.monotonic() + STOP_SECONDS
         for child in reversed(self._children):
             _wait(child, deadline)
+            late = _members(child)
             _signal_group(child, signal.SIGKILL)
+            self._after_kill(child, late)
         self._children.clear()
         embedded.stop(self._paths, self._started_services)
 
@@ -107,6 +121,19 @@ class Supervisor:
         _signal_group(child, signal.SIGKILL)
         child.process = None
         self._say(f"{child.name} ended ({_words(status)}) and is started again in {pause:.0f} s; see {self.logs / child.name}.log")
+
+    def _after_kill(self, child: Child, pids: list[int]) -> None:
+        """Run what the child wants done after processes of it had to be killed; a failure is said and nothing more."""
+        if not pids or not child.after_kill:
+            return
+        self._say(f"{child.name} did not end in {STOP_SECONDS:.0f} s and was killed")
+        command = [*child.after_kill, *map(str, pids)]
+        try:
+            done = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=AFTER_KILL_SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            self._say(f"what follows the end of {child.name} took too long")
+            return
+        self._say((done.stdout if done.returncode == 0 else done.stderr).strip().rpartition("\n")[2])
 
     def _start(self, child: Child) -> None:
         self.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -130,6 +157,25 @@ def _end_with_parent() -> None:
     """Ask Linux to end this process when the supervisor dies, even by kill -9; elsewhere the port check names the orphan."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _signal_leader(child: Child, number: int) -> None:
+    if child.process is not None:
+        child.process.send_signal(number)  # does nothing where it has ended
+
+
+def _members(child: Child) -> list[int]:
+    """The processes of the child's group that still run; it leads a group of its own."""
+    if child.process is None:
+        return []
+    return [process.pid for process in psutil.process_iter() if _group(process.pid) == child.process.pid and is_alive(process)]
+
+
+def _group(pid: int) -> int | None:
+    try:
+        return os.getpgid(pid)
+    except (ProcessLookupError, PermissionError):
+        return None
 
 
 def _signal_group(child: Child, number: int) -> None:

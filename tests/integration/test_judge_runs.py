@@ -10,11 +10,13 @@ from django.core.management import CommandError, call_command
 from django.db import DatabaseError, transaction
 
 from accounts.models import Role
-from adjudication import actions
+from adjudication import actions, judge_progress
 from adjudication.judge_config import JudgeConfig, SourceUnknown, parse_source
 from adjudication.judge_data import input_digest, load_game, sources_of
+from adjudication.management.commands.judge import Command
 from adjudication.models import Comparison, Finding, Game, JudgeRun
 from adjudication.validation import checked_findings
+from jobs.errors import PermanentFailure
 from jobs.models import JobState
 from tests import factories
 from tests.integration.judged import KEYS, StandIn, judged_by, judged_run, judged_world, make_case
@@ -109,6 +111,67 @@ def test_a_game_without_an_answer_is_unjudged_and_can_be_judged_again():
             assert actions.execute_game(game.pk) == JobState.SUCCEEDED
     assert run.games.filter(outcome="judged", rounds=1, unjudged_reasons=[]).count() == 3
     assert Finding.objects.exists()
+
+
+def unjudged_run():
+    """A run of three games without an answer, and its admin."""
+    dataset = factories.make_dataset()
+    make_case(dataset, "one")
+    return judged_run(dataset, StandIn(refuse=frozenset({6, 7}))), factories.make_user(dataset.study, Role.ADMIN)
+
+
+class Broken(StandIn):
+    def judge(self, given):
+        raise PermanentFailure("the server refuses the key")
+
+
+def test_a_retry_that_fails_for_another_cause_is_not_called_unjudged():
+    run, admin = unjudged_run()
+    assert judge_progress.totals_of([run])[run.pk].unjudged == 3
+    actions.judge_failed_again(run=run, by=admin)
+    assert not run.games.exclude(outcome="", unjudged_reasons=[]).exists(), "nothing of the earlier round is shown while it waits"
+    with judged_by(Broken()):
+        for game in run.games.all():
+            assert actions.execute_game(game.pk) == JobState.FAILED
+    totals = judge_progress.totals_of([run])[run.pk]
+    assert (totals.failed, totals.unjudged) == (3, 0)
+    errors = StringIO()
+    with pytest.raises(CommandError):
+        Command(stdout=StringIO(), stderr=errors)._report(run)
+    assert errors.getvalue().count("one: failed: ") == 3
+    assert "the server refuses the key" in errors.getvalue()
+
+
+@pytest.mark.parametrize("end", ["cancel", "lose"])
+def test_an_outcome_is_stored_with_the_end_of_its_attempt_alone(end):
+    """However an attempt ends, the outcome is that of this end: nothing of one that was cut off or of an earlier round is left."""
+    run, admin = unjudged_run()
+    actions.judge_failed_again(run=run, by=admin)
+    game = run.games.first()
+
+    class Interrupted(StandIn):
+        def judge(self, given):
+            if end == "cancel":
+                actions.cancel_judging(run=run, by=admin)
+            else:
+                Game.objects.filter(pk=game.pk).update(fence=99)
+            return super().judge(given)
+
+    with judged_by(Interrupted()):
+        state = actions.execute_game(game.pk)
+    game.refresh_from_db()
+    if end == "cancel":  # its answer came before its next look
+        assert (state, game.outcome) == (JobState.SUCCEEDED, "judged")
+        assert set(run.games.exclude(pk=game.pk).values_list("state", "outcome")) == {("cancelled", "")}
+    else:
+        assert (state, game.state, game.outcome, game.findings.count()) == (None, "running", "", 0)
+
+
+def test_the_database_refuses_an_outcome_that_is_not_of_its_end():
+    run, _ = unjudged_run()
+    for state, outcome in [("queued", "unjudged"), ("cancelled", "unjudged"), ("failed", "judged"), ("queued", "judged")]:
+        with pytest.raises(DatabaseError), transaction.atomic():
+            Game.objects.filter(run=run).update(state=state, outcome=outcome)
 
 
 def test_a_paused_run_waits():

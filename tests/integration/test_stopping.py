@@ -1,0 +1,198 @@
+"""Stopping a worker costs no attempt: it hands back what it does, or is given back by whoever had to kill it. Real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from config.env import BASE_DIR
+from config.services import supervisor as supervisors
+from config.services.paths import ServicePaths
+from config.services.processes import is_alive, wait_until
+from config.services.supervisor import Child, Supervisor
+from jobs.actions import cancel_all, give_back
+from jobs.claims import claim
+from jobs.models import JobState
+from tests.integration.job_rows import stage_row, stage_rows
+from timelines.models import StageRun
+from timelines.tasks import run_stage
+
+QUEUES = "ingest,pipeline,generate,embed,judge"
+
+#: A worker whose stages go on until they are told otherwise; "deaf" ones never look.
+WORKER = """
+import sys, time
+import django
+django.setup()
+from timelines import stages
+
+def go_on(stage_run, hold):
+    hold.report(done=0, total=1, words="at work")
+    until = time.monotonic() + 600
+    while time.monotonic() < until:
+        time.sleep(0.05)
+        if sys.argv[1] != "deaf":
+            hold.check()
+
+stages._do = go_on
+from config.celery import app
+options = ["--queues", sys.argv[2], "--pool", sys.argv[3], "--concurrency", "2", "--without-gossip", "--without-mingle"]
+app.worker_main(["worker", *options])
+"""
+
+
+def worker_child(kind: str, environment: dict[str, str], pool: str = "prefork") -> Child:
+    command = [sys.executable, "-c", WORKER, kind, QUEUES, pool]
+    after_kill = [sys.executable, str(BASE_DIR / "manage.py"), "give_back_jobs"]
+    return Child("worker", command, environment, after_kill=after_kill)
+
+
+@pytest.fixture
+def supervised(tmp_path: Path, process_environment: dict[str, str], monkeypatch) -> Iterator[Callable[[Child], Supervisor]]:
+    """A supervisor of one child, over the services of this session, which it leaves running."""
+    monkeypatch.setattr(supervisors.embedded, "ensure_environment", lambda paths: [])
+    monkeypatch.setattr(supervisors.embedded, "stop", lambda paths, names: None)
+    for name, value in process_environment.items():
+        monkeypatch.setenv(name, value)
+    made: list[Supervisor] = []
+
+    def start(child: Child) -> Supervisor:
+        supervisor = Supervisor(ServicePaths(tmp_path / "var"), say=said.append)
+        supervisor.add(child)
+        made.append(supervisor)
+        return supervisor
+
+    said: list[str] = []
+    start.said = said  # type: ignore[attr-defined]
+    yield start
+    for supervisor in made:
+        supervisor.stop()
+
+
+def at_work(row: StageRun) -> bool:
+    row.refresh_from_db()
+    return row.state == JobState.RUNNING and row.progress.get("words") == "at work"
+
+
+def members(child: Child) -> list[psutil.Process]:
+    assert child.process is not None
+    leader = psutil.Process(child.process.pid)
+    return [leader, *leader.children(recursive=True)]
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("pool", ["prefork", "threads"])
+def test_a_stopped_worker_hands_back_what_it_does_without_the_attempt(supervised, process_environment, pool):
+    row, asked = stage_row(max_attempts=1), stage_row(max_attempts=1)
+    child = worker_child("listens", process_environment, pool)
+    supervisor = supervised(child)
+    for job in (row, asked):
+        run_stage.apply_async((job.pk,), queue="pipeline")
+    assert wait_until(lambda: at_work(row) and at_work(asked), seconds=180)
+    StageRun.objects.filter(pk=asked.pk).update(cancel_requested=True)
+    everybody = members(child)
+    began = time.monotonic()
+    supervisor.stop()
+    assert time.monotonic() - began < supervisors.STOP_SECONDS, "it ended by itself"
+    assert not any(map(is_alive, everybody))
+    row.refresh_from_db()
+    asked.refresh_from_db()
+    assert (row.state, row.attempt, row.reasons, row.worker) == ("queued", 0, [], "")
+    assert asked.state == "cancelled"
+    assert claim(StageRun, row.pk).attempt == 1
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_three_stops_do_not_fail_a_long_stage_even_where_the_worker_must_be_killed(supervised, process_environment, monkeypatch):
+    """Its stage never looks whether it should stop; the supervisor kills it at the deadline and gives the attempt back."""
+    monkeypatch.setattr(supervisors, "STOP_SECONDS", 2.0)
+    row = stage_row(max_attempts=1)
+    for _ in range(3):
+        child = worker_child("deaf", process_environment)
+        supervisor = supervised(child)
+        run_stage.apply_async((row.pk,), queue="pipeline")
+        assert wait_until(lambda: at_work(row), seconds=180)
+        everybody = members(child)
+        supervisor.stop()
+        assert not any(map(is_alive, everybody))
+        row.refresh_from_db()
+        assert (row.state, row.attempt, row.reasons) == ("queued", 0, [])
+    assert supervised.said.count("1 job given back") == 3
+
+
+@pytest.mark.slow
+def test_the_signal_reaches_the_leader_first_and_the_rest_only_after_the_deadline(tmp_path, monkeypatch):
+    """A leader that needs its helper to end well has it until then."""
+    monkeypatch.setattr(supervisors, "STOP_SECONDS", 20.0)
+    helper = "import time; time.sleep(600)"
+    script = f"""
+import signal, subprocess, sys, time
+helper = subprocess.Popen([sys.executable, "-c", {helper!r}])
+def end(*args):
+    time.sleep(0.5)
+    print("helper", helper.poll(), flush=True)
+    helper.kill()
+    sys.exit(0)
+signal.signal(signal.SIGTERM, end)
+print("ready", flush=True)
+signal.pause()
+"""
+    child = Child("leader", [sys.executable, "-c", script])
+    supervisor = Supervisor(ServicePaths(tmp_path / "var"), say=lambda words: None)
+    monkeypatch.setattr(supervisors.embedded, "stop", lambda paths, names: None)
+    supervisor.add(child)
+    log = supervisor.logs / "leader.log"
+    assert wait_until(lambda: "ready" in log.read_text(), seconds=60)
+    supervisor.stop()
+    assert "helper None" in log.read_text(), "it was still running when the leader was asked to end"
+
+
+@pytest.mark.django_db
+def test_only_the_jobs_of_these_processes_are_given_back(django_user_model):
+    admin = django_user_model.objects.create(username="admin")
+    mine, longer, other, asked = stage_rows(4)
+    machine = socket.gethostname()
+    for row, pid in ((mine, 17), (longer, 171), (other, 18), (asked, 17)):
+        claim(StageRun, row.pk, worker=f"{machine}:{pid}:{pid}")
+    cancel_all(jobs=StageRun.objects.filter(pk=asked.pk), by=admin, study=None)
+    assert give_back(jobs=StageRun.objects.all(), workers=[f"{machine}:17"]) == 2
+    found = dict(StageRun.objects.values_list("pk", "state"))
+    assert [found[row.pk] for row in (mine, longer, other, asked)] == ["queued", "running", "running", "cancelled"]
+    assert StageRun.objects.get(pk=mine.pk).attempt == 0
+    assert give_back(jobs=StageRun.objects.all(), workers=[]) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_ctrl_c_gives_the_stage_of_an_inline_run_back(process_environment):
+    row = stage_row(max_attempts=1)
+    script = "import sys, django; django.setup(); from timelines import stages\n" + INLINE
+    process = subprocess.Popen([sys.executable, "-c", script, str(row.pk)], env=process_environment, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "at work\n"
+    os.kill(process.pid, signal.SIGINT)
+    assert process.wait(60) != 0
+    row.refresh_from_db()
+    assert (row.state, row.attempt, row.reasons) == ("queued", 0, [])
+
+
+INLINE = """
+import signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+def go_on(stage_run, hold):
+    print("at work", flush=True)
+    time.sleep(600)
+stages._do = go_on
+stages.execute_stage(int(sys.argv[1]))
+"""
