@@ -264,6 +264,16 @@ MODEL_ROLES = env.mapping("MODEL_ROLES")
 MODEL_ENDPOINTS = env.mapping("MODEL_ENDPOINTS")
 MODEL_KEY = env.text
 
+# Imports. What is larger is refused with the name of the setting.
+
+# A longer note takes a stage minutes, and a page seconds.
+IMPORT_NOTE_BYTES = env.integer("IMPORT_NOTE_BYTES", 1_000_000, minimum=1)
+# Rows of one case; uncompressed bytes of its file where a case has a file of its own.
+IMPORT_CASE_ROWS = env.integer("IMPORT_CASE_ROWS", 2_000_000, minimum=1, maximum=2**31 - 1)
+IMPORT_CASE_BYTES = env.integer("IMPORT_CASE_BYTES", 500_000_000, minimum=1)
+# How many times its own size a gzipped file may become (beyond 16 MB); tables of text reach about 30.
+IMPORT_EXPANSION = env.integer("IMPORT_EXPANSION", 200, minimum=1)
+
 LOGGING = logging_config(level=env.text("LOG_LEVEL", "INFO").upper())
 LOGGING_CONFIG = "logging.config.dictConfig"
 

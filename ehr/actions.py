@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.db import connection, transaction
 
 from accounts.audit import record
@@ -18,6 +19,7 @@ from ehr.deletion import DeletionRefused, delete_whole_dataset
 from ehr.formats.base import FormatError
 from ehr.formats.cases import licence_of
 from ehr.formats.csv import PlainRows
+from ehr.formats.limits import Limits
 from ehr.formats.meds import Meds
 from ehr.formats.mimic_iv import MimicIV
 from ehr.formats.stream import StreamSource
@@ -28,7 +30,12 @@ from ehr.report import ImportReport
 from ehr.stream_ingest import import_stream
 
 #: name → a source over a path; chosen cases or None for all.
-STREAMED: Mapping[str, Callable[[Path, Collection[str] | None], StreamSource]] = {"csv": PlainRows, "mimic_iv": MimicIV, "meds": Meds}
+Source = Callable[[Path, Collection[str] | None, Limits], StreamSource]
+STREAMED: Mapping[str, Source] = {
+    "csv": PlainRows,
+    "mimic_iv": MimicIV,
+    "meds": Meds,
+}
 FORMATS = ("cases", *STREAMED)
 #: Case ids that are safe as names of folders.
 PLAIN_NAME = re.compile(r"[\w-][\w.-]{0,99}", re.ASCII)
@@ -61,13 +68,13 @@ def import_dataset(
     if format not in FORMATS:
         raise FormatError(f"The format {format} is unknown. Known: {', '.join(FORMATS)}.")
     dataset = _dataset(path, format, name, study)
-    report = ImportReport()
+    report, limits = ImportReport(), _limits()
     with _alone(dataset):
         ensure_partition(dataset.pk)
         if format in STREAMED:
-            import_stream(dataset, STREAMED[format](path, cases), report, by=by, progress=progress)
+            import_stream(dataset, STREAMED[format](path, cases, limits), report, by=by, limits=limits, progress=progress)
         else:
-            import_cases(dataset, path, report, by=by, chosen=cases, replacing=replacing, progress=progress)
+            import_cases(dataset, path, report, by=by, chosen=cases, replacing=replacing, limits=limits, progress=progress)
         _settle(dataset, report, by)
     return report
 
@@ -103,8 +110,19 @@ def export_summaries(*, dataset: Dataset, by: User | None) -> Iterator[tuple[str
         yield name, [dict(entry) for entry in series]
 
 
+def _limits() -> Limits:
+    return Limits(
+        note_bytes=settings.IMPORT_NOTE_BYTES,
+        case_rows=settings.IMPORT_CASE_ROWS,
+        case_bytes=settings.IMPORT_CASE_BYTES,
+        expansion=settings.IMPORT_EXPANSION,
+    )
+
+
 def _dataset(path: Path, format: str, name: str, study: Study) -> Dataset:
-    """The dataset of that name. Raises FormatError where it holds another format."""
+    """The dataset of that name. Raises FormatError where it has another format."""
+    if not 1 <= len(name) <= 200 or not name.isprintable():
+        raise FormatError("A dataset's name has 1 to 200 characters that can be shown.")
     dataset, _ = Dataset.objects.get_or_create(study=study, name=name, defaults={"format": format, "licence": licence_of(path)})
     if dataset.format != format:
         raise FormatError(f"The dataset {name} was imported as {dataset.format}. Choose another name.")
@@ -131,7 +149,13 @@ def _settle(dataset: Dataset, report: ImportReport, by: User | None) -> None:
     changed = report.imported or dataset.state != state
     Dataset.objects.filter(pk=dataset.pk).update(state=state)
     if changed:
-        detail = {"format": dataset.format, "cases": report.imported, "rows": report.rows, "rejected": report.rejected}
+        detail = {
+            "format": dataset.format,
+            "cases": report.imported,
+            "rows": report.rows,
+            "rejected": report.rejected,
+            "left_out": report.left_out,
+        }
         record(
             actor=by,
             study=dataset.study,

@@ -9,17 +9,18 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from django.db import transaction
+from django.db import DataError, transaction
 
 from accounts.audit import record
 from accounts.models import User
 from ehr.copying import copy_rows, copy_series
 from ehr.deletion import DeletionRefused, delete_encounters
-from ehr.formats.base import CaseRecord, Rejection
+from ehr.formats.base import CaseRecord, Rejection, shown_name
 from ehr.formats.cases import case_folders, digest, read_case
+from ehr.formats.limits import Limits
 from ehr.models import Dataset, Encounter, ImportedPart, Note, RejectedRow
 from ehr.registry import Loss, import_hooks
-from ehr.report import CaseReport, ImportReport, keep_rejections, kept_rejections
+from ehr.report import REFUSED, CaseReport, ImportReport, replace_rejections, store_rejections
 from ehr.summarise import summarise
 
 #: Called after each step of an import with (done, total, words).
@@ -45,43 +46,64 @@ def import_cases(
     by: User | None,
     chosen: Collection[str] | None,
     replacing: Replacing,
+    limits: Limits,
     progress: Progress,
 ) -> None:
     """Import every case folder below `root` (or those whose names are `chosen`) that is not there yet. Raises FormatError."""
     folders = [folder for folder in case_folders(root) if chosen is None or folder.name in chosen]
+    absent = sorted(set(chosen or ()) - {folder.name for folder in folders})
+    missing = [Rejection("--cases", "no such case", case_id=name[:100]) for name in absent]
+    replace_rejections(dataset, REFUSED, missing)
+    report.add_rejections(missing)
     for done, folder in enumerate(folders, start=1):
-        sha256 = digest(folder)
-        part = ImportedPart.objects.filter(dataset=dataset, key=_key(folder)).first()
-        if part is not None and part.sha256 == sha256:
-            _count_unchanged(dataset, folder, part, report)
-        else:
-            _import_case(dataset, read_case(folder, sha256), part, report, by=by, replacing=replacing)
+        _folder(dataset, folder, report, by=by, replacing=replacing, limits=limits)
         progress(done, len(folders), "cases")
+
+
+def _folder(dataset: Dataset, folder: Path, report: ImportReport, *, by: User | None, replacing: Replacing, limits: Limits) -> None:
+    """Import one case folder, or say why not."""
+    try:
+        sha256 = digest(folder)
+    except OSError:
+        sha256 = ""
+    part = ImportedPart.objects.filter(dataset=dataset, key=_key(folder)).first()
+    if part is not None and sha256 and part.sha256 == sha256:
+        _count_unchanged(dataset, part, report)
+        return
+    case = read_case(folder, sha256, limits)
+    try:
+        _import_case(dataset, case, part, report, by=by, replacing=replacing)
+    except DataError:
+        # Values are checked before; this one was not foreseen.
+        reason = Rejection(f"{shown_name(folder)}/", "the database cannot store a value of this case")
+        _import_case(dataset, CaseRecord(folder, sha256, None, rejections=(reason,)), part, report, by=by, replacing=replacing)
 
 
 def _import_case(
     dataset: Dataset, case: CaseRecord, part: ImportedPart | None, report: ImportReport, *, by: User | None, replacing: Replacing
 ) -> None:
-    """Store one case with all its rows and series, or keep why not, in one transaction."""
-    kept = CaseReport(case.encounter.case_id if case.encounter else case.folder.name, case.folder.name)
-    kept.rejections += [replace(r, case_id=kept.case_id) for r in case.rejections]
+    """Store one case with all its rows and series, or why not, in one transaction."""
+    name = shown_name(case.folder)
+    found = CaseReport(case.encounter.case_id if case.encounter else name, name)
+    found.rejections += [replace(r, case_id=found.case_id) for r in case.rejections]
     with transaction.atomic():
-        RejectedRow.objects.filter(dataset=dataset, file__startswith=f"{case.folder.name}/").delete()
+        RejectedRow.objects.filter(dataset=dataset, part=_key(case.folder)).delete()
         refusal = _refusal(dataset, case, part, by=by, replacing=replacing)
         if refusal is not None:
-            kept.rejections.append(Rejection(f"{case.folder.name}/encounter.json", refusal, case_id=kept.case_id))
+            found.rejections.append(Rejection(f"{name}/encounter.json", refusal, case_id=found.case_id))
         taken = case.encounter is not None and refusal is None
-        series = _store(dataset, case, kept) if taken else 0
+        series = _store(dataset, case, found) if taken else 0
         rows = len(case.rows) if taken and case.rows is not None else 0
-        keep_rejections(dataset, kept.rejections)
-        if refusal is None:
-            values = {"sha256": case.sha256, "rows": rows, "rejected": len(kept.rejections), "imported_by": by}
+        store_rejections(dataset, _key(case.folder), found.rejections)
+        if refusal is None and case.sha256:
+            values = {"sha256": case.sha256, "rows": rows, "rejected": len(found.rejections), "lines": case.offered, "imported_by": by}
             ImportedPart.objects.update_or_create(dataset=dataset, key=_key(case.folder), defaults=values)
     report.imported += taken
     report.refused += not taken
     report.rows += rows
     report.series += series
-    report.add_rejections(kept.rejections)
+    report.lines_read += case.offered
+    report.add_rejections(found.rejections)
 
 
 def _refusal(dataset: Dataset, case: CaseRecord, part: ImportedPart | None, *, by: User | None, replacing: Replacing) -> str | None:
@@ -116,7 +138,7 @@ def _deleted(dataset: Dataset, there: Encounter, *, by: User | None, replacing: 
     return reason
 
 
-def _store(dataset: Dataset, case: CaseRecord, kept: CaseReport) -> int:
+def _store(dataset: Dataset, case: CaseRecord, report: CaseReport) -> int:
     """The encounter, its notes, rows and series; then what upper apps take from the folder. Returns the number of series."""
     assert case.encounter is not None
     assert case.rows is not None
@@ -138,18 +160,18 @@ def _store(dataset: Dataset, case: CaseRecord, kept: CaseReport) -> int:
     copy_rows(case.rows, dataset_id=dataset.pk, encounter_ids=encounter.pk)
     series = copy_series(summarise(case.rows), [encounter.pk])
     for hook in import_hooks():
-        hook(encounter, case.folder, kept)
+        hook(encounter, case.folder, report)
     return series
 
 
-def _count_unchanged(dataset: Dataset, folder: Path, part: ImportedPart, report: ImportReport) -> None:
+def _count_unchanged(dataset: Dataset, part: ImportedPart, report: ImportReport) -> None:
     """A case seen before counts as unchanged; what was rejected of it then is still rejected."""
-    earlier = kept_rejections(dataset, f"{folder.name}/") if part.rejected else []
     taken = Encounter.objects.filter(dataset=dataset, source_sha256=part.sha256).exists()
     report.unchanged += taken
     report.refused += not taken
-    report.add_rejections(earlier)
+    if part.rejected:
+        report.add_stored(dataset, part.key)
 
 
 def _key(folder: Path) -> str:
-    return f"case:{folder.name}"
+    return f"case:{shown_name(folder)}"

@@ -148,7 +148,7 @@ class SeriesEmbedding(models.Model):
 
 
 class RejectedRow(models.Model):
-    """A piece of input that could not be imported, kept with where it stood and why."""
+    """A piece of input that could not be imported: where it is and why."""
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="rejected")
     case_id = models.CharField(max_length=100, blank=True)
@@ -157,7 +157,12 @@ class RejectedRow(models.Model):
     field = models.TextField(blank=True)
     reason = models.TextField()
     raw = models.TextField(blank=True)
+    #: The `ImportedPart.key` that it belongs to; "refused" for files and cases that the last import could not take.
+    part = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["dataset", "part"], name="rejected_by_part")]
 
 
 class ImportedPart(models.Model):
@@ -168,6 +173,9 @@ class ImportedPart(models.Model):
     sha256 = models.CharField(max_length=64)
     rows = models.BigIntegerField(default=0)
     rejected = models.BigIntegerField(default=0)
+    #: Lines of the file: each is stored, rejected, or of no case of the dataset (`left_out`).
+    lines = models.BigIntegerField(default=0)
+    left_out = models.BigIntegerField(default=0)
     finished_at = models.DateTimeField(auto_now=True)
     imported_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
 

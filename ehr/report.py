@@ -1,8 +1,8 @@
-"""What an import did: counted for the summary at its end, and what was rejected, kept in the database."""
+"""What an import did: counted for the summary at its end; what was rejected is stored in the database."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,6 +10,8 @@ from ehr.formats.base import Rejection
 from ehr.models import Dataset, RejectedRow
 
 SHOWN_REJECTIONS = 20
+#: `RejectedRow.part` of files and cases that the last import could not take.
+REFUSED = "refused"
 
 
 @dataclass
@@ -35,7 +37,10 @@ class ImportReport:
     rows: int = 0
     series: int = 0
     rejected: int = 0
+    lines_read: int = 0
+    left_out: int = 0
     missing_files: list[str] = field(default_factory=list)
+    unread_files: list[str] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
 
     @property
@@ -56,25 +61,36 @@ class ImportReport:
             f"{self.imported} cases imported, {self.unchanged} unchanged, {self.refused} refused; "
             f"{self.rows} rows in {self.series} series; {self.rejected} rejected"
         ]
+        if self.left_out:
+            found.append(f"  {self.left_out} of {self.lines_read} lines left out: they belong to no case of this dataset, or say nothing")
         found += [f"  missing, skipped: {name}" for name in self.missing_files]
+        found += [f"  not a file of this format, not read: {name}" for name in self.unread_files]
         found += [f"  rejected: {_place(r)}: {r.reason}" for r in self.rejections]
         if self.rejected > len(self.rejections):
-            found.append(f"  … and {self.rejected - len(self.rejections)} more; all are kept with the dataset")
+            found.append(f"  … and {self.rejected - len(self.rejections)} more; all are stored with the dataset")
         return found
 
+    def add_stored(self, dataset: Dataset, part: str) -> None:
+        """Count what was rejected of a part earlier."""
+        stored = RejectedRow.objects.filter(dataset=dataset, part=part).order_by("pk")
+        shown = stored[: max(SHOWN_REJECTIONS - len(self.rejections), 0)]
+        self.rejections += [Rejection(r.file, r.reason, r.line, r.field, case_id=r.case_id) for r in shown]
+        self.rejected += stored.count()
 
-def keep_rejections(dataset: Dataset, rejections: Iterable[Rejection]) -> None:
-    """Store rejections with where they stood; a NUL character, which the database cannot hold, is written as \\0."""
+
+def store_rejections(dataset: Dataset, part: str, rejections: Iterable[Rejection]) -> None:
+    """Append rejections of a part; a character that the database cannot store is written as an escape."""
     RejectedRow.objects.bulk_create(
         [
             RejectedRow(
                 dataset=dataset,
-                case_id=r.case_id[:100].replace("\x00", "\\0"),
-                file=r.file,
+                part=part,
+                case_id=_plain(r.case_id)[:100],
+                file=_plain(r.file),
                 line=r.line,
-                field=r.field,
+                field=_plain(r.field),
                 reason=r.reason,
-                raw=r.raw.replace("\x00", "\\0"),
+                raw=_plain(r.raw),
             )
             for r in rejections
         ],
@@ -82,10 +98,18 @@ def keep_rejections(dataset: Dataset, rejections: Iterable[Rejection]) -> None:
     )
 
 
-def kept_rejections(dataset: Dataset, prefix: str) -> list[Rejection]:
-    """What was rejected earlier of the files that begin with `prefix`."""
-    rows = RejectedRow.objects.filter(dataset=dataset, file__startswith=prefix).order_by("pk")
-    return [Rejection(r.file, r.reason, r.line, r.field, r.raw, r.case_id) for r in rows]
+def replace_rejections(dataset: Dataset, part: str, rejections: Sequence[Rejection]) -> None:
+    """Make these the rejections of the part; nothing is written where they are the same."""
+    stored = RejectedRow.objects.filter(dataset=dataset, part=part)
+    known = [tuple(row) for row in stored.order_by("pk").values_list("case_id", "file", "line", "field", "reason")]
+    if known == [(_plain(r.case_id)[:100], _plain(r.file), r.line, _plain(r.field), r.reason) for r in rejections]:
+        return
+    stored.delete()
+    store_rejections(dataset, part, rejections)
+
+
+def _plain(text: str) -> str:
+    return text.replace("\x00", "\\0").encode("utf-8", "backslashreplace").decode()
 
 
 def _place(rejection: Rejection) -> str:

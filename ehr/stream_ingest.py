@@ -11,43 +11,52 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-from django.db import transaction
+from django.db import DataError, transaction
 from django.db.models import Count, Max, Sum
 
 from accounts.models import User
 from ehr.ahead import ahead
 from ehr.copying import copy_rows, copy_series
-from ehr.formats.base import EncounterRecord, Rejection
-from ehr.formats.csv_blocks import WrongFile
-from ehr.formats.stream import EncounterList, Ints, StreamBlock, StreamFile, StreamSource
+from ehr.formats.base import EncounterRecord, Rejection, WrongFile
+from ehr.formats.limits import Limits
+from ehr.formats.stream import EncounterList, Ints, NoteBlock, StreamBlock, StreamFile, StreamSource
 from ehr.ingest import Progress
 from ehr.models import Dataset, Encounter, ImportedPart, Note, SourceRow
 from ehr.reading import read_rows
-from ehr.report import ImportReport, keep_rejections, kept_rejections
+from ehr.report import REFUSED, ImportReport, replace_rejections, store_rejections
 from ehr.summarise import summarise
 
 #: Rows whose series are built at once.
 SERIES_ROWS = 300_000
 ENCOUNTERS_AT_ONCE = 5_000
-OTHER_FILE = "the file is not the one this dataset was imported from; delete the dataset, or choose another name"
+ENCOUNTERS = "encounters"
+OTHER_FILE = "this file was not there, or was different, when the dataset was imported; import the files under another name"
+OTHER_ENCOUNTERS = "the dataset was imported with other admissions; import the files under another name"
 
 
-def import_stream(dataset: Dataset, source: StreamSource, report: ImportReport, *, by: User | None, progress: Progress) -> None:
-    """Import what is not there yet. Raises FormatError; a file that cannot be read to its end is reported and left at its last block."""
-    listed = source.encounters()
-    files = source.files()
-    report.missing_files += listed.missing_files
-    steps = len(files) + 3
-    ids = _encounters(dataset, listed, source.identity, report, by)
-    progress(1, steps, "files")
-    counters = _Counters(dataset, ids)
-    for done, file in enumerate(files, start=2):
-        _file(dataset, file, source.identity, ids, counters, report, by)
-        progress(done, steps, "files")
-    _notes(dataset, source, ids, report, by)
-    progress(steps - 1, steps, "files")
-    _series(dataset, report)
-    progress(steps, steps, "files")
+def import_stream(
+    dataset: Dataset, source: StreamSource, report: ImportReport, *, by: User | None, limits: Limits, progress: Progress
+) -> None:
+    """Import what is not there yet. Raises FormatError.
+
+    A file that cannot be read to its end is refused and left at its last block; the others are imported.
+    """
+    refused: list[Rejection] = []
+    try:
+        listed = source.encounters()
+        ids = _encounters(dataset, listed, source.identity, report, by)
+    except WrongFile as error:
+        refused.append(error.rejection)
+    except OSError:
+        refused.append(Rejection(ENCOUNTERS, "the admissions cannot be read"))
+    else:
+        refused += listed.refused
+        report.missing_files += listed.missing_files
+        report.unread_files += listed.unread_files
+        _Import(dataset, source, ids, limits, report, by).run(refused, progress)
+    replace_rejections(dataset, REFUSED, refused)
+    report.refused += len(refused)
+    report.add_rejections(refused)
 
 
 class _Counters:
@@ -58,7 +67,8 @@ class _Counters:
         place = {int(pk): i for i, pk in enumerate(ids)}
         stored = SourceRow.objects.filter(dataset=dataset).order_by().values_list("encounter_id").annotate(Max("row_index"))
         for encounter_id, highest in stored:
-            self._next[place[encounter_id]] = highest + 1
+            if encounter_id in place:
+                self._next[place[encounter_id]] = highest + 1
 
     def take(self, encounters: Ints) -> Ints:
         """A row index for each row, counting on within its encounter."""
@@ -73,22 +83,31 @@ class _Counters:
 
 
 def _encounters(dataset: Dataset, listed: EncounterList, identity: str, report: ImportReport, by: User | None) -> Ints:
-    """Store the encounters where they are new; the primary key of each, in the source's order."""
+    """Store the encounters where they are new; the primary key of each, in the source's order. Raises WrongFile for changed ones."""
     sha256 = _fingerprint(identity, *(repr(e) for e in listed.encounters))
-    part = ImportedPart.objects.filter(dataset=dataset, key="encounters").first()
-    if part is not None and part.sha256 != sha256:
-        raise WrongFile(Rejection("encounters", "the dataset was imported with other admissions; choose another name"))
-    if part is None:
-        with transaction.atomic():
-            Encounter.objects.bulk_create((_encounter(dataset, e) for e in listed.encounters), batch_size=ENCOUNTERS_AT_ONCE)
-            keep_rejections(dataset, listed.rejections)
-            ImportedPart.objects.create(dataset=dataset, key="encounters", sha256=sha256, rejected=len(listed.rejections), imported_by=by)
-        report.imported += len(listed.encounters)
-    else:
-        report.unchanged += len(listed.encounters)
+    part = ImportedPart.objects.filter(dataset=dataset, key=ENCOUNTERS).first()
+    stored = {e.case_id: e for e in dataset.encounters.order_by()}
+    if part is not None and part.sha256 != sha256 and not listed.separate:
+        raise WrongFile(Rejection(ENCOUNTERS, OTHER_ENCOUNTERS))
+    for e in listed.encounters:
+        if e.case_id in stored and _values(stored[e.case_id]) != _values(_encounter(dataset, e)):
+            raise WrongFile(Rejection(ENCOUNTERS, OTHER_ENCOUNTERS, case_id=e.case_id))
+    new = [e for e in listed.encounters if e.case_id not in stored]
+    with transaction.atomic():
+        Encounter.objects.bulk_create((_encounter(dataset, e) for e in new), batch_size=ENCOUNTERS_AT_ONCE)
+        replace_rejections(dataset, ENCOUNTERS, listed.rejections)
+        if listed.encounters and (part is None or part.sha256 != sha256):
+            values = {"sha256": sha256, "rejected": len(listed.rejections), "imported_by": by}
+            ImportedPart.objects.update_or_create(dataset=dataset, key=ENCOUNTERS, defaults=values)
+    report.imported += len(new)
+    report.unchanged += len(listed.encounters) - len(new)
     report.add_rejections(listed.rejections)
     keys = dict(dataset.encounters.order_by().values_list("case_id", "pk"))
     return np.array([keys[e.case_id] for e in listed.encounters], np.int64)
+
+
+def _values(e: Encounter) -> tuple[object, ...]:
+    return e.admitted_at, e.discharged_at, e.anchor_kind, e.title, e.subject_key
 
 
 def _encounter(dataset: Dataset, e: EncounterRecord) -> Encounter:
@@ -103,91 +122,124 @@ def _encounter(dataset: Dataset, e: EncounterRecord) -> Encounter:
     )
 
 
-def _file(dataset: Dataset, file: StreamFile, identity: str, ids: Ints, counters: _Counters, report: ImportReport, by: User | None) -> None:
-    """Store the blocks of one file that are not there yet. A file that turned up or changed after the series were built is refused."""
-    sha256 = _fingerprint(identity, file.digest())
-    part = ImportedPart.objects.filter(dataset=dataset, key=file.name).first()
-    blocks = ImportedPart.objects.filter(dataset=dataset, key__startswith=f"{file.name}#")
-    if part is not None and part.sha256 == sha256:
-        report.add_rejections(kept_rejections(dataset, file.name) if part.rejected else ())
-        return
-    if part is not None or blocks.exclude(sha256=sha256).exists() or _finished(dataset):
-        report.refused += 1
-        report.add_rejections([Rejection(file.name, OTHER_FILE)])
-        return
-    stored = blocks.count()
-    report.add_rejections(kept_rejections(dataset, file.name) if stored else ())
-    try:
-        for number, block in enumerate(ahead(file.blocks())):
-            if number < stored:
-                continue
-            with transaction.atomic():
-                count = _block(dataset, block, ids, counters)
-                key = f"{file.name}#{number:06}"
-                values = {"rows": count, "rejected": len(block.rejections), "imported_by": by}
-                ImportedPart.objects.create(dataset=dataset, key=key, sha256=sha256, **values)
-            report.rows += count
-            report.add_rejections(block.rejections)
-    except WrongFile as error:
-        report.refused += 1
-        report.add_rejections([error.rejection])
-        return
-    with transaction.atomic():
-        total = blocks.aggregate(rows=Sum("rows", default=0), rejected=Sum("rejected", default=0))
-        blocks.delete()
-        ImportedPart.objects.create(dataset=dataset, key=file.name, sha256=sha256, imported_by=by, **total)
+class _Import:
+    """The files of one source on their way into a dataset."""
 
+    def __init__(self, dataset: Dataset, source: StreamSource, ids: Ints, limits: Limits, report: ImportReport, by: User | None) -> None:
+        self._dataset, self._source, self._ids, self._limits, self._report, self._by = dataset, source, ids, limits, report, by
+        self._counters = _Counters(dataset, ids)
 
-def _finished(dataset: Dataset) -> bool:
-    """True once series were built: rows that come later would be missing in them."""
-    return dataset.encounters.exclude(source_sha256="").exists()
+    def run(self, refused: list[Rejection], progress: Progress) -> None:
+        """Store every file; those that cannot be read are added to `refused`. Then build the series."""
+        files = self._source.files()
+        steps = len(files) + 2
+        progress(1, steps, "files")
+        unread = False
+        for done, file in enumerate(files, start=2):
+            rejection = self._try(file)
+            if rejection is not None:
+                refused.append(rejection)
+                unread = unread or not file.notes
+            progress(done, steps, "files")
+        # Rows of a file that is corrected later would come too late for the series.
+        if not unread:
+            _series(self._dataset, self._report)
+        progress(steps, steps, "files")
 
+    def _try(self, file: StreamFile) -> Rejection | None:
+        """Store one file; why it was refused."""
+        try:
+            self._file(file)
+        except WrongFile as error:
+            return error.rejection
+        except OSError:
+            return Rejection(file.name, "the file cannot be read")
+        except DataError:
+            # Values are checked before; this one was not foreseen.
+            return Rejection(file.name, "the database cannot store a value of this file")
+        return None
 
-def _block(dataset: Dataset, block: StreamBlock, ids: Ints, counters: _Counters) -> int:
-    """Store one block: rows of the dataset's encounters get their index, the others are left out."""
-    keep_rejections(dataset, block.rejections)
-    rows, encounters = block.rows, block.encounters
-    if (encounters < 0).any():
-        kept = np.flatnonzero(encounters >= 0)
-        rows, encounters = rows.take(pa.array(kept)), encounters[kept]
-    indices = pa.array(counters.take(encounters), pa.int32())
-    return copy_rows(rows.append_column("row_index", indices), dataset_id=dataset.pk, encounter_ids=ids[encounters])
+    def _file(self, file: StreamFile) -> None:
+        """Store the blocks of one file that are not there yet. Raises WrongFile, also for rows that come after their series."""
+        sha256 = _fingerprint(self._source.identity, file.digest())
+        parts = ImportedPart.objects.filter(dataset=self._dataset)
+        part = parts.filter(key=file.name).first()
+        blocks = parts.filter(key__startswith=f"{file.name}#")
+        if part is not None and part.sha256 == sha256:
+            if part.rejected:
+                self._report.add_stored(self._dataset, file.name)
+            self._count(part.lines, part.left_out)
+            return
+        if part is not None or blocks.exclude(sha256=sha256).exists() or self._late(file):
+            raise WrongFile(Rejection(file.name, OTHER_FILE))
+        stored = blocks.count()
+        if stored:
+            self._report.add_stored(self._dataset, file.name)
+        made: Iterator[StreamBlock | NoteBlock] = ahead(file.blocks())
+        for number, block in enumerate(made):
+            if number >= stored:
+                self._store(file, f"{file.name}#{number:06}", sha256, block)
+        with transaction.atomic():
+            sums = {name: Sum(name, default=0) for name in ("rows", "rejected", "lines", "left_out")}
+            total = blocks.aggregate(**sums)
+            blocks.delete()
+            ImportedPart.objects.create(dataset=self._dataset, key=file.name, sha256=sha256, imported_by=self._by, **total)
+        self._count(total["lines"], total["left_out"])
 
+    def _late(self, file: StreamFile) -> bool:
+        """True where series were built that lack the file's rows."""
+        built = self._dataset.encounters.exclude(source_sha256="")
+        return not file.notes and (built if file.place is None else built.filter(pk=self._ids[file.place])).exists()
 
-def _notes(dataset: Dataset, source: StreamSource, ids: Ints, report: ImportReport, by: User | None) -> None:
-    """Store every note once; a repeated import finds them by their digest."""
-    part = ImportedPart.objects.filter(dataset=dataset, key="notes").first()
-    if part is not None:
-        report.add_rejections(kept_rejections(dataset, "note/") if part.rejected else ())
-        return
-    rejected = 0
-    try:
-        for block in source.notes():
-            with transaction.atomic():
-                Note.objects.bulk_create(
-                    (
-                        Note(encounter_id=ids[i], kind=n.kind, text=n.text, sha256=Note.digest(n.text), charted_at=n.charted_at)
-                        for i, n in block.notes
-                    ),
-                    ignore_conflicts=True,
-                )
-                keep_rejections(dataset, block.rejections)
-            rejected += len(block.rejections)
-            report.add_rejections(block.rejections)
-    except WrongFile as error:
-        report.refused += 1
-        report.add_rejections([error.rejection])
-        return
-    ImportedPart.objects.create(dataset=dataset, key="notes", sha256=_fingerprint(source.identity), rejected=rejected, imported_by=by)
+    @transaction.atomic
+    def _store(self, file: StreamFile, key: str, sha256: str, block: StreamBlock | NoteBlock) -> None:
+        """One block with its rejections, in one transaction."""
+        rows, late = self._notes(file, block) if isinstance(block, NoteBlock) else self._rows(file, block)
+        rejections = (*block.rejections, *late)
+        store_rejections(self._dataset, file.name, rejections)
+        counts = {"rows": rows, "rejected": len(rejections), "lines": block.offered, "left_out": block.left_out}
+        ImportedPart.objects.create(dataset=self._dataset, key=key, sha256=sha256, imported_by=self._by, **counts)
+        self._report.rows += 0 if file.notes else rows
+        self._report.add_rejections(rejections)
+
+    def _rows(self, file: StreamFile, block: StreamBlock) -> tuple[int, list[Rejection]]:
+        """Store rows with their index in their case; those beyond the longest case are rejected."""
+        rows, encounters = block.rows, block.encounters
+        indices = self._counters.take(encounters)
+        beyond = indices >= self._limits.case_rows
+        rejections = []
+        if beyond.any():
+            reason = f"the case has more than {self._limits.case_rows:,} rows (IMPORT_CASE_ROWS)"
+            rejections = [Rejection(file.name, reason, line) for line in np.unique(block.lines[beyond]).tolist()]
+            rows, encounters, indices = rows.filter(pa.array(~beyond)), encounters[~beyond], indices[~beyond]
+        numbered = rows.append_column("row_index", pa.array(indices, pa.int32()))
+        return copy_rows(numbered, dataset_id=self._dataset.pk, encounter_ids=self._ids[encounters]), rejections
+
+    def _notes(self, file: StreamFile, block: NoteBlock) -> tuple[int, list[Rejection]]:
+        """Store notes; one that its case has already is rejected."""
+        made = [
+            (line, Note(encounter_id=self._ids[i], kind=n.kind, text=n.text, sha256=Note.digest(n.text), charted_at=n.charted_at))
+            for i, line, n in block.notes
+        ]
+        digests = {note.sha256 for _, note in made}
+        seen = set(Note.objects.filter(encounter__dataset=self._dataset, sha256__in=digests).values_list("encounter_id", "sha256"))
+        new, rejections = [], []
+        for line, note in made:
+            if (note.encounter_id, note.sha256) in seen:
+                rejections.append(Rejection(file.name, "the case has this note already", line))
+            else:
+                seen.add((note.encounter_id, note.sha256))
+                new.append(note)
+        Note.objects.bulk_create(new, batch_size=1000)
+        return len(new), rejections
+
+    def _count(self, lines: int, left_out: int) -> None:
+        self._report.lines_read += lines
+        self._report.left_out += left_out
 
 
 def _series(dataset: Dataset, report: ImportReport) -> None:
-    """Build the series of the encounters that have none yet; `source_sha256` marks those that are finished.
-
-    Nothing is built while a file is refused: its rows would come too late for the series.
-    """
-    if report.refused:
-        return
+    """Build the series of the encounters that have none yet; `source_sha256` marks those that are finished."""
     for ids, counts in _batches(dataset):
         with transaction.atomic():
             rows, owners = read_rows(dataset.pk, ids.tolist())

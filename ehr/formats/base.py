@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
+RAW_CHARACTERS = 500
+LONGEST_CASE_ID, LONGEST_TITLE = 100, 500
+#: Bytes of UTF-8; the index of series takes no more.
+LONGEST_EVENT = 2_000
+
 
 class FormatError(ValueError):
     """The path as a whole cannot be read in this format; the message names the path and what was expected there."""
@@ -25,6 +30,16 @@ class Rejection:
     field: str = ""
     raw: str = ""
     case_id: str = ""
+
+
+class WrongFile(ValueError):
+    """A file as a whole is unusable; carries the rejection that says why."""
+
+    log_safe = True
+
+    def __init__(self, rejection: Rejection) -> None:
+        super().__init__(rejection.reason)
+        self.rejection = rejection
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +67,7 @@ class NoteRecord:
 class CaseRecord:
     """One case, whole. `encounter` None: the case cannot be taken, `rejections` say why. `rows` as `ehr.schema.ROWS`.
 
-    `invalid_times` counts the rows left out because their time could not be read.
+    `invalid_times` counts the rows left out because their time could not be read, `offered` the lines of the file of rows.
     """
 
     folder: Path
@@ -62,3 +77,15 @@ class CaseRecord:
     rows: pa.Table | None = None
     invalid_times: int = 0
     rejections: tuple[Rejection, ...] = field(default=())
+    offered: int = 0
+
+
+def storable(text: str) -> bool:
+    """False for text with a NUL character or half a surrogate pair, which neither UTF-8 nor the database can store."""
+    return not any(c == "\x00" or "\ud800" <= c <= "\udfff" for c in text)
+
+
+def shown_name(path: Path) -> str:
+    """The file's name as it can be stored and printed; bytes that are no text and control characters become escapes."""
+    name = path.name.encode("utf-8", "backslashreplace").decode()
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)

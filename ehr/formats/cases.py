@@ -6,34 +6,47 @@ A case that cannot be taken says why, file by file; the others of the folder are
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from ehr.formats.base import CaseRecord, EncounterRecord, FormatError, NoteRecord, Rejection
-from ehr.formats.csv_blocks import WrongFile
-from ehr.formats.row_files import read_rows
-from ehr.schema import ROWS
+from ehr.formats.base import (
+    LONGEST_CASE_ID,
+    LONGEST_TITLE,
+    CaseRecord,
+    EncounterRecord,
+    FormatError,
+    NoteRecord,
+    Rejection,
+    WrongFile,
+    shown_name,
+    storable,
+)
+from ehr.formats.limits import DEFAULT_LIMITS, Limits
+from ehr.formats.row_files import Block, read_rows
+from ehr.formats.strict_json import BadJson, read_object
 
 ENCOUNTER, NOTE, REFERENCE = "encounter.json", "note.txt", "reference.jsonl"
 ROW_FILES = ("rows.csv", "rows.csv.gz", "rows.parquet")
 ANCHORS = ("admission", "presentation")
-LONGEST_CASE_ID, LONGEST_TITLE = 100, 500
+TEXTS = {"case_id": LONGEST_CASE_ID, "title": LONGEST_TITLE, "subject_key": LONGEST_CASE_ID}
+TIMES = ("admitted_at", "discharged_at")
+LONGEST_ENCOUNTER = 1 << 20
 
 
 def case_folders(root: Path) -> list[Path]:
     """The case folders below `root` in order of name; `root` itself where it is one case. Raises FormatError."""
     if not root.is_dir():
-        raise FormatError(f"{root} is no folder. The cases format is a folder with one folder a case.")
+        raise FormatError(f"{root} is not a folder. The cases format is a folder with one folder a case.")
     if (root / ENCOUNTER).exists():
         return [root]
     folders = sorted(p for p in root.iterdir() if p.is_dir() and not p.name.startswith("."))
     if not folders:
-        raise FormatError(f"{root} holds no case. A case is a folder with {ENCOUNTER}, {NOTE} and rows.csv.")
+        raise FormatError(f"{root} has no case folder. A case is a folder with {ENCOUNTER}, {NOTE} and rows.csv.")
     return folders
 
 
@@ -48,43 +61,47 @@ def digest(folder: Path) -> str:
 
 
 def licence_of(root: Path) -> str:
-    """The text of the folder's licence file, "" without one."""
+    """The text of the folder's licence file, "" without one that can be read."""
     for name in ("LICENSE", "LICENSE.txt", "LICENSE.md"):
-        if (root / name).is_file():
+        with suppress(OSError):
             return (root / name).read_text(encoding="utf-8", errors="replace").replace("\x00", "")
     return ""
 
 
-def read_case(folder: Path, sha256: str = "") -> CaseRecord:
+def read_case(folder: Path, sha256: str = "", limits: Limits = DEFAULT_LIMITS) -> CaseRecord:
     """One case with its notes and rows, or with the reasons why it cannot be taken. Never raises for bad content."""
-    sha256 = sha256 or digest(folder)
     rejections: list[Rejection] = []
-    encounter = _encounter(folder, rejections)
-    note = _note(folder, rejections)
-    rows, invalid_times = _rows(folder, rejections)
-    if encounter is None or note is None or rows is None:
+    try:
+        sha256 = sha256 or digest(folder)
+        encounter = _encounter(folder, rejections)
+        note = _note(folder, rejections, limits)
+        blocks = _rows(folder, rejections, limits)
+    except OSError as error:
+        rejections.append(Rejection(f"{shown_name(folder)}/", f"a file cannot be read: {error.strerror}"))
         return CaseRecord(folder, sha256, None, rejections=tuple(rejections))
-    return CaseRecord(folder, sha256, encounter, (note,), rows, invalid_times, tuple(rejections))
+    offered = sum(block.offered for block in blocks)
+    if encounter is None or note is None or not blocks:
+        return CaseRecord(folder, sha256, None, rejections=tuple(rejections), offered=offered)
+    rows = pa.concat_tables([block.rows for block in blocks]).combine_chunks()
+    invalid_times = sum(block.invalid_times for block in blocks)
+    return CaseRecord(folder, sha256, encounter, (note,), rows, invalid_times, tuple(rejections), offered)
 
 
 def _encounter(folder: Path, rejections: list[Rejection]) -> EncounterRecord | None:
-    name = f"{folder.name}/{ENCOUNTER}"
+    name = f"{shown_name(folder)}/{ENCOUNTER}"
+    text = _text(folder / ENCOUNTER, name, LONGEST_ENCOUNTER, f"longer than {LONGEST_ENCOUNTER:,} bytes", rejections)
+    if text is None:
+        return None
     try:
-        data = json.loads((folder / ENCOUNTER).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        rejections.append(Rejection(name, "the file is missing"))
-        return None
-    except json.JSONDecodeError as error:
-        rejections.append(Rejection(name, f"not JSON: {error.msg}", error.lineno))
-        return None
-    except (UnicodeDecodeError, OSError, RecursionError):
-        rejections.append(Rejection(name, "the file is not UTF-8 text"))
-        return None
-    if not isinstance(data, dict):
-        rejections.append(Rejection(name, "not a JSON object"))
+        data = read_object(text.removeprefix("\ufeff"))
+    except BadJson as error:
+        rejections.append(Rejection(name, str(error), error.line))
         return None
     faults = list(_faults(data))
     rejections += [Rejection(name, reason, field=key) for key, reason in faults]
+    unknown = len(data.keys() - {*TEXTS, *TIMES, "anchor"})
+    if unknown:
+        rejections.append(Rejection(name, f"{unknown} fields have unknown names and were not read"))
     if faults:
         return None
     return EncounterRecord(
@@ -93,25 +110,31 @@ def _encounter(folder: Path, rejections: list[Rejection]) -> EncounterRecord | N
         discharged_at=datetime.fromisoformat(data["discharged_at"]) if data.get("discharged_at") else None,
         title=str(data.get("title") or ""),
         anchor=data.get("anchor") or ANCHORS[0],
-        subject_key=str(data.get("subject_key") or ""),
+        subject_key=str(_value(data, "subject_key")),
     )
+
+
+def _value(data: dict[str, Any], key: str) -> Any:
+    """The value, "" where there is none; 0 and false are values."""
+    return "" if data.get(key) is None else data[key]
 
 
 def _faults(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """(field, reason) of everything that is wrong with an encounter."""
-    case_id = data.get("case_id")
-    if not isinstance(case_id, str | int) or isinstance(case_id, bool) or not str(case_id).strip():
-        yield "case_id", "the case_id is missing or no text"
-    for key, longest in (("case_id", LONGEST_CASE_ID), ("title", LONGEST_TITLE), ("subject_key", LONGEST_CASE_ID)):
-        if len(str(data.get(key) or "")) > longest:
+    for key, longest in TEXTS.items():
+        value = _value(data, key)
+        if not isinstance(value, str) and (key == "title" or type(value) is not int):
+            yield key, "not text"
+        elif key == "case_id" and not str(value).strip():
+            yield key, "the case_id is missing or empty"
+        elif len(str(value)) > longest:
             yield key, f"longer than {longest} characters"
-        elif not str(data.get(key) or "").isprintable():
-            yield key, "holds characters that cannot be shown"
-    times = {key: _naive(data.get(key)) for key in ("admitted_at", "discharged_at")}
-    if times["admitted_at"] is None:
-        yield "admitted_at", "not a local date and time like 2150-01-31T08:30:00"
-    if times["discharged_at"] is None and data.get("discharged_at"):
-        yield "discharged_at", "not a local date and time like 2150-01-31T08:30:00"
+        elif not str(value).isprintable():
+            yield key, "has characters that cannot be shown"
+    times = {key: _naive(data.get(key)) for key in TIMES}
+    for key, time in times.items():
+        if time is None and (key == "admitted_at" or _value(data, key) != ""):
+            yield key, "not a local date and time like 2150-01-31T08:30:00"
     if times["admitted_at"] and times["discharged_at"] and times["discharged_at"] < times["admitted_at"]:
         yield "discharged_at", "before the admission"
     if data.get("anchor") not in (None, "", *ANCHORS):
@@ -126,36 +149,46 @@ def _naive(value: Any) -> datetime | None:
     return time if time.tzinfo is None else None
 
 
-def _note(folder: Path, rejections: list[Rejection]) -> NoteRecord | None:
-    name = f"{folder.name}/{NOTE}"
-    try:
-        text = (folder / NOTE).read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        rejections.append(Rejection(name, "the file is missing"))
+def _note(folder: Path, rejections: list[Rejection], limits: Limits) -> NoteRecord | None:
+    name = f"{shown_name(folder)}/{NOTE}"
+    reason = f"the note has more than {limits.note_bytes:,} bytes (IMPORT_NOTE_BYTES)"
+    text = _text(folder / NOTE, name, limits.note_bytes, reason, rejections)
+    if text is None:
         return None
-    except (UnicodeDecodeError, OSError):
-        rejections.append(Rejection(name, "the file is not UTF-8 text"))
-        return None
-    if not text.strip() or "\x00" in text:
+    if not text.strip() or not storable(text):
         line = None if "\x00" not in text else text[: text.index("\x00")].count("\n") + 1
-        rejections.append(Rejection(name, "the note holds a NUL character" if line else "the note is empty", line))
+        rejections.append(Rejection(name, "the note has a NUL character" if line else "the note is empty", line))
         return None
     return NoteRecord(text)
 
 
-def _rows(folder: Path, rejections: list[Rejection]) -> tuple[pa.Table | None, int]:
-    """(rows, how many were left out for their time); None where the file is unusable."""
+def _text(path: Path, name: str, longest: int, too_long: str, rejections: list[Rejection]) -> str | None:
+    """The file's text; None, with a rejection, where it is missing, too long or no UTF-8."""
+    if not path.is_file():
+        rejections.append(Rejection(name, "the file is missing"))
+    elif path.stat().st_size > longest:
+        rejections.append(Rejection(name, too_long))
+    else:
+        content = path.read_bytes()
+        try:
+            return content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = content[: error.start].count(b"\n") + 1
+            rejections.append(Rejection(name, "the file is not UTF-8 text", line))
+    return None
+
+
+def _rows(folder: Path, rejections: list[Rejection], limits: Limits) -> list[Block]:
+    """The blocks of the case's file, none where it is unusable."""
     found = [name for name in ROW_FILES if (folder / name).is_file()]
+    name = f"{shown_name(folder)}/{found[0] if found else ROW_FILES[0]}"
     if len(found) != 1:
-        reason = f"two files of rows: {', '.join(found)}" if found else f"no {', '.join(ROW_FILES)}"
-        rejections.append(Rejection(f"{folder.name}/{found[0] if found else ROW_FILES[0]}", reason))
-        return None, 0
-    name = f"{folder.name}/{found[0]}"
+        rejections.append(Rejection(name, f"several files of rows: {', '.join(found)}" if found else f"no {', '.join(ROW_FILES)}"))
+        return []
     try:
-        blocks = list(read_rows(folder / found[0], name))
+        blocks = list(read_rows(folder / found[0], name, limits))
     except WrongFile as error:
         rejections.append(error.rejection)
-        return None, 0
+        return []
     rejections += [rejection for block in blocks for rejection in block.rejections]
-    rows = pa.concat_tables([block.rows for block in blocks]) if blocks else ROWS.empty_table()
-    return rows.combine_chunks(), sum(block.invalid_times for block in blocks)
+    return blocks

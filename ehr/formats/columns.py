@@ -12,7 +12,7 @@ NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
 #: Events whose values are codes.
 CODED = r"^(diagnosis:|procedure:.*:billed$)"
 #: ISO 8601 or "date time", to the minute or finer; no zone.
-CLOCK_TIME = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?$"
+CLOCK_TIME = r"^(\d{3}[1-9]|\d{2}[1-9]0|\d[1-9]00|[1-9]000)-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?$"
 
 
 def numbers_in(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -31,7 +31,7 @@ def numbers_of(events: pa.Array | pa.ChunkedArray, values: pa.Array | pa.Chunked
 def clock_times(texts: pa.Array | pa.ChunkedArray) -> tuple[pa.Array | pa.ChunkedArray, pa.Array | pa.ChunkedArray]:
     """(times, wrong): naive clock times, null for empty and for unusable texts; `wrong` is true for the latter.
 
-    A text that looks like a time but names no day or hour of the calendar (30 February, 25:00) is wrong too.
+    A text that looks like a time but names no day or hour of the calendar (year 0, 30 February, 25:00) is wrong too.
     """
     empty = pc.equal(pc.binary_length(texts), 0)
     shaped = pc.match_substring_regex(texts, CLOCK_TIME)

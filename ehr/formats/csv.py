@@ -7,7 +7,7 @@ cases were admitted; a case that it does not name is anchored at its earliest ro
 
 from __future__ import annotations
 
-import hashlib
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,114 +15,123 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 
-from ehr.formats.base import EncounterRecord, FormatError, NoteRecord, Rejection
-from ehr.formats.columns import clock_times
-from ehr.formats.csv_blocks import WrongFile, read_csv_blocks
+from ehr.formats.base import LONGEST_CASE_ID, EncounterRecord, FormatError, NoteRecord, Rejection, WrongFile, shown_name
+from ehr.formats.csv_encounters import ENCOUNTERS, Listing, read_listing
+from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.row_files import SUFFIXES, read_rows
 from ehr.formats.stream import EncounterList, NoteBlock, StreamBlock, StreamFile
 
-ENCOUNTERS = "encounters.csv"
-LONGEST_CASE_ID = 100
+NOTE_SUFFIX = ".txt"
+#: Files that may be in the folder without being part of the data.
+PAPERS = ("LICENSE", "README")
 
 
 class PlainRows:
     """A `StreamSource` over a file or a folder. `chosen`: only these cases; None: all."""
 
-    def __init__(self, path: Path, chosen: Collection[str] | None = None) -> None:
+    def __init__(self, path: Path, chosen: Collection[str] | None = None, limits: Limits = DEFAULT_LIMITS) -> None:
         """Raises FormatError where there is no file of rows."""
-        files = sorted(path.iterdir()) if path.is_dir() else [path]
-        found = [(case_of(file), file) for file in files if file.is_file() and file.name != ENCOUNTERS and case_of(file)]
-        self._files = {case: file for case, file in found if chosen is None or case in chosen}
+        files = [file for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if file.is_file()]
+        self._rows = [file for file in files if file.name != ENCOUNTERS and case_of(file)]
+        self._others = [file for file in files if file.name != ENCOUNTERS and not case_of(file)]
         self._folder = path if path.is_dir() else path.parent
-        self._twice = len({case for case, _ in found}) != len(found)
-        if not found:
-            raise FormatError(f"{path} is no file of rows and holds none. Expected: {', '.join(SUFFIXES)}, one file a case.")
+        self._chosen = None if chosen is None else frozenset(chosen)
+        self._limits = limits
+        if not self._rows:
+            raise FormatError(f"{path} has no file of rows. Expected: {', '.join(SUFFIXES)}, one file a case.")
 
     @property
     def identity(self) -> str:
-        """Which cases were chosen."""
-        return "csv " + hashlib.sha256("\0".join(self._files).encode()).hexdigest()
+        """Nothing: each case has a file of its own, whatever else was chosen."""
+        return "csv"
 
     def encounters(self) -> EncounterList:
-        """The cases in order of name. Raises FormatError where two files are of one case."""
-        if self._twice:
-            raise FormatError(f"{self._folder} holds two files of rows of one case.")
+        """The cases in order of name. Raises WrongFile where encounters.csv cannot be read."""
         return self._found
+
+    def files(self) -> Sequence[StreamFile]:
+        """One file of rows a case, then the notes that are there."""
+        cases = [e.case_id for e in self._found.encounters]
+        rows = {case_of(file): file for file in self._rows}
+        notes = [(place, self._folder / f"{case}{NOTE_SUFFIX}") for place, case in enumerate(cases)]
+        return [
+            *(StreamFile(rows[c].name, rows[c], partial(self._blocks, place, rows[c]), place=place) for place, c in enumerate(cases)),
+            *(StreamFile(f"note/{p.name}", p, partial(self._note, i, p), place=i, notes=True) for i, p in notes if p.is_file()),
+        ]
+
+    def _blocks(self, place: int, file: Path) -> Iterator[StreamBlock]:
+        for block in read_rows(file, file.name, self._limits):
+            places = np.full(len(block.rows), place, np.int64)
+            yield StreamBlock(block.rows.drop_columns(["row_index"]), places, block.lines, block.offered, block.rejections)
+
+    def _note(self, place: int, path: Path) -> Iterator[NoteBlock]:
+        if path.stat().st_size > self._limits.note_bytes:
+            raise WrongFile(Rejection(f"note/{path.name}", f"the note has more than {self._limits.note_bytes:,} bytes (IMPORT_NOTE_BYTES)"))
+        content = path.read_bytes()
+        try:
+            text = content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = content[: error.start].count(b"\n") + 1
+            raise WrongFile(Rejection(f"note/{path.name}", "the line is not UTF-8 text", line)) from None
+        if not text.strip() or "\x00" in text:
+            raise WrongFile(Rejection(f"note/{path.name}", "the note has a NUL character" if text.strip() else "the note is empty"))
+        yield NoteBlock(((place, 1, NoteRecord(text)),), 1)
 
     @cached_property
     def _found(self) -> EncounterList:
-        found = {case: self._encounter(case, file) for case, file in self._files.items()}
-        rejections = [*self._listed[1], *(e for e in found.values() if isinstance(e, Rejection))]
-        return EncounterList(tuple(e for e in found.values() if isinstance(e, EncounterRecord)), tuple(rejections))
+        wanted = [file for file in self._rows if self._chosen is None or case_of(file) in self._chosen]
+        listing = read_listing(self._folder / ENCOUNTERS, {case_of(file) for file in self._rows}, self._limits)
+        times = Counter(case_of(file) for file in self._rows)
+        found = [self._encounter(file, times[case_of(file)], listing) for file in wanted]
+        refused = [*(e for e in found if isinstance(e, Rejection)), *self._absent(), *self._orphans()]
+        unread = (shown_name(f) for f in self._others if f.suffix != NOTE_SUFFIX and not f.name.startswith((".", *PAPERS)))
+        return EncounterList(
+            tuple(e for e in found if isinstance(e, EncounterRecord)),
+            listing.rejections,
+            tuple(refused),
+            unread_files=tuple(unread),
+            separate=True,
+        )
 
-    def files(self) -> Sequence[StreamFile]:
-        """One file a case."""
-        cases = [e.case_id for e in self.encounters().encounters]
-        return [
-            StreamFile(self._files[case].name, self._files[case], partial(self._blocks, place, case)) for place, case in enumerate(cases)
-        ]
-
-    def notes(self) -> Iterator[NoteBlock]:
-        """The notes that are there."""
-        for place, encounter in enumerate(self.encounters().encounters):
-            path = self._folder / f"{encounter.case_id}.txt"
-            if not path.is_file():
-                continue
-            try:
-                text = path.read_bytes().decode("utf-8")
-            except UnicodeDecodeError:
-                text = "\x00"
-            if "\x00" in text or not text.strip():
-                yield NoteBlock((), (Rejection(f"note/{path.name}", "empty, or not UTF-8 text", case_id=encounter.case_id),))
-            else:
-                yield NoteBlock(((place, NoteRecord(text)),))
-
-    def _blocks(self, place: int, case: str) -> Iterator[StreamBlock]:
-        for block in read_rows(self._files[case], self._files[case].name):
-            yield StreamBlock(block.rows.drop_columns(["row_index"]), np.full(len(block.rows), place, np.int64), block.rejections)
-
-    def _encounter(self, case: str, file: Path) -> EncounterRecord | Rejection:
-        if case in self._listed[0]:
-            return self._listed[0][case]
-        earliest = None
+    def _encounter(self, file: Path, times: int, listing: Listing) -> EncounterRecord | Rejection | None:
+        """The case of a file that can be read to its end; why not; None where encounters.csv said so already."""
+        case, name = case_of(file), shown_name(file)
+        if len(case) > LONGEST_CASE_ID or not case.isprintable() or case != case.strip():
+            reason = f"the file's name is no case id: longer than {LONGEST_CASE_ID} characters, or with characters that cannot be shown"
+            return Rejection(name, reason)
+        if times > 1:
+            return Rejection(name, "two files of rows are of this case", case_id=case)
+        if case in listing.refused:
+            return None
+        if case not in listing.records and listing.unassigned:
+            reason = f"{ENCOUNTERS} does not name this case, and its line {listing.unassigned} names no case that is here"
+            return Rejection(name, reason, case_id=case)
         try:
-            for block in read_rows(file, file.name):
-                first = pc.min(block.rows["time"]).as_py()
-                earliest = min(filter(None, (earliest, first)), default=None)
+            starts = [pc.min(block.rows["time"]).as_py() for block in read_rows(file, name, self._limits)]
         except WrongFile as error:
             return error.rejection
+        except OSError as error:
+            return Rejection(name, f"the file cannot be read: {error.strerror}", case_id=case)
+        if case in listing.records:
+            return listing.records[case]
+        earliest = min(filter(None, starts), default=None)
         if earliest is None:
-            return Rejection(file.name, "no row has a time, and encounters.csv does not say when the case was admitted", case_id=case)
+            return Rejection(name, "no row has a time, and encounters.csv does not say when the case was admitted", case_id=case)
         return EncounterRecord(case, earliest, anchor="presentation")
 
-    @cached_property
-    def _listed(self) -> tuple[dict[str, EncounterRecord], list[Rejection]]:
-        """What encounters.csv says of the cases that are there. Raises WrongFile."""
-        path = self._folder / ENCOUNTERS
-        listed: dict[str, EncounterRecord] = {}
-        rejections: list[Rejection] = []
-        if not path.is_file():
-            return listed, rejections
-        for block in read_csv_blocks(path, ENCOUNTERS, ("case_id", "admitted_at"), ("discharged_at", "title", "subject_key")):
-            columns = {name: block.columns[name].to_pylist() for name in block.columns.column_names}
-            admitted = clock_times(block.columns["admitted_at"])[0].to_pylist()
-            empty = [""] * len(block)
-            discharged = clock_times(block.columns["discharged_at"])[0].to_pylist() if "discharged_at" in columns else [None] * len(block)
-            for i, case in enumerate(columns["case_id"]):
-                if case not in self._files:
-                    continue
-                if admitted[i] is None or (discharged[i] is not None and discharged[i] < admitted[i]) or case in listed:
-                    reason = "the case stands twice" if case in listed else "no admission before a discharge"
-                    rejections.append(Rejection(ENCOUNTERS, reason, block.line(i), "admitted_at", case_id=case))
-                    continue
-                title, subject = (columns.get(c, empty)[i].replace("\x00", "") for c in ("title", "subject_key"))
-                listed[case] = EncounterRecord(case, admitted[i], discharged[i], title[:500], subject_key=subject[:100])
-        return listed, rejections
+    def _absent(self) -> Iterator[Rejection]:
+        """Chosen cases that are not there."""
+        for case in sorted((self._chosen or frozenset()) - {case_of(file) for file in self._rows}):
+            yield Rejection("--cases", "no such case", case_id=case[:LONGEST_CASE_ID])
+
+    def _orphans(self) -> Iterator[Rejection]:
+        """Notes of cases that are not there."""
+        cases = {case_of(file) for file in self._rows}
+        for file in self._others:
+            if file.suffix == NOTE_SUFFIX and self._chosen is None and file.stem not in cases and not file.name.startswith(PAPERS):
+                yield Rejection(f"note/{shown_name(file)}", "no file of rows has the name of this note")
 
 
 def case_of(file: Path) -> str:
     """The case a file of rows belongs to, by its name; "" for any other file."""
-    for suffix in SUFFIXES:
-        if file.name.endswith(suffix):
-            return file.name.removesuffix(suffix)[:LONGEST_CASE_ID]
-    return ""
+    return next((file.name.removesuffix(suffix) for suffix in SUFFIXES if file.name.endswith(suffix)), "")

@@ -2,134 +2,158 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pacsv
-from numpy.typing import NDArray
 
-from ehr.formats.base import Rejection
+from ehr.formats.base import RAW_CHARACTERS, Rejection, WrongFile
+from ehr.formats.csv_records import Ints, Records, read_records
+from ehr.formats.limits import DEFAULT_LIMITS, Limits
 
 BLOCK_BYTES = 8 << 20
-RAW_CHARACTERS = 500
-
-
-class WrongFile(ValueError):
-    """A file as a whole is unusable; carries the rejection that says why."""
-
-    log_safe = True
-
-    def __init__(self, rejection: Rejection) -> None:
-        super().__init__(rejection.reason)
-        self.rejection = rejection
+HEADER_BYTES = 64 << 10
 
 
 @dataclass(frozen=True)
 class TextBlock:
-    """Some rows of a file as text without nulls. `positions` are their 0-based places among the file's rows, `rejections` the
-    rows with too many or too few fields (they keep their place). Blank lines are no rows, and lines after one count it not."""
+    """Some rows of a file as text without nulls. `positions` are their 0-based places among the file's rows, `lines` where they
+    begin (the header is line 1). `rejections` are the rows with too many or too few fields, which keep their place; `offered`
+    counts both. Blank lines are no rows."""
 
     columns: pa.Table
-    positions: NDArray[np.int64]
-    records: NDArray[np.int64]
-    breaks_before: int
+    positions: Ints
+    lines: Ints
+    offered: int
     rejections: tuple[Rejection, ...] = ()
+    #: False where no byte of the block is NUL.
+    nul: bool = True
 
     def __len__(self) -> int:
         return len(self.positions)
 
     def line(self, i: int) -> int:
-        """The line on which row i of the block begins; the header is line 1."""
-        return self.line_of(int(self.records[i]))
-
-    def line_of(self, record: int) -> int:
-        """The line on which a record begins that stands in or right after the block."""
-        return record + self.breaks_before + int(self._breaks[self.records < record].sum())
-
-    @property
-    def breaks(self) -> int:
-        """Line breaks inside the block's values."""
-        return int(self._breaks.sum())
-
-    @cached_property
-    def _breaks(self) -> NDArray[np.int64]:
-        total = np.zeros(len(self), np.int64)
-        for column in self.columns.columns:
-            total += pc.count_substring(column, "\n").to_numpy()
-        return total
+        """The line on which row i of the block begins."""
+        return int(self.lines[i])
 
 
-def read_csv_blocks(path: Path, name: str, required: Sequence[str], optional: Sequence[str] = ()) -> Iterator[TextBlock]:
-    """The named columns of the file, block by block; an optional column that is missing is left out.
+@dataclass(frozen=True)
+class _Header:
+    """`names` are all columns, unusable ones under names of our own; `wanted` those that are read."""
 
-    `name` is how rejections call the file. Raises WrongFile: no such file, a required column missing, not UTF-8, broken quoting,
-    truncated compression.
+    names: list[str]
+    wanted: list[str]
+    unknown: tuple[Rejection, ...]
+
+
+def read_csv_blocks(
+    path: Path,
+    name: str,
+    required: Sequence[str],
+    optional: Sequence[str] = (),
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    most_bytes: int | None = None,
+    closed: bool = False,
+) -> Iterator[TextBlock]:
+    """The named columns of the file, block by block (at least one); an optional column that is missing is left out.
+
+    `name` is how rejections call the file. `closed`: no other columns are expected, so that each is rejected. Raises WrongFile: no
+    such file, a required column missing, not UTF-8, broken quoting, damaged compression, too large.
     """
-    odd: list[pacsv.InvalidRow] = []
-
-    def keep_odd(row: pacsv.InvalidRow) -> str:
-        odd.append(row)
-        return "skip"
-
     try:
-        columns = _header(path, name, required)
-        wanted = [c for c in (*required, *optional) if c in columns]
-        with pacsv.open_csv(
-            path,
-            read_options=pacsv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, column_names=columns, skip_rows=1),
-            parse_options=pacsv.ParseOptions(newlines_in_values=True, invalid_row_handler=keep_odd),
-            convert_options=pacsv.ConvertOptions(
-                include_columns=wanted, column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=False
-            ),
-        ) as reader:
-            yield from _numbered(reader, odd, name)
-    except (pa.ArrowInvalid, OSError, EOFError, UnicodeDecodeError) as error:
+        records = read_records(path, name, limits, block_bytes=BLOCK_BYTES, most_bytes=most_bytes)
+        first = next(records, None)
+        if first is None or not len(first):
+            raise WrongFile(Rejection(name, "the file is empty; a header was expected", 1))
+        header = _header(first, name, required, optional, closed=closed)
+        position = 0
+        for number, block in enumerate(_with(first, records)):
+            text = _parse(block, header, name, position, skip=1 if number == 0 else 0)
+            position += text.offered
+            yield text
+    except (pa.ArrowException, csv.Error, OSError, EOFError, ValueError) as error:
+        if isinstance(error, WrongFile):
+            raise
         raise WrongFile(Rejection(name, _words_for(error))) from error
 
 
-def _numbered(reader: pacsv.CSVStreamingReader, odd: list[pacsv.InvalidRow], name: str) -> Iterator[TextBlock]:
-    """Give each row its record number (the header is record 1), skipping those the parser set aside."""
-    following, breaks, told = 2, 0, 0
-    for batch in reader:
-        skipped = np.array([row.number for row in odd], np.int64)
-        ahead = int((skipped >= following).sum())
-        records = np.setdiff1d(np.arange(following, following + batch.num_rows + ahead), skipped)[: batch.num_rows]
-        block = TextBlock(pa.Table.from_batches([batch]), records - 2, records, breaks)
-        yield replace(block, rejections=tuple(_ragged(row, block, name) for row in odd[told:]))
-        told = len(odd)
-        following = int(records[-1]) + 1 if len(records) else following
-        breaks += block.breaks
-    if odd[told:]:
-        nothing = np.zeros(0, np.int64)
-        empty = TextBlock(reader.schema.empty_table(), nothing, nothing, breaks)
-        yield replace(empty, rejections=tuple(_ragged(row, empty, name) for row in odd[told:]))
+def header_names(path: Path) -> frozenset[str]:
+    """The columns that the file names, none where it cannot be read."""
+    with suppress(pa.ArrowException, csv.Error, OSError, EOFError, ValueError):
+        first = next(read_records(path, "", DEFAULT_LIMITS, block_bytes=HEADER_BYTES))
+        return frozenset(column.strip() for column in next(csv.reader(io.StringIO(first.text(0), newline=""))))
+    return frozenset()
 
 
-def _ragged(row: pacsv.InvalidRow, block: TextBlock, name: str) -> Rejection:
-    line = block.line_of(row.number)
-    return Rejection(name, f"{row.actual_columns} fields where the header has {row.expected_columns}", line, raw=_cut(row.text))
+def _with(first: Records, others: Iterator[Records]) -> Iterator[Records]:
+    yield first
+    yield from others
 
 
-def _header(path: Path, name: str, required: Sequence[str]) -> list[str]:
-    """The column names. Raises WrongFile where a required one is missing or one stands twice."""
-    with pa.input_stream(str(path), compression="detect") as stream:
-        first = stream.read(64 << 10).split(b"\n", 1)[0].decode("utf-8-sig").rstrip("\r")
-    columns = [column.strip().strip('"') for column in first.split(",")]
+def _parse(block: Records, header: _Header, name: str, position: int, *, skip: int) -> TextBlock:
+    """The block's records after the first `skip` as columns; those of another width become rejections."""
+    odd = 0
+
+    def skip_odd(_: pacsv.InvalidRow) -> str:
+        nonlocal odd
+        odd += 1
+        return "skip"
+
+    table = pa.table({column: pa.array([], pa.string()) for column in header.wanted})
+    if len(block) > skip:
+        table = pacsv.read_csv(
+            pa.py_buffer(block.data[block.starts[skip] :]),
+            read_options=pacsv.ReadOptions(use_threads=False, block_size=len(block.data) + 1, column_names=header.names),
+            parse_options=pacsv.ParseOptions(newlines_in_values=len(block.quotes) > 0, invalid_row_handler=skip_odd),
+            convert_options=pacsv.ConvertOptions(
+                include_columns=header.wanted, column_types=dict.fromkeys(header.wanted, pa.string()), strings_can_be_null=False
+            ),
+        )
+    widths = block.fields() if odd else np.full(len(block), len(header.names))
+    widths[:skip] = len(header.names)
+    kept = np.flatnonzero(widths == len(header.names))[skip:]
+    if len(kept) != len(table):
+        raise WrongFile(Rejection(name, "the rows of the file cannot be told apart", int(block.lines[0])))
+    rejections = [_odd(block, i, int(widths[i]), header, name) for i in np.flatnonzero(widths != len(header.names)).tolist()]
+    return TextBlock(
+        columns=table,
+        positions=position + kept - skip,
+        lines=block.lines[kept],
+        offered=len(block) - skip,
+        rejections=(*(header.unknown if skip else ()), *rejections),
+        nul=not np.frombuffer(block.data, np.uint8).all(),
+    )
+
+
+def _odd(block: Records, i: int, width: int, header: _Header, name: str) -> Rejection:
+    reason = f"{width} fields where the header has {len(header.names)}"
+    return Rejection(name, reason, int(block.lines[i]), raw=block.text(i)[:RAW_CHARACTERS])
+
+
+def _header(first: Records, name: str, required: Sequence[str], optional: Sequence[str], *, closed: bool) -> _Header:
+    """What the first record names. Raises WrongFile if a required column is missing or a wanted one appears twice."""
+    text, line = first.text(0), int(first.lines[0])
+    columns = [column.strip() for column in next(csv.reader(io.StringIO(text, newline=""), strict=True))]
     for column in required:
         if column not in columns:
-            raise WrongFile(Rejection(name, f"the column {column} is missing in the header", 1, column, _cut(first)))
-    if len(set(columns)) != len(columns):
-        raise WrongFile(Rejection(name, "a column stands twice in the header", 1))
-    return columns
-
-
-def _cut(text: str) -> str:
-    return text[:RAW_CHARACTERS]
+            raise WrongFile(Rejection(name, f"the column {column} is missing in the header", line, column, text[:RAW_CHARACTERS]))
+    wanted = [column for column in (*required, *optional) if column in columns]
+    twice = next((column for column in wanted if columns.count(column) > 1), None)
+    if twice is not None:
+        raise WrongFile(Rejection(name, f"the column {twice} appears twice in the header", line, twice))
+    names = [column if column in wanted else f"\0{i}" for i, column in enumerate(columns)]
+    unknown = [i for i, column in enumerate(columns, start=1) if column not in wanted] if closed else []
+    if not unknown:
+        return _Header(names, wanted, ())
+    reason = f"{len(unknown)} columns of the header have unknown names and were not read; the first is column {unknown[0]}"
+    return _Header(names, wanted, (Rejection(name, reason, line),))
 
 
 def _words_for(error: Exception) -> str:
@@ -137,10 +161,6 @@ def _words_for(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return "the file is missing"
     text = str(error).lower()
-    if "utf8" in text or "utf-8" in text:
-        return "the file is not UTF-8"
-    if "compress" in text or "zlib" in text or "gzip" in text or "truncated" in text:
+    if isinstance(error, EOFError) or any(word in text for word in ("compress", "zlib", "gzip", "truncated")):
         return "the compressed file is damaged or cut short"
-    if "straddling" in text:
-        return f"a row is longer than {BLOCK_BYTES >> 20} MB, or a quotation mark is never closed"
     return "the file cannot be read as CSV"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import IO
@@ -14,7 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ehr.formats.csv_blocks import read_csv_blocks
+from ehr.formats.base import Rejection, WrongFile
+from ehr.formats.csv_blocks import TextBlock, read_csv_blocks
+from ehr.formats.limits import DEFAULT_LIMITS, Limits
 
 Finder = Callable[[str], Path | None]
 DETAIL = "hosp/emar_detail"
@@ -36,9 +38,10 @@ class Dictionaries:
 
     NAMES = (*dict.fromkeys(file for file, _, _ in SMALL.values()), DETAIL)
 
-    def __init__(self, find: Finder, subjects: NDArray[np.int64] | None) -> None:
+    def __init__(self, find: Finder, subjects: NDArray[np.int64] | None, limits: Limits = DEFAULT_LIMITS) -> None:
         """`subjects` in order: only their doses are kept; None: all."""
         self._find = find
+        self._limits = limits
         self._subjects = subjects
         self._small: dict[str, tuple[pa.Array, pa.Array]] = {}
 
@@ -57,12 +60,12 @@ class Dictionaries:
         if name not in self._small:
             file, keys, text = SMALL[name]
             path = self._find(file)
-            blocks = list(read_csv_blocks(path, file, (*keys, text))) if path else []
-            columns = (
-                pa.concat_tables([b.columns for b in blocks]) if blocks else pa.table({c: pa.array([], pa.string()) for c in (*keys, text)})
-            )
+            blocks = list(_whole(path, file, (*keys, text), self._limits)) if path else []
+            empty = pa.table({c: pa.array([], pa.string()) for c in (*keys, text)})
+            columns = pa.concat_tables([empty, *(b.columns for b in blocks)])
             trimmed = [pc.utf8_trim_whitespace(columns[c]) for c in keys]
             known = pc.binary_join_element_wise(*trimmed, "/") if len(keys) > 1 else trimmed[0]
+            _check_once(known, blocks, file)
             self._small[name] = known.combine_chunks(), pc.utf8_trim_whitespace(columns[text]).combine_chunks()
         return self._small[name]
 
@@ -84,7 +87,7 @@ class Dictionaries:
         path = self._find(DETAIL)
         assert path is not None
         spill = _Spill()
-        for block in read_csv_blocks(path, DETAIL, ("emar_id", "dose_given", "dose_given_unit")):
+        for block in _whole(path, DETAIL, ("emar_id", "dose_given", "dose_given_unit"), self._limits):
             given = pc.invert(pc.is_in(block.columns["dose_given"], pa.array(["", "___"])))
             rows = pa.table(
                 {"emar_id": block.columns["emar_id"], "dose": block.columns["dose_given"], "unit": block.columns["dose_given_unit"]}
@@ -96,6 +99,28 @@ class Dictionaries:
             spill.add(rows, subjects // SUBJECTS_A_BUCKET)
         spill.close()
         return spill
+
+
+def _whole(path: Path, name: str, columns: Sequence[str], limits: Limits) -> Iterator[TextBlock]:
+    """The file's blocks. Raises WrongFile at the first faulty line: without it events would get other names or doses."""
+    for block in read_csv_blocks(path, name, columns, limits=limits):
+        if block.rejections:
+            raise WrongFile(block.rejections[0])
+        for column in columns:
+            nul = pc.index(pc.match_substring(block.columns[column], "\x00"), True).as_py()
+            if nul >= 0:
+                raise WrongFile(Rejection(name, "the text has a NUL character", block.line(nul), column))
+        yield block
+
+
+def _check_once(keys: pa.ChunkedArray, blocks: Sequence[TextBlock], name: str) -> None:
+    """Raises WrongFile if a key appears twice: either text would be a guess."""
+    counts = pc.value_counts(keys)
+    twice = counts.filter(pc.greater(counts.field("counts"), 1))
+    if len(twice):
+        lines = np.concatenate([block.lines for block in blocks])
+        places = np.flatnonzero(pc.equal(keys, twice.field("values")[0]).to_numpy())
+        raise WrongFile(Rejection(name, f"the key of line {lines[places[0]]} appears again", int(lines[places[1]])))
 
 
 class _Spill:

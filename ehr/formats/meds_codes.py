@@ -15,6 +15,7 @@ SEPARATOR = "//"
 ADMISSION, DISCHARGE, REGISTRATION, BIRTH = "HOSPITAL_ADMISSION", "HOSPITAL_DISCHARGE", "ED_REGISTRATION", "MEDS_BIRTH"
 #: Item numbers of charted observations in MIMIC-IV, which its extraction puts under LAB too.
 CHARTED_ITEMS = range(220_000, 240_000)
+CHARTED_DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def _measured(category: str, kind: TimeKind) -> Callable[[Sequence[str], str], M
     def rule(rest: Sequence[str], description: str) -> Meaning:
         item = rest[0] if rest else ""
         unit = rest[1] if len(rest) > 1 and rest[1] != "UNK" else ""
-        if category == "lab" and item.isascii() and item.isdigit() and int(item) in CHARTED_ITEMS:
+        if category == "lab" and len(item) == CHARTED_DIGITS and item.isascii() and item.isdigit() and int(item) in CHARTED_ITEMS:
             return Meaning(f"chart:{description or item}:", TimeKind.CHARTED, unit)
         return Meaning(f"{category}:{description or item}:", kind, unit)
 

@@ -12,51 +12,75 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from ehr.formats.base import Rejection
+from ehr.formats.base import LONGEST_EVENT, RAW_CHARACTERS, Rejection, WrongFile
 from ehr.formats.columns import clock_times, numbers_of, text_of
-from ehr.formats.csv_blocks import RAW_CHARACTERS, TextBlock, WrongFile, read_csv_blocks
-from ehr.schema import ROWS, TimeKind
+from ehr.formats.csv_blocks import TextBlock, read_csv_blocks
+from ehr.formats.limits import DEFAULT_LIMITS, Limits
+from ehr.formats.parquet import column_names, converted, read_batches
+from ehr.schema import CLOCK, ROWS, TimeKind
 
 REQUIRED = ("t", "event", "value")
 OPTIONAL = ("unit", "source", "time_kind")
 PARQUET_ROWS = 100_000
+Ints = NDArray[np.int64]
 TIME_KINDS = pa.array([kind.value for kind in TimeKind])
+NOTHING = np.zeros(0, np.int64)
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows of a file (`ehr.schema.ROWS`), what was rejected among them, and how many of those for their time."""
+    """Some rows of a file (`ehr.schema.ROWS`), the line of each, what was rejected, and how many rows were rejected for their time.
+
+    `offered` counts the lines that the file has here: each is in `rows` or in `rejections`.
+    """
 
     rows: pa.Table
+    lines: Ints
+    offered: int
     rejections: tuple[Rejection, ...]
     invalid_times: int
 
 
-def read_rows(path: Path, name: str) -> Iterator[Block]:
+def read_rows(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Block]:
     """The file's rows block by block; `name` is how rejections call the file. Raises WrongFile."""
-    raw = _parquet(path, name) if path.suffix == ".parquet" else read_csv_blocks(path, name, REQUIRED, OPTIONAL)
-    return (_checked(block, name) for block in raw)
+    if path.suffix == ".parquet":
+        raw = _parquet(path, name, limits)
+    else:
+        raw = read_csv_blocks(path, name, REQUIRED, OPTIONAL, limits=limits, most_bytes=limits.case_bytes, closed=True)
+    for block in raw:
+        if len(block) and block.positions[-1] >= limits.case_rows:
+            raise WrongFile(Rejection(name, f"the file has more than {limits.case_rows:,} rows (IMPORT_CASE_ROWS)"))
+        yield _checked(block, name)
 
 
-def _parquet(path: Path, name: str) -> Iterator[TextBlock]:
+def _parquet(path: Path, name: str, limits: Limits) -> Iterator[TextBlock]:
     """Batches of a Parquet file as text; "line" means the row's number, counted from 2 as in a CSV file with a header."""
-    try:
-        file = pq.ParquetFile(path)
-        columns = [c for c in (*REQUIRED, *OPTIONAL) if c in file.schema_arrow.names]
-        for column in REQUIRED:
-            if column not in columns:
-                raise WrongFile(Rejection(name, f"the column {column} is missing", field=column))
-        start = 0
-        for batch in file.iter_batches(batch_size=PARQUET_ROWS, columns=columns):
-            positions = np.arange(start, start + batch.num_rows)
-            start += batch.num_rows
-            yield TextBlock(pa.table({c: text_of(batch.column(c)) for c in columns}), positions, positions + 2, 0)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
-        reason = "the file is missing" if isinstance(error, FileNotFoundError) else "the file cannot be read as Parquet"
-        raise WrongFile(Rejection(name, reason)) from error
+    if path.stat().st_size > limits.case_bytes:
+        raise WrongFile(Rejection(name, f"the file has more than {limits.case_bytes:,} bytes (IMPORT_CASE_BYTES)"))
+    names = column_names(path, name)
+    columns = [c for c in (*REQUIRED, *OPTIONAL) if c in names]
+    for column in REQUIRED:
+        if column not in columns:
+            raise WrongFile(Rejection(name, f"the column {column} is missing", field=column))
+    unknown = [c for c in names if c not in columns and not c.startswith("__index_level_")]
+    reason = f"{len(unknown)} columns have unknown names and were not read"
+    rejections = (Rejection(name, reason),) if unknown else ()
+    yield TextBlock(pa.table({c: pa.array([], pa.string()) for c in columns}), NOTHING, NOTHING, 0, rejections)
+    start = 0
+    for batch in read_batches(path, name, columns, PARQUET_ROWS, most_rows=limits.case_rows):
+        positions = np.arange(start, start + batch.num_rows)
+        start += batch.num_rows
+        table = pa.table({c: converted(batch, c, _clock_text if c == "t" else text_of, name) for c in columns})
+        yield TextBlock(table, positions, positions + 2, batch.num_rows)
+
+
+def _clock_text(times: pa.Array) -> pa.Array:
+    """Times as text; nanoseconds that are no whole microseconds raise ArrowInvalid."""
+    naive = pa.types.is_timestamp(times.type) and times.type.tz is None
+    return text_of(times.cast(CLOCK) if naive else times)
 
 
 def _checked(block: TextBlock, name: str) -> Block:
@@ -69,6 +93,7 @@ def _checked(block: TextBlock, name: str) -> Block:
     faults = [
         ("t", "not a date and time like 2150-01-31T08:30:00", wrong_time),
         ("event", "the event is empty", pc.equal(text["event"], "")),
+        ("event", f"the event is longer than {LONGEST_EVENT:,} bytes", pc.greater(pc.binary_length(text["event"]), LONGEST_EVENT)),
         ("time_kind", f"not one of {', '.join(TIME_KINDS.to_pylist())}", pc.invert(pc.is_in(kinds, TIME_KINDS))),
         *((c, "the text holds a NUL character", pc.match_substring(column, "\x00")) for c, column in text.items()),
     ]
@@ -88,7 +113,8 @@ def _checked(block: TextBlock, name: str) -> Block:
         schema=ROWS,
     )
     invalid_times = sum(1 for r in rejections if r.field == "t")
-    return Block(rows.filter(pa.array(~bad)) if bad.any() else rows, (*block.rejections, *rejections), invalid_times)
+    rows = rows.filter(pa.array(~bad)) if bad.any() else rows
+    return Block(rows, block.lines[~bad], block.offered, (*block.rejections, *rejections), invalid_times)
 
 
 def _faulty(block: TextBlock, faults: list[tuple[str, str, pa.ChunkedArray]], name: str) -> tuple[np.ndarray, list[Rejection]]:

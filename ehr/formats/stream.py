@@ -19,24 +19,53 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class StreamBlock:
-    """Rows in source order and, one number a row, the place of their encounter among the source's encounters.
+    """Rows in source order, and for each row its line and the place of its encounter among the source's encounters.
 
-    `rows` has the columns of `ehr.schema.ROWS` without `row_index`, which the import gives out.
+    `rows` has the columns of `ehr.schema.ROWS` without `row_index`, which the import assigns. `offered` counts the lines that the file
+    has here; those that are in neither `rows` nor `rejections` belong to no encounter, or say nothing (`left_out`).
     """
 
     rows: pa.Table
     encounters: Ints
+    lines: Ints
+    offered: int
     rejections: tuple[Rejection, ...] = ()
+
+    @property
+    def left_out(self) -> int:
+        """Lines that are neither stored nor rejected."""
+        rejected = {r.line for r in self.rejections if r.line and r.line > 1}
+        return self.offered - len(rejected.union(np.unique(self.lines).tolist()) if rejected else np.unique(self.lines))
+
+
+@dataclass(frozen=True)
+class NoteBlock:
+    """Some notes: (place of the encounter, line in the file, note). `offered` and `left_out` as in `StreamBlock`."""
+
+    notes: tuple[tuple[int, int, NoteRecord], ...]
+    offered: int
+    rejections: tuple[Rejection, ...] = ()
+
+    @property
+    def left_out(self) -> int:
+        """Notes of other encounters."""
+        rejected = {r.line for r in self.rejections if r.line and r.line > 1}
+        return self.offered - len(rejected.union(line for _, line, _ in self.notes))
 
 
 @dataclass(frozen=True)
 class StreamFile:
-    """One file of rows; reading it again yields the same blocks. `beside` are other files that its rows are made with."""
+    """One file of rows or notes; reading it again yields the same blocks.
+
+    `beside` are other files that its rows are made with. `place`: all its rows are of this encounter, and no other file has any.
+    """
 
     name: str
     path: Path
-    blocks: Callable[[], Iterator[StreamBlock]]
+    blocks: Callable[[], Iterator[StreamBlock | NoteBlock]]
     beside: tuple[Path, ...] = ()
+    place: int | None = None
+    notes: bool = False
 
     def digest(self) -> str:
         """SHA-256 of the bytes of the file and those beside it."""
@@ -44,20 +73,19 @@ class StreamFile:
 
 
 @dataclass(frozen=True)
-class NoteBlock:
-    """Some notes, with the places of their encounters."""
-
-    notes: tuple[tuple[int, NoteRecord], ...]
-    rejections: tuple[Rejection, ...] = ()
-
-
-@dataclass(frozen=True)
 class EncounterList:
-    """The encounters of a source in a fixed order, what was rejected among them, and what could not be found."""
+    """The encounters of a source in a fixed order, and what could not be taken or found.
+
+    `refused` are whole files or cases, `rejections` lines. `separate`: every encounter has files of its own, so that others may
+    join the dataset later.
+    """
 
     encounters: Sequence[EncounterRecord]
     rejections: tuple[Rejection, ...] = ()
+    refused: tuple[Rejection, ...] = ()
     missing_files: tuple[str, ...] = field(default=())
+    unread_files: tuple[str, ...] = field(default=())
+    separate: bool = False
 
 
 class StreamSource(Protocol):
@@ -71,11 +99,7 @@ class StreamSource(Protocol):
         ...
 
     def files(self) -> Sequence[StreamFile]:
-        """The files of rows in the order in which rows get their index."""
-        ...
-
-    def notes(self) -> Iterator[NoteBlock]:
-        """All notes of the encounters."""
+        """The files of rows in the order in which rows get their index, then those of notes."""
         ...
 
 

@@ -195,7 +195,7 @@ def test_the_command_says_what_it_did_and_exits_non_zero_on_rejections(db, tmp_p
 
 
 def test_a_path_without_cases_is_named(db, tmp_path):
-    with pytest.raises(CommandError, match="holds no case"):
+    with pytest.raises(CommandError, match="has no case folder"):
         call_command("import_dataset", format="cases", path=tmp_path, name="x")
 
 

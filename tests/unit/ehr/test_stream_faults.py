@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ehr.formats.csv_blocks import WrongFile
+from ehr.formats.base import WrongFile
 from ehr.formats.meds import Meds
 from ehr.formats.mimic_iv import MimicIV
 
@@ -89,7 +89,7 @@ def test_an_admission_that_stands_twice_is_named_and_the_first_stays(tmp_path):
     root, first = with_second_admission(tmp_path, None)
     listed = MimicIV(root).encounters()
     assert [e.case_id for e in listed.encounters] == [first]
-    assert [(r.line, r.reason) for r in listed.rejections] == [(3, "the admission stands twice")]
+    assert [(r.line, r.reason) for r in listed.rejections] == [(3, "the admission appears twice")]
 
 
 def with_second_admission(folder: Path, number: str | None) -> tuple[Path, str]:

@@ -16,9 +16,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ehr.formats.base import FormatError
+from ehr.formats.base import FormatError, WrongFile
 from ehr.formats.csv import PlainRows
-from ehr.formats.csv_blocks import WrongFile
 from ehr.formats.meds import Meds
 from ehr.formats.mimic_iv import MimicIV
 from ehr.formats.stream import StreamSource

@@ -1,0 +1,84 @@
+"""`encounters.csv` beside files of plain rows: when each case was admitted. A line with a fault refuses its case; none is skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from ehr.formats.base import LONGEST_CASE_ID, LONGEST_TITLE, EncounterRecord, Rejection
+from ehr.formats.columns import clock_times
+from ehr.formats.csv_blocks import TextBlock, read_csv_blocks
+from ehr.formats.limits import Limits
+
+ENCOUNTERS = "encounters.csv"
+REQUIRED = ("case_id", "admitted_at")
+TIMES = ("admitted_at", "discharged_at")
+TEXTS = {"title": LONGEST_TITLE, "subject_key": LONGEST_CASE_ID}
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What the file says. `refused` are cases that it names wrongly, `unassigned` the first line that names no case that is here."""
+
+    records: dict[str, EncounterRecord]
+    refused: frozenset[str]
+    rejections: tuple[Rejection, ...]
+    unassigned: int | None
+
+
+def read_listing(path: Path, known: Collection[str], limits: Limits) -> Listing:
+    """The file, empty where there is none. `known` are the cases that have rows. Raises WrongFile."""
+    records: dict[str, EncounterRecord] = {}
+    refused: set[str] = set()
+    rejections: list[Rejection] = []
+    unassigned: list[int] = []
+    if path.is_file():
+        for block in read_csv_blocks(path, ENCOUNTERS, REQUIRED, ("discharged_at", *TEXTS), limits=limits, closed=True):
+            rejections += block.rejections
+            unassigned += [r.line for r in block.rejections if r.line and r.line > 1]
+            for line, case, record, faults in _lines(block):
+                same = record is not None and records.get(case) == record
+                if case not in known:
+                    faults = [("case_id", "no file of rows is of this case")]
+                    unassigned.append(line)
+                elif case in records or case in refused:
+                    faults = [("case_id", "the case appears twice")]
+                if faults and not same:
+                    refused.add(case)
+                elif not faults and record is not None:
+                    records[case] = record
+                rejections += [Rejection(ENCOUNTERS, reason, line, field, case_id=_id(case)) for field, reason in faults]
+    return Listing(
+        {case: record for case, record in records.items() if case not in refused},
+        frozenset(refused),
+        tuple(rejections),
+        min(unassigned, default=None),
+    )
+
+
+def _lines(block: TextBlock) -> Iterator[tuple[int, str, EncounterRecord | None, list[tuple[str, str]]]]:
+    """(line, case, its encounter, faults) of each row; the encounter is None where there are faults."""
+    columns = {name: pc.utf8_trim_whitespace(block.columns[name]) for name in block.columns.column_names}
+    times = {name: [part.to_pylist() for part in clock_times(columns[name])] for name in TIMES if name in columns}
+    texts = {name: column.to_pylist() for name, column in columns.items()}
+    for i, case in enumerate(texts["case_id"]):
+        at: dict[str, datetime | None] = {name: values[i] for name, (values, _) in times.items()}
+        text = {name: texts[name][i] if name in texts else "" for name in TEXTS}
+        faults = [(name, "not a local date and time like 2150-01-31T08:30:00") for name, (_, wrong) in times.items() if wrong[i]]
+        faults += [(name, f"longer than {longest} characters") for name, longest in TEXTS.items() if len(text[name]) > longest]
+        faults += [(name, "has characters that cannot be shown") for name in TEXTS if not text[name].isprintable()]
+        admitted, discharged = at["admitted_at"], at.get("discharged_at")
+        if admitted is None and not faults:
+            faults.append(("admitted_at", "the time of admission is missing"))
+        if admitted is not None and discharged is not None and discharged < admitted:
+            faults.append(("discharged_at", "before the admission"))
+        record = EncounterRecord(case, admitted, discharged, text["title"], subject_key=text["subject_key"]) if admitted else None
+        yield block.line(i), case, None if faults else record, faults
+
+
+def _id(case: str) -> str:
+    return case[:LONGEST_CASE_ID].replace("\x00", "\\0")
