@@ -6,13 +6,14 @@ gives no timeline at all, because a reference that lacks occurrences would flatt
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ehr.formats.base import storable
+from ehr.formats.strict_json import BadJson, read_object
 from ehr.models import Encounter, Note, SourceRow
 from ehr.report import CaseReport
 from timelines import domain, models, storage
@@ -23,6 +24,10 @@ FILE = "reference.jsonl"
 SOURCE = "reference"
 DECIDED_BY = "reference author"
 REQUIRED = ("start", "end", "mention", "time", "lower", "upper", "known")
+#: `text_time` is the author's estimate from the note alone, which is not stored.
+OPTIONAL = ("text_time", "polarity", "rows", "why")
+LONGEST_FILE = 50_000_000
+LARGEST_ROW = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -60,10 +65,14 @@ def import_reference(encounter: Encounter, folder: Path, report: CaseReport) -> 
         return
     rows = SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter_id=encounter.pk)
     known_rows = set(rows.values_list("row_index", flat=True))
+    lines: list[ReferenceLine] = []
+    content = path.read_bytes() if path.stat().st_size <= LONGEST_FILE else b""
     try:
-        lines, faults = read_reference(path.read_bytes().decode("utf-8"), storage.checked_text(note), known_rows)
-    except UnicodeDecodeError:
-        lines, faults = [], [Fault(1, "", "the file is not UTF-8 text")]
+        lines, faults = read_reference(content.decode("utf-8"), storage.checked_text(note), known_rows)
+    except UnicodeDecodeError as error:
+        faults = [Fault(content[: error.start].count(b"\n") + 1, "", "the line is not UTF-8 text")]
+    if not lines and not faults:
+        faults = [Fault(1, "", f"the file is empty, or longer than {LONGEST_FILE:,} bytes")]
     for fault in faults:
         report.reject(file=FILE, line=fault.line, field=fault.field, reason=fault.reason)
     if lines and not faults:
@@ -87,12 +96,9 @@ def read_reference(text: str, note: str, known_rows: set[int]) -> tuple[list[Ref
         if not raw.strip():
             continue
         try:
-            data = json.loads(raw)
-        except (json.JSONDecodeError, RecursionError):
-            faults.append(Fault(number, "", "not JSON"))
-            continue
-        if not isinstance(data, dict):
-            faults.append(Fault(number, "", "not a JSON object"))
+            data = read_object(raw)
+        except BadJson as error:
+            faults.append(Fault(number, "", str(error)))
             continue
         found = [Fault(number, field, reason) for field, reason in _faults(data, note, known_rows)]
         faults += found
@@ -107,19 +113,25 @@ def _faults(data: Mapping[str, Any], note: str, known_rows: set[int]) -> Iterato
     yield from ((name, "missing") for name in missing)
     if missing:
         return
+    unknown = len(data.keys() - {*REQUIRED, *OPTIONAL})
+    if unknown:
+        yield "", f"{unknown} fields have unknown names"
     start, end = data["start"], data["end"]
     if not (_is_index(start) and _is_index(end)):
         yield "start", "start and end are whole numbers from 0"
     elif not start < end <= len(note):
         yield "end", f"the span [{start}, {end}) does not lie inside the note of {len(note)} characters"
-    if not isinstance(data["mention"], str) or not data["mention"].strip() or "\x00" in data["mention"]:
+    if not isinstance(data["mention"], str) or not data["mention"].strip() or not storable(data["mention"]):
         yield "mention", "no text"
+    why = data.get("why")
+    if why is not None and not (isinstance(why, str) and storable(why)):
+        yield "why", "not text that can be stored"
     if data["known"] not in (0, 1):
         yield "known", "neither 0 nor 1"
     if data.get("polarity", Polarity.PRESENT.value) not in tuple(Polarity):
         yield "polarity", f"not one of {', '.join(Polarity)}"
     yield from _time_faults(data)
-    yield from _row_faults(data.get("rows") or [], known_rows)
+    yield from _row_faults([] if data.get("rows") is None else data["rows"], known_rows)
 
 
 def _time_faults(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -133,7 +145,7 @@ def _time_faults(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _row_faults(rows: object, known_rows: set[int]) -> Iterator[tuple[str, str]]:
-    if not isinstance(rows, list) or not all(_is_index(row) for row in rows):
+    if not isinstance(rows, list) or not all(_is_index(row) and row <= LARGEST_ROW for row in rows):
         yield "rows", "not a list of row numbers"
         return
     unknown = [row for row in rows if row not in known_rows]
@@ -146,7 +158,12 @@ def _is_index(value: object) -> bool:
 
 
 def _is_hours(value: object) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value))
+    if value is None:
+        return True
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _line(data: Mapping[str, Any]) -> ReferenceLine:
@@ -158,7 +175,7 @@ def _line(data: Mapping[str, Any]) -> ReferenceLine:
         upper=_hours(data["upper"]),
         known=bool(data["known"]),
         rows=tuple(dict.fromkeys(data.get("rows") or [])),
-        why=str(data.get("why") or "").replace("\x00", ""),
+        why=data.get("why") or "",
     )
 
 

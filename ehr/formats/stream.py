@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class StreamBlock:
-    """Rows in source order, and for each row its line and the place of its encounter among the source's encounters.
+    """Rows in source order, and for each row its line (ascending) and the place of its encounter among the source's encounters.
 
     `rows` has the columns of `ehr.schema.ROWS` without `row_index`, which the import assigns. `offered` counts the lines that the file
     has here; those that are in neither `rows` nor `rejections` belong to no encounter, or say nothing (`left_out`).
@@ -34,8 +34,9 @@ class StreamBlock:
     @property
     def left_out(self) -> int:
         """Lines that are neither stored nor rejected."""
-        rejected = {r.line for r in self.rejections if r.line and r.line > 1}
-        return self.offered - len(rejected.union(np.unique(self.lines).tolist()) if rejected else np.unique(self.lines))
+        stored = self.lines[np.flatnonzero(np.diff(self.lines, prepend=0))]
+        rejected = np.array(sorted({r.line for r in self.rejections if r.line and r.line > 1}), np.int64)
+        return self.offered - len(stored) - int((~np.isin(rejected, stored)).sum())
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,248 @@
+"""Faults of inputs that were once lost or changed without a word, format by format: each is named, and the rest is read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ehr.formats.base import CaseRecord, WrongFile
+from ehr.formats.cases import read_case
+from ehr.formats.csv import PlainRows
+from ehr.formats.limits import Limits
+from ehr.formats.mimic_iv import MimicIV
+from tests.integration.ehr_cases import ROWS, write_case
+
+MIMIC = Path(__file__).parents[2] / "data" / "ehr" / "mimic_iv"
+LISTED = "case_id,admitted_at,discharged_at,title\n"
+
+
+def plain(folder: Path, listing: str, **files: str) -> PlainRows:
+    """A folder of plain rows with an encounters.csv."""
+    for name, text in ({"a": ROWS, "b": ROWS} | files).items():
+        (folder / f"{name}.csv").write_text(text)
+    (folder / "encounters.csv").write_text(LISTED + listing)
+    return PlainRows(folder)
+
+
+def summary(source: PlainRows) -> tuple[list[tuple[str, datetime, datetime | None]], list[tuple[str, int | None, str]]]:
+    """(case, admission, discharge) of what is taken; (file, line, field) of what is not."""
+    found = source.encounters()
+    taken = [(e.case_id, e.admitted_at, e.discharged_at) for e in found.encounters]
+    return taken, [(r.file, r.line, r.field) for r in (*found.rejections, *found.refused)]
+
+
+A, B = "a,2150-01-01T07:00:00,2150-01-03T08:00:00,x\n", "b,2150-01-01T06:00:00,2150-01-03T08:00:00,x\n"
+AT_A = ("a", datetime(2150, 1, 1, 7), datetime(2150, 1, 3, 8))
+
+
+@pytest.mark.parametrize(
+    ("line", "refused"),
+    [
+        ("b,2150-01-01T06:00:00\n", [("encounters.csv", 3, ""), ("b.csv", None, "")]),
+        ("b,2150-01-01T06:00:00,soon,x\n", [("encounters.csv", 3, "discharged_at")]),
+        ("b,,2150-01-03T08:00:00,x\n", [("encounters.csv", 3, "admitted_at")]),
+        ("b,0000-01-01,,x\n", [("encounters.csv", 3, "admitted_at")]),
+        ("b,10000-01-01,,x\n", [("encounters.csv", 3, "admitted_at")]),
+        ("b,2150-01-01T06:00:00,2149-01-03T08:00:00,x\n", [("encounters.csv", 3, "discharged_at")]),
+        (f"b,2150-01-01T06:00:00,,{'x' * 501}\n", [("encounters.csv", 3, "title")]),
+        ("bb,2150-01-01T06:00:00,,x\n", [("encounters.csv", 3, "case_id"), ("b.csv", None, "")]),
+        (B + "b,2150-01-01T05:00:00,,x\n", [("encounters.csv", 4, "case_id")]),
+    ],
+)
+def test_a_faulty_line_of_encounters_refuses_its_case_and_never_moves_its_anchor(tmp_path, line, refused):
+    taken, rejected = summary(plain(tmp_path, A + line))
+    assert taken == [AT_A]
+    assert rejected == refused
+
+
+def test_a_case_id_with_a_blank_is_the_case(tmp_path):
+    taken, rejected = summary(plain(tmp_path, A + " b ,2150-01-01T06:00:00,2150-01-03T08:00:00,x\n"))
+    assert taken == [AT_A, ("b", datetime(2150, 1, 1, 6), datetime(2150, 1, 3, 8))]
+    assert rejected == []
+
+
+def test_a_case_that_encounters_does_not_name_begins_at_its_first_row(tmp_path):
+    assert summary(plain(tmp_path, A)) == ([AT_A, ("b", datetime(2150, 1, 1, 8), None)], [])
+
+
+def test_files_that_belong_to_nothing_are_named(tmp_path):
+    source = plain(tmp_path, A + B)
+    for name in ("c.txt", "c.tsv", "README.md", ".hidden"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "a.parquet").write_bytes(b"")
+    source = PlainRows(tmp_path, None)
+    found = source.encounters()
+    assert found.unread_files == ("c.tsv",)
+    assert [r.file for r in found.refused] == ["a.csv", "a.parquet", "note/c.txt"]
+    assert [r.reason for r in PlainRows(tmp_path, ["zz"]).encounters().refused] == ["no such case"]
+
+
+def test_a_damaged_encounters_file_is_refused_with_its_line(tmp_path):
+    source = plain(tmp_path, A)
+    (tmp_path / "encounters.csv").write_bytes(LISTED.encode() + A.encode() + b"b,\xff,,\n")
+    with pytest.raises(WrongFile) as caught:
+        source.encounters()
+    assert (caught.value.rejection.file, caught.value.rejection.line) == ("encounters.csv", 3)
+
+
+def test_limits_of_a_case(tmp_path):
+    for limits, word in ((Limits(case_rows=3), "IMPORT_CASE_ROWS"), (Limits(case_bytes=50), "IMPORT_CASE_BYTES")):
+        plain(tmp_path, A + B, a=ROWS.splitlines()[0] + "\n")
+        assert [r.reason for r in PlainRows(tmp_path, None, limits).encounters().refused if word in r.reason]
+        folder = write_case(tmp_path / "cases")
+        assert word in read_case(folder, limits=limits).rejections[0].reason
+    assert "IMPORT_NOTE_BYTES" in read_case(folder, limits=Limits(note_bytes=5)).rejections[0].reason
+
+
+def case(folder: Path, rows: str = ROWS, **changes: object) -> CaseRecord:
+    return read_case(write_case(folder, "c", rows=rows, **changes))
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [
+        ("0000-01-01T08:00:00,lab:x:,1,,,", "t"),
+        ("10000-01-01T08:00:00,lab:x:,1,,,", "t"),
+        (f"2150-01-01T08:00:00,{'x' * 2001},1,,,", "event"),
+        ("2150-01-01T08:00:00,lab:x:,a\x00b,,,", "value"),
+        ("2150-01-01T08:00:00,lab:x:,1,\x00,,", "unit"),
+        ("2150-01-01T08:00:00,lab:x:,1,,", ""),
+    ],
+)
+def test_a_row_that_cannot_be_stored_is_rejected_with_its_line(tmp_path, row, field):
+    found = case(tmp_path, ROWS.replace("2.0,", '"2.0\n",') + row + "\n")
+    assert found.rows is not None
+    assert (len(found.rows), found.offered) == (4, 5)
+    assert [(r.line, r.field) for r in found.rejections] == [(7, field)]
+
+
+def test_numbers_of_any_length_are_values(tmp_path):
+    values = ["1" + "0" * 400, "5" * 5000, "1e999", "-1e-999", "NaN", "Infinity"]
+    found = case(tmp_path, "t,event,value\n" + "".join(f"2150-01-01,lab:x:,{v}\n" for v in values))
+    assert found.rows is not None
+    assert found.rows["value"].to_pylist() == values
+    assert found.rejections == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "reason"),
+    [
+        ('{"case_id": ' + "9" * 5000 + "}", "", "too many digits"),
+        ('{"case_id": NaN}', "", "NaN"),
+        ("[" * 100_000, "", "not JSON"),
+        (json.dumps({"case_id": "c", "admitted_at": "2150-01-01", "title": "\ud800"}), "title", "cannot be shown"),
+        (json.dumps({"case_id": 10**400, "admitted_at": "2150-01-01"}), "case_id", "longer"),
+        (json.dumps({"case_id": "c", "admitted_at": "0000-01-01"}), "admitted_at", "not a local date"),
+        (json.dumps({"case_id": "c", "admitted_at": "2150-01-01", "discharged_at": 0}), "discharged_at", "not a local date"),
+        ('{"case_id": "c", "admitted_at": "2150-01-01", "admitted_at": "2151-01-01"}', "", "twice"),
+    ],
+)
+def test_an_encounter_that_cannot_be_read_refuses_its_case(tmp_path, text, field, reason):
+    folder = write_case(tmp_path, "c")
+    (folder / "encounter.json").write_text(text)
+    found = read_case(folder)
+    assert found.encounter is None
+    (fault,) = found.rejections
+    assert (fault.file, fault.field) == ("c/encounter.json", field)
+    assert reason in fault.reason
+
+
+def test_names_that_nobody_knows_are_named(tmp_path):
+    found = case(tmp_path, ROWS.replace("unit", "unitt", 1), discharged="2150-01-09T00:00:00")
+    assert found.encounter is not None
+    assert [(r.file, r.line) for r in found.rejections] == [("c/encounter.json", None), ("c/rows.csv", 1)]
+
+
+@pytest.mark.parametrize("kind", ["cut", "empty", "rows of binary text", "two columns of one name", "list"])
+def test_a_parquet_file_that_cannot_be_read_refuses_its_case(tmp_path, kind):
+    folder = write_case(tmp_path, "c")
+    (folder / "rows.csv").unlink()
+    columns = {"t": pa.array(["2150-01-01"]), "event": pa.array(["a"]), "value": pa.array(["1"])}
+    if kind == "rows of binary text":
+        columns["event"] = pa.array([b"\xff\xfe"]).view(pa.string())
+    if kind == "list":
+        columns["value"] = pa.array([["1"]])
+    table = pa.table(list(columns.values()), list(columns))
+    if kind == "two columns of one name":
+        table = table.append_column("value", columns["value"])
+    path = folder / "rows.parquet"
+    pq.write_table(table, path)
+    content = path.read_bytes()
+    path.write_bytes({"cut": content[:-9], "empty": b""}.get(kind, content))
+    found = read_case(folder)
+    assert found.encounter is None
+    assert [r.file for r in found.rejections] == ["c/rows.parquet"]
+
+
+def mimic(folder: Path, name: str, old: str, new: str) -> MimicIV:
+    """The excerpt with one change in one file."""
+    root = Path(shutil.copytree(MIMIC, folder / "m"))
+    text = (root / name).read_text()
+    assert old in text
+    (root / name).write_text(text.replace(old, new, 1))
+    return MimicIV(root)
+
+
+def rejected(source: MimicIV, name: str) -> list[tuple[int | None, str]]:
+    """(line, field) of what is rejected of a file, the refusal of the whole file included."""
+    (file,) = (file for file in source.files() if file.name == name)
+    try:
+        blocks = list(file.blocks())
+    except WrongFile as error:
+        return [(error.rejection.line, error.rejection.field)]
+    return [(r.line, r.field) for block in blocks for r in block.rejections]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "expected"),
+    [
+        ("icu/chartevents", "20338077,1,2,", "20338077,1,", [(2, "")]),
+        ("icu/chartevents", "20338077", "2033x077", [(2, "hadm_id")]),
+        ("icu/chartevents", "10007928,2033", "10012853,2033", [(2, "subject_id")]),
+        ("icu/chartevents", "10007928,20338077", "x,20338077", [(2, "subject_id")]),
+        ("icu/chartevents", "2129-04-06 00:35:00", "soon", [(2, "storetime")]),
+        ("icu/chartevents", "bpm", "b\x00m", [(2, "")]),
+        ("hosp/labevents", "20338077,100,50813,,2129-04-06 01:05:00", ",100,50813,,soon", [(2, "charttime"), (8, "charttime")]),
+        ("note/discharge", "2129-04-11 00:00:00", "soon", [(2, "charttime")]),
+        ("note/discharge", "20338077,DS,1", "20338077,1", [(2, "")]),
+        ("note/discharge", '""night"" team', "\x00", [(2, "text")]),
+        ("note/discharge", 'home.\n"\n', "home.\n", [(2, "")]),
+    ],
+)
+def test_lines_of_mimic_that_cannot_be_read_are_named(tmp_path, name, old, new, expected):
+    assert rejected(mimic(tmp_path, f"{name}.csv", old, new), name) == expected
+
+
+def test_a_dictionary_with_a_faulty_line_refuses_the_tables_that_need_it(tmp_path):
+    source = mimic(tmp_path, "icu/d_items.csv", "220045,Heart Rate,", "220045,")
+    assert rejected(source, "icu/chartevents") == [(5, "")]
+    assert rejected(source, "hosp/omr") == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field"),
+    [
+        ("10007928,20338077,2129-04-05 22:56:00,", "10007928,20338077,", ""),
+        ("2129-04-11 17:25:00", "soon", "dischtime"),
+        ("2129-04-05 21:18:00", "31.12.2129", "edregtime"),
+        ("2129-04-05 22:56:00", "", "admittime"),
+        ("EW EMER.", "x" * 600, "admission_type"),
+    ],
+)
+def test_an_admission_with_a_fault_is_named_and_the_other_is_taken(tmp_path, old, new, field):
+    found = mimic(tmp_path, "hosp/admissions.csv", old, new).encounters()
+    assert [e.case_id for e in found.encounters] == ["27882036"]
+    assert [(r.line, r.field) for r in found.rejections] == [(2, field)]
+
+
+def test_a_table_that_is_there_twice_is_refused(tmp_path):
+    source = mimic(tmp_path, "hosp/omr.csv", "Height", "Height")
+    (tmp_path / "m/hosp/omr.csv.gz").write_bytes(gzip.compress((tmp_path / "m/hosp/omr.csv").read_bytes()))
+    assert rejected(source, "hosp/omr") == [(None, "")]
