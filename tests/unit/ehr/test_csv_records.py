@@ -22,7 +22,9 @@ Found = tuple[list[tuple[int, dict[str, str]]], list[tuple[int | None, str]], in
 def read(path: Path, content: bytes, **options) -> Found:
     """((line, values) of each row, (line, reason) of each rejection, lines offered). Raises WrongFile."""
     path.write_bytes(content)
-    rows, rejected, offered = [], [], 0
+    rows: list[tuple[int, dict[str, str]]] = []
+    rejected: list[tuple[int | None, str]] = []
+    offered = 0
     for block in read_csv_blocks(path, "t.csv", ("a", "b"), ("c",), **options):
         rows += zip(block.lines.tolist(), block.columns.to_pylist(), strict=True)
         rejected += [(r.line, r.reason) for r in block.rejections]

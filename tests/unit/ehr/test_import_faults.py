@@ -7,6 +7,7 @@ import json
 import shutil
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -101,7 +102,7 @@ def test_limits_of_a_case(tmp_path):
     assert "IMPORT_NOTE_BYTES" in read_case(folder, limits=Limits(note_bytes=5)).rejections[0].reason
 
 
-def case(folder: Path, rows: str = ROWS, **changes: object) -> CaseRecord:
+def case(folder: Path, rows: str = ROWS, **changes: Any) -> CaseRecord:
     return read_case(write_case(folder, "c", rows=rows, **changes))
 
 
