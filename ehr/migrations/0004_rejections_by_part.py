@@ -11,7 +11,7 @@ FROM ehr_dataset d WHERE d.id = r.dataset_id;
 
 
 class Migration(migrations.Migration):
-    dependencies = [("ehr", "0002_source_rows")]
+    dependencies = [("ehr", "0003_partitions_by_function")]
 
     operations = [
         migrations.AddField(model_name="importedpart", name="left_out", field=models.BigIntegerField(default=0)),
