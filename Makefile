@@ -24,7 +24,7 @@ setup:  ## build the virtual environment (again only where the locks changed) an
 demo: setup  ## import the demo cohort, reconstruct it and serve it on http://127.0.0.1:8000 (SERVE=0: all but serve)
 	@$(PY) -m config.services.demo --port $(PORT) $(if $(filter 0,$(SERVE)),--no-serve)
 
-run: setup  ## serve what is there: web, worker and beat until Ctrl-C
+run: setup  ## migrate and serve what is there: web, worker and beat until Ctrl-C
 	@$(PY) -m config.services.serve --port $(PORT)
 
 services: setup  ## start the embedded PostgreSQL and broker, or attach to them

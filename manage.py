@@ -26,12 +26,27 @@ def main(arguments: list[str]) -> None:
         execute_from_command_line(arguments)
     except (EnvError, ServiceError) as error:
         sys.exit(f"{type(error).__name__}: {error}")
+    except Exception as error:
+        if not lacks_connection(error):
+            raise
+        sys.exit(
+            "The database does not answer, or refuses the role. Check that it runs, DATABASE_URL, and DATABASE_OWNER_URL if it is set."
+        )
 
 
 def needs_services(arguments: list[str]) -> bool:
     """True for the commands that talk to the database or the broker."""
     command = arguments[1] if len(arguments) > 1 else "help"
     return not (command in WITHOUT_SERVICES or command.startswith("-") or "--help" in arguments)
+
+
+def lacks_connection(error: Exception) -> bool:
+    """Return True if the error comes from reaching the database, not from what was asked of it."""
+    from django.db import OperationalError
+    from psycopg import OperationalError as Cause
+
+    cause = error.__cause__
+    return isinstance(error, OperationalError) and isinstance(cause, Cause) and cause.sqlstate is None
 
 
 if __name__ == "__main__":

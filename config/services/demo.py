@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 from config.env import BASE_DIR, EnvError
+from config.services.commands import command, manage
 from config.services.errors import ServiceError
 from config.services.paths import default_paths
 from config.services.serve import DEFAULT_PORT, beat, end_on_sigterm, require_free_port, say, serve, worker
@@ -66,7 +67,7 @@ def reconstruct(supervisor: Supervisor) -> None:
     for name in DATASETS:
         say(f"reconstructing {name}")
         arguments = ["--dataset", name, "--backbone", "rules", "--variants", VARIANTS, "--missing", "--wait"]
-        if _watched(supervisor, _command("reconstruct", *arguments)) != 0:
+        if _watched(supervisor, command("reconstruct", *arguments)) != 0:
             raise ServiceError(f"Reconstructing {name} failed. The worker's log is {supervisor.logs / 'worker.log'}.")
 
 
@@ -74,7 +75,7 @@ def evaluate(supervisor: Supervisor) -> None:
     """The cohort against its references, once, so that the Evaluation pages have something to show."""
     say(f"evaluating {EVALUATED}")
     arguments = ["--dataset", EVALUATED, "--label", "demo cohort", "--rho-sweep", "--once", "--out", os.devnull]
-    if _watched(supervisor, _command("evaluate", *arguments)) != 0:
+    if _watched(supervisor, command("evaluate", *arguments)) != 0:
         raise ServiceError(f"Evaluating {EVALUATED} failed; its own words are above.")
 
 
@@ -82,7 +83,7 @@ def judge(supervisor: Supervisor) -> None:
     """Every two of the cohort's timelines, by the judge that needs no model server; once."""
     say(f"judging {EVALUATED}")
     arguments = ["--dataset", EVALUATED, "--sources", JUDGED, "--swap", "--label", "demo cohort", "--missing", "--wait"]
-    if _watched(supervisor, _command("judge", *arguments)) != 0:
+    if _watched(supervisor, command("judge", *arguments)) != 0:
         raise ServiceError(f"Judging {EVALUATED} failed. The worker's log is {supervisor.logs / 'worker.log'}.")
 
 
@@ -105,12 +106,7 @@ def _watched(supervisor: Supervisor, command: list[str]) -> int:
 
 def _manage(words: str, *arguments: str) -> None:
     say(words)
-    if subprocess.run(_command(*arguments), cwd=BASE_DIR, check=False).returncode != 0:
-        raise ServiceError(f"The demo stopped while {words}: `manage.py {' '.join(arguments)}` failed; its own words are above.")
-
-
-def _command(*arguments: str) -> list[str]:
-    return [sys.executable, str(BASE_DIR / "manage.py"), *arguments]
+    manage(*arguments)
 
 
 if __name__ == "__main__":

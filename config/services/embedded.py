@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import ModuleType
 
 from config.services import broker, postgres, privileges
+from config.services.errors import file_errors_explained
 from config.services.locking import exclusive
 from config.services.paths import ServicePaths
 
@@ -20,11 +21,14 @@ def needed(environment: Mapping[str, str]) -> list[str]:
 
 
 def ensure_running(paths: ServicePaths, names: list[str] | None = None) -> list[str]:
-    """Start what does not run; returns the names of what this call started. Cheap where everything runs (milliseconds)."""
+    """Start what does not run; returns the names of what this call started. Cheap where everything runs (milliseconds).
+
+    Raises ServiceError.
+    """
     wanted = list(SERVICES) if names is None else names
     if not (missing := _down(paths, wanted)):
         return []
-    with exclusive(paths.locks / "services"):
+    with file_errors_explained(), exclusive(paths.locks / "services"):
         missing = _down(paths, wanted)
         if missing:
             _prepare(paths)
@@ -35,7 +39,7 @@ def ensure_running(paths: ServicePaths, names: list[str] | None = None) -> list[
 
 def stop(paths: ServicePaths, names: list[str] | None = None) -> None:
     """Stop the services, the broker first."""
-    with exclusive(paths.locks / "services"):
+    with file_errors_explained(), exclusive(paths.locks / "services"):
         for name in reversed(list(SERVICES) if names is None else names):
             SERVICES[name].stop(paths)
 

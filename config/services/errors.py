@@ -2,8 +2,34 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+#: What to do about an error of the file system.
+OTHER_KIND = "Something else has this name. Move it away, then try again."
+CLOSED = "Make it readable and writable for the user that starts Occurrent, or set OCCURRENT_VAR to a directory that is."
+FULL = "Free space on the disk, then try again."
+WAYS_OUT = {
+    **dict.fromkeys((errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENOTEMPTY), OTHER_KIND),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), CLOSED),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), FULL),
+}
+
 
 class ServiceError(Exception):
     """A service could not be started, reached or stopped; the message says which, why, and what to do."""
 
     log_safe = True
+
+
+@contextmanager
+def file_errors_explained() -> Iterator[None]:
+    """Raise ServiceError with path, reason and way out instead of an error of the file system."""
+    try:
+        yield
+    except OSError as error:
+        place = os.fsdecode(error.filename2 or error.filename or "A file of the services")
+        way_out = WAYS_OUT.get(error.errno or 0, "Check this path, then try again.")
+        raise ServiceError(f"{place}: {error.strerror or type(error).__name__}. {way_out}") from error

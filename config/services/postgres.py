@@ -43,7 +43,7 @@ def is_running(paths: ServicePaths) -> bool:
 
 def start(paths: ServicePaths) -> None:
     """Start the server, or attach to it; to be called under the services lock. Raises ServiceError with the log's last lines."""
-    if not (paths.postgres_data / "PG_VERSION").exists():
+    if not paths.postgres_data.exists() or not any(paths.postgres_data.iterdir()):
         _initialise(paths)
     _check_version(paths)
     _write_access(paths)
@@ -119,7 +119,8 @@ def _initialise(paths: ServicePaths) -> None:
     ]
     result = privileges.run(paths, command, cwd=aside)
     if result.returncode != 0:
-        raise ServiceError(f"PostgreSQL could not create its data in {paths.state}: {result.stderr.strip()[-500:]}")
+        reason = result.stderr.strip()[-500:]
+        raise ServiceError(f"PostgreSQL could not create its data in {paths.state}: {reason}. Free space or mend this, then try again.")
     aside.rename(paths.postgres_data)
 
 
@@ -142,8 +143,13 @@ def _caller() -> str:
 
 
 def _check_version(paths: ServicePaths) -> None:
-    found = (paths.postgres_data / "PG_VERSION").read_text().strip()
-    wanted = version(PACKAGE).split(".")[0]
+    file, wanted = paths.postgres_data / "PG_VERSION", version(PACKAGE).split(".")[0]
+    found = file.read_text(errors="replace").strip() if file.exists() else ""
+    if not found.isdigit():
+        raise ServiceError(
+            f"{file} is missing or damaged, so this folder is not whole. Restore {paths.postgres_data} from a backup. If nothing else is "
+            f"missing and PostgreSQL {wanted} wrote it, write {wanted} into that file. Or move the folder away to start empty."
+        )
     if found != wanted:
         raise ServiceError(
             f"{paths.postgres_data} was written by PostgreSQL {found}, this is {wanted}. "
@@ -176,7 +182,17 @@ def _launch(paths: ServicePaths) -> None:
     process = privileges.spawn(paths, command, cwd=paths.postgres_data, log=log)
     wait_until(lambda: _accepts(paths) or process.poll() is not None, seconds=START_SECONDS)
     if process.poll() is not None or not _accepts(paths):
-        raise ServiceError(f"PostgreSQL did not start: {log.read_text(errors='replace').strip()[-500:]}. Its logs are in {paths.logs}.")
+        raise ServiceError(f"PostgreSQL did not start: {_last_words(paths)}. Its logs are in {paths.logs}.")
+
+
+def _last_words(paths: ServicePaths) -> str:
+    """Return why the server ended: what it wrote before its log was open, or else the end of its log."""
+    logs = sorted(paths.logs.glob("postgres-*.log"), key=lambda log: log.stat().st_mtime)
+    for log in (paths.logs / "postgres-start.log", *reversed(logs)):
+        fatal = [line for line in log.read_text(errors="replace").splitlines() if "FATAL" in line or "PANIC" in line]
+        if fatal:
+            return fatal[-1].strip()[-500:]
+    return (paths.logs / "postgres-start.log").read_text(errors="replace").strip()[-500:]
 
 
 def _connect(paths: ServicePaths, database: str, role: str = SUPERUSER_ROLE) -> psycopg.Connection:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import http.client
 import os
 import signal
 import socket
 import sys
+import time
 from types import FrameType
 
 from config.env import BASE_DIR, Env, EnvError
+from config.services.commands import require_migrated_database
 from config.services.errors import ServiceError
 from config.services.paths import default_paths
-from config.services.processes import listener_on, wait_until
+from config.services.processes import listener_on
 from config.services.supervisor import Child, Supervisor
 
 DEFAULT_PORT = 8000
@@ -29,6 +32,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         require_free_port(port)
         with Supervisor(default_paths(), say=say) as supervisor:
+            say("bringing the database up to date")
+            require_migrated_database()
             supervisor.add(worker())
             supervisor.add(beat())
             serve(supervisor, port)
@@ -43,7 +48,9 @@ def main(arguments: list[str] | None = None) -> int:
 def serve(supervisor: Supervisor, port: int) -> None:
     """Add the web process, say where it is once it answers, and keep everything running until interrupted."""
     supervisor.add(web(port))
-    if not wait_until(lambda: _accepts(port), seconds=WEB_START_SECONDS):
+    deadline = time.monotonic() + WEB_START_SECONDS
+    supervisor.watch(until=lambda: _answers(port) or time.monotonic() > deadline)
+    if not _answers(port):
         raise ServiceError(f"The web process does not answer. See {supervisor.logs / 'web.log'}.")
     say(f"serving on http://127.0.0.1:{port} — Ctrl-C stops; logs are in {supervisor.logs}")
     supervisor.watch(until=lambda: False)
@@ -105,10 +112,16 @@ def say(message: str) -> None:
     print(f"occurrent: {message}", flush=True)
 
 
-def _accepts(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.settimeout(1)
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+def _answers(port: int) -> bool:
+    """Return True if a page comes; the port alone is open before the application is loaded."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request("GET", "/sign-in/")
+        return connection.getresponse().status < http.client.INTERNAL_SERVER_ERROR
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
 
 
 if __name__ == "__main__":

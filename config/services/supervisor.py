@@ -16,7 +16,7 @@ import psutil
 
 from config.env import BASE_DIR
 from config.services import embedded
-from config.services.errors import ServiceError
+from config.services.errors import ServiceError, file_errors_explained
 from config.services.paths import ServicePaths
 from config.services.processes import is_alive
 
@@ -25,6 +25,8 @@ STOP_SECONDS = 20.0
 AFTER_KILL_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 30.0
 STEADY_SECONDS = 60.0
+#: A child that has never run for long is given up after so many ends: a person has to mend something.
+MOST_FAILURES_AT_FIRST = 3
 LARGEST_LOG_BYTES = 20_000_000
 PR_SET_PDEATHSIG = 1
 
@@ -42,6 +44,7 @@ class Child:
     after_kill: list[str] = field(default_factory=list)
     process: subprocess.Popen[bytes] | None = None
     failures: int = 0
+    was_steady: bool = False
     started: float = 0.0
     next_start: float = 0.0
 
@@ -54,6 +57,7 @@ class Supervisor:
         self._say = say
         self._children: list[Child] = []
         self._started_services: list[str] = []
+        self._trouble = ""  # said once, however often it comes back
 
     def __enter__(self) -> Supervisor:
         self._started_services = embedded.ensure_environment(self._paths)
@@ -73,12 +77,15 @@ class Supervisor:
         self._start(child)
 
     def tick(self) -> None:
-        """Restart what has ended; to be called about once a second."""
+        """Restart what has ended; to be called about once a second. Raises ServiceError for a child that never runs for long."""
         try:
             for name in embedded.ensure_environment(self._paths):
                 self._say(f"{name} had ended and was started again")
+            self._trouble = ""
         except ServiceError as error:
-            self._say(str(error))
+            if str(error) != self._trouble:
+                self._say(str(error))
+            self._trouble = str(error)
         for child in self._children:
             self._revive(child)
 
@@ -113,13 +120,15 @@ class Supervisor:
         status = child.process.poll()
         if status is None:
             if time.monotonic() - child.started > STEADY_SECONDS:
-                child.failures = 0
+                child.failures, child.was_steady = 0, True
             return
         child.failures += 1
         pause = min(LONGEST_PAUSE_SECONDS, 2.0 ** (child.failures - 1))
         child.next_start = time.monotonic() + pause
         _signal_group(child, signal.SIGKILL)
         child.process = None
+        if child.failures >= MOST_FAILURES_AT_FIRST and not child.was_steady:
+            raise ServiceError(f"{child.name} ended {child.failures} times in a row ({_words(status)}): {self._last_line(child)}")
         self._say(f"{child.name} ended ({_words(status)}) and is started again in {pause:.0f} s; see {self.logs / child.name}.log")
 
     def _after_kill(self, child: Child, pids: list[int]) -> None:
@@ -135,6 +144,13 @@ class Supervisor:
             return
         self._say((done.stdout if done.returncode == 0 else done.stderr).strip().rpartition("\n")[2])
 
+    def _last_line(self, child: Child) -> str:
+        """Return the child's last words and where there are more."""
+        log = self.logs / f"{child.name}.log"
+        lines = log.read_text(errors="replace").strip().splitlines()
+        return f"{lines[-1][-500:] if lines else 'it said nothing'}. Its log is {log}."
+
+    @file_errors_explained()
     def _start(self, child: Child) -> None:
         self.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
         log = self.logs / f"{child.name}.log"

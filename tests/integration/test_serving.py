@@ -94,7 +94,7 @@ def alive(process):
 
 
 def test_a_page_outlives_kills_and_ctrl_c_leaves_nothing(private_services, session, server, port):
-    assert f"serving on http://127.0.0.1:{port}" in server.stdout.readline()
+    assert any(f"serving on http://127.0.0.1:{port}" in line for line in server.stdout)
     assert wait_until(lambda: status_of(port, session) == 200, seconds=180)
 
     for process in processes_in(private_services.postgres_data):

@@ -69,13 +69,24 @@ def test_services_that_ran_before_are_left_running(embedded_only):
     assert embedded.status(embedded_only) == {"postgres": True, "broker": True}
 
 
-def test_a_child_that_keeps_ending_is_not_restarted_at_once(embedded_only):
+def test_a_child_that_keeps_ending_is_restarted_with_pauses_and_given_up(embedded_only):
     said = []
     with Supervisor(embedded_only, say=said.append) as supervisor:
-        supervisor.add(Child("failing", [sys.executable, "-c", "raise SystemExit(3)"]))
-        ticking(supervisor, lambda: False, seconds=4)
-    assert 1 <= len(said) <= 3
-    assert "failing ended (status 3)" in said[0]
+        supervisor.add(Child("failing", [sys.executable, "-c", "print('no such thing', flush=True); raise SystemExit(3)"]))
+        with pytest.raises(ServiceError, match=r"failing ended 3 times in a row \(status 3\): no such thing\. Its log is .*failing\.log"):
+            supervisor.watch(until=lambda: False)
+    assert [line.split("; see")[0] for line in said] == [
+        "failing ended (status 3) and is started again in 1 s",
+        "failing ended (status 3) and is started again in 2 s",
+    ]
+    assert embedded.status(embedded_only) == {"postgres": False, "broker": False}
+
+
+def test_a_child_that_has_run_for_long_is_never_given_up(embedded_only):
+    with Supervisor(embedded_only, say=lambda line: None) as supervisor:
+        child = Child("failing", [sys.executable, "-c", "raise SystemExit(3)"], was_steady=True)
+        supervisor.add(child)
+        assert ticking(supervisor, lambda: child.failures == 4)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="relies on Linux's parent-death signal")

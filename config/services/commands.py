@@ -1,0 +1,30 @@
+"""Running `manage.py` from the launchers, with its own words on the terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from config.env import BASE_DIR
+from config.services.embedded import needed
+from config.services.errors import ServiceError
+
+
+def command(*arguments: str) -> list[str]:
+    """Return the command line of a command of ours."""
+    return [sys.executable, str(BASE_DIR / "manage.py"), *arguments]
+
+
+def manage(*arguments: str) -> None:
+    """Run a command to its end. Raises ServiceError if it fails."""
+    if subprocess.run(command(*arguments), cwd=BASE_DIR, check=False).returncode != 0:
+        raise ServiceError(f"`manage.py {' '.join(arguments)}` failed; its own words are above. Nothing is served.")
+
+
+def require_migrated_database() -> None:
+    """Bring the embedded database up to date; raise ServiceError for an external one that is not, which others may be using."""
+    if "postgres" in needed(os.environ):
+        manage("migrate", "--verbosity", "0")
+    elif subprocess.run(command("migrate", "--check", "--verbosity", "0"), cwd=BASE_DIR, check=False).returncode != 0:
+        raise ServiceError("The database is not up to date, or does not answer. Run `manage.py migrate`, then start again.")
