@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -10,6 +12,7 @@ from accounts.actions import set_active
 from accounts.admin_site import ReadOnlyAdmin, ReadOnlyInline
 from accounts.models import AuditEvent, Membership, Study, User
 from accounts.permissions import NotAllowed
+from accounts.registry import closes_anything
 
 
 class MembershipInline(ReadOnlyInline):
@@ -56,3 +59,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
     list_select_related = ["actor", "study"]
     list_filter = ["action"]
     date_hierarchy = "at"
+
+    def get_exclude(self, request: HttpRequest, obj: Any = None) -> list[str] | None:
+        """Leave the details out for a person to whom something is closed: they count what was found in cases."""
+        return ["detail"] if isinstance(request.user, User) and closes_anything(request.user) else None

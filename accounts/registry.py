@@ -42,12 +42,12 @@ class NavItem:
 HomeCard = Callable[[User, Study], Card | None]
 #: Why this person must not open that object now, as a sentence for them; None to let them.
 PageGuard = Callable[[User, str, str], str | None]
-#: All objects of that type which a page guard closes to this person now, at once: for lists that sort by what is in them.
+#: All objects of that type which a page guard closes to this person now: for lists, counts and sums.
 ClosedObjects = Callable[[User, str], Collection[str]]
 
 _home_cards: list[tuple[int, HomeCard]] = []
 _nav_items: list[tuple[int, NavItem]] = []
-_page_guards: dict[PageGuard, ClosedObjects | None] = {}
+_page_guards: dict[PageGuard, tuple[ClosedObjects, frozenset[str]]] = {}
 
 
 def register_home_card(build: HomeCard, *, order: int = 100) -> None:
@@ -62,9 +62,9 @@ def register_nav_item(item: NavItem, *, order: int = 100) -> None:
         _nav_items.append((order, item))
 
 
-def register_page_guard(guard: PageGuard, closed: ClosedObjects | None = None) -> None:
-    """Add a guard that is asked before an object's pages open: `guard(user, object_type, object_id)`; `closed` says all at once."""
-    _page_guards[guard] = closed
+def register_page_guard(guard: PageGuard, closed: ClosedObjects, object_types: Iterable[str]) -> None:
+    """Add a guard for objects of these types. Pages of one object ask `guard(user, object_type, object_id)`, all others ask `closed`."""
+    _page_guards[guard] = (closed, frozenset(object_types))
 
 
 def home_cards(user: User, study: Study) -> list[Card]:
@@ -85,17 +85,11 @@ def veto(user: User, object_type: str, object_id: str) -> str | None:
 
 
 def closed_objects(user: User, object_type: str) -> frozenset[str]:
-    """Ids of the objects that guards with such a list close to the person; a single page still asks `veto`."""
-    lists = (closed for closed in _page_guards.values() if closed is not None)
+    """Return the ids of all objects of that type that are closed to the person now."""
+    lists = (closed for closed, types in _page_guards.values() if object_type in types)
     return frozenset(object_id for closed in lists for object_id in closed(user, object_type))
 
 
-def vetoes(user: User, object_type: str, object_ids: Iterable[str]) -> dict[str, str]:
-    """`veto` of many: object id → the first guard's reason, for the closed ones. Guards with a list are asked of those in it."""
-    ids, found = tuple(object_ids), dict[str, str]()
-    for guard, closed in _page_guards.items():
-        asked = ids if closed is None else frozenset(closed(user, object_type)).intersection(ids)
-        for object_id in asked:
-            if object_id not in found and (reason := guard(user, object_type, object_id)):
-                found[object_id] = reason
-    return found
+def closes_anything(user: User) -> bool:
+    """Return whether any object of any type is closed to the person now."""
+    return any(closed_objects(user, object_type) for object_type in frozenset().union(*(types for _, types in _page_guards.values())))

@@ -11,7 +11,7 @@ class AdjudicationConfig(AppConfig):
         from accounts.registry import NavItem, register_home_card, register_nav_item, register_page_guard
         from adjudication import review_cards
         from adjudication.case_links import compare_link
-        from adjudication.eligibility import closed_by_packets, guard_open_packet
+        from adjudication.eligibility import CLOSED_PAGES, closed_by_packets, guard_open_packet
         from adjudication.losses import adjudication_losses
         from adjudication.models import Game
         from adjudication.tasks import runnable_games, send_game_hints
@@ -21,7 +21,7 @@ class AdjudicationConfig(AppConfig):
 
         register(Game, send_game_hints, runnable=runnable_games)
         register_losses(adjudication_losses)
-        register_page_guard(guard_open_packet, closed_by_packets)
+        register_page_guard(guard_open_packet, closed_by_packets, CLOSED_PAGES)
         register_case_link(compare_link)
         register_nav_item(NavItem("Adjudication", "adjudication:judge_runs", CASE_READERS), order=400)
         register_nav_item(NavItem("Packets", "adjudication:packets", frozenset({Role.ADMIN})), order=410)

@@ -15,7 +15,7 @@ from django.db import connection
 
 from adjudication.finding_list import FindingLine, finding_line
 from adjudication.models import Finding, Game, JudgeRun
-from adjudication.readers import Closed
+from adjudication.readers import OPEN, Closed, open_games
 
 
 class Change(StrEnum):
@@ -159,9 +159,9 @@ class Changes:
             return cursor.fetchall()
 
 
-def comparable_runs(run: JudgeRun) -> list[JudgeRun]:
-    """The other judge runs of the study that judged a comparison of this one, newest first."""
-    shared = Game.objects.filter(run=run).values("comparison")
+def comparable_runs(run: JudgeRun, closed: Closed = OPEN) -> list[JudgeRun]:
+    """Return the other judge runs of the study that judged a comparison of this one that is not closed, newest first."""
+    shared = open_games(Game.objects.filter(run=run), closed).values("comparison")
     return list(
         JudgeRun.objects.filter(study=run.study, games__comparison__in=shared).exclude(pk=run.pk).distinct().order_by("-created_at")
     )

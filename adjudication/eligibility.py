@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from accounts.models import Study, User
 from accounts.permissions import NotAllowed, roles_in, user_can_manage_study
-from accounts.registry import veto
+from accounts.registry import closed_objects, veto
 from adjudication.exposure import exposed_cases
 from adjudication.models import Assignment, Packet
 from adjudication.visibility import MaySee, Viewer, what_may_see
@@ -76,8 +76,12 @@ def viewer_of(user: User, packet: Packet) -> Viewer:
 
 
 def may_see(user: User, packet: Packet) -> MaySee:
-    """What of the packet this person may see now."""
-    return what_may_see(viewer_of(user, packet), packet.state, packet.reveal)
+    """Return what of the packet this person may see now. Another open packet with one of its cases closes what would unblind it."""
+    found = what_may_see(viewer_of(user, packet), packet.state, packet.reveal)
+    closed = closed_objects(user, FINDING_PAGES) | closed_objects(user, TIMELINE_PAGES) if found.judge else frozenset[str]()
+    if closed and not closed.isdisjoint(cases_of(packet)):
+        return MaySee(items=found.items, own_answers=found.own_answers)
+    return found
 
 
 def guard_open_packet(user: User, object_type: str, object_id: str) -> str | None:
@@ -107,12 +111,6 @@ def check_user_may_see_findings(user: User, encounter: Encounter) -> None:
     check_user_may_see_timelines(user, encounter)
     if reason := veto(user, FINDING_PAGES, encounter.public_id):
         raise NotAllowed(reason)
-
-
-def closed_cases(user: User) -> set[int]:
-    """Primary keys of the encounters whose findings and timelines are closed to the person now: lists and exports leave them out."""
-    found = Assignment.objects.filter(_NOW | _NEVER, person=user).values_list(_CASE, flat=True)
-    return {pk for pk in found if pk is not None}
 
 
 def _cases(count: int) -> str:

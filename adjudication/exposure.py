@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from django.db.models import Q
 
-from accounts.audit import record
-from accounts.models import AuditEvent, User
+from accounts.audit import record_each
+from accounts.models import AuditEvent, Study, User
 from adjudication.models import Packet
 from ehr.models import Encounter
 from timelines.authoring_access import EXPOSING as TIMELINE_EXPOSING
@@ -18,16 +19,15 @@ EXPOSING = (*TIMELINE_EXPOSING, UNBLINDED)
 
 
 def record_exposure(*, user: User, encounters: Iterable[Encounter], page: str) -> None:
-    """For every page that shows something of these cases that a reviewer must not see. `page` is a word for the trail."""
+    """Record that a page shows something of these cases that a reviewer must not see, in one insert a study.
+
+    `page` is a word for the trail.
+    """
+    by_study: dict[Study, list[str]] = defaultdict(list)
     for encounter in encounters:
-        record(
-            actor=user,
-            study=encounter.dataset.study,
-            action=UNBLINDED,
-            object_type="ehr.encounter",
-            object_id=encounter.public_id,
-            detail={"page": page},
-        )
+        by_study[encounter.dataset.study].append(encounter.public_id)
+    for study, ids in by_study.items():
+        record_each(actor=user, study=study, action=UNBLINDED, object_type="ehr.encounter", object_ids=sorted(ids), detail={"page": page})
 
 
 def record_revealed(*, user: User, packet: Packet, page: str) -> None:

@@ -10,6 +10,7 @@ from django.db.models.functions import Cast
 
 from adjudication.actions import CALLS_OWNER
 from adjudication.models import Comparison, Game, JudgeRun
+from adjudication.readers import OPEN, Closed, open_games
 from llm_runtime.accounting import Spent, reason_kinds, spent_by_owner, total
 from llm_runtime.models import ModelCall
 from timelines.evaluation.values import SourceKey
@@ -39,9 +40,9 @@ def calls_of(games: QuerySet[Game]) -> QuerySet[ModelCall]:
     return ModelCall.objects.filter(owner_type=CALLS_OWNER, owner_id__in=ids)
 
 
-def run_spent(run: JudgeRun) -> JudgeSpent:
-    """By pairing, in order of their names, and in all."""
-    games = Game.objects.filter(run=run)
+def run_spent(run: JudgeRun, closed: Closed = OPEN) -> JudgeSpent:
+    """Return it by pairing, in order of their names, and in all, without the closed games."""
+    games = open_games(Game.objects.filter(run=run), closed)
     spent = spent_by_owner(calls_of(games))
     grouped: dict[str, list[Spent]] = {}
     for owner, label in pairings_of(games).items():

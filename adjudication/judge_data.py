@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -49,9 +49,10 @@ class Material:
     rows: tuple[domain.SourceRow, ...]
 
 
-def sources_of(datasets: Sequence[Dataset]) -> list[SourceKey]:
-    """Every source, kind and alternative that these datasets have timelines of, references first."""
-    found = Timeline.objects.filter(encounter__dataset__in=datasets).values_list("source", "kind", "alternative").distinct()
+def sources_of(datasets: Sequence[Dataset], closed: Collection[int] = ()) -> list[SourceKey]:
+    """Return every source, kind and alternative with timelines in these datasets, references first, leaving out `closed` encounters."""
+    timelines = Timeline.objects.filter(encounter__dataset__in=datasets).exclude(encounter__in=list(closed))
+    found = timelines.values_list("source", "kind", "alternative").distinct()
     keys = (SourceKey(*row) for row in found)
     return sorted(keys, key=lambda k: (k.kind != domain.TimelineKind.REFERENCE, k.source, k.kind, k.alternative))
 

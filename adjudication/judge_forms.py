@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django import forms
@@ -59,7 +59,7 @@ class JudgeForm(forms.Form):
     )
     label = forms.CharField(required=False, max_length=180, help_text="A name for the run.")
 
-    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, study: Study, closed: Collection[int] = (), **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
         cohorts = self.fields["datasets"]
         assert isinstance(cohorts, CohortsField)
@@ -67,7 +67,7 @@ class JudgeForm(forms.Form):
         cohorts.queryset = found
         if len(found) == 1:
             cohorts.initial = [found[0].public_id]
-        self._keys = {written(k): k for k in sources_of(list(found)) if not is_superseded(k.source)}
+        self._keys = {written(k): k for k in sources_of(list(found), closed) if not is_superseded(k.source)}
         self._offer("sources", [(name, key.label) for name, key in self._keys.items()])
         self.fields["sources"].initial = suggested(list(self._keys.values()))
         self._offer("model", [("", "as the settings say (MODEL_ROLES)"), *((n, n) for n in sorted(tools.roles().endpoints))])

@@ -11,6 +11,7 @@ from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from adjudication.models import Finding, Game, JudgeRun
+from adjudication.readers import OPEN, Closed, open_findings, open_games
 from ehr.wording import duration_words
 from jobs.claims import due
 from jobs.models import JobState
@@ -103,14 +104,15 @@ class GameTotals:
         return self.of(GameStatus.CANCELLED)
 
 
-def totals_of(runs: Sequence[JudgeRun]) -> dict[int, GameTotals]:
-    """Run id → its counts, in two queries for all of them."""
+def totals_of(runs: Sequence[JudgeRun], closed: Closed = OPEN) -> dict[int, GameTotals]:
+    """Return run id → its counts without the closed games, in two queries for all of them."""
     counts: dict[int, dict[GameStatus, int]] = {run.pk: {} for run in runs}
-    games = Game.objects.filter(run__in=runs).order_by().values_list("run_id", "state", "outcome").annotate(n=Count("pk"))
-    for run, state, outcome, n in games:
+    games = open_games(Game.objects.filter(run__in=runs), closed).order_by()
+    for run, state, outcome, n in games.values_list("run_id", "state", "outcome").annotate(n=Count("pk")):
         status = status_of(Game(state=state, outcome=outcome))
         counts[run][status] = counts[run].get(status, 0) + n
-    findings = dict(Finding.objects.filter(game__run__in=runs).order_by().values_list("game__run_id").annotate(n=Count("pk")))
+    told = open_findings(Finding.objects.filter(game__run__in=runs), closed).order_by()
+    findings = dict(told.values_list("game__run_id").annotate(n=Count("pk")))
     return {run: GameTotals(found, findings.get(run, 0)) for run, found in counts.items()}
 
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
 from accounts.models import User
-from adjudication.eligibility import closed_cases
-from adjudication.models import Comparison, Finding, Game
+from accounts.permissions import NotAllowed
+from adjudication.eligibility import FINDING_PAGES
+from adjudication.models import Comparison, Finding, Game, JudgeRun, Packet
 from ehr.models import Encounter
 from timelines.authoring_access import hidden_timelines
-from timelines.models import Authoring
+from timelines.closed_cases import closed_encounters
 
 M = TypeVar("M", bound=Model)
+RUN_CLOSED = "Every game of this judge run is of a case that is closed to you while you review it or author it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +47,16 @@ class Closed:
         )
 
 
+#: Nothing is closed.
+OPEN = Closed(frozenset(), frozenset())
+
+
 def closed_to(user: User) -> Closed:
-    """Cases of open packets and of unaided drafts of the person; timelines of fellow authors that they must not see yet."""
-    unaided = Authoring.objects.filter(author=user, protocol=Authoring.Protocol.UNAIDED, state=Authoring.State.DRAFT)
-    cases = {*closed_cases(user), *unaided.values_list("encounter_id", flat=True)}
+    """Return the cases that page guards close to the person, and the timelines of fellow authors that they must not see yet."""
+    cases = closed_encounters(user, FINDING_PAGES) | closed_encounters(user)
     authored = Encounter.objects.filter(authorings__author=user).exclude(pk__in=cases).distinct()
     hidden = {pk for encounter in authored for pk in hidden_timelines(user, encounter)}
-    return Closed(frozenset(cases), frozenset(hidden))
+    return Closed(cases, frozenset(hidden))
 
 
 def open_findings(findings: QuerySet[Finding], closed: Closed) -> QuerySet[Finding]:
@@ -62,6 +67,28 @@ def open_findings(findings: QuerySet[Finding], closed: Closed) -> QuerySet[Findi
 def open_games(games: QuerySet[Game], closed: Closed) -> QuerySet[Game]:
     """Without those that are closed."""
     return _open(games, closed, "comparison__")
+
+
+def open_judge_runs(runs: QuerySet[JudgeRun], closed: Closed) -> QuerySet[JudgeRun]:
+    """Leave out the judge runs whose every game is closed."""
+    return runs.filter(Exists(open_games(Game.objects.filter(run=OuterRef("pk")), closed))) if closed else runs
+
+
+def has_closed_games(run: JudgeRun, closed: Closed) -> bool:
+    """Return whether a sum over the run's games would show something that is closed."""
+    return bool(closed) and run.games.filter(closed.condition("comparison__")).exists()
+
+
+def open_packets(packets: QuerySet[Packet], closed: Closed) -> QuerySet[Packet]:
+    """Leave out the packets with findings of a closed case."""
+    cases = Packet.objects.filter(items__finding__game__comparison__encounter__in=list(closed.cases))
+    return packets.exclude(pk__in=cases) if closed.cases else packets
+
+
+def check_judge_run_is_open(run: JudgeRun, closed: Closed) -> None:
+    """Raise NotAllowed if every game of the run is closed."""
+    if has_closed_games(run, closed) and not open_games(run.games.all(), closed).exists():
+        raise NotAllowed(RUN_CLOSED)
 
 
 def _open(rows: QuerySet[M], closed: Closed, path: str) -> QuerySet[M]:

@@ -81,7 +81,7 @@ def record(request: StudyRequest, public_id: str) -> HttpResponse:
             "rejected": rejected_of(encounter)[:REJECTIONS_SHOWN],
             "rejected_count": rejected_of(encounter).count(),
         }
-        audit(actor=request.user, study=encounter.dataset.study, action="record.open", object_type="ehr.encounter", object_id=public_id)
+    _seen(request, encounter, "record.search" if partial else "record.open")
     response = render(request, "ehr/_series_list.html" if partial else "ehr/record.html", context)
     response["Vary"] = "HX-Request"
     return response
@@ -93,6 +93,7 @@ def series_rows(request: StudyRequest, public_id: str, series_id: int) -> HttpRe
     """The raw rows of one series in time order; from page 2 on only table rows, which the table takes in."""
     encounter = _opened(request, public_id)
     series = get_object_or_404(EventSeries, pk=series_id, encounter=encounter)
+    _seen(request, encounter, "record.rows", series=series.pk)
     return _rows_response(request, encounter, in_time_order(encounter, series), series)
 
 
@@ -101,6 +102,7 @@ def series_rows(request: StudyRequest, public_id: str, series_id: int) -> HttpRe
 def untimed_rows(request: StudyRequest, public_id: str) -> HttpResponse:
     """The rows without a time, as `series_rows`."""
     encounter = _opened(request, public_id)
+    _seen(request, encounter, "record.rows", untimed=True)
     return _rows_response(request, encounter, untimed_indices(encounter), None)
 
 
@@ -108,6 +110,11 @@ def _rows_response(request: StudyRequest, encounter: Encounter, indices: Sequenc
     found = _row_page(encounter, indices, request.GET.get("page"))
     template = "ehr/_row_lines.html" if found.page.number > 1 else "ehr/_series_rows.html"
     return render(request, template, {"encounter": encounter, "series": series, "found": found})
+
+
+def _seen(request: StudyRequest, encounter: Encounter, action: str, **detail: int) -> None:
+    study, object_id = encounter.dataset.study, encounter.public_id
+    audit(actor=request.user, study=study, action=action, object_type="ehr.encounter", object_id=object_id, detail=detail)
 
 
 def _row_page(encounter: Encounter, indices: Sequence[int], number: int | str | None) -> RowPage:

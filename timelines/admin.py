@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
 
 from accounts.admin_site import ReadOnlyAdmin
+from timelines.closed_cases import closed_encounters, open_runs, without
 from timelines.models import Run, StageRun
 
 
@@ -14,12 +17,20 @@ class RunAdmin(ReadOnlyAdmin):
     list_select_related = ["study", "dataset", "created_by"]
     list_filter = ["backbone", "variant"]
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
+        """Leave out the runs whose every case is closed to the person."""
+        return open_runs(super().get_queryset(request), closed_encounters(request.user))
+
 
 @admin.register(StageRun)
 class StageRunAdmin(ReadOnlyAdmin):
     list_display = ["id", "run", "case", "stage", "state", "attempt", "worker", "queued_at", "started_at", "finished_at"]
     list_select_related = ["case_run__run"]
     list_filter = ["state", "stage"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[StageRun]:
+        """Leave out the stages of cases that are closed to the person."""
+        return without(super().get_queryset(request), closed_encounters(request.user), "case_run__encounter")
 
     @admin.display(description="run")
     def run(self, stage: StageRun) -> str:

@@ -11,7 +11,7 @@ class TimelinesConfig(AppConfig):
         from ehr.registry import register_import_hook, register_losses
         from jobs.registry import register
         from timelines import home_cards
-        from timelines.authoring_access import closed_to_unaided, guard_unaided
+        from timelines.authoring_access import TIMELINE_PAGES, closed_to_unaided, guard_unaided
         from timelines.losses import timeline_losses
         from timelines.models import Evaluation, StageRun
         from timelines.references import import_reference
@@ -21,7 +21,7 @@ class TimelinesConfig(AppConfig):
         register_losses(timeline_losses)
         register(StageRun, send_stage_hints, runnable=runnable_stages)
         register(Evaluation, send_evaluation_hints)
-        register_page_guard(guard_unaided, closed_to_unaided)
+        register_page_guard(guard_unaided, closed_to_unaided, [TIMELINE_PAGES])
         register_nav_item(NavItem("Cases", "timelines:cases", CASE_READERS), order=100)
         register_nav_item(NavItem("Runs", "timelines:runs", CASE_READERS), order=200)
         register_nav_item(NavItem("Authoring", "timelines:authorings", CASE_READERS), order=250)

@@ -1,14 +1,13 @@
 """Who may write, and who may see what of a timeline that somebody writes.
 
 * A clinician or an admin who may open the case may author it; the draft is its author's alone.
-* While an unaided draft is open, nothing that a model made reaches its author for that case; lists leave out how much a run found.
+* While an unaided draft is open, nothing that a model made reaches its author for that case (`timelines.closed_cases`).
 * Another author's timeline stays hidden from an author of the same case until all of them have submitted.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from django.db.models import Q
 from django.urls import reverse
@@ -31,7 +30,7 @@ UNAIDED_REFUSAL = (
     "the record is open, and your draft is under Authoring."
 )
 #: Audit events of a person who has had timelines of a case before their eyes.
-EXPOSING = ("case.open", "agreement.open", "evaluation.case", "case.unblinded")
+EXPOSING = ("case.open", "case.chain", "agreement.open", "evaluation.case", "case.unblinded")
 
 
 class CaseClosed(NotAllowed):
@@ -72,12 +71,6 @@ def unaided_draft(user: User, encounter_id: str) -> Authoring | None:
     return drafts.filter(encounter__public_id=encounter_id).first()
 
 
-def cases_written_unaided(user: User, encounters: Iterable[int]) -> set[int]:
-    """Which of these encounters (primary keys) the person has an open unaided draft of: lists leave out what models made of them."""
-    drafts = Authoring.objects.filter(author=user, protocol=Authoring.Protocol.UNAIDED, state=Authoring.State.DRAFT)
-    return set(drafts.filter(encounter__in=list(encounters)).values_list("encounter_id", flat=True))
-
-
 def guard_unaided(user: User, object_type: str, object_id: str) -> str | None:
     """Page guard: the timelines of a case are closed to whoever writes an unaided one of it; its record stays open."""
     closed = object_type == TIMELINE_PAGES and unaided_draft(user, object_id) is not None
@@ -111,6 +104,12 @@ def hidden_timelines(user: User, encounter: Encounter) -> set[int]:
     own = source_of(user)
     others = Timeline.objects.filter(encounter=encounter, case_run__isnull=True, source__startswith=SOURCE)
     return {pk for pk, source in others.values_list("pk", "source") if SUPERSEDED.sub("", source) != own}
+
+
+def is_agreement_open(encounter: Encounter) -> bool:
+    """Return whether the case has at least two authors and all of them have submitted."""
+    states = list(Authoring.objects.filter(encounter=encounter).values_list("state", flat=True))
+    return len(states) > 1 and set(states) == {Authoring.State.SUBMITTED}
 
 
 def was_exposed(user: User, encounter: Encounter) -> bool:

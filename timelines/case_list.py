@@ -13,6 +13,7 @@ from accounts.models import Study
 from ehr.models import Encounter
 from jobs.models import JobState
 from timelines.case_state import CaseState, case_state
+from timelines.closed_cases import without
 from timelines.domain import TimelineKind
 from timelines.models import CaseRun, StageRun, Timeline
 
@@ -51,7 +52,10 @@ class CaseFilter:
 
 @dataclass(frozen=True, slots=True)
 class CaseRow:
-    """One line of the list. `occurrences` is the size of the latest run's inventory, None before there is one and for an unaided author."""
+    """One line of the list. `occurrences` is the size of the latest run's inventory, None before there is one.
+
+    Of a case that is closed to the reader, `state` and `occurrences` are None and `kinds` is empty.
+    """
 
     public_id: str
     case_id: str
@@ -60,7 +64,7 @@ class CaseRow:
     admitted_at: datetime
     stay: str
     rows: int
-    state: CaseState
+    state: CaseState | None
     occurrences: int | None
     kinds: tuple[str, ...] = field(default=())
 
@@ -72,15 +76,15 @@ class CaseRow:
 _KIND_WORDS = {TimelineKind.TEXT_ONLY.value: "text-only", TimelineKind.REVISED.value: "revised", TimelineKind.REFERENCE.value: "reference"}
 
 
-def cases_of(study: Study, wanted: CaseFilter) -> QuerySet[Encounter]:
-    """The encounters of a study that match, in the asked order."""
+def cases_of(study: Study, wanted: CaseFilter, closed: Collection[int] = ()) -> QuerySet[Encounter]:
+    """Return the encounters of a study that match, in the requested order. A `closed` encounter matches no state."""
     cases = Encounter.objects.filter(dataset__study=study).select_related("dataset")
     if wanted.text:
         cases = cases.filter(Q(case_id__icontains=wanted.text) | Q(title__icontains=wanted.text))
     if wanted.dataset:
         cases = cases.filter(dataset__public_id=wanted.dataset)
     if wanted.state:
-        cases = _in_state(cases, CaseState(wanted.state))
+        cases = without(_in_state(cases, CaseState(wanted.state)), closed, "pk")
     return cases.order_by(*SORTS[wanted.sort])
 
 
@@ -111,8 +115,8 @@ def _in_state(cases: QuerySet[Encounter], state: CaseState) -> QuerySet[Encounte
 
 
 def case_rows(encounters: Sequence[Encounter], *, closed: Collection[int] = ()) -> list[CaseRow]:
-    """The lines of one page: three queries, however many cases. Of the `closed` encounters it is not said how much a run found."""
-    ids = [e.pk for e in encounters]
+    """Return the lines of one page: three queries, however many cases. They say nothing of what was made of the `closed` ones."""
+    ids = [e.pk for e in encounters if e.pk not in closed]
     latest = latest_case_runs(ids)
     states = states_of(run.pk for run in latest.values())
     kinds = _kinds(ids)
@@ -128,8 +132,8 @@ def case_rows(encounters: Sequence[Encounter], *, closed: Collection[int] = ()) 
                 admitted_at=e.admitted_at,
                 stay=_stay_words(e),
                 rows=e.row_count,
-                state=case_state(states[run.pk]) if run else CaseState.NONE,
-                occurrences=getattr(run, "size", None) if run and run.inventory_id and e.pk not in closed else None,
+                state=None if e.pk in closed else case_state(states[run.pk]) if run else CaseState.NONE,
+                occurrences=getattr(run, "size", None) if run and run.inventory_id else None,
                 kinds=kinds[e.pk],
             )
         )

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import F, Func, JSONField, QuerySet, Value
 
 from accounts.models import User
-from accounts.registry import closed_objects, veto, vetoes
 from ehr.models import Encounter
-from timelines.authoring_access import SUPERSEDED, TIMELINE_PAGES, hidden_timelines
+from timelines.authoring_access import SUPERSEDED, hidden_timelines
 from timelines.evaluation.values import Basis, SourceKey
 from timelines.models import Evaluation, EvaluationCase, Timeline
 from timelines.presentation.evaluation import value_words
 
 CASE_METRICS = ("match_rate", "concordance", "aultc_ref", "median_error", "within_tolerance")
-HIDDEN_REFERENCE = "You author this case: the reference stays hidden from you until every author of the case has submitted."
-HIDDEN_SOURCE = "You author this case: this timeline stays hidden from you until every author of the case has submitted."
 _SOURCE = (
     "$.sources[*] ? (@.key.source == $source && @.key.kind == $kind && @.key.alternative == $alternative && @.basis == $basis)"  # JSON path
 )
@@ -27,7 +24,7 @@ _SOURCE = (
 
 @dataclass(frozen=True)
 class CaseLine:
-    """One case of the list. `closed` says why the reader must not see its figures now; `figures` are then empty."""
+    """One case of the list."""
 
     public_id: str
     case_id: str
@@ -37,7 +34,6 @@ class CaseLine:
     figures: tuple[str, ...]
     values: Mapping[str, float | None]
     available: bool
-    closed: str = ""
 
 
 def case_lines(evaluation: Evaluation, key: SourceKey, basis: Basis, dataset: str = "") -> list[CaseLine]:
@@ -49,46 +45,10 @@ def case_lines(evaluation: Evaluation, key: SourceKey, basis: Basis, dataset: st
     return [_line(*row) for row in _with_source(rows, key, basis).values_list(*fields)]
 
 
-def why_closed(user: User, encounter: Encounter, reference: str, key: SourceKey | None = None) -> str:
-    """Why the person must not see this case's figures and pairs (those of `key`) now; "" where they may. Roles are the view's affair."""
-    if reason := _veto(user, encounter.public_id):
-        return reason
-    hidden = {k.source for k in hidden_sources(user, encounter)}
-    if reference in hidden:
-        return HIDDEN_REFERENCE
-    return HIDDEN_SOURCE if key is not None and key.source in hidden else ""
-
-
 def hidden_sources(user: User, encounter: Encounter) -> set[SourceKey]:
     """The timelines of a case that the person must not see, as an evaluation names them."""
     found = Timeline.objects.filter(pk__in=hidden_timelines(user, encounter)).values_list("source", "kind", "alternative")
     return {SourceKey(SUPERSEDED.sub("", source), kind, alternative) for source, kind, alternative in found}
-
-
-def close_authored(user: User, evaluation: Evaluation, lines: list[CaseLine], key: SourceKey) -> list[CaseLine]:
-    """The lines, without figures of cases that are closed to the person or that they author: before sorting, whose order would tell."""
-    authored = Encounter.objects.filter(authorings__author=user).in_bulk(field_name="public_id")
-    closed = closed_objects(user, TIMELINE_PAGES)
-    lines = [_closed(line, _veto(user, line.public_id)) if line.public_id in closed else line for line in lines]
-    return [
-        _closed(line, line.closed or why_closed(user, case, evaluation.reference, key) if (case := authored.get(line.public_id)) else "")
-        for line in lines
-    ]
-
-
-def close_vetoed(user: User, lines: list[CaseLine]) -> list[CaseLine]:
-    """The lines of one page, without figures where any page guard objects to the case."""
-    ids = [line.public_id for line in lines]
-    reasons = {**vetoes(user, TIMELINE_PAGES, ids), **vetoes(user, "ehr.encounter", ids)}
-    return [_closed(line, line.closed or reasons.get(line.public_id, "")) for line in lines]
-
-
-def _closed(line: CaseLine, reason: str) -> CaseLine:
-    return replace(line, closed=reason, figures=(), values={}, reference_events=0, predicted_events=0) if reason else line
-
-
-def _veto(user: User, public_id: str) -> str:
-    return veto(user, "ehr.encounter", public_id) or veto(user, TIMELINE_PAGES, public_id) or ""
 
 
 def _with_source(rows: QuerySet[EvaluationCase], key: SourceKey, basis: Basis) -> QuerySet[EvaluationCase]:

@@ -6,7 +6,7 @@ Of several runs of one source the newest finished one counts, as in exports; dra
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -38,9 +38,10 @@ class LoadedCase:
     case: EvaluatedCase
 
 
-def known_sources(datasets: Sequence[Dataset]) -> tuple[list[str], list[str]]:
-    """(sources of references, sources of other timelines) that these datasets have, by name."""
-    found = Timeline.objects.filter(encounter__dataset__in=datasets).values_list("source", "kind").distinct()
+def known_sources(datasets: Sequence[Dataset], closed: Collection[int] = ()) -> tuple[list[str], list[str]]:
+    """Return the sources of references and those of other timelines in these datasets, by name, leaving out the `closed` encounters."""
+    timelines = Timeline.objects.filter(encounter__dataset__in=datasets).exclude(encounter__in=list(closed))
+    found = timelines.values_list("source", "kind").distinct()
     references = sorted({source for source, kind in found if kind == TimelineKind.REFERENCE})
     others = sorted({source for source, kind in found if kind != TimelineKind.REFERENCE})
     return references, others

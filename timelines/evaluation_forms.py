@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from django import forms
@@ -58,13 +59,13 @@ class EvaluationForm(forms.Form):
     )
     label = forms.CharField(required=False, max_length=180, help_text="A name for the evaluation.")
 
-    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, study: Study, closed: Collection[int] = (), **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
         cohorts = self.fields["datasets"]
         assert isinstance(cohorts, CohortsField)
         found = Dataset.objects.filter(study=study).order_by("name").annotate(cases=Count("encounters"))
         cohorts.queryset = found
-        references, others = known_sources(list(found))
+        references, others = known_sources(list(found), closed)
         self._offer("reference", [s for s in references if not is_superseded(s)])
         self._offer("sources", [s for s in others if not is_superseded(s)])
         self.can_compare = bool(references and others)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from django import forms
@@ -79,14 +80,15 @@ class LaunchForm(forms.Form):
     )
     label = forms.CharField(required=False, max_length=180, help_text="A name for the run. Leave empty to use backbone and variant.")
 
-    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, study: Study, closed: Collection[int] = (), **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
         model = self.fields["model"]
         assert isinstance(model, forms.ChoiceField)
         model.choices = [("", "as the settings say (MODEL_ROLES)"), *((name, name) for name in sorted(tools.roles().endpoints))]
         bases = self.fields["based_on"]
         assert isinstance(bases, BaseField)
-        bases.queryset = finished_full_runs().filter(study=study).select_related("dataset")
+        # Whether a run is finished depends on all its cases, so runs with a closed case are not offered.
+        bases.queryset = finished_full_runs().filter(study=study).exclude(cases__encounter__in=list(closed)).select_related("dataset")
         field = self.fields["dataset"]
         assert isinstance(field, CohortField)
         field.queryset = Dataset.objects.filter(study=study).order_by("name").annotate(cases=Count("encounters"))

@@ -13,6 +13,7 @@ from accounts.registry import Card, Link
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
 from timelines.case_state import CaseState
+from timelines.closed_cases import any_closed, closed_encounters, closed_evaluations, open_runs, without
 from timelines.models import Authoring, Evaluation, Run, StageRun, Timeline
 from timelines.run_progress import run_line, totals_of
 
@@ -34,14 +35,17 @@ def cases_card(user: User, study: Study) -> Card | None:
     if not user_can_open_cases(user, study):
         return None
     link = Link("All cases", reverse("timelines:cases"))
-    datasets = Dataset.objects.filter(study=study).annotate(cases=Count("encounters")).order_by("name")
+    closed = closed_encounters(user)
+    datasets = Dataset.objects.filter(study=study).order_by("name")
+    datasets = datasets.annotate(cases=Count("encounters", filter=~Q(encounters__in=list(closed))))
     if not datasets:
         return Card("Cases", ["No cohort has been imported yet. A study admin imports one with manage.py import_dataset."])
-    placed = Timeline.objects.filter(case_run__isnull=False).values("encounter")
+    placed = without(Timeline.objects.filter(case_run__isnull=False), closed).values("encounter")
     done = Encounter.objects.filter(dataset__study=study, pk__in=placed).values("dataset").annotate(n=Count("pk"))
     counts = {d["dataset"]: d["n"] for d in done}
     cohorts = [{"name": d.name, "public_id": d.public_id, "cases": d.cases, "done": counts.get(d.pk, 0)} for d in datasets]
-    return Card("Cases", links=[link], template="timelines/_cases_card.html", context={"cohorts": cohorts})
+    context = {"cohorts": cohorts, "closed": any_closed(datasets, closed)}
+    return Card("Cases", links=[link], template="timelines/_cases_card.html", context=context)
 
 
 def authoring_card(user: User, study: Study) -> Card | None:
@@ -63,13 +67,14 @@ def runs_card(user: User, study: Study) -> Card | None:
     """The latest runs with their states, and what failed."""
     if not user_can_open_cases(user, study):
         return None
-    runs = list(Run.objects.filter(study=study).select_related("dataset")[:SHOWN_RUNS])
+    closed = closed_encounters(user)
+    runs = list(open_runs(Run.objects.filter(study=study).select_related("dataset"), closed)[:SHOWN_RUNS])
     links = [Link("All runs", reverse("timelines:runs"))]
     if user_can_manage_study(user, study):
         links.insert(0, Link("Launch a run", reverse("timelines:run_new")))
     if not runs:
         return Card("Runs", ["No run yet. A run reconstructs the timelines of a cohort."], links)
-    counted = totals_of(runs)
+    counted = totals_of(runs, closed)
     lines = [run_line(run, counted[run.pk]) for run in runs]
     return Card("Runs", links=links, template="timelines/_runs_card.html", context={"lines": lines})
 
@@ -83,7 +88,7 @@ def attention_card(user: User, study: Study) -> Card | None:
         Attention(f"{d.name}: {d.n} piece{'' if d.n == 1 else 's'} of its input could not be imported") for d in broken
     ]
     failed = (
-        StageRun.objects.filter(case_run__run__study=study, state=JobState.FAILED)
+        without(StageRun.objects.filter(case_run__run__study=study, state=JobState.FAILED), closed_encounters(user), "case_run__encounter")
         .values("case_run__run__public_id", "case_run__run__label", "case_run__run__source")
         .annotate(n=Count("case_run", distinct=True))
         .order_by("-case_run__run__created_at")
@@ -99,7 +104,8 @@ def evaluations_card(user: User, study: Study) -> Card | None:
     """The latest finished evaluation, once there is one."""
     if not user_can_open_cases(user, study):
         return None
-    found = Evaluation.objects.filter(study=study, state=JobState.SUCCEEDED).defer("report").first()
+    finished = Evaluation.objects.filter(study=study, state=JobState.SUCCEEDED).defer("report")
+    found = finished.exclude(pk__in=closed_evaluations(user, finished.prefetch_related("datasets"))).first()
     if found is None:
         return None
     datasets = ", ".join(found.datasets.order_by("name").values_list("name", flat=True))

@@ -11,6 +11,7 @@ from django.db.models.functions import Cast
 
 from llm_runtime.accounting import Spent, reason_kinds, spent_by_owner, total
 from llm_runtime.models import ModelCall, Outcome
+from timelines.closed_cases import without
 from timelines.models import STAGE_ORDER, CaseRun, Occurrence, Run, Stage, StageRun
 
 #: Whose calls the ledger holds: the type of the row that `owner_id` names.
@@ -64,9 +65,9 @@ def calls_of(stages: QuerySet[StageRun]) -> QuerySet[ModelCall]:
     return ModelCall.objects.filter(owner_type=CALLS_OWNER, owner_id__in=ids)
 
 
-def run_spent(run: Run) -> RunSpent:
-    """By stage, and by case with the dearest first (at most CASES_SHOWN)."""
-    stages = StageRun.objects.filter(case_run__run=run)
+def run_spent(run: Run, closed: Collection[int] = ()) -> RunSpent:
+    """Return it by stage, and by case with the dearest first (at most CASES_SHOWN), without the `closed` encounters."""
+    stages = without(StageRun.objects.filter(case_run__run=run), closed, "case_run__encounter")
     owners = {str(pk): (stage, case) for pk, stage, case in stages.values_list("pk", "stage", "case_run_id")}
     spent = spent_by_owner(calls_of(stages))
     by_case: dict[int, Spent] = {}

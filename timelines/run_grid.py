@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -78,16 +78,13 @@ class CaseLine:
         return f"{self.case_run_id}.{hashlib.blake2s(shown.encode(), digest_size=4).hexdigest()}"
 
 
-def case_lines(case_runs: Sequence[CaseRun], *, closed: Collection[int] = ()) -> list[CaseLine]:
-    """The lines of one page of a run, in the order given: two queries, however many cases.
-
-    Of the `closed` encounters it is not said how much a stage made.
-    """
+def case_lines(case_runs: Sequence[CaseRun]) -> list[CaseLine]:
+    """Return the lines of one page of a run, in the order given: two queries, however many cases."""
     now = timezone.now()
     stages: dict[int, dict[str, StageRun]] = defaultdict(dict)
     for stage in StageRun.objects.filter(case_run__in=case_runs):
         stages[stage.case_run_id][stage.stage] = stage
-    outcomes = _outcomes([c for c in case_runs if c.encounter_id not in closed])
+    outcomes = _outcomes(case_runs)
     return [_line(case_run, stages[case_run.pk], outcomes, now) for case_run in case_runs]
 
 

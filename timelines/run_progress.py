@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -16,10 +16,13 @@ from ehr.wording import duration_words
 from jobs.claims import due
 from jobs.models import JobState
 from timelines.case_state import CaseState, case_state
+from timelines.closed_cases import without
 from timelines.models import STAGE_ORDER, Run, Stage, StageRun
 
 #: Stages that wait longer than this without a worker's sign of life are worth a word.
 QUIET_AFTER = timedelta(seconds=30)
+#: From a stage to its encounter.
+_CASE = "case_run__encounter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,26 +93,26 @@ class RunTotals:
         )
 
 
-def totals(run: Run) -> RunTotals:
-    """Counts over all cases of one run, in one query."""
-    return totals_of([run])[run.pk]
+def totals(run: Run, closed: Collection[int] = ()) -> RunTotals:
+    """Return the counts of one run over all cases but the `closed` encounters, in one query."""
+    return totals_of([run], closed)[run.pk]
 
 
-def totals_of(runs: Sequence[Run]) -> dict[int, RunTotals]:
-    """Run id → its counts, in one query for all of them."""
+def totals_of(runs: Sequence[Run], closed: Collection[int] = ()) -> dict[int, RunTotals]:
+    """Return run id → its counts without the `closed` encounters, in one query for all of them."""
     by_stage: dict[int, dict[str, dict[str, int]]] = {run.pk: {} for run in runs}
     cases: Counter[int] = Counter()
-    counted = StageRun.objects.filter(case_run__run__in=runs).order_by().values_list("case_run__run_id", "stage", "state")
-    for run, stage, state, n in counted.annotate(n=Count("id")):
+    counted = without(StageRun.objects.filter(case_run__run__in=runs), closed, _CASE).order_by()
+    for run, stage, state, n in counted.values_list("case_run__run_id", "stage", "state").annotate(n=Count("id")):
         by_stage[run].setdefault(stage, {})[state] = n
     for run, stages in by_stage.items():
         cases[run] = max((sum(states.values()) for states in stages.values()), default=0)
     return {run: RunTotals(stages, cases[run]) for run, stages in by_stage.items()}
 
 
-def case_states(run: Run) -> dict[int, CaseState]:
-    """Case run id → its state, by the rule that every page uses."""
-    states = StageRun.objects.filter(case_run__run=run).order_by().values_list("case_run_id")
+def case_states(run: Run, closed: Collection[int] = ()) -> dict[int, CaseState]:
+    """Return case run id → its state, by the rule that every page uses, without the `closed` encounters."""
+    states = without(StageRun.objects.filter(case_run__run=run), closed, _CASE).order_by().values_list("case_run_id")
     return {case_run: case_state(found) for case_run, found in states.annotate(found=ArrayAgg("state", distinct=True))}
 
 
@@ -149,9 +152,9 @@ def run_line(run: Run, counts: RunTotals) -> RunLine:
     return RunLine(run, state_of_run(run, counts), run_state_words(run, counts), counts)
 
 
-def waiting_warning(run: Run) -> str:
-    """A sentence when stages have waited long without any sign of a worker; empty otherwise."""
-    stages = StageRun.objects.filter(case_run__run=run)
+def waiting_warning(run: Run, closed: Collection[int] = ()) -> str:
+    """Return a sentence if stages have waited long without any sign of a worker, else an empty text."""
+    stages = without(StageRun.objects.filter(case_run__run=run), closed, _CASE)
     signs = stages.aggregate(waiting=Min(Greatest("queued_at", "not_before"), filter=due()), latest=Max("finished_at"))
     if signs["waiting"] is None or run.paused_at is not None or stages.filter(state=JobState.RUNNING).exists():
         return ""

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.audit import AuditFilter, events_of
 from accounts.models import Role, User
+from accounts.registry import closes_anything
 from accounts.scoping import StudyRequest, study_role_required
 
 PAGE_SIZE = 50
@@ -22,6 +23,8 @@ def audit_trail(request: StudyRequest) -> HttpResponse:
     everything = events_of(request.study).order_by()
     context = {
         "wanted": wanted,
+        # Details count occurrences and games: of a case that the person reviews, too.
+        "details_closed": closes_anything(request.user),
         "page": Paginator(events_of(request.study, wanted), PAGE_SIZE).get_page(request.GET.get("page")),
         "people": User.objects.filter(pk__in=everything.values("actor")).order_by("username"),
         "actions": everything.values_list("action", flat=True).distinct().order_by("action"),

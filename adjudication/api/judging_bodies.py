@@ -17,6 +17,7 @@ from adjudication.judge_calls import both_named, sides_of
 from adjudication.judge_config import written
 from adjudication.judge_progress import GameStatus, GameTotals, state_of, status_of, totals_of, waiting_warning
 from adjudication.models import Finding, Game, JudgeRun
+from adjudication.readers import Closed, open_games
 from adjudication.scoring.errors import WEIGHTS, Category
 from ehr.models import Encounter
 from timelines.evaluation.values import SourceKey
@@ -29,21 +30,21 @@ def source_body(key: SourceKey) -> dict[str, Any]:
     return {"source": key.source, "kind": key.kind, "alternative": key.alternative, "label": key.label, "written": written(key)}
 
 
-def runs_body(runs: Sequence[JudgeRun]) -> list[dict[str, Any]]:
-    """Judge runs with their counts, in two queries for all of them."""
-    totals = totals_of(runs)
+def runs_body(runs: Sequence[JudgeRun], closed: Closed) -> list[dict[str, Any]]:
+    """Return judge runs with their counts without the closed games, in two queries for all of them."""
+    totals = totals_of(runs, closed)
     return [_run(run, totals[run.pk]) for run in runs]
 
 
-def run_body(run: JudgeRun) -> dict[str, Any]:
-    """One with what it froze."""
+def run_body(run: JudgeRun, closed: Closed) -> dict[str, Any]:
+    """Return one with what it froze."""
     return {
-        **runs_body([run])[0],
+        **runs_body([run], closed)[0],
         "config": run.config,
         "prompt_hashes": run.prompt_hashes,
         "language_models": run.language_models,
         "code_revision": run.code_revision,
-        "warning": waiting_warning(run, Game.objects.filter(run=run)),
+        "warning": waiting_warning(run, open_games(Game.objects.filter(run=run), closed)),
     }
 
 

@@ -12,6 +12,7 @@ from adjudication.practice import PracticeCase
 from adjudication.review_data import blinded
 from adjudication.review_history import AnswerLine, GuessLine, guess_lines, own_answers
 from adjudication.review_page import ANSWER_WORDS, RowLine
+from adjudication.review_trail import record_item
 from adjudication.views.review_opened import kept_of
 from adjudication.visibility import (
     BlindedItem,
@@ -56,10 +57,11 @@ def progress_body(assignment: Assignment) -> dict[str, Any]:
 
 
 def item_body(assignment: Assignment, item: PacketItem, decided: Decision | None = None) -> dict[str, Any]:
-    """The blinded item with one's own draft or decision. Raises NoteChanged."""
+    """Return the blinded item with one's own draft or decision. The trail records it. Raise NoteChanged."""
     kept = kept_of(decided) if decided else slots.draft_of(assignment=assignment, item=item)
     marked = ItemMark.objects.filter(assignment=assignment, item=item, flagged=True).exists()
     shown = blinded(assignment=assignment, item=item)
+    record_item(assignment=assignment, item=item)
     return {
         "id": item.public_id,
         **_shown(shown),

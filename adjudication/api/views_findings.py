@@ -34,7 +34,7 @@ from adjudication.domain import Grounding
 from adjudication.exposure import record_exposure
 from adjudication.finding_list import RERUNS, SIZES, TYPES, VERDICTS, FindingFilter, finding_line, findings_of
 from adjudication.models import Finding
-from adjudication.readers import closed_to, open_findings
+from adjudication.readers import check_judge_run_is_open, closed_to, open_findings
 from adjudication.scoring.errors import Category
 from adjudication.views.compare import chosen_pair, chosen_run, runs_of_pair
 from adjudication.views.judge_games import check_user_may_see_game
@@ -70,11 +70,12 @@ class Findings(ApiView):
     )
     def get(self, request: Request, run_id: str) -> Response:
         """Of one judge run, game by game. Those of cases that are closed to you are left out."""
-        run = judge_run_of(request, run_id)
+        run, closed = judge_run_of(request, run_id), closed_to(person_of(request))
+        check_judge_run_is_open(run, closed)
         asked = {name: str(value) for name, value in request.query_params.items()}
         wanted = FindingFilter.of(asked, len(run.sources))
         _check_known(asked, {name: getattr(wanted, name) for name in _FILTERED})
-        rows = open_findings(findings_of(run, wanted), closed_to(person_of(request)))
+        rows = open_findings(findings_of(run, wanted), closed)
         found, after = findings_after(rows, run, asked.get("after", ""), limit_of(request))
         lines = [finding_line(f) for f in found]
         record_exposure(user=person_of(request), encounters={line.game.comparison.encounter for line in lines}, page="findings")
@@ -91,8 +92,9 @@ class FindingOne(ApiView):
         found = get_object_or_404(rows, game__run__study__in=studies_with(request), public_id=finding_id)
         check_user_may_see_game(page_request(request), found.game)
         encounter = found.game.comparison.encounter
+        body = finding_detail_body(found, encounter)
         record_exposure(user=person_of(request), encounters=[encounter], page="finding")
-        return Response(bodies.FindingDetailSerializer(finding_detail_body(found, encounter)).data)
+        return Response(bodies.FindingDetailSerializer(body).data)
 
 
 class JudgeRunChanges(ApiView):
@@ -116,7 +118,10 @@ class JudgeRunChanges(ApiView):
             raise Http404
         wanted = ChangeFilter.of(asked := request.query_params.dict())
         _check_known(asked, {"change": wanted.change, "type": wanted.type})
-        changes = Changes(earlier, later, closed_to(person_of(request)), wanted)
+        closed = closed_to(person_of(request))
+        for run in (earlier, later):
+            check_judge_run_is_open(run, closed)
+        changes = Changes(earlier, later, closed, wanted)
         after = asked.get("after", "")
         lines, following = changes_after(changes, (earlier, later), after, limit_of(request))
         seen = {line.either.game.comparison.encounter for line in lines}
@@ -155,9 +160,9 @@ class CaseComparison(ApiView):
         a, b = chosen_pair(page, choices, labels)
         runs = runs_of_pair(page, encounter, a, b)
         run = chosen_run(page, runs)
-        record_exposure(user=page.user, encounters=[encounter], page="comparison")
         if (note := note_of(encounter)) is not None:
             checked_text(note)
+        record_exposure(user=page.user, encounters=[encounter], page="comparison")
         names = {choice.public_id: label for choice, label in labels}
         body = {
             "case": encounter.public_id,

@@ -44,7 +44,7 @@ from adjudication.judge_data import sources_of
 from adjudication.judge_forms import JudgeForm
 from adjudication.judge_progress import GameStatus
 from adjudication.models import Finding, Game, JudgeRun
-from adjudication.readers import closed_to, open_games
+from adjudication.readers import Closed, check_judge_run_is_open, closed_to, open_games, open_judge_runs
 from adjudication.views.judge_games import check_user_may_see_game
 from ehr.models import Dataset
 from timelines import tools
@@ -76,10 +76,11 @@ class JudgeRuns(ApiView):
     )
     def get(self, request: Request) -> Response:
         """Those of your studies, newest first."""
-        runs = JudgeRun.objects.filter(study__in=asked_studies(request))
+        closed = closed_to(person_of(request))
+        runs = open_judge_runs(JudgeRun.objects.filter(study__in=asked_studies(request)), closed)
         runs = runs.select_related("study", "created_by").prefetch_related("datasets").order_by("-created_at", "-pk")
         pages, found = page_of(request, runs)
-        return paged(pages, bodies.JudgeRunSerializer(runs_body(found), many=True).data)
+        return paged(pages, bodies.JudgeRunSerializer(runs_body(found, closed), many=True).data)
 
     @extend_schema(
         operation_id="judge_run_start",
@@ -92,11 +93,12 @@ class JudgeRuns(ApiView):
         studies_with(request, ADMINS)
         told = read(bodies.JudgeStartSerializer, request)
         study = one_study(request, told["study"])
-        form = JudgeForm({**told, "cases": "\n".join(told["cases"])}, study=study)
+        closed = closed_to(person_of(request))
+        form = JudgeForm({**told, "cases": "\n".join(told["cases"])}, study=study, closed=closed.cases)
         if not form.is_valid():
             raise serializers.ValidationError({name: [str(w) for w in words] for name, words in form.errors.items()})
         run = actions.start_judging(study=study, by=person_of(request), **form.arguments())
-        return Response(bodies.JudgeRunDetailSerializer(run_body(run)).data, status=HTTPStatus.CREATED)
+        return Response(bodies.JudgeRunDetailSerializer(run_body(run, closed)).data, status=HTTPStatus.CREATED)
 
 
 class JudgeChoices(ApiView):
@@ -108,7 +110,7 @@ class JudgeChoices(ApiView):
     def get(self, request: Request) -> Response:
         """Cohorts, sources and language models that a run of the study can be started with. Study admins."""
         study = one_study(request, request.query_params.get("study", ""))
-        return Response(bodies.JudgeChoicesSerializer(_choices(study)).data)
+        return Response(bodies.JudgeChoicesSerializer(_choices(study, closed_to(person_of(request)))).data)
 
 
 class JudgeRunOne(ApiView):
@@ -117,7 +119,9 @@ class JudgeRunOne(ApiView):
     @extend_schema(operation_id="judge_run", tags=TAGS, responses={200: bodies.JudgeRunDetailSerializer, **errors(403)})
     def get(self, request: Request, run_id: str) -> Response:
         """Where it stands, and everything that its answers depend on."""
-        return Response(bodies.JudgeRunDetailSerializer(run_body(judge_run_of(request, run_id))).data)
+        run, closed = judge_run_of(request, run_id), closed_to(person_of(request))
+        check_judge_run_is_open(run, closed)
+        return Response(bodies.JudgeRunDetailSerializer(run_body(run, closed)).data)
 
 
 class JudgeRunAction(ApiView):
@@ -136,7 +140,8 @@ class JudgeRunAction(ApiView):
         if (act := _ACTIONS.get(action)) is None:
             raise Http404
         act(run=run, by=person_of(request))
-        return Response(bodies.JudgeRunDetailSerializer(run_body(judge_run_of(request, run_id, ADMINS))).data)
+        run = judge_run_of(request, run_id, ADMINS)
+        return Response(bodies.JudgeRunDetailSerializer(run_body(run, closed_to(person_of(request)))).data)
 
 
 class Games(ApiView):
@@ -150,8 +155,9 @@ class Games(ApiView):
     )
     def get(self, request: Request, run_id: str) -> Response:
         """Of one judge run, with why a judge's answer did not hold. Those of cases that are closed to you are left out."""
-        run = judge_run_of(request, run_id)
-        games = open_games(Game.objects.filter(run=run), closed_to(person_of(request)))
+        run, closed = judge_run_of(request, run_id), closed_to(person_of(request))
+        check_judge_run_is_open(run, closed)
+        games = open_games(Game.objects.filter(run=run), closed)
         if status := request.query_params.get("status", ""):
             if status not in list(GameStatus):
                 raise serializers.ValidationError({"status": ["There is no such status."]})
@@ -186,18 +192,19 @@ class GameAgain(ApiView):
     @extend_schema(operation_id="judge_game_again", tags=TAGS, request=None, responses={204: None, **errors(403, 409)})
     def post(self, request: Request, game_id: str) -> Response:
         """Give one failed, cancelled or unjudged game another go. Study admins."""
-        games = Game.objects.select_related("run__study")
+        games = Game.objects.select_related(*GAME_RELATED)
         game = get_object_or_404(games, run__study__in=studies_with(request, ADMINS), public_id=game_id)
+        check_user_may_see_game(page_request(request), game)
         if not actions.judge_again(game=game, by=person_of(request)):
             raise Refusal(HTTPStatus.CONFLICT, "not_now", "This game is judged or under way, so there was nothing to repeat.")
         return Response(status=HTTPStatus.NO_CONTENT)
 
 
-def _choices(study: Study) -> dict[str, Any]:
+def _choices(study: Study, closed: Closed) -> dict[str, Any]:
     datasets = list(Dataset.objects.filter(study=study).order_by("name"))
     return {
         "study": study.public_id,
         "datasets": [{"id": d.public_id, "name": d.name} for d in datasets],
-        "sources": [source_body(key) for key in sources_of(datasets) if not is_superseded(key.source)],
+        "sources": [source_body(key) for key in sources_of(datasets, closed.cases) if not is_superseded(key.source)],
         "models": sorted(tools.roles().endpoints),
     }

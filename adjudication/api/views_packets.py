@@ -24,9 +24,10 @@ from adjudication.api.paging import LIMIT, OFFSET, page_of, paged
 from adjudication.api.serializers_review import UnsignRequestSerializer
 from adjudication.decisions import unsign
 from adjudication.drawing import draw
-from adjudication.eligibility import may_see, reasons_against
+from adjudication.eligibility import REFUSAL, may_see, reasons_against
 from adjudication.models import Assignment, JudgeRun, Packet
 from adjudication.packet_forms import AssignForm, DrawForm, members, quota_field
+from adjudication.readers import closed_to, has_closed_games, open_packets
 
 TAGS = ["packets"]
 _STEPS: Mapping[str, Callable[..., object]] = {"open": packets.open_packet, "close": packets.close_packet}
@@ -43,7 +44,7 @@ class Packets(ApiView):
     )
     def get(self, request: Request) -> Response:
         """Those of your studies, newest first."""
-        found = Packet.objects.filter(study__in=asked_studies(request, ADMINS))
+        found = open_packets(Packet.objects.filter(study__in=asked_studies(request, ADMINS)), closed_to(person_of(request)))
         pages, rows = page_of(request, counted(found).order_by("-created_at", "-pk"))
         return paged(pages, bodies.PacketSerializer([packet_body(p) for p in rows], many=True).data)
 
@@ -54,7 +55,7 @@ class Eligible(ApiView):
     @extend_schema(operation_id="packet_eligible", tags=TAGS, responses={200: bodies.EligibleSerializer, **errors(403)})
     def get(self, request: Request, run_id: str) -> Response:
         """Findings of a judge run by pairing and stratum, and what is excluded and why."""
-        run = judge_run_of(request, run_id, ADMINS)
+        run = _drawable(request, run_id)
         return Response(bodies.EligibleSerializer(eligible_body(run, packets.eligible_findings(run))).data)
 
 
@@ -69,7 +70,7 @@ class Preview(ApiView):
     )
     def post(self, request: Request, run_id: str) -> Response:
         """What a draw would give; nothing is stored. The `seed` of the answer draws the same again."""
-        run = judge_run_of(request, run_id, ADMINS)
+        run = _drawable(request, run_id)
         form = _draw_form(request, run)
         design, seed = form.design(), form.cleaned_data["seed"]
         drawn = draw(packets.eligible_findings(run), design, seed)
@@ -87,7 +88,7 @@ class Draw(ApiView):
     )
     def post(self, request: Request, run_id: str) -> Response:
         """Draw a packet. It is a draft until it is opened."""
-        run = judge_run_of(request, run_id, ADMINS)
+        run = _drawable(request, run_id)
         form = _draw_form(request, run)
         told = form.cleaned_data
         packet = packets.draw_packet(
@@ -228,11 +229,19 @@ class VoidSignature(ApiView):
         return _told(packet)
 
 
+def _drawable(request: Request, run_id: str) -> JudgeRun:
+    """Return the judge run. Raise Http404, and NotAllowed if it has games that are closed to the person: counts would show them."""
+    run = judge_run_of(request, run_id, ADMINS)
+    if has_closed_games(run, closed_to(person_of(request))):
+        raise NotAllowed(REFUSAL)
+    return run
+
+
 def _packet(request: Request, public_id: str) -> Packet:
     """The packet, if it is open to this admin. Raises Http404, NotAllowed for one who reviews it."""
     packet = get_object_or_404(Packet.objects.select_related("study"), study__in=studies_with(request, ADMINS), public_id=public_id)
     if not may_see(person_of(request), packet).report:
-        raise NotAllowed("You are assigned to this packet: it stays closed to you. Your items are under review.")
+        raise NotAllowed("You review this packet or another one with a case of it, so it is closed to you. Your items are under review.")
     record(
         actor=person_of(request), study=packet.study, action="packet.view", object_type="adjudication.packet", object_id=packet.public_id
     )

@@ -20,8 +20,9 @@ from adjudication.api.views_report_card import TABLE_FILE, TABLE_FORM
 from adjudication.eligibility import REFUSAL
 from adjudication.export_files import FORMATS
 from adjudication.models import JudgeRun
+from adjudication.readers import closed_to, has_closed_games
 from adjudication.reporting import tables
-from adjudication.views.dashboard import closed_games, current_report, rated_table
+from adjudication.views.dashboard import current_report, rated_table
 from adjudication.views.findings_download import DICTIONARY, findings_file, games_file
 
 NAMES = [*tables.TABLES, "agreement"]
@@ -94,6 +95,6 @@ class GamesFile(ApiView):
 def _rated(request: Request, public_id: str) -> JudgeRun:
     """A judge run of which no case is closed to the person: a sum over them tells of each. Raises Http404, NotAllowed."""
     run = judge_run_of(request, public_id)
-    if closed_games(page_request(request), run):
+    if has_closed_games(run, closed_to(person_of(request))):
         raise NotAllowed(REFUSAL)
     return run

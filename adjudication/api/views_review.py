@@ -21,6 +21,7 @@ from adjudication.exposure import record_revealed
 from adjudication.models import Assignment, Packet, PacketItem
 from adjudication.practice_actions import check_practised
 from adjudication.review_data import blinded_series_rows
+from adjudication.review_trail import ROWS, record_answers, record_item
 from adjudication.states import InvalidTransition
 from adjudication.views.review_opened import closed_words, own_assignment, own_item
 from adjudication.visibility import sides_swapped, unswapped
@@ -100,8 +101,10 @@ class ItemSeries(ReviewView):
     @extend_schema(operation_id="review_series", tags=TAGS, responses={200: bodies.RowsSerializer, **errors(403)})
     def get(self, request: Request, public_id: str, item_id: str, number: int) -> Response:
         """All rows of one series of the record."""
-        _, item = _item(request, public_id, item_id)
-        return Response(bodies.RowsSerializer({"rows": rows_body(blinded_series_rows(item=item, number=number))}).data)
+        assignment, item = _item(request, public_id, item_id)
+        rows = rows_body(blinded_series_rows(item=item, number=number))
+        record_item(assignment=assignment, item=item, action=ROWS, series=number)
+        return Response(bodies.RowsSerializer({"rows": rows}).data)
 
 
 class Draft(ReviewView):
@@ -217,6 +220,7 @@ class Answers(ReviewView):
         found = answers_body(assignment, may)
         if may.judge and found:
             record_revealed(user=person_of(request), packet=assignment.packet, page="own answers")
+        record_answers(assignment=assignment)
         return Response(bodies.AnswerSerializer(found, many=True).data)
 
 

@@ -19,6 +19,7 @@ from adjudication.models import Assignment, Decision, Packet, PracticeAnswer
 from adjudication.practice import PracticeCase, practice_cases
 from adjudication.practice_actions import answer_practice
 from adjudication.review_history import CLINICIAN
+from adjudication.review_trail import record_answers
 from adjudication.views.review_opened import own_assignment, own_item
 from adjudication.visibility import sides_swapped, unswapped
 
@@ -64,7 +65,9 @@ class BlindingCheck(ReviewView):
     @extend_schema(operation_id="review_check", tags=TAGS, responses={200: bodies.GuessSerializer(many=True), **errors(409)})
     def get(self, request: Request, public_id: str) -> Response:
         """The items that are asked about, once all are decided and while the packet is open."""
-        return Response(bodies.GuessSerializer(guesses_body(_finished(request, public_id)), many=True).data)
+        assignment = _finished(request, public_id)
+        record_answers(assignment=assignment)
+        return Response(bodies.GuessSerializer(guesses_body(assignment), many=True).data)
 
     @extend_schema(
         operation_id="review_guess",

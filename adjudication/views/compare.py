@@ -42,7 +42,6 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
     a, b = chosen_pair(request, choices, labels)
     runs = runs_of_pair(request, encounter, a, b)
     run = chosen_run(request, runs)
-    record_exposure(user=request.user, encounters=[encounter], page="comparison")
     note = note_of(encounter)
     try:
         text = checked_text(note) if note else ""
@@ -64,6 +63,7 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
         "data": json_script(payload(rows, anchor, discharge, text), "case-data"),
         "selected": next((r.key for r in rows if any(line.finding.public_id == focused for line in r.findings)), request.GET.get("o", "")),
     }
+    record_exposure(user=request.user, encounters=[encounter], page="comparison")
     return render(request, "adjudication/compare.html", context)
 
 

@@ -20,7 +20,7 @@ from adjudication.eligibility import REFUSAL
 from adjudication.finding_words import CATEGORY_WORDS
 from adjudication.judge_tools import RULES
 from adjudication.models import Finding, JudgeRun
-from adjudication.readers import closed_to
+from adjudication.readers import closed_to, has_closed_games
 from adjudication.report_data import agreement_of, report_of
 from adjudication.reporting import tables
 from adjudication.reporting.values import CATEGORIES, Favoured, JudgeReport, Rated
@@ -91,7 +91,8 @@ def _table(request: StudyRequest, run: JudgeRun, name: str) -> Table:
 
 def _others(request: StudyRequest, run: JudgeRun) -> list[JudgeRun]:
     """Judge runs over the same comparisons, newest first, without those that are closed to the person."""
-    return [other for other in comparable_runs(run) if not closed_games(request, other)]
+    closed = closed_to(request.user)
+    return [other for other in comparable_runs(run) if not has_closed_games(other, closed)]
 
 
 def _against(request: StudyRequest, others: list[JudgeRun]) -> JudgeRun | None:
@@ -107,15 +108,9 @@ def rated_run(request: StudyRequest, public_id: str) -> JudgeRun:
     """The judge run, unless cases of it are closed to the person: a sum over them tells of each. Raises Http404, NotAllowed."""
     found = scoped(JudgeRun.objects.filter(study=request.study), request.user, roles=CASE_READERS).select_related("study")
     run = get_object_or_404(found, public_id=public_id)
-    if closed_games(request, run):
+    if has_closed_games(run, closed_to(request.user)):
         raise NotAllowed(REFUSAL)
     return run
-
-
-def closed_games(request: StudyRequest, run: JudgeRun) -> bool:
-    """Whether the run has games that are closed to the person now."""
-    closed = closed_to(request.user)
-    return bool(closed) and run.games.filter(closed.condition("comparison__")).exists()
 
 
 def own_reader(run: JudgeRun) -> list[str]:

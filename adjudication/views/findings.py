@@ -23,12 +23,13 @@ from adjudication.finding_list import told_of as told
 from adjudication.finding_words import CATEGORY_WORDS, GROUNDING_WORDS, RELATION_WORDS, charge_sentence, flag_sentence, verdict_sentence
 from adjudication.judge_calls import calls_of
 from adjudication.models import Finding, Game, JudgeRun
-from adjudication.readers import closed_to, open_findings
+from adjudication.readers import Closed, check_judge_run_is_open, closed_to, open_findings
 from adjudication.scoring.errors import Category
 from adjudication.views.judge_games import check_user_may_see_game
 from adjudication.views.judge_runs import judge_run_of
 from ehr.models import Encounter
 from llm_runtime.models import Outcome
+from timelines.closed_cases import any_closed, without
 from timelines.storage import NoteChanged
 from timelines.views.case_closed import leads_back_to_draft
 
@@ -57,14 +58,13 @@ class Head:
 @study_role_required(*CASE_READERS)
 def findings(request: StudyRequest, public_id: str) -> HttpResponse:
     """The findings of one judge run. Filters stand in the address as ids and names of kinds; a case id travels in the body alone."""
-    run = judge_run_of(request, public_id)
+    run, closed = judge_run_of(request, public_id), closed_to(request.user)
+    check_judge_run_is_open(run, closed)
     sources = sources_of_run(run)
     wanted = FindingFilter.of(request.GET.dict(), len(sources))
     if request.method == "POST":
-        return _to_case(request, run)
-    closed = closed_to(request.user)
-    everything = findings_of(run, wanted)
-    found = open_findings(everything, closed)
+        return _to_case(request, run, closed)
+    found = open_findings(findings_of(run, wanted), closed)
     any_type = open_findings(findings_of(run, FindingFilter.of({**request.GET.dict(), "type": ""}, len(sources))), closed)
     page = Paginator(found, FINDINGS_PER_PAGE).get_page(request.GET.get("page"))
     lines = [finding_line(f) for f in page.object_list]
@@ -83,8 +83,8 @@ def findings(request: StudyRequest, public_id: str) -> HttpResponse:
         "sources": [(str(n), key.label) for n, key in enumerate(sources)],
         "heads": [_head(*head, wanted.sort) for head in HEADS],
         "case": Encounter.objects.filter(public_id=wanted.case, dataset__study=run.study).first() if wanted.case else None,
-        "hidden": everything.count() - page.paginator.count if closed else 0,
-        "any": Finding.objects.filter(game__run=run).exists(),
+        "closed": any_closed(run.datasets.all(), closed.cases),
+        "any": open_findings(Finding.objects.filter(game__run=run), closed).exists(),
     }
     htmx = request.htmx  # type: ignore[attr-defined]  # set by django-htmx's middleware
     partial = bool(htmx) and not htmx.history_restore_request
@@ -100,7 +100,6 @@ def finding(request: StudyRequest, public_id: str) -> HttpResponse:
     """One finding with its evidence."""
     found = finding_of(request, public_id)
     game, encounter = found.game, found.game.comparison.encounter
-    record_exposure(user=request.user, encounters=[encounter], page="finding")
     line, value = finding_line(found), told(found)
     try:
         quote = quote_of(found, encounter)
@@ -129,6 +128,7 @@ def finding(request: StudyRequest, public_id: str) -> HttpResponse:
         "next": siblings.filter(ordinal__gt=found.ordinal).order_by("ordinal").first(),
         "of": siblings.count(),
     }
+    record_exposure(user=request.user, encounters=[encounter], page="finding")
     return render(request, "adjudication/finding.html", context)
 
 
@@ -141,11 +141,11 @@ def finding_of(request: StudyRequest, public_id: str) -> Finding:
     return found
 
 
-def _to_case(request: HttpRequest, run: JudgeRun) -> HttpResponse:
+def _to_case(request: HttpRequest, run: JudgeRun, closed: Closed) -> HttpResponse:
     """From a typed case id to its public id, which may stand in an address; the other filters stay."""
     kept = {name: value for name, value in request.GET.items() if name not in ("case", "page")}
     wanted = request.POST.get("case", "").strip()
-    cases = Encounter.objects.filter(comparisons__games__run=run)
+    cases = without(Encounter.objects.filter(comparisons__games__run=run), closed.cases, "pk")
     found = cases.filter(case_id=wanted).first() or cases.filter(case_id__icontains=wanted).order_by("case_id").first() if wanted else None
     if found is not None:
         kept["case"] = found.public_id

@@ -16,7 +16,7 @@ from adjudication import findings_export, games_export
 from adjudication.export_files import FORMATS, Column, write_dictionary
 from adjudication.exposure import record_exposure
 from adjudication.models import Finding, Game, JudgeRun
-from adjudication.readers import closed_to
+from adjudication.readers import check_judge_run_is_open, closed_to
 from adjudication.views.judge_runs import judge_run_of
 from ehr.models import Encounter
 
@@ -39,12 +39,13 @@ def games_download(request: StudyRequest, public_id: str, format: str) -> HttpRe
 
 def findings_file(request: StudyRequest, run: JudgeRun, format: str) -> StreamingHttpResponse:
     """The file, told of in the trail: whoever has a file of findings has seen their cases unblinded. Raises Http404 for another format."""
-    with_text = request.GET.get("text") == "1"
+    with_text, closed = request.GET.get("text") == "1", closed_to(request.user)
+    check_judge_run_is_open(run, closed)
     columns = findings_export.columns(with_text=with_text)
     if format == DICTIONARY:
         return _dictionary(columns, f"data-dictionary-{run.public_id}.csv")
     _check_format(format)
-    found = findings_export.exported(run, closed_to(request.user))
+    found = findings_export.exported(run, closed)
     detail = {"format": format, "text": with_text, "findings": found.count()}
     _tell(request, run, found, "game__comparison__encounter", "findings", detail)
     return _file(findings_export.lines(run, found), columns, format, f"findings-{run.public_id}")
@@ -52,10 +53,12 @@ def findings_file(request: StudyRequest, run: JudgeRun, format: str) -> Streamin
 
 def games_file(request: StudyRequest, run: JudgeRun, format: str) -> StreamingHttpResponse:
     """As `findings_file`: what the games of a case came to is no less unblinded than its findings."""
+    closed = closed_to(request.user)
+    check_judge_run_is_open(run, closed)
     if format == DICTIONARY:
         return _dictionary(games_export.COLUMNS, f"data-dictionary-games-{run.public_id}.csv")
     _check_format(format)
-    found = games_export.exported(run, closed_to(request.user))
+    found = games_export.exported(run, closed)
     _tell(request, run, found, "comparison__encounter", "games", {"format": format, "games": found.count()})
     return _file(games_export.lines(run, found), games_export.COLUMNS, format, f"games-{run.public_id}")
 

@@ -12,7 +12,7 @@ from accounts.scoping import StudyRequest, study_role_required
 from adjudication.changes import Change, ChangeFilter, ChangeLine, Changes, comparable_runs
 from adjudication.exposure import record_exposure
 from adjudication.finding_list import TYPES
-from adjudication.readers import closed_to
+from adjudication.readers import check_judge_run_is_open, closed_to
 from adjudication.views.judge_runs import judge_run_of
 from timelines.views.runs import Choice
 
@@ -26,8 +26,10 @@ def judge_changes(request: StudyRequest, public_id: str, later_id: str) -> HttpR
     earlier, later = judge_run_of(request, public_id), judge_run_of(request, later_id)
     if earlier.pk == later.pk or earlier.study_id != later.study_id:
         raise Http404
-    wanted = ChangeFilter.of(request.GET.dict())
-    changes = Changes(earlier, later, closed_to(request.user), wanted)
+    wanted, closed = ChangeFilter.of(request.GET.dict()), closed_to(request.user)
+    for run in (earlier, later):
+        check_judge_run_is_open(run, closed)
+    changes = Changes(earlier, later, closed, wanted)
     counts = changes.counts()
     paginator: Paginator[ChangeLine] = Paginator(changes, CHANGES_PER_PAGE)  # type: ignore[arg-type]  # it counts and slices like a list
     page = paginator.get_page(request.GET.get("page"))
@@ -45,6 +47,6 @@ def judge_changes(request: StudyRequest, public_id: str, later_id: str) -> HttpR
             *(Choice(c.value, c.words.capitalize(), n) for c, n in counts.items()),
         ],
         "types": [(value, words) for value, (words, _) in TYPES.items()],
-        "others": [run for run in comparable_runs(later) if run.pk != earlier.pk],
+        "others": [run for run in comparable_runs(later, closed) if run.pk != earlier.pk],
     }
     return render(request, "adjudication/judge_changes.html", context)

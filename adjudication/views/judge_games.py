@@ -60,7 +60,8 @@ def judge_game(request: StudyRequest, public_id: str, game_id: str) -> HttpRespo
 def judge_game_again(request: StudyRequest, public_id: str, game_id: str) -> HttpResponse:
     """Give one failed, cancelled or unjudged game another go."""
     games = scoped(Game.objects.select_related("run__study"), request.user, "run__study", roles=STUDY_ADMINS)
-    game = get_object_or_404(games, public_id=game_id, run__public_id=public_id)
+    game = get_object_or_404(games.select_related(*_RELATED), public_id=game_id, run__public_id=public_id)
+    check_user_may_see_game(request, game)
     if not actions.judge_again(game=game, by=request.user):
         messages.warning(request, "This game is judged or under way, so there was nothing to repeat.")
     return redirect("adjudication:judge_run", public_id)

@@ -24,9 +24,11 @@ from adjudication.judge_forms import JudgeForm
 from adjudication.judge_progress import GameStatus, GameTotals, state_of, status_of, totals_of, waiting_warning
 from adjudication.judge_tools import UnknownJudge
 from adjudication.models import Game, JudgeRun
-from adjudication.readers import closed_to, open_games
+from adjudication.readers import Closed, check_judge_run_is_open, closed_to, open_games, open_judge_runs
+from ehr.models import Dataset
 from llm_runtime.base import ProviderError
 from timelines.askers import UnknownModel
+from timelines.closed_cases import any_closed
 from timelines.evaluation.values import SourceKey
 from timelines.views.runs import Choice, RunAction
 
@@ -71,14 +73,16 @@ class GameLine:
 @study_role_required(*CASE_READERS)
 def judge_runs(request: StudyRequest) -> HttpResponse:
     """All judge runs of the study, newest first. htmx gets the table, which asks again while one is under way."""
-    runs = JudgeRun.objects.filter(study=request.study).prefetch_related("datasets")
+    closed = closed_to(request.user)
+    runs = open_judge_runs(JudgeRun.objects.filter(study=request.study).prefetch_related("datasets"), closed)
     page = Paginator(runs, RUNS_PER_PAGE).get_page(request.GET.get("page"))
-    counted = totals_of(list(page.object_list))
+    counted = totals_of(list(page.object_list), closed)
     lines = [_line(run, counted[run.pk]) for run in page.object_list]
     context = {
         "page": page,
         "lines": lines,
         "active": any(line.totals.active for line in lines),
+        "closed": any_closed(Dataset.objects.filter(study=request.study), closed.cases),
         "may_start": user_can_manage_study(request.user, request.study),
     }
     return _partial(request, "adjudication/_judge_run_list.html", "adjudication/judge_runs.html", context)
@@ -88,14 +92,15 @@ def judge_runs(request: StudyRequest) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def judge_run_new(request: StudyRequest) -> HttpResponse:
     """Choose what is judged and by whom, and start it."""
-    form = JudgeForm(request.POST or None, study=request.study)
+    closed = closed_to(request.user)
+    form = JudgeForm(request.POST or None, study=request.study, closed=closed.cases)
     if request.method == "POST" and form.is_valid():
         try:
             started = actions.start_judging(study=request.study, by=request.user, **form.arguments())
         except _REFUSALS as refused:
             form.add_error(None, f"Nothing was started: {refused}.")
         else:
-            messages.success(request, f"{_games(started.games.count())} wait to be judged.")
+            messages.success(request, f"{_games(open_games(started.games.all(), closed).count())} wait to be judged.")
             return redirect("adjudication:judge_run", started.public_id)
     return render(request, "adjudication/judge_run_new.html", {"form": form})
 
@@ -104,14 +109,14 @@ def judge_run_new(request: StudyRequest) -> HttpResponse:
 @study_role_required(*CASE_READERS)
 def judge_run(request: StudyRequest, public_id: str) -> HttpResponse:
     """One run: its state and its games; `show` narrows them. htmx gets that part, which asks again while anything is under way."""
-    run = judge_run_of(request, public_id)
-    context = _live(request, run)
+    run, closed = _open_run(request, public_id)
+    context = _live(request, run, closed)
     context |= {
         "config_items": sorted((name, value) for name, value in run.config.items()),
         "prompt_items": sorted(run.prompt_hashes.items()),
         "model_items": sorted(run.language_models.items()),
         "sources": [SourceKey(*source).label for source in run.sources],
-        "others": comparable_runs(run),
+        "others": comparable_runs(run, closed),
     }
     return _partial(request, "adjudication/_judge_run_live.html", "adjudication/judge_run.html", context)
 
@@ -120,8 +125,8 @@ def judge_run(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required(*CASE_READERS)
 def judge_run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
     """The part of a run's page that counts its calls; it asks for itself again while the run goes on."""
-    run = judge_run_of(request, public_id)
-    context = {"run": run, "spent": run_spent(run), "active": totals_of([run])[run.pk].active}
+    run, closed = _open_run(request, public_id)
+    context = {"run": run, "spent": run_spent(run, closed), "active": totals_of([run], closed)[run.pk].active}
     return render(request, "adjudication/_judge_run_calls.html", context)
 
 
@@ -148,14 +153,21 @@ def _line(run: JudgeRun, totals: GameTotals) -> RunLine:
     return RunLine(run, totals, state.words, state.badge, len(run.sources))
 
 
-def _live(request: StudyRequest, run: JudgeRun) -> dict[str, Any]:
-    """What changes while a run goes on. Games of cases that are closed to the person are counted and not listed.
+def _open_run(request: StudyRequest, public_id: str) -> tuple[JudgeRun, Closed]:
+    """Return the run, and what of it is closed to the person. Raise Http404, and NotAllowed if all of it is."""
+    run, closed = judge_run_of(request, public_id), closed_to(request.user)
+    check_judge_run_is_open(run, closed)
+    return run, closed
+
+
+def _live(request: StudyRequest, run: JudgeRun, closed: Closed) -> dict[str, Any]:
+    """Return what changes while a run goes on, without the closed games.
 
     A game's state and how many findings it has show nothing of a timeline or a finding, so that following a run exposes nobody.
     """
-    totals = totals_of([run])[run.pk]
+    totals = totals_of([run], closed)[run.pk]
     show = request.GET.get("show", "")
-    games = open_games(Game.objects.filter(run=run), closed_to(request.user))
+    games = open_games(Game.objects.filter(run=run), closed)
     listed = games.filter(GameStatus(show).condition) if show in list(GameStatus) else games
     listed = listed.select_related("comparison__encounter__dataset__study", "comparison__first", "comparison__second")
     listed = listed.annotate(found=Count("findings")).order_by("comparison__encounter__case_id", "comparison_id", "swapped")
@@ -170,10 +182,10 @@ def _live(request: StudyRequest, run: JudgeRun) -> dict[str, Any]:
         "state": state,
         "show": show,
         "choices": [Choice("", "All", totals.total), *(Choice(s.value, s.capitalize(), totals.of(s)) for s in GameStatus if totals.of(s))],
-        "hidden": totals.total - games.count(),
+        "closed": any_closed(run.datasets.all(), closed.cases),
         "may_start": user_can_manage_study(request.user, run.study),
         "actions": _actions(run, totals),
-        "queue_warning": waiting_warning(run, Game.objects.filter(run=run)),
+        "queue_warning": waiting_warning(run, games),
     }
 
 

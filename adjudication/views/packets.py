@@ -18,10 +18,11 @@ from accounts.scoping import StudyRequest, scoped, study_role_required
 from adjudication import packet_page, packets
 from adjudication.decisions import DecisionRefused, unsign
 from adjudication.drawing import Drawn, draw
-from adjudication.eligibility import may_see
+from adjudication.eligibility import REFUSAL, may_see
 from adjudication.models import Assignment, Decision, Game, JudgeRun, Packet
 from adjudication.packet_forms import AssignForm, DrawForm
 from adjudication.packets import PacketRefused
+from adjudication.readers import Closed, closed_to, has_closed_games, open_judge_runs, open_packets
 from adjudication.states import InvalidTransition
 
 PER_PAGE = 30
@@ -33,7 +34,8 @@ REFUSALS = (PacketRefused, InvalidTransition, NotAllowed, DecisionRefused)
 def packet_list(request: StudyRequest) -> HttpResponse:
     """All packets of the study, newest first."""
     decided = Q(items__slots__purpose="review", items__slots__decision__isnull=False)
-    found = Packet.objects.filter(study=request.study).select_related("judge_run")
+    closed = closed_to(request.user)
+    found = open_packets(Packet.objects.filter(study=request.study).select_related("judge_run"), closed)
     found = found.annotate(
         item_count=Count("items", distinct=True),
         people=Count("assignments", filter=Q(assignments__withdrawn_at__isnull=True), distinct=True),
@@ -41,7 +43,8 @@ def packet_list(request: StudyRequest) -> HttpResponse:
         decided=Count("items__slots", filter=decided, distinct=True),
     ).order_by("-created_at", "-pk")
     page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "adjudication/packets.html", {"page": page, "runs": drawable_runs(request)})
+    context = {"page": page, "runs": drawable_runs(request, closed), "closed": bool(closed.cases)}
+    return render(request, "adjudication/packets.html", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -49,6 +52,8 @@ def packet_list(request: StudyRequest) -> HttpResponse:
 def packet_new(request: StudyRequest, run_id: str) -> HttpResponse:
     """What may be drawn from a judge run, the form, and on `preview` what it would draw; on `draw` the packet is made."""
     run = get_object_or_404(scoped(JudgeRun.objects.filter(study=request.study), request.user, roles=STUDY_ADMINS), public_id=run_id)
+    if has_closed_games(run, closed_to(request.user)):
+        raise NotAllowed(REFUSAL)
     form = DrawForm(request.POST or None, judge_run=run)
     eligible = packets.eligible_findings(run)
     drawn: Drawn | None = None
@@ -88,7 +93,8 @@ def packet(request: StudyRequest, public_id: str) -> HttpResponse:
     """One packet: what is in it, who reviews and how far they are."""
     found = packet_of(request, public_id)
     third, settled = packet_page.disagreements(found)
-    later = JudgeRun.objects.filter(study=request.study, created_at__gt=found.judge_run.created_at).order_by("-created_at")[:20]
+    runs = JudgeRun.objects.filter(study=request.study, created_at__gt=found.judge_run.created_at).order_by("-created_at")
+    later = open_judge_runs(runs, closed_to(request.user))[:20]
     context = {
         "packet": found,
         "lines": packet_page.pairing_lines(found),
@@ -135,15 +141,18 @@ def packet_of(request: StudyRequest, public_id: str) -> Packet:
     found = Packet.objects.filter(study=request.study).select_related("study", "judge_run", "follows", "created_by")
     packet = get_object_or_404(scoped(found, request.user, roles=STUDY_ADMINS), public_id=public_id)
     if not may_see(request.user, packet).report:
-        raise NotAllowed("You are assigned to this packet: its pages stay closed to you. Your items are under Review.")
+        raise NotAllowed(
+            "You review this packet or another one with a case of it, so its pages are closed to you. Your items are under Review."
+        )
     record(actor=request.user, study=packet.study, action="packet.view", object_type="adjudication.packet", object_id=packet.public_id)
     return packet
 
 
-def drawable_runs(request: StudyRequest) -> list[JudgeRun]:
-    """The study's judge runs that have judged games, newest first."""
+def drawable_runs(request: StudyRequest, closed: Closed) -> list[JudgeRun]:
+    """Return the study's judge runs that have judged games and no closed ones, newest first."""
     judged = Count("games", filter=Q(games__outcome=Game.Outcome.JUDGED))
-    return list(JudgeRun.objects.filter(study=request.study).annotate(judged=judged).filter(judged__gt=0)[:50])
+    runs = JudgeRun.objects.filter(study=request.study).annotate(judged=judged).filter(judged__gt=0)
+    return [run for run in runs[:50] if not has_closed_games(run, closed)]
 
 
 def _drawn_lines(drawn: Drawn | None) -> list[tuple[str, list[int], int]]:

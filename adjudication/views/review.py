@@ -19,6 +19,7 @@ from adjudication.models import Assignment, Decision, Packet
 from adjudication.practice import practice_cases
 from adjudication.practice_actions import check_practised
 from adjudication.review_history import CLINICIAN, own_answers
+from adjudication.review_trail import record_answers
 from adjudication.states import InvalidTransition
 from adjudication.views.review_opened import CANNOT_BE_SHOWN, closed_words, item_context, own_assignment, own_item, progress_words
 from timelines.storage import NoteChanged
@@ -101,6 +102,7 @@ def review_history(request: StudyRequest, public_id: str) -> HttpResponse:
     judged = [line for line in lines if line.upheld is not None]
     if judged:
         record_revealed(user=request.user, packet=assignment.packet, page="own answers")
+    record_answers(assignment=assignment)
     context = {
         "assignment": assignment,
         "packet": assignment.packet,

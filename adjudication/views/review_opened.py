@@ -17,6 +17,7 @@ from adjudication.decisions import Conflict, DecisionRefused
 from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem, Slot
 from adjudication.review_data import blinded
 from adjudication.review_page import hours_entered, page_of, time_left_words
+from adjudication.review_trail import record_item
 from adjudication.slots import DraftRefused, Progress
 from adjudication.states import InvalidTransition
 from adjudication.visibility import sides_swapped, unswapped
@@ -100,13 +101,18 @@ def progress_words(found: Progress) -> dict[str, Any]:
 
 
 def item_context(assignment: Assignment, item: PacketItem, decided: Decision | None = None) -> dict[str, Any]:
-    """What `_review_item.html` shows: the blinded item, and what this person has chosen and typed. Raises NoteChanged."""
+    """Return what `_review_item.html` shows: the blinded item, and what this person has chosen and typed. The trail records it.
+
+    Raise NoteChanged.
+    """
     kept = kept_of(decided) if decided else slots.draft_of(assignment=assignment, item=item)
     mark = ItemMark.objects.filter(assignment=assignment, item=item).first()
+    page = page_of(blinded(assignment=assignment, item=item))
+    record_item(assignment=assignment, item=item)
     return {
         "item_id": item.public_id,
         "item_url": reverse("adjudication:review_chosen", args=[assignment.public_id, item.public_id]),
-        "page": page_of(blinded(assignment=assignment, item=item)),
+        "page": page,
         "kept": on_page(assignment, item, kept),
         "flagged": mark is not None and mark.flagged,
         "decided": decided,

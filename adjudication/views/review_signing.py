@@ -15,6 +15,7 @@ from adjudication import decisions, slots
 from adjudication.decisions import DecisionRefused, NotFinished
 from adjudication.models import Assignment, Decision, Packet
 from adjudication.review_history import CLINICIAN, guess_lines
+from adjudication.review_trail import record_answers
 from adjudication.states import InvalidTransition
 from adjudication.views.review_opened import closed_words, own_assignment, own_item
 from adjudication.visibility import sides_swapped, unswapped
@@ -31,6 +32,7 @@ def review_guess(request: StudyRequest, public_id: str) -> HttpResponseBase:
         return redirect("adjudication:review_packet", public_id)
     lines = guess_lines(assignment)
     if request.method == "GET":
+        record_answers(assignment=assignment)
         return render(request, "adjudication/review_guess.html", {"assignment": assignment, "packet": assignment.packet, "lines": lines})
     chosen = {line.item: request.POST.get(f"guess-{line.item}", "") for line in lines}
     for item_id, guessed in chosen.items():

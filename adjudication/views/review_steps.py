@@ -16,6 +16,7 @@ from adjudication.models import Assignment, PacketItem
 from adjudication.practice_actions import check_practised
 from adjudication.review_data import blinded_series_rows
 from adjudication.review_page import record_lines
+from adjudication.review_trail import ROWS, record_item
 from adjudication.views.review_opened import answers_refusals, item_html, own_assignment, own_item, progress_json
 from adjudication.visibility import sides_swapped, unswapped
 from timelines.views.json_requests import BadBody, json_body, text_in
@@ -137,6 +138,7 @@ def review_series(request: StudyRequest, public_id: str, item_id: str, number: i
     item = own_item(assignment, item_id)
     check_practised(assignment)
     rows = record_lines(blinded_series_rows(item=item, number=number))
+    record_item(assignment=assignment, item=item, action=ROWS, series=number)
     return JsonResponse({"html": render_to_string("adjudication/_review_rows.html", {"rows": rows, "more": len(rows)})})
 
 

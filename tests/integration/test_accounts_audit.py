@@ -110,5 +110,5 @@ def test_twice_as_many_events_take_no_more_queries(client, study, admin, django_
     for _ in range(40):
         record(actor=admin, study=study, action="case.open")
     client.force_login(admin)
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(19):
         client.get("/audit-trail/")

@@ -105,7 +105,8 @@ def test_the_inactive_and_the_superuser_without_membership_have_no_role(study, m
 def test_a_page_guard_can_veto_an_object(study, member, monkeypatch):
     monkeypatch.setattr(registry, "_page_guards", {})
     user = member("ada", Role.CLINICIAN)
-    registry.register_page_guard(lambda user, kind, key: "It would unblind a packet of yours." if key == "blinded" else None)
+    words = "It would unblind a packet of yours."
+    registry.register_page_guard(lambda user, kind, key: words if key == "blinded" else None, lambda user, kind: {"blinded"}, ["case"])
     assert user_can_open(user, study, "ehr.encounter", "open")
     assert not user_can_open(user, study, "ehr.encounter", "blinded")
     with pytest.raises(PermissionDenied, match="unblind"):
@@ -114,18 +115,17 @@ def test_a_page_guard_can_veto_an_object(study, member, monkeypatch):
         check_user_can_open(member("stranger"), study, "ehr.encounter", "open")
 
 
-def test_many_are_asked_at_once_and_guards_with_a_list_only_of_what_is_in_it(member, monkeypatch):
+def test_lists_ask_the_guards_of_their_type(member, monkeypatch):
     monkeypatch.setattr(registry, "_page_guards", {})
-    user, asked = member("ada", Role.CLINICIAN), []
-
-    def listed(user, kind, key):
-        asked.append(key)
-        return f"listed {key}" if key != "changed" else None
-
-    registry.register_page_guard(listed, lambda user, kind: {"b", "changed", "elsewhere"})
-    registry.register_page_guard(lambda user, kind, key: f"each {key}" if key in "bc" else None)
-    assert registry.vetoes(user, "case", ["a", "b", "c", "changed"]) == {"b": "listed b", "c": "each c"}
-    assert sorted(asked) == ["b", "changed"]
+    user, other = member("ada", Role.CLINICIAN), member("eve", Role.CLINICIAN)
+    registry.register_page_guard(lambda *asked: None, lambda who, kind: {"a", kind} if who == user else set(), ["case", "finding"])
+    registry.register_page_guard(lambda *asked: "closed", lambda who, kind: {"b"}, ["other"])
+    assert registry.closed_objects(user, "case") == {"a", "case"}
+    assert registry.closed_objects(user, "other") == {"b"}
+    assert registry.closed_objects(user, "ehr.encounter") == frozenset()
+    monkeypatch.setattr(registry, "_page_guards", dict(list(registry._page_guards.items())[:1]))
+    assert registry.closes_anything(user)
+    assert not registry.closes_anything(other)
 
 
 def test_scoping_shows_rows_of_ones_own_studies(study, member):

@@ -279,8 +279,13 @@ def test_an_unaided_author_is_led_back_to_the_draft(web, world, evaluation):
     answer = web.get(drill(evaluation, world))
     assert answer.status_code == 403
     assert "unaided timeline of this case" in text_of(answer)
-    listed = text_of(web.get(address_of(evaluation)))
-    assert "unaided timeline of this case" in listed
+    for address in (address_of(evaluation), f"{address_of(evaluation)}tables/main/csv/"):
+        answer = web.get(address)
+        assert answer.status_code == 403
+        assert "has cases that are closed to you" in text_of(answer)
+    listed = text_of(web.get(reverse("timelines:evaluations")))
+    assert "left out here" in listed
+    assert "demo" not in listed
     assert not AuditEvent.objects.filter(action="evaluation.case").exists()
 
 
@@ -299,14 +304,15 @@ def test_another_authors_timeline_is_hidden_until_all_have_submitted(web, world)
     assert source_of(colleague) in text_of(web.get(drill(evaluation, world)))
     begin(world, world.clinician, Authoring.Protocol.ASSISTED)
     begin(world, colleague, Authoring.Protocol.ASSISTED, state=Authoring.State.SUBMITTED, timeline=reference, submitted_at=timezone.now())
-    assert source_of(colleague) not in text_of(web.get(drill(evaluation, world)))
-    assert web.get(drill(evaluation, world), {"s": number}).status_code == 404
-    assert "this timeline stays hidden from you" in text_of(web.get(address_of(evaluation), {"s": number}))
+    for address in (drill(evaluation, world), address_of(evaluation)):
+        assert web.get(address, {"s": number}).status_code == 403, "figures of the colleague"
+    without = make_evaluation(world.study, [world.encounter.dataset], report=report, sources=["rules"])
+    assert web.get(address_of(without)).status_code == 200, "figures that the colleague has no part in"
     against = make_evaluation(world.study, [world.encounter.dataset], report=report, reference=source_of(colleague))
     keep_case(against, world.encounter, CaseResult("c", "x", sources))
     answer = web.get(drill(against, world))
     assert answer.status_code == 403
-    assert "the reference stays hidden from you" in text_of(answer)
+    assert "you author them and not every author has submitted" in text_of(answer)
 
 
 def begin(world, author, protocol, **fields):

@@ -1,13 +1,15 @@
 """Two worlds that differ only in sources, verdicts, judge's evidence and decimals of hours give the same blinded items, and the same
-bytes at every address of the review, tokens aside.
+bytes at every address that a reviewer can reach, whatever their other roles, tokens aside.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from difflib import unified_diff
 from typing import Any
 
 import pytest
@@ -25,6 +27,7 @@ from adjudication.validation import checked_findings
 from adjudication.visibility import BlindedItem
 from tests import factories
 from tests.integration.judged import judged_by, make_case
+from tests.integration.two_worlds import Variation, build, walk
 from tests.unit.adjudication.judge_games import FIRST, SECOND, raw, row_of
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import SourceKey
@@ -178,3 +181,52 @@ def free_ids() -> None:
         cursor.execute("SET session_replication_role = replica")
         cursor.execute("UPDATE adjudication_packetitem SET public_id = 'x' || substr(public_id, 2)")
         cursor.execute("SET session_replication_role = origin")
+
+
+ONE = Variation(("alpha", "beta"), Teller("FIRST", True, "alpha had the evidence"), 0.0, 2, ("succeeded",) * 5, 1, 10)
+OTHER = Variation(
+    ("gamma", "author:delta"),
+    Teller("SECOND", False, "delta is right"),
+    0.37,
+    4,
+    ("succeeded", "succeeded", "failed", "queued", "blocked"),
+    2,
+    77,
+    ("attempt 1: 7 rows are unknown",),
+)
+#: What even the person with every role must have opened, so that the comparison is of pages and not of refusals.
+OPENED = {
+    "home", "accounts:audit_trail", "ehr:record", "timelines:cases", "timelines:case", "timelines:chain", "timelines:runs", "timelines:run",
+    "timelines:run_calls", "timelines:case_calls", "timelines:model_call", "timelines:run_new", "timelines:authorings",
+    "timelines:evaluations", "timelines:evaluation", "timelines:evaluation_case", "timelines:evaluation_new", "adjudication:judge_runs",
+    "adjudication:judge_run", "adjudication:judge_run_calls", "adjudication:judge_game", "adjudication:judge_call",
+    "adjudication:findings", "adjudication:finding", "adjudication:compare", "adjudication:dashboard", "adjudication:judge_changes",
+    "adjudication:findings_download", "adjudication:packets", "adjudication:packet_new", "adjudication:review_item",
+    "adjudication_api:judge_runs", "adjudication_api:findings", "adjudication_api:packet_eligible", "admin:timelines_run_changelist",
+    "admin:timelines_stagerun_changelist", "admin:accounts_auditevent_changelist",
+}  # fmt: skip
+
+
+@pytest.mark.timeout(900)
+def test_nothing_that_a_reviewer_reaches_depends_on_what_was_made_of_the_case():
+    """One is a clinician too, the other has every role and is a superuser. Their packet has findings of one of three cases."""
+    logging.disable(logging.INFO)  # of two thousand requests
+    seen = []
+    for variation in (ONE, OTHER):
+        world = build(variation)
+        seen.append({role: walk(world, person) for role, person in world.people.items()})
+    told = []
+    for role in seen[0]:
+        one, other = seen[0][role].found, seen[1][role].found
+        told += [f"{role}, in one world alone: {key}" for key in sorted(set(one) ^ set(other))]
+        told += [f"{role}, {differing(key, one[key], other[key])}" for key in sorted(set(one) & set(other)) if one[key] != other[key]]
+    assert not told, f"{len(told)} addresses differ\n" + "\n".join(told)
+    assert OPENED - seen[0]["admin"].opened == set()
+    assert {"timelines:cases", "timelines:run", "adjudication:findings"} <= seen[0]["clinician"].opened
+
+
+def differing(key: tuple[str, str], one: set[tuple[int, str]], other: set[tuple[int, str]]) -> str:
+    """Where the answers of an address differ, in a few lines."""
+    first, second = ("\n".join(f"{status} {body}" for status, body in sorted(found)).splitlines() for found in (one, other))
+    lines = [line for line in unified_diff(first, second, lineterm="", n=0) if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+    return f"{key}: " + " / ".join(line[:300] for line in lines[:6])

@@ -14,10 +14,11 @@ from accounts.permissions import NotAllowed
 from accounts.registry import closed_objects, veto
 from adjudication import decisions, packets, slots
 from adjudication.drawing import OUTSIDE_SHARED
-from adjudication.eligibility import FINDING_PAGES, check_user_may_see_findings, closed_cases, may_see, reasons_against
+from adjudication.eligibility import FINDING_PAGES, check_user_may_see_findings, may_see, reasons_against
 from adjudication.exposure import record_exposure
 from adjudication.models import Finding, Packet, PacketItem, Slot
 from adjudication.packets import SWAPPED, UNCHANGED, PacketRefused
+from adjudication.readers import closed_to
 from adjudication.states import InvalidTransition
 from adjudication.visibility import MaySee
 from tests import factories
@@ -173,7 +174,7 @@ def test_pages_that_would_unblind_are_closed_while_the_packet_is_open(review, cl
         assert client.get(reverse(name, kwargs=case)).status_code == 403, name
     assert client.get(reverse("ehr:record", kwargs=case)).status_code == 200
     assert closed_objects(clinician, TIMELINE_PAGES) == {encounter.public_id}
-    assert closed_cases(clinician) == {encounter.pk}
+    assert closed_to(clinician).cases == {encounter.pk}
     with pytest.raises(NotAllowed):
         check_user_may_see_findings(clinician, encounter)
     packets.close_packet(packet=review.packet, by=review.admin)

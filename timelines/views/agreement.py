@@ -16,7 +16,7 @@ from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Encounter
 from ehr.wording import span_words
 from timelines.authoring.agreement import Agreement, Authored, Pair, agreement
-from timelines.authoring_access import Undecided
+from timelines.authoring_access import Undecided, is_agreement_open
 from timelines.domain import Anchor
 from timelines.models import Authoring, Entry
 from timelines.pipeline.uids import unescape_mention
@@ -69,8 +69,6 @@ def agreed(request: StudyRequest, public_id: str) -> HttpResponse:
     """Matching, concordance and differences of every two authors; `pair` chooses whose occurrences are listed."""
     encounter = opened(request, public_id)
     authors = submitted_authors(encounter)
-    study = encounter.dataset.study
-    record(actor=request.user, study=study, action="agreement.open", object_type="ehr.encounter", object_id=public_id)
     comparisons = _comparisons(authors, request.GET.get("pair", ""))
     chosen = next(c for c in comparisons if c.chosen)
     anchor, _ = stay(encounter)
@@ -81,15 +79,16 @@ def agreed(request: StudyRequest, public_id: str) -> HttpResponse:
         "median": "" if chosen.found.median_difference is None else span_words(chosen.found.median_difference),
         "rows": _rows(chosen.found, anchor),
     }
+    study = encounter.dataset.study
+    record(actor=request.user, study=study, action="agreement.open", object_type="ehr.encounter", object_id=public_id)
     return render(request, "timelines/agreement.html", context)
 
 
 def submitted_authors(encounter: Encounter) -> list[Authoring]:
     """The case's authorings in the order of their beginning. Raises Undecided unless at least two are there and all are submitted."""
-    found = list(Authoring.objects.filter(encounter=encounter).select_related("author").order_by("pk"))
-    if len(found) < 2 or any(a.state != Authoring.State.SUBMITTED for a in found):
+    if not is_agreement_open(encounter):
         raise Undecided("Agreement is shown when at least two authors of this case have submitted, and none of them has a draft open.")
-    return found
+    return list(Authoring.objects.filter(encounter=encounter).select_related("author").order_by("pk"))
 
 
 def _comparisons(authors: Sequence[Authoring], wanted: str) -> list[Comparison]:

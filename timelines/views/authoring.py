@@ -12,21 +12,21 @@ from django.urls import reverse
 from django.utils.html import json_script
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from accounts.audit import record
 from accounts.permissions import CASE_READERS, check_user_can_open, user_can_manage_study
 from accounts.scoping import StudyRequest, scoped, study_role_required
-from ehr.models import Encounter
+from ehr.models import Dataset, Encounter
 from timelines import authoring_actions as actions
 from timelines.authoring.values import EditRefused
-from timelines.authoring_access import AUTHORING_PAGES, check_user_can_author, was_exposed
+from timelines.authoring_access import AUTHORING_PAGES, check_user_can_author, is_agreement_open, was_exposed
 from timelines.authoring_download import FORMATS
 from timelines.authoring_edits import Conflict, Locked, stacks_of
 from timelines.authoring_storage import load_document
+from timelines.closed_cases import any_closed, closed_encounters, without
 from timelines.models import Authoring
 from timelines.presentation.author_page import layout
 from timelines.storage import checked_text, note_of
 from timelines.views.authoring_edits import CONFLICT, LOCKED, answers_refusals, stacks_json, state_json
-from timelines.views.authoring_opened import own_authoring
+from timelines.views.authoring_opened import own_authoring, record_seen
 from timelines.views.case import stay
 from timelines.views.json_requests import JSON, json_body, refusal, text_in
 
@@ -41,10 +41,11 @@ def authorings(request: StudyRequest) -> HttpResponse:
     counted = found.annotate(
         total=Count("inventory__occurrences"), placed=Count("inventory__occurrences", filter=Q(inventory__occurrences__draft__placed=True))
     )
-    manages = user_can_manage_study(request.user, request.study)
+    manages, closed = user_can_manage_study(request.user, request.study), closed_encounters(request.user)
     context = {
         "mine": counted.filter(author=request.user),
-        "others": counted.exclude(author=request.user) if manages else Authoring.objects.none(),
+        "others": without(counted.exclude(author=request.user), closed) if manages else Authoring.objects.none(),
+        "closed": any_closed(Dataset.objects.filter(study=request.study), closed),
         "manages": manages,
     }
     return render(request, "timelines/authorings.html", context)
@@ -80,14 +81,7 @@ def authoring(request: StudyRequest, public_id: str) -> HttpResponse:
     found = own_authoring(request, public_id)
     note = found.inventory.note
     text = checked_text(note)
-    record(
-        actor=request.user,
-        study=found.encounter.dataset.study,
-        action="authoring.open",
-        object_type="timelines.authoring",
-        object_id=public_id,
-        detail={"case": found.encounter.public_id},
-    )
+    record_seen(request, found, "authoring.open")
     data = _editor_data(found)
     context = {
         "authoring": found,
@@ -96,6 +90,7 @@ def authoring(request: StudyRequest, public_id: str) -> HttpResponse:
         "data": json_script(data, "authoring-data"),
         "layout": json_script(layout(text), "authoring-layout"),
         "urls": data["urls"],
+        "agreement": is_agreement_open(found.encounter),
         "downloads": _downloads(found),
     }
     return render(request, "timelines/authoring.html", context)

@@ -15,7 +15,7 @@ from timelines.authoring.values import MOST_ROWS, EditRefused
 from timelines.authoring_rows import row_json, rows_of, search_rows
 from timelines.models import AnchorSuggestion, Authoring
 from timelines.views.authoring_edits import answers_refusals
-from timelines.views.authoring_opened import own_authoring
+from timelines.views.authoring_opened import own_authoring, record_seen
 from timelines.views.case import stay
 from timelines.views.json_requests import json_body, refusal, text_in
 
@@ -25,13 +25,15 @@ from timelines.views.json_requests import json_body, refusal, text_in
 @answers_refusals
 def rows(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Rows with all words of `text`, nearest to `near` hours first; or those of `indices`. What is searched for is in the body alone."""
-    encounter = own_authoring(request, public_id).encounter
+    authoring = own_authoring(request, public_id)
+    encounter = authoring.encounter
     anchor, _ = stay(encounter)
     body = json_body(request)
     if "indices" in body:
         found, more = rows_of(encounter, _indices(body["indices"])), False
     else:
         found, more = search_rows(encounter, text_in(body, "text"), _near(body.get("near")))
+    record_seen(request, authoring, "authoring.rows")
     return JsonResponse({"rows": [row_json(row, anchor) for row in found], "more": more})
 
 
@@ -45,6 +47,7 @@ def suggestions(request: StudyRequest, public_id: str, uid: str) -> HttpResponse
         shown = offered.suggestions(authoring=authoring, uid=uid, by=request.user)
     except NotAllowed as refused:
         return refusal(str(refused), 403)
+    record_seen(request, authoring, "authoring.rows", uid4=uid)
     return JsonResponse({"rows": _suggestions_json(authoring, shown)})
 
 

@@ -7,7 +7,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from accounts.audit import record
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from timelines.authoring.undoing import taken_back
@@ -15,7 +14,7 @@ from timelines.authoring_download import FORMATS
 from timelines.authoring_download import download as made_file
 from timelines.authoring_edits import log_of, stored_change
 from timelines.presentation.authored_history import history_line
-from timelines.views.authoring_opened import own_authoring
+from timelines.views.authoring_opened import own_authoring, record_seen
 from timelines.views.case import stay
 
 EDITS_PER_PAGE = 200
@@ -36,6 +35,7 @@ def history(request: StudyRequest, public_id: str) -> HttpResponse:
         "lines": lines,
         "taken_back": taken_back(log_of(authoring)),
     }
+    record_seen(request, authoring, "authoring.history")
     return render(request, "timelines/authoring_history.html", context)
 
 
@@ -50,12 +50,5 @@ def download(request: StudyRequest, public_id: str, format: str) -> HttpResponse
         name, content = made_file(authoring, format)
     except LookupError:
         raise Http404 from None
-    record(
-        actor=request.user,
-        study=authoring.encounter.dataset.study,
-        action="authoring.download",
-        object_type="timelines.authoring",
-        object_id=public_id,
-        detail={"case": authoring.encounter.public_id, "format": format},
-    )
+    record_seen(request, authoring, "authoring.download", format=format)
     return HttpResponse(content, content_type="application/octet-stream", headers={"Content-Disposition": f'attachment; filename="{name}"'})

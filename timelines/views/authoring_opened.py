@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django.http import Http404, HttpRequest
 
+from accounts.audit import record
 from accounts.permissions import CASE_READERS, check_user_can_open
-from accounts.scoping import scoped
+from accounts.scoping import StudyRequest, scoped
 from timelines.authoring_access import check_user_can_author
 from timelines.models import Authoring
 
@@ -22,3 +23,10 @@ def own_authoring(request: HttpRequest, public_id: str) -> Authoring:
     check_user_can_author(request.user, study)
     check_user_can_open(request.user, study, "ehr.encounter", authoring.encounter.public_id)
     return authoring
+
+
+def record_seen(request: StudyRequest, authoring: Authoring, action: str, **detail: str) -> None:
+    """Record that the person has read the note or rows of the case while writing its timeline."""
+    case = authoring.encounter.public_id
+    study, told = authoring.encounter.dataset.study, {"case": case, **detail}
+    record(actor=request.user, study=study, action=action, object_type="timelines.authoring", object_id=authoring.public_id, detail=told)

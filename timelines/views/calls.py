@@ -14,6 +14,7 @@ from accounts.scoping import StudyRequest, scoped, study_role_required
 from llm_runtime.accounting import total
 from llm_runtime.ledger import reply_of, request_messages
 from llm_runtime.models import ModelCall
+from timelines.closed_cases import check_run_is_open, closed_encounters
 from timelines.models import CaseRun, Run, Stage, StageRun
 from timelines.run_calls import CALLS_OWNER, calls_of, run_spent, spent_by_stage
 from timelines.run_progress import totals
@@ -26,7 +27,9 @@ from timelines.views.case_closed import leads_back_to_draft
 def run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
     """The part of a run's page that counts its calls; it asks for itself again while the run goes on."""
     run = get_object_or_404(scoped(Run.objects.all(), request.user, roles=CASE_READERS), public_id=public_id)
-    context = {"run": run, "spent": run_spent(run), "active": totals(run).active}
+    closed = closed_encounters(request.user)
+    check_run_is_open(run, closed)
+    context = {"run": run, "spent": run_spent(run, closed), "active": totals(run, closed).active}
     return render(request, "timelines/_run_calls.html", context)
 
 
@@ -59,9 +62,6 @@ def call(request: StudyRequest, public_id: str) -> HttpResponse:
     stage = StageRun.objects.select_related("case_run").filter(pk=found.owner_id).first()
     case_run = _case_run(request, stage.case_run if stage else None)
     encounter = case_run.encounter
-    seen = {"timelines": True, "call": found.public_id}
-    study = encounter.dataset.study
-    record(actor=request.user, study=study, action="case.open", object_type="ehr.encounter", object_id=encounter.public_id, detail=seen)
     reply = reply_of(found.response) if found.response is not None else None
     context = {
         "call": found,
@@ -73,6 +73,9 @@ def call(request: StudyRequest, public_id: str) -> HttpResponse:
         "schema": _schema(found.request.body),
         "reply": reply,
     }
+    seen = {"timelines": True, "call": found.public_id}
+    study = encounter.dataset.study
+    record(actor=request.user, study=study, action="case.open", object_type="ehr.encounter", object_id=encounter.public_id, detail=seen)
     return render(request, "timelines/model_call.html", context)
 
 

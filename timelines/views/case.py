@@ -18,7 +18,7 @@ from accounts.permissions import CASE_READERS, check_user_can_open
 from accounts.scoping import StudyRequest, scoped, study_role_required
 from ehr.models import Encounter, Note
 from ehr.wording import span_words
-from timelines.authoring_access import check_user_may_see_timelines, hidden_timelines
+from timelines.authoring_access import check_user_may_see_timelines, hidden_timelines, is_agreement_open
 from timelines.domain import Anchor
 from timelines.models import Inventory, StageRun
 from timelines.presentation.case_plot import payload
@@ -49,11 +49,8 @@ class Drawn:
 def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
     """One case. `t` chooses the timeline, `o` (or the path) the occurrence, `e` an evaluation whose pairs are drawn: ids, never text."""
     encounter = opened(request, public_id)
-    study = encounter.dataset.study
     choices = choices_of(encounter, hidden=hidden_timelines(request.user, encounter))
-    seen = {"timelines": bool(choices)}
-    record(actor=request.user, study=study, action="case.open", object_type="ehr.encounter", object_id=public_id, detail=seen)
-    context = _case_context(encounter, choices)
+    context = {**_case_context(encounter, choices), "agreement": is_agreement_open(encounter)}
     if choices:
         chosen = chosen_timeline(request, choices)
         selected = uid4 or request.GET.get("o", "")
@@ -68,6 +65,9 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
         context["links"] = case_links(encounter, chosen.public_id, choices.count)
     else:
         context["plain_note"] = note_of(encounter)
+    seen = {"timelines": bool(choices)}
+    study = encounter.dataset.study
+    record(actor=request.user, study=study, action="case.open", object_type="ehr.encounter", object_id=public_id, detail=seen)
     return render(request, "timelines/case.html", context)
 
 

@@ -8,6 +8,7 @@ from django.http import Http404, HttpResponse
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_GET
 
+from accounts.audit import record
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Encounter
@@ -119,6 +120,8 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
         "calls": _calls(occurrence, chosen),
         "own_rows": _own_rows(encounter, shown, anchor) if chosen.case_run_id is None else [],
     }
+    study, detail = encounter.dataset.study, {"uid4": uid4, "timeline": chosen.public_id}
+    record(actor=request.user, study=study, action="case.chain", object_type="ehr.encounter", object_id=public_id, detail=detail)
     # Without the request, whose context (studies, navigation) a partial does not need.
     return HttpResponse(render_to_string("timelines/_chain.html", context))
 

@@ -8,18 +8,17 @@ from dataclasses import dataclass, replace
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
-from accounts.permissions import CASE_READERS, NotAllowed
-from accounts.scoping import StudyRequest, scoped
+from accounts.scoping import StudyRequest
 from ehr.models import Encounter
 from timelines.authoring_access import SUPERSEDED
 from timelines.evaluation.plain import case_from_plain, settings_from_plain
 from timelines.evaluation.values import Basis, PlacedEvent, SourceKey
-from timelines.evaluation_cases import hidden_sources, why_closed
 from timelines.evaluation_pairs import compared_timeline, reference_timeline, source_in
 from timelines.models import Entry, Evaluation, EvaluationCase
 from timelines.presentation.case_plot import Item
 from timelines.presentation.evaluation import BASIS_WORDS
 from timelines.views.case_choices import Choice
+from timelines.views.evaluations import open_evaluation
 
 
 @dataclass(frozen=True)
@@ -42,24 +41,16 @@ class CasePairs:
 def pairs_asked_for(request: StudyRequest, encounter: Encounter, choice: Choice) -> CasePairs | None:
     """What `e` (an evaluation) and `b` (a basis, else its first) ask for; None where the shown timeline was not compared in it.
 
-    Raises Http404 for an evaluation that the person does not have or that lacks the case, NotAllowed while the reference is hidden.
+    Raises Http404 for an evaluation that the person does not have or that lacks the case, NotAllowed while it is closed to them.
     """
     if not request.GET.get("e"):
         return None
-    stored = get_object_or_404(
-        EvaluationCase.objects.select_related("evaluation").filter(
-            evaluation__in=scoped(Evaluation.objects.all(), request.user, roles=CASE_READERS)
-        ),
-        evaluation__public_id=request.GET["e"],
-        encounter=encounter,
-    )
-    evaluation = stored.evaluation
-    if reason := why_closed(request.user, encounter, evaluation.reference):
-        raise NotAllowed(reason)
+    evaluation = open_evaluation(request, request.GET["e"])
+    stored = get_object_or_404(EvaluationCase, evaluation=evaluation, encounter=encounter)
     basis = _basis(request.GET.get("b", ""), settings_from_plain(evaluation.config).bases)
     key = SourceKey(SUPERSEDED.sub("", choice.source), choice.kind.value, choice.alternative)
     source = source_in(case_from_plain(stored.result), key, basis)
-    if source is None or key in hidden_sources(request.user, encounter):
+    if source is None:
         return None
     compared, reference = compared_timeline(evaluation, encounter, source), reference_timeline(evaluation, encounter, source)
     if compared is None or reference is None or compared.timeline.pk != choice.pk:

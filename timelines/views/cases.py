@@ -10,9 +10,9 @@ from django.views.decorators.http import require_http_methods
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Dataset
-from timelines.authoring_access import cases_written_unaided
 from timelines.case_list import CaseFilter, case_rows, cases_of
 from timelines.case_state import CaseState
+from timelines.closed_cases import closed_encounters
 
 PAGE_SIZE = 50
 SORT_LABELS = (
@@ -32,13 +32,13 @@ def cases(request: StudyRequest) -> HttpResponse:
     study = request.study
     parameters = request.POST if request.method == "POST" else request.GET
     wanted = CaseFilter.of(parameters.dict(), text=request.POST.get("text", ""))
-    page = Paginator(cases_of(study, wanted), PAGE_SIZE).get_page(parameters.get("page"))
-    found = list(page.object_list)
+    closed = closed_encounters(request.user)
+    page = Paginator(cases_of(study, wanted, closed), PAGE_SIZE).get_page(parameters.get("page"))
     context = {
         "study": study,
         "wanted": wanted,
         "page": page,
-        "rows": case_rows(found, closed=cases_written_unaided(request.user, [e.pk for e in found])),
+        "rows": case_rows(list(page.object_list), closed=closed),
         "datasets": Dataset.objects.filter(study=study).order_by("name"),
         "states": list(CaseState),
         "sorts": SORT_LABELS,

@@ -16,12 +16,12 @@ from timelines.evaluation import published, tables
 from timelines.evaluation.naming import variant_of
 from timelines.evaluation.plain import report_from_plain, settings_from_plain
 from timelines.evaluation.values import Basis, Report
-from timelines.evaluation_cases import CASE_METRICS, CaseLine, case_lines, close_authored, close_vetoed
+from timelines.evaluation_cases import CASE_METRICS, CaseLine, case_lines
 from timelines.models import Evaluation
 from timelines.pipeline.config import Variant
 from timelines.presentation import evaluation as shown
 from timelines.presentation.evaluation_plots import payload
-from timelines.views.evaluations import ACTIVE, evaluation_of
+from timelines.views.evaluations import ACTIVE, open_evaluation
 
 CASES_PER_PAGE = 100
 FORMATS = {"csv": ("text/csv", "csv"), "latex": ("application/x-tex", "tex"), "json": ("application/json", "json")}
@@ -32,7 +32,7 @@ RHO_METRICS = ("concordance", "aultc", "median_error", "within_tolerance", "evid
 @study_role_required(*CASE_READERS)
 def evaluation(request: StudyRequest, public_id: str) -> HttpResponse:
     """One evaluation. `basis`, `published`, `s` (a timeline's number), `d` (a dataset) and `sort` choose what is shown."""
-    found = evaluation_of(request, public_id)
+    found = open_evaluation(request, public_id)
     context: dict[str, Any] = {
         "evaluation": found,
         "settings": settings_from_plain(found.config),
@@ -55,7 +55,7 @@ def evaluation(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required(*CASE_READERS)
 def evaluation_table(request: StudyRequest, public_id: str, name: str, format: str) -> HttpResponse:
     """One table as a file. `basis` chooses the pairing; "ablation-0" is the first backbone's table of variants."""
-    found = evaluation_of(request, public_id)
+    found = open_evaluation(request, public_id)
     if found.report is None or format not in FORMATS:
         raise Http404
     report = report_from_plain(found.report)
@@ -164,11 +164,10 @@ def _cases(request: StudyRequest, found: Evaluation, report: Report, basis: Basi
     number = int(wanted) if wanted.isascii() and wanted.isdigit() and int(wanted) < len(keys) else default
     dataset = request.GET.get("d", "")
     sort = request.GET.get("sort", "")
-    lines = close_authored(request.user, found, case_lines(found, keys[number], basis, dataset), keys[number])
-    page = Paginator(sorted_lines(lines, sort), CASES_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(sorted_lines(case_lines(found, keys[number], basis, dataset), sort), CASES_PER_PAGE).get_page(request.GET.get("page"))
     return {
         "page": page,
-        "case_rows": close_vetoed(request.user, list(page.object_list)),
+        "case_rows": page.object_list,
         "case_columns": [_sort_column(m, shown.metric_words(m, basis), sort) for m in CASE_METRICS],
         "case_sort": sort,
         "case_sources": [(n, key.label, n == number) for n, key in enumerate(keys)],

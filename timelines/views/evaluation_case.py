@@ -11,13 +11,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from accounts.audit import record
-from accounts.permissions import CASE_READERS, NotAllowed
+from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.wording import hours_words, span_words
 from timelines.domain import Anchor
 from timelines.evaluation.plain import case_from_plain, report_from_plain
 from timelines.evaluation.values import Basis, CaseSource, PlacedEvent
-from timelines.evaluation_cases import CASE_METRICS, hidden_sources, why_closed
+from timelines.evaluation_cases import CASE_METRICS
 from timelines.evaluation_pairs import Compared, PairRow, compared_timeline, pair_rows, reference_timeline, unpaired
 from timelines.models import EvaluationCase
 from timelines.presentation import evaluation as shown
@@ -25,7 +25,7 @@ from timelines.presentation.wording import clock_words
 from timelines.views.case import opened, stay
 from timelines.views.case_closed import leads_back_to_draft
 from timelines.views.evaluation import chosen_basis
-from timelines.views.evaluations import evaluation_of
+from timelines.views.evaluations import open_evaluation
 
 
 @dataclass(frozen=True)
@@ -70,20 +70,15 @@ class SourceLine:
 @leads_back_to_draft
 def evaluation_case(request: StudyRequest, public_id: str, case_id: str) -> HttpResponse:
     """One case. `basis` chooses the pairing, `s` the timeline (its number in the report)."""
-    evaluation = evaluation_of(request, public_id)
     encounter = opened(request, case_id)
+    evaluation = open_evaluation(request, public_id)
     stored = get_object_or_404(EvaluationCase, evaluation=evaluation, encounter=encounter)
     if evaluation.report is None:
         raise Http404
-    if reason := why_closed(request.user, encounter, evaluation.reference):
-        raise NotAllowed(reason)
-    study = encounter.dataset.study
-    record(actor=request.user, study=study, action="evaluation.case", object_type="ehr.encounter", object_id=encounter.public_id)
     report = report_from_plain(evaluation.report)
     basis = chosen_basis(request, report)
-    hidden = hidden_sources(request.user, encounter)
     keys = {key: n for n, key in enumerate(report.keys)}
-    sources = {keys[s.key]: s for s in case_from_plain(stored.result).sources if s.basis is basis and s.key in keys and s.key not in hidden}
+    sources = {keys[s.key]: s for s in case_from_plain(stored.result).sources if s.basis is basis and s.key in keys}
     number = _number(request.GET.get("s", ""), sources)
     chosen = sources.get(number)
     lines = [_source_line(n, s, n == number) for n, s in sorted(sources.items())]
@@ -108,6 +103,8 @@ def evaluation_case(request: StudyRequest, public_id: str, case_id: str) -> Http
         context |= _pairs(
             chosen, reference, predicted, anchor, f"{reverse('timelines:case', args=[encounter.public_id])}?{urlencode(query)}"
         )
+    study = encounter.dataset.study
+    record(actor=request.user, study=study, action="evaluation.case", object_type="ehr.encounter", object_id=encounter.public_id)
     return render(request, "timelines/evaluation_case.html", context)
 
 

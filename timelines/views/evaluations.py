@@ -12,11 +12,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.models import Role
-from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
+from accounts.permissions import CASE_READERS, STUDY_ADMINS, NotAllowed, user_can_manage_study
 from accounts.scoping import StudyRequest, scoped, study_role_required
+from ehr.models import Dataset
 from jobs import actions as jobs
 from jobs.models import JobState
 from jobs.states import InvalidTransition
+from timelines.closed_cases import EVALUATION_CLOSED, any_closed, closed_encounters, closed_evaluations
 from timelines.evaluation_actions import EvaluationRefused, start_evaluation
 from timelines.evaluation_forms import EvaluationForm
 from timelines.models import Evaluation
@@ -30,8 +32,9 @@ ACTIVE = (JobState.BLOCKED, JobState.QUEUED, JobState.RUNNING)
 def evaluations(request: StudyRequest) -> HttpResponse:
     """All evaluations of the study, newest first. htmx gets the table, which asks again while one of them is under way."""
     found = Evaluation.objects.filter(study=request.study).defer("report").prefetch_related("datasets")
-    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(found.exclude(pk__in=closed_evaluations(request.user, found)), PER_PAGE).get_page(request.GET.get("page"))
     context = {
+        "closed": any_closed(Dataset.objects.filter(study=request.study), closed_encounters(request.user)),
         "page": page,
         "active": any(e.state in ACTIVE for e in page.object_list),
         "may_start": user_can_manage_study(request.user, request.study),
@@ -46,7 +49,7 @@ def evaluations(request: StudyRequest) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def evaluation_new(request: StudyRequest) -> HttpResponse:
     """Choose what is compared and start it."""
-    form = EvaluationForm(request.POST or None, study=request.study)
+    form = EvaluationForm(request.POST or None, study=request.study, closed=closed_encounters(request.user))
     if request.method == "POST" and form.is_valid():
         try:
             started = start_evaluation(study=request.study, by=request.user, **form.arguments())
@@ -71,6 +74,14 @@ def evaluation_action(request: StudyRequest, public_id: str, action: str) -> Htt
     except InvalidTransition:
         messages.warning(request, "The evaluation had already moved on, so nothing was changed.")
     return redirect("timelines:evaluation", found.public_id)
+
+
+def open_evaluation(request: HttpRequest, public_id: str) -> Evaluation:
+    """As `evaluation_of`, for everything that shows a figure. Raise NotAllowed too, if it has cases that are closed to the person."""
+    found = evaluation_of(request, public_id)
+    if closed_evaluations(request.user, [found]):
+        raise NotAllowed(EVALUATION_CLOSED)
+    return found
 
 
 def evaluation_of(request: HttpRequest, public_id: str, *, roles: Collection[Role] = CASE_READERS) -> Evaluation:

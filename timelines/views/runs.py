@@ -17,10 +17,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.models import Role
 from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
 from accounts.scoping import StudyRequest, scoped, study_role_required
+from ehr.models import Dataset
 from llm_runtime.roles import LANGUAGE_ROLES
 from timelines import actions
-from timelines.authoring_access import cases_written_unaided
+from timelines.authoring_access import check_user_may_see_timelines
 from timelines.case_state import CaseState
+from timelines.closed_cases import any_closed, check_run_is_open, closed_encounters, open_runs, without
 from timelines.forms import LaunchForm
 from timelines.models import CaseRun, Run
 from timelines.run_grid import PAGE_SIZE, CaseLine, case_lines
@@ -51,10 +53,17 @@ class Choice:
 @study_role_required(*CASE_READERS)
 def runs(request: StudyRequest) -> HttpResponse:
     """All runs of the study, newest first."""
-    page = Paginator(Run.objects.filter(study=request.study).select_related("dataset"), RUNS_PER_PAGE).get_page(request.GET.get("page"))
-    counted = totals_of(list(page.object_list))
+    closed = closed_encounters(request.user)
+    found = open_runs(Run.objects.filter(study=request.study).select_related("dataset"), closed)
+    page = Paginator(found, RUNS_PER_PAGE).get_page(request.GET.get("page"))
+    counted = totals_of(list(page.object_list), closed)
     lines = [run_line(run, counted[run.pk]) for run in page.object_list]
-    context = {"page": page, "lines": lines, "may_launch": user_can_manage_study(request.user, request.study)}
+    context = {
+        "page": page,
+        "lines": lines,
+        "may_launch": user_can_manage_study(request.user, request.study),
+        "closed": any_closed(Dataset.objects.filter(study=request.study), closed),
+    }
     return render(request, "timelines/runs.html", context)
 
 
@@ -62,7 +71,7 @@ def runs(request: StudyRequest) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def run_new(request: StudyRequest) -> HttpResponse:
     """Choose cohort, backbone and variants, and launch; several variants only on a finished full run, all or none."""
-    form = LaunchForm(request.POST or None, study=request.study)
+    form = LaunchForm(request.POST or None, study=request.study, closed=closed_encounters(request.user))
     if request.method == "POST" and form.is_valid():
         try:
             with transaction.atomic():
@@ -85,8 +94,10 @@ def run_new(request: StudyRequest) -> HttpResponse:
 def run(request: StudyRequest, public_id: str) -> HttpResponse:
     """One run: cases × stages. htmx gets the summary and those lines that changed since (`seen`)."""
     found = _run(request, public_id)
+    closed = closed_encounters(request.user)
+    check_run_is_open(found, closed)
     if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
-        context = _live(request, found)
+        context = _live(request, found, closed)
         lines: list[CaseLine] = context["lines"]
         seen = set(request.GET.getlist("seen"))
         context["whole_table"] = {line.case_run_id for line in lines} != {sign.partition(".")[0] for sign in seen}
@@ -99,9 +110,10 @@ def run(request: StudyRequest, public_id: str) -> HttpResponse:
             "model_items": sorted(found.language_models.items(), key=lambda item: _place(item[0])),
             "package_items": sorted(found.package_versions.items()),
             "prompt_items": sorted(found.prompt_hashes.items()),
-            "derived": found.derived.order_by("source", "pk"),
+            "derived": open_runs(found.derived.order_by("source", "pk"), closed),
+            "based_on": open_runs(Run.objects.filter(derived=found), closed).first(),
         }
-        response = render(request, "timelines/run.html", _live(request, found) | configuration)
+        response = render(request, "timelines/run.html", _live(request, found, closed) | configuration)
     response["Vary"] = "HX-Request"
     return response
 
@@ -129,6 +141,7 @@ def case_retry(request: StudyRequest, public_id: str, case_run_id: str) -> HttpR
     """Give one failed or cancelled case another go."""
     found = _run(request, public_id, roles=STUDY_ADMINS)
     case_run = get_object_or_404(CaseRun.objects.select_related("run__study", "encounter"), run=found, public_id=case_run_id)
+    check_user_may_see_timelines(request.user, case_run.encounter)
     if not actions.retry_case(case_run=case_run, by=request.user):
         messages.warning(request, "Nothing of this case has failed or was cancelled, so there was nothing to retry.")
     return redirect("timelines:run", found.public_id)
@@ -144,17 +157,16 @@ def _run(request: StudyRequest, public_id: str, *, roles: Collection[Role] = CAS
     return get_object_or_404(scoped(found, request.user, roles=roles), public_id=public_id)
 
 
-def _live(request: StudyRequest, run: Run) -> dict[str, Any]:
-    """What changes while a run goes on: its summary and one page of its cases."""
-    counts = totals(run)
-    states = case_states(run)
+def _live(request: StudyRequest, run: Run, closed: Collection[int]) -> dict[str, Any]:
+    """Return what changes while a run goes on: its summary and one page of its cases, without the `closed` encounters."""
+    counts = totals(run, closed)
+    states = case_states(run, closed)
     show = request.GET.get("show", "")
     show = show if show in set(CaseState) else ""
-    cases = run.cases.select_related("encounter").order_by("encounter__case_id")
+    cases = without(run.cases.select_related("encounter").order_by("encounter__case_id"), closed)
     if show:
         cases = cases.filter(pk__in=[pk for pk, state in states.items() if state == show])
     page = Paginator(cases, PAGE_SIZE).get_page(request.GET.get("page"))
-    shown = list(page.object_list)
     return {
         "run": run,
         "page": page,
@@ -162,12 +174,13 @@ def _live(request: StudyRequest, run: Run) -> dict[str, Any]:
         "stage_totals": counts.of_stages(),
         "state": state_of_run(run, counts),
         "state_words": run_state_words(run, counts),
-        "lines": case_lines(shown, closed=cases_written_unaided(request.user, [c.encounter_id for c in shown])),
+        "lines": case_lines(list(page.object_list)),
         "show": show,
         "choices": _choices(states),
         "may_launch": user_can_manage_study(request.user, run.study),
         "actions": _actions(run, counts),
-        "queue_warning": waiting_warning(run),
+        "queue_warning": waiting_warning(run, closed),
+        "closed": any_closed([run.dataset], closed),
     }
 
 
