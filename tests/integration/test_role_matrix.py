@@ -1,15 +1,25 @@
 """Every address × everyone. An address of ours that no row names fails the test: add it to `tests/integration/matrix/<app>.py`."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from html import unescape
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
 
 import pytest
+from django.db.models import Model
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from accounts.models import AuditEvent, User
+from adjudication.exposure import EXPOSING
+from adjudication.models import Finding
+from ehr.models import EventSeries, Note, SourceRow
 from tests.integration import matrix
 from tests.integration.matrix.world import PEOPLE, SIGN_IN, Row, World, make_world
+from timelines.models import Entry, Occurrence
 
 #: Not ours: the admin site has its own test (tests/integration/test_accounts_admin.py).
 FOREIGN_NAMESPACES = frozenset({"admin"})
@@ -31,10 +41,27 @@ def names_of(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iter
             yield f"{prefix}{pattern.name or pattern.pattern}"
 
 
-def asked(client: Client, row: Row, world: World) -> int | str:
-    """What the person gets: a status, or SIGN_IN for a redirect to the sign-in page. Whatever it is, nothing may store it."""
-    response = getattr(client, row.method)(reverse(row.name, kwargs=dict(row.path(world))), data=dict(row.data(world)))
+@dataclass(frozen=True)
+class Asked:
+    """What the person gets: a status, or SIGN_IN for a redirect to the sign-in page; its text; and what the trail says of it."""
+
+    answer: int | str
+    text: str
+    events: list[AuditEvent]
+
+
+def asked(client: Client, row: Row, world: World) -> Asked:
+    """Ask for the address. Whatever the answer is, nothing may store it."""
+    path, data = reverse(row.name, kwargs=dict(row.path(world))), dict(row.data(world))
+    before = set(AuditEvent.objects.values_list("pk", flat=True))
+    response = getattr(client, row.method)(path, data=data)
     assert response["Cache-Control"] == "no-store"
+    content = b"".join(response.streaming_content) if response.streaming else response.content
+    text = unescape(re.sub(r"<[^>]*>", "", content.decode(errors="replace")))
+    return Asked(answer_of(response), text, list(AuditEvent.objects.exclude(pk__in=before)))
+
+
+def answer_of(response: Any) -> int | str:
     if response.status_code == 302 and response["Location"].startswith(f"{reverse('accounts:sign_in')}?next="):
         return SIGN_IN
     return response.status_code
@@ -72,4 +99,58 @@ def test_the_matrix(client, row, person):
         client.force_login(world.people[person])
     if person == "two_studies":
         assert client.post(reverse("accounts:switch_study"), {"study": world.other_study.public_id}).status_code == 302
-    assert asked(client, row, world) == row.answers[person]
+    found = asked(client, row, world)
+    assert found.answer == row.answers[person]
+    check_trail(found, row, world.people.get(person))
+
+
+#: What the trail calls reading of a case, a blinded item, or a file or page that holds them.
+READING = {*EXPOSING, "record.open", "record.search", "record.rows", "review.item", "review.rows", "review.answers"} | {
+    f"authoring.{name}" for name in ("open", "history", "rows", "download")
+}
+#: Made-up cases that come with the application.
+MADE_UP = {"adjudication:review_practice_case", "adjudication_api:review_practice_case"}
+
+
+def check_trail(found: Asked, row: Row, person: User | None) -> None:
+    """Whatever shows words of a note, a row or a timeline is in the trail; what shows nothing marks nobody as exposed."""
+    told = {event.action for event in found.events if event.actor == person}
+    if found.answer != 200:
+        assert not told & set(EXPOSING), "a refusal marks nobody as exposed"
+        return
+    shown = sorted(word for word in clinical_words() if word in found.text)
+    assert not shown or told & READING or row.name in MADE_UP, f"{row.name} shows {shown} without a trace"
+
+
+def clinical_words() -> set[str]:
+    """Words of every note, row, summary, timeline and finding there is."""
+    words: set[str] = set()
+    for model, fields in CLINICAL.items():
+        for values in model._default_manager.values_list(*fields):
+            words |= {value for value in values if value and len(value) > 3}
+    return words
+
+
+CLINICAL: Mapping[type[Model], tuple[str, ...]] = {
+    Note: ("text",),
+    SourceRow: ("value",),
+    EventSeries: ("summary",),
+    Occurrence: ("mention",),
+    Entry: ("event",),
+    Finding: ("a_event", "b_event"),
+}
+
+
+@pytest.mark.django_db
+def test_what_shows_words_without_a_trace_is_found():
+    """The check of the trail fails for a page that records nothing."""
+    world = make_world()
+    row = next(row for row in rows() if row.name == "timelines:chain")
+    row.path(world)
+    found = Asked(200, "<p>Fell at home.", [])
+    with pytest.raises(AssertionError, match="without a trace"):
+        check_trail(found, row, world.people["admin"])
+    seen = AuditEvent.objects.create(actor=world.people["admin"], study=world.study, action="case.chain")
+    check_trail(replace(found, events=[seen]), row, world.people["admin"])
+    with pytest.raises(AssertionError, match="marks nobody"):
+        check_trail(replace(found, answer=404, events=[seen]), row, world.people["admin"])

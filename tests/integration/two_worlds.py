@@ -88,10 +88,11 @@ class World:
 
 
 _YEAR = datetime.now(tz=UTC).year
-#: Tokens against forgery, the nonce of the content security policy, times of this year, and digests over contents of a run.
+#: Tokens against forgery, the nonce of the content security policy, times of this year, and the seed that a form suggests.
 TOKENS = re.compile(
     r"(?<=csrfmiddlewaretoken\" value=\")\w+|(?<=X-CSRFToken\": \")\w+|(?<=nonce-)[\w+/=-]+|(?<=nonce=\")[\w+/=-]+"
     rf"|{_YEAR}-\d\d-\d\d([T ][\d:.]+)?([+]00:00|Z)?|(?<=>)\d\d:\d\d:\d\d(?=<)"
+    rf'|\d+ \w+ {_YEAR}, ([\d:]+ [ap][.]m[.]|noon|midnight)|(?<=name="seed" value=")\d+'
 )
 
 

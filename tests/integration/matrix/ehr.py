@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from ehr.models import Dataset, Encounter, EventSeries
+from tests import factories
 from tests.integration.matrix.world import SIGN_IN, Row, World, answers
 
 
@@ -15,20 +16,26 @@ def encounter_of(world: World) -> Encounter:
     return found
 
 
-def _series(world: World) -> dict[str, str]:
+def _record(world: World) -> dict[str, str]:
+    """A series with one row, and a row without a time."""
     encounter = encounter_of(world)
-    series, _ = EventSeries.objects.get_or_create(
-        encounter=encounter, event="lab:lactate:blood", defaults={"summary": "s", "row_indices": [], "count": 0, "priority": 6}
-    )
-    return {"public_id": encounter.public_id, "series_id": str(series.pk)}
+    if not encounter.series.exists():
+        row = factories.make_row(encounter, "lab:lactate:blood", 2.0, value="271.83", unit="mmol/L")
+        factories.make_series(encounter, "lab:lactate:blood", [row], summary="lactate once, 271.83")
+        factories.make_row(encounter, "diagnosis:icd:", None, value="R57.2")
+    return {"public_id": encounter.public_id}
+
+
+def _series(world: World) -> dict[str, str]:
+    return {**_record(world), "series_id": str(EventSeries.objects.get(encounter=encounter_of(world)).pk)}
 
 
 #: Members who may open cases see it; the other study's admin is told that nothing is there.
 CASE_PAGE = answers(anonymous=SIGN_IN, clinician=200, reviewer=403, admin=200, outsider=404, nobody=403, superuser=403)
 
 ROWS = [
-    Row("ehr:record", CASE_PAGE, path=lambda world: {"public_id": encounter_of(world).public_id}),
-    Row("ehr:record", CASE_PAGE, method="post", path=lambda world: {"public_id": encounter_of(world).public_id}),
+    Row("ehr:record", CASE_PAGE, path=_record),
+    Row("ehr:record", CASE_PAGE, method="post", path=_record),
     Row("ehr:series_rows", CASE_PAGE, path=_series),
-    Row("ehr:untimed_rows", CASE_PAGE, path=lambda world: {"public_id": encounter_of(world).public_id}),
+    Row("ehr:untimed_rows", CASE_PAGE, path=_record),
 ]
