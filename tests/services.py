@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
 from config.services import embedded
+from config.services.errors import ServiceError
 from config.services.paths import ServicePaths
 
 VAR_VARIABLE = "OCCURRENT_TEST_VAR"
@@ -41,4 +43,5 @@ def remove_dead_sessions() -> None:
     """Remove the sessions whose process is gone."""
     for directory in sessions_root().glob("*"):
         if directory.name.isdigit() and not psutil.pid_exists(int(directory.name)):
-            remove_session(directory / "var")
+            with suppress(ServiceError):  # another session removes it at the same time, its lock included
+                remove_session(directory / "var")

@@ -149,3 +149,11 @@ def test_a_mapping_is_a_json_object_in_the_variable_or_in_a_file(tmp_path):
     assert Env({"X_FILE": str(path)}).mapping("X") == {"language_model": "glm"}
     with pytest.raises(EnvError, match=r"^X is not a JSON object"):
         Env({"X": "[1]"}).mapping("X")
+
+
+@pytest.mark.parametrize(("content", "reason"), [(None, "Is a directory"), (b"\xff\xfe", "not UTF-8")])
+def test_a_dotenv_that_cannot_be_read_is_named(tmp_path, content, reason):
+    dotenv = tmp_path / ".env"
+    dotenv.mkdir() if content is None else dotenv.write_bytes(content)
+    with pytest.raises(EnvError, match=rf"\.env cannot be read \({reason}\)\. Mend it, or remove it\."):
+        environment(dotenv)
