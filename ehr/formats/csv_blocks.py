@@ -87,8 +87,9 @@ def read_csv_blocks(
 def header_names(path: Path) -> frozenset[str]:
     """The columns that the file names, none where it cannot be read."""
     with suppress(pa.ArrowException, csv.Error, OSError, EOFError, ValueError):
-        first = next(read_records(path, "", DEFAULT_LIMITS, block_bytes=HEADER_BYTES))
-        return frozenset(column.strip() for column in next(csv.reader(io.StringIO(first.text(0), newline=""))))
+        for first in read_records(path, "", DEFAULT_LIMITS, block_bytes=HEADER_BYTES):
+            text = first.text(0) if len(first) else ""
+            return frozenset(column.strip() for row in csv.reader(io.StringIO(text, newline="")) for column in row)
     return frozenset()
 
 

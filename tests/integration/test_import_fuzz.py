@@ -1,16 +1,19 @@
-"""Imports of arbitrary bytes: whatever the files hold, the import ends, good cases are there, and no text of them is logged."""
+"""Imports of mutated inputs through the whole command: the database agrees with the files, and no text of them is logged."""
 
 import contextlib
 import io
 import json
 import logging
+import random
 import shutil
 import tempfile
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
-from hypothesis import HealthCheck, example, given, settings
+from django.db import transaction
+from django.db.models import Count
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -18,67 +21,84 @@ from accounts.models import Study
 from config.env import BASE_DIR
 from config.logging import JsonFormatter
 from ehr.actions import import_dataset
-from ehr.models import Encounter, RejectedRow, SourceRow
+from ehr.models import Encounter, Note, RejectedRow, SourceRow
+from tests.import_fuzz.balance import outcome_of
+from tests.import_fuzz.mutations import mutate
+from tests.import_fuzz.worlds import WORLDS
 from tests.integration.ehr_cases import ROWS, write_case
+from timelines.models import Timeline
 
 CANARY = "QXCANARYQX"
-CELLS = st.one_of(
-    st.sampled_from(
-        [
-            "2150-01-01T08:00:00",
-            "2150-02-30",
-            "lab:na:blood",
-            "140",
-            "",
-            " ",
-            "1e999",
-            "-0",
-            "NaN",
-            "collection",
-            '"',
-            "''",
-            "\\N",
-            "\\.",
-            "\\",
-        ]
-    ),
-    st.text(max_size=8),
-)
-LINES = st.lists(st.lists(CELLS, min_size=1, max_size=7), max_size=8)
-DAMAGE = st.one_of(
-    st.binary(max_size=200),
-    LINES.map(lambda lines: "\n".join(["t,event,value", *(",".join(cells) for cells in lines)]).encode("utf-8", "surrogatepass")),
-    LINES.map(lambda lines: ROWS.encode() + "\n".join(",".join(cells) for cells in lines).encode("utf-8", "surrogatepass")),
-)
-FILES = st.sampled_from(["rows.csv", "note.txt", "encounter.json", "rows.csv.gz", "rows.parquet"])
+#: Mutations through the whole command; tests/unit/ehr/test_import_fuzz.py has many more of its reading.
+MUTATIONS = 8
+BASE_SEED = 411_000
 
 
-class AnyBytes(TestCase):
-    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(FILES, DAMAGE)
-    @example("rows.csv", b"\x00")
-    def test_any_bytes_in_any_file(self, name, content):
-        root = Path(tempfile.mkdtemp())
+def check(format: str, seed: int) -> None:
+    """Import a mutated input twice and compare the database with what its readers say. Repeat a failure with its printed seed."""
+    chance = random.Random(f"{format} {seed}")
+    with tempfile.TemporaryDirectory() as folder, transaction.atomic():
+        root = Path(folder) / "input"
+        WORLDS[format](root)
+        what = mutate(root, chance)
         try:
-            write_case(root, "good")
-            bad = write_case(root, "odd")
-            if name.startswith("rows"):
-                (bad / "rows.csv").unlink()
-            (bad / name).write_bytes(content)
-            study, _ = Study.objects.get_or_create(name="fuzz")
-            report = import_dataset(path=root, format="cases", name="cohort", study=study, by=None)
+            rows, notes, rejections = outcome_of(format, root)
+            first = bring(format, root)
+            there = dict(Encounter.objects.annotate(n=Count("rows")).values_list("case_id", "n"))
+            hooks = RejectedRow.objects.filter(file__endswith="/reference.jsonl").count()
+            assert there == rows
+            # A note that its case has already is rejected where it is stored.
+            assert Note.objects.count() + RejectedRow.objects.count() - hooks == notes + rejections
+            assert first[0] == bool(RejectedRow.objects.exists())
+            assert f"; {RejectedRow.objects.count()} rejected" in first[1]
+            if "one" in rows and (root / "one" / "reference.jsonl").is_file():
+                assert bool(hooks) != Timeline.objects.filter(encounter__case_id="one").exists()
+            before = list(RejectedRow.objects.order_by("file", "line", "field").values_list("file", "line", "field", "reason"))
+            assert bring(format, root)[0] == first[0]
+            assert dict(Encounter.objects.annotate(n=Count("rows")).values_list("case_id", "n")) == rows
+            assert list(RejectedRow.objects.order_by("file", "line", "field").values_list("file", "line", "field", "reason")) == before
+        except FormatUnknown:
+            assert not Encounter.objects.exists()
+        except Exception as error:
+            raise AssertionError(f"{format}, seed {seed} ({what}): {error!r}") from error
         finally:
-            shutil.rmtree(root)
-        assert Encounter.objects.filter(case_id="good").count() == 1
-        assert report.imported + report.refused == 2
-        assert report.rejected == RejectedRow.objects.count()
-        assert report.clean or report.rejected
-        odd = Encounter.objects.exclude(case_id="good").first()
-        if odd is not None:
-            assert odd.row_count == SourceRow.objects.filter(encounter=odd).count()
-            timed = set(SourceRow.objects.filter(encounter=odd, time__isnull=False).values_list("row_index", flat=True))
-            assert timed == {i for series in odd.series.all() for i in series.row_indices}
+            transaction.set_rollback(True)
 
+
+class FormatUnknown(Exception):
+    """The command refused the path as a whole."""
+
+
+def bring(format: str, root: Path) -> tuple[bool, str]:
+    """(whether the command reported rejections, what it printed)."""
+    out = io.StringIO()
+    try:
+        call_command("import_dataset", format=format, path=root, name="fuzz", study="fuzz", stdout=out, stderr=io.StringIO())
+    except CommandError as error:
+        if "Something was rejected" not in str(error):
+            raise FormatUnknown from None
+        return True, out.getvalue()
+    return False, out.getvalue()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("format", WORLDS)
+def test_mutated_inputs_through_the_command(format):
+    for i in range(MUTATIONS):
+        check(format, BASE_SEED + i)
+
+
+@pytest.mark.deep
+@pytest.mark.django_db
+@pytest.mark.parametrize("format", WORLDS)
+def test_fresh_mutations_through_the_command(format):
+    base = random.SystemRandom().randrange(1 << 40)
+    print(f"base seed {base}")
+    for i in range(250):
+        check(format, base + i)
+
+
+class AnyText(TestCase):
     @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20), min_size=1, max_size=10))
     def test_any_text_comes_back_as_it_was(self, values):

@@ -1,0 +1,53 @@
+"""Mutated inputs of every format: no exception, and no line that is neither stored nor named. A failure prints its seed."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.import_fuzz.balance import outcome_of
+from tests.import_fuzz.mutations import mutate
+from tests.import_fuzz.worlds import WORLDS
+
+MUTATIONS = 250
+BASE_SEED = 20_260
+
+
+def check(format: str, seed: int) -> bool:
+    """Build the input, mutate it and compare; True if something of it was taken. Repeat a failure with its printed seed."""
+    chance = random.Random(f"{format} {seed}")
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "input"
+        WORLDS[format](root)
+        what = mutate(root, chance)
+        try:
+            rows, _, _ = outcome_of(format, root)
+        except Exception as error:
+            raise AssertionError(f"{format}, seed {seed} ({what}): {error!r}") from error
+    return sum(rows.values()) > 0
+
+
+@pytest.mark.parametrize("format", WORLDS)
+def test_the_valid_input_is_taken_whole(format, tmp_path):
+    WORLDS[format](tmp_path / "input")
+    rows, _, rejected = outcome_of(format, tmp_path / "input")
+    assert all(rows.values())
+    assert rejected == {"mimic_iv": 1}.get(format, 0)
+
+
+@pytest.mark.parametrize("format", WORLDS)
+def test_mutated_inputs(format):
+    taken = [check(format, BASE_SEED + i) for i in range(MUTATIONS)]
+    assert sum(taken) > MUTATIONS / 2, "most mutations touch one case or file; the others must be read"
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("format", WORLDS)
+def test_fresh_mutations(format):
+    base = random.SystemRandom().randrange(1 << 40)
+    print(f"base seed {base}")
+    for i in range(20 * MUTATIONS):
+        check(format, base + i)
