@@ -137,6 +137,21 @@ def run_state_words(run: Run, counts: RunTotals) -> str:
     return "Done" if state is CaseState.DONE else state.label
 
 
+def cancel_words(counts: RunTotals) -> str:
+    """What cancelling the run loses, and what it keeps."""
+    running = counts.stages.get(JobState.RUNNING, 0)
+    waiting = counts.stages.get(JobState.QUEUED, 0) + counts.stages.get(JobState.BLOCKED, 0)
+    return (
+        f"{_stages(running)} now running will stop, and what they have not stored yet is lost. "
+        f"{_stages(waiting)} that wait will not be done. "
+        f"The {_stages(counts.succeeded)} done so far stay stored. Retry failed goes on from there."
+    )
+
+
+def _stages(count: int) -> str:
+    return f"{count} stage{'' if count == 1 else 's'}"
+
+
 @dataclass(frozen=True, slots=True)
 class RunLine:
     """What lists say about a run."""

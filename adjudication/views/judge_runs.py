@@ -118,7 +118,7 @@ def judge_run(request: StudyRequest, public_id: str) -> HttpResponse:
         "sources": [SourceKey(*source).label for source in run.sources],
         "others": comparable_runs(run, closed),
     }
-    return _partial(request, "adjudication/_judge_run_live.html", "adjudication/judge_run.html", context)
+    return _partial(request, "adjudication/_judge_run_poll.html", "adjudication/judge_run.html", context)
 
 
 @require_GET
@@ -186,6 +186,7 @@ def _live(request: StudyRequest, run: JudgeRun, closed: Closed) -> dict[str, Any
         "may_start": user_can_manage_study(request.user, run.study),
         "actions": _actions(run, totals),
         "queue_warning": waiting_warning(run, games),
+        "cancel_words": _cancel_words(totals),
     }
 
 
@@ -206,6 +207,15 @@ def _actions(run: JudgeRun, totals: GameTotals) -> list[RunAction]:
         RunAction("retry", "Retry failed", nothing_failed),
         RunAction("unjudged", "Judge unjudged again", all_judged),
     ]
+
+
+def _cancel_words(totals: GameTotals) -> str:
+    """What cancelling the run loses, and what it keeps."""
+    left = totals.total - totals.done
+    return (
+        f"{_games(left)} will not be judged; an answer on its way from the judge is lost. The {_games(totals.judged)} judged so far and "
+        f"their {totals.findings} finding{'' if totals.findings == 1 else 's'} stay. Retry failed goes on from there."
+    )
 
 
 def _partial(request: HttpRequest, part: str, whole: str, context: dict[str, Any]) -> HttpResponse:

@@ -41,6 +41,12 @@
   document.addEventListener("click", (event) => {
     const opener = event.target.closest("[data-opens]");
     if (opener) document.getElementById(opener.dataset.opens)?.showModal();
+    // A form that asks first: its button opens the dialog that names what is lost. Without scripts the form is sent as it is.
+    const asking = document.getElementById(event.target.closest("[data-asks]")?.dataset.asks);
+    if (asking) {
+      event.preventDefault();
+      asking.showModal();
+    }
     const closer = event.target.closest("[data-closes]");
     if (closer) closer.closest("dialog")?.close();
   });

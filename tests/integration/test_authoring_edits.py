@@ -26,7 +26,7 @@ def tab(draft):
 def test_an_occurrence_is_added_placed_and_said_in_words(tab):
     answer = tab.edit("add", values={**span("Fever for three days"), "time_text": "-3 d", "lower": -96, "upper": -48})
     (fever,) = answer["changed"]
-    assert (fever["time"], fever["lower"], fever["upper"], fever["known"], fever["entered"]) == (-72, -96, -48, True, "-3 d")
+    assert (fever["time"], fever["lower"], fever["upper"], fever["known"], fever["entered"]) == (-72, -96, -48, False, "-3 d")
     assert fever["words"] == "−3 d (21 Feb, 14:38)"
     assert answer["progress"] == {"total": 1, "placed": 1}
     assert (answer["revision"], answer["can_undo"], answer["can_redo"]) == (1, True, False)

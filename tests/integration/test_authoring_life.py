@@ -56,7 +56,7 @@ def test_a_submitted_draft_is_a_sealed_reference_timeline(tab):
     stored = list(Entry.objects.filter(timeline=timeline).select_related("occurrence").order_by("occurrence__ordinal"))
     assert [e.occurrence.uid4 for e in stored] == uids, "ordinals follow the note"
     assert [e.occurrence.ordinal for e in stored] == [0, 1, 2]
-    assert [(e.time, e.lower, e.upper, e.known) for e in stored] == [(-72, None, None, True), (None, None, None, False), (1.5, 1, 2, True)]
+    assert [(e.time, e.lower, e.upper, e.known) for e in stored] == [(-72, None, None, False), (None, None, None, False), (1.5, 1, 2, True)]
     assert stored[1].context == [uids[2]]
     assert (stored[2].adopted_rows, stored[2].reason) == ([0], "the row says so")
     assert stored[0].occurrence.polarity == "absent"

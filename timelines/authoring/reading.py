@@ -19,7 +19,8 @@ NO_TIME: dict[str, Any] = {"time": None, "lower": None, "upper": None, "known": 
 def fields_of(data: object, admitted: datetime, discharged: datetime | None = None) -> dict[str, Any]:
     """Those fields of an occurrence that `data` speaks of. Raises EditRefused, naming the field.
 
-    `time_text` is read as typed (empty: not placed) and kept as `entered`; explicit `lower` and `upper` go before the bounds it implies.
+    `time_text` is read as typed (empty: not placed) and kept as `entered`; it changes `known` only if its words say
+    "about". Explicit `lower` and `upper` go before the bounds it implies.
     `time` in hours or null places the occurrence, within the bounds given with it or none; `placed` false takes every time away.
     """
     if not isinstance(data, Mapping):
@@ -45,7 +46,8 @@ def _typed(text: object, admitted: datetime, discharged: datetime | None) -> dic
         read = read_time(said, admitted, discharged)
     except TimeNotUnderstood as error:
         raise EditRefused("time_text", str(error)) from None
-    return {"time": read.time, "lower": read.lower, "upper": read.upper, "known": read.known, "placed": True, "entered": said}
+    known = {} if read.known is None else {"known": read.known}
+    return {"time": read.time, "lower": read.lower, "upper": read.upper, **known, "placed": True, "entered": said}
 
 
 def _text(name: str, value: object) -> str:

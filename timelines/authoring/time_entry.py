@@ -10,7 +10,7 @@
 | `HD 4`, `24 Feb`                               | the middle of that day, bounds of that day; HD 1 begins with admission    |
 | `between -96 and -48`, `-4..-2 d`, `HD 2 to HD 3` | the middle, with these bounds                                          |
 | `not before HD 2`, `not after -48`             | no point (N/A), one bound                                                 |
-| `~ -3 d`, `about HD 4`                         | as without, and not `known`: inferred, not stated                         |
+| `~ -3 d`, `about HD 4`                         | as without, and not `known`: estimated, not stated                        |
 | `admission`, `discharge`                       | 0, the hour of discharge                                                  |
 | `N/A`                                          | no point, no bounds: a decision                                           |
 
@@ -49,7 +49,8 @@ class TimeEntry:
     time: float | None
     lower: float | None = None
     upper: float | None = None
-    known: bool = True
+    #: False for words that call the time an estimate; None where they say nothing of it: whether the note states it, its author says.
+    known: bool | None = None
 
     @property
     def earliest(self) -> float | None:

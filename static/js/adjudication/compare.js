@@ -31,7 +31,7 @@
 
   // j and k pass over what the filter hides.
   const step = Case.step;
-  Case.step = (order, direction, from) => step(order.filter((index) => !rows.get(Case.items[index].u).hidden), direction, from);
+  Case.step = (order, ...how) => step(order.filter((index) => !rows.get(Case.items[index].u).hidden), ...how);
 
   function side(name, one) {
     const box = Case.element("div", "compared-side");
@@ -101,7 +101,7 @@
     const box = chosen.getBoundingClientRect();
     const frame = scroller.getBoundingClientRect();
     if (box.top < frame.top + 40 || box.bottom > frame.bottom) scroller.scrollTop += box.top - frame.top - frame.height * 0.35;
-    if (from === "keys" || from === "table") chosen.querySelector("button").focus({ preventScroll: true });
+    if (from === "keys" || from === "shift" || from === "table") chosen.querySelector("button").focus({ preventScroll: true });
     tell(one);
   });
   Case.on("window", filter);

@@ -64,7 +64,7 @@
     const rows = o.rows.includes(row.row_index) ? o.rows : [...o.rows, row.row_index];
     const hint = { placed: true, words: row.moment, clock: row.clock, bounds: "", entered: "", unread: false };
     Author.tell("adopting");
-    Author.change(o.uid, { time: row.hours, lower: null, upper: null, known: true, rows }, hint);
+    Author.change(o.uid, { time: row.hours, lower: null, upper: null, rows }, hint);
     Author.announce(`Placed: ${row.when}, from ${row.words}`);
   }
   function cite(row) {

@@ -80,6 +80,7 @@
       return;
     }
     const onText = event.target === document.body || event.target === Author.noteScroller;
+    if (event.key === "Enter" && onText) Author.pickNow();
     const name = READING[event.key] ?? (state.locked ? undefined : WRITING[event.key]);
     if (event.key === "Enter" && onText && state.picked) actions[event.shiftKey ? "split" : "mark"]();
     else if (name) actions[name]();

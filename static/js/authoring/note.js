@@ -221,6 +221,12 @@
     if (span?.start === state.picked?.start && span?.end === state.picked?.end) return;
     Author.pick(span, "mouse");
   }
+  // A key pressed at once after selecting must find the selection, which is otherwise taken a moment later.
+  function pickNow() {
+    clearTimeout(settling);
+    dragging = false;
+    selectionMoved();
+  }
   document.addEventListener("selectionchange", () => {
     clearTimeout(settling);
     settling = setTimeout(selectionMoved, SETTLED_AFTER);
@@ -241,6 +247,6 @@
     placeBar();
   });
   new ResizeObserver(placeBar).observe(body);
-  Object.assign(Author, { mark, split, respan, reveal, rangeOf, noteScroller: scroller });
+  Object.assign(Author, { mark, split, respan, pickNow, reveal, rangeOf, noteScroller: scroller });
   draw();
 })();

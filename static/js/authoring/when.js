@@ -90,7 +90,9 @@
     if (holds({ uid })) held = null;
     asked += 1;
     if (status !== 200) return Author.change(uid, { time_text: text });
-    Author.change(uid, { time_text: text }, { ...data, unread: false });
+    // Whether the note states it is its author's to say; the words decide it only where they say "about".
+    const { known: said, ...rest } = data;
+    Author.change(uid, { time_text: text }, { ...rest, ...(said === null ? {} : { known: said }), unread: false });
     Author.announce(`Placed: ${inWords(data)}`);
   }
 

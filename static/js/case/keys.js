@@ -11,8 +11,8 @@
   const actions = {
     next: () => Case.step(Case.inNote, 1, "keys"),
     previous: () => Case.step(Case.inNote, -1, "keys"),
-    shift: () => Case.step(Case.byShift, 1, "keys"),
-    unshift: () => Case.step(Case.byShift, -1, "keys"),
+    shift: () => Case.stepByShift(1),
+    unshift: () => Case.stepByShift(-1),
     later: () => Case.step(Case.inTime, 1, "plot"),
     earlier: () => Case.step(Case.inTime, -1, "plot"),
     in: () => Case.zoom(0.6),

@@ -132,7 +132,7 @@
     if (!lit.length) return;
     makeFocusable(lit[0]);
     bringIntoView(lit[0]);
-    if (from === "note" || from === "keys") lit[0].focus({ preventScroll: true });
+    if (from === "note" || from === "keys" || from === "shift") lit[0].focus({ preventScroll: true });
   });
 
   function dim() {

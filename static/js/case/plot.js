@@ -25,27 +25,57 @@
   guide.hidden = span.hidden = ring.hidden = hovered.hidden = true;
   let layout = null;
   let shownTicks = [];
+  let pointed = null;
 
-  // Rows from the top: a lane has its packed rows and below them one for evidence ticks; a collapsed lane has a single row.
+  // Whether any part of an occurrence that is drawn as a mark lies in the window: its time, what it was moved from, what it is compared with.
+  function shows(item) {
+    const ends = [item.x, item.tx, item.rx, item.a?.x, item.b?.x].filter((x) => x !== undefined);
+    return item.x !== undefined && Math.max(...ends) >= state.window[0] && Math.min(...ends) <= state.window[1];
+  }
+  const ticksOf = (item) => (item.e || []).filter(([at]) => at >= state.window[0] && at <= state.window[1]);
+
+  // Rows from the top: a lane has the rows that are used in the time window, and below them one for evidence ticks. A collapsed lane has
+  // a single row, and one without anything in the window too, so that zooming leaves no empty height.
   function place() {
-    let top = 0;
     const lanes = data.lanes.map((lane, index) => {
+      const own = items.filter((item) => item.l === index);
+      const used = [...new Set(own.filter(shows).map((item) => item.r))].sort((a, b) => a - b);
       const folded = collapsed.has(lane.label);
-      const evidence = items.some((item) => item.l === index && item.e);
-      const rows = folded ? 1 : Math.max(lane.rows, 1);
-      const height = rows + (evidence ? 0.8 : 0) + 0.9;
-      const made = { ...lane, folded, top, rows, height, ticks: top + 0.45 + rows + 0.25 };
-      top += height;
-      return made;
+      const rows = folded ? 1 : Math.max(used.length, 1);
+      const height = rows + (own.some((item) => ticksOf(item).length) ? 0.8 : 0) + 0.9;
+      return { ...lane, folded, rows, height, at: new Map(used.map((row, at) => [row, at])) };
     });
-    const free = scroller.clientHeight || 1;
-    const row = Math.min(ROW.most, Math.max(ROW.least, free / top));
-    return { lanes, total: top, row: collapsed.size ? Math.min(row, 14) : row };
+    const free = (scroller.clientHeight || 1) / lanes.reduce((sum, lane) => sum + lane.height, 0);
+    const row = Math.min(collapsed.size ? 14 : ROW.most, Math.max(ROW.least, free));
+    const names = nameHeights();
+    let top = 0;
+    lanes.forEach((lane, index) => {
+      lane.height = Math.max(lane.height, names[index] / row);
+      Object.assign(lane, { top, ticks: top + 0.45 + lane.rows + 0.25 });
+      top += lane.height;
+    });
+    return { lanes, total: top, row };
+  }
+
+  function laneButton(lane) {
+    const made = Case.element("button", "lane");
+    made.type = "button";
+    made.append(Case.element("span", "lane-name", lane.label), Case.element("span", "lane-count", String(lane.count)));
+    if (lane.unplaced) made.append(Case.element("span", "lane-unplaced", `${lane.unplaced} not placed`));
+    return made;
+  }
+
+  // Pixels that the name of each lane needs, on as many lines as the column's width makes of it.
+  function nameHeights() {
+    const probes = data.lanes.map((lane) => laneColumn.appendChild(laneButton(lane)));
+    const heights = probes.map((probe) => probe.offsetHeight);
+    for (const probe of probes) probe.remove();
+    return heights;
   }
 
   const rowOf = (item) => {
     const lane = layout.lanes[item.l];
-    return lane.top + 0.95 + (lane.folded ? 0 : item.r);
+    return lane.top + 0.95 + (lane.folded ? 0 : (lane.at.get(item.r) ?? 0));
   };
   const inkOf = (name) => {
     tip.className = `tip ink-${name}`;
@@ -73,7 +103,8 @@
   }
 
   function traces() {
-    const placed = items.filter((item) => item.x !== undefined);
+    // What lies outside the window has no row now: it would be drawn across the rows of others.
+    const placed = items.filter(shows);
     const ink = Object.fromEntries([...STATUSES, "unplaced", "soft", "line", "bounds"].map((name) => [name, inkOf(name)]));
     const shifted = placed.filter((item) => item.tx !== undefined && Math.abs(item.tx - item.x) > 0.004);
     const found = [
@@ -84,7 +115,7 @@
       const x = [];
       const y = [];
       for (const item of items) {
-        for (const [at, adopted] of item.e || []) {
+        for (const [at, adopted] of ticksOf(item)) {
           if (adopted !== used) continue;
           x.push(at);
           y.push(layout.lanes[item.l].ticks);
@@ -168,11 +199,8 @@
   function drawLanes() {
     laneColumn.replaceChildren();
     layout.lanes.forEach((lane) => {
-      const made = Case.element("button", "lane");
-      made.type = "button";
+      const made = laneButton(lane);
       made.setAttribute("aria-expanded", String(!lane.folded));
-      made.append(Case.element("span", "lane-name", lane.label), Case.element("span", "lane-count", String(lane.count)));
-      if (lane.unplaced) made.append(Case.element("span", "lane-unplaced", `${lane.unplaced} not placed`));
       made.style.top = `${lane.top * layout.row}px`;
       made.style.height = `${lane.height * layout.row}px`;
       made.addEventListener("click", () => {
@@ -213,15 +241,15 @@
     drawAxis();
     drawLanes();
     mark();
+    point();
     if (!canvas.dataset.wired) wire();
   }
 
-  function move(range) {
-    if (!layout) return;
-    chooseTicks();
-    Plotly.relayout(canvas, { "xaxis.range": [...range], "xaxis.tickvals": gridlines() });
-    drawAxis();
-    mark();
+  // At most one drawing a frame, however fast the window moves.
+  let waiting = 0;
+  function drawSoon() {
+    cancelAnimationFrame(waiting);
+    waiting = requestAnimationFrame(draw);
   }
 
   function wire() {
@@ -238,12 +266,17 @@
     });
   }
 
+  // The ring around what is pointed at, here or in the note: it goes with its occurrence when the plot is drawn anew.
+  function point() {
+    hovered.hidden = !visible(pointed);
+    if (hovered.hidden) return;
+    hovered.style.left = `${left(pointed.x)}px`;
+    hovered.style.top = `${rowOf(pointed) * layout.row}px`;
+  }
+
   Case.on("hover", (item, event) => {
-    hovered.hidden = !visible(item);
-    if (visible(item)) {
-      hovered.style.left = `${left(item.x)}px`;
-      hovered.style.top = `${rowOf(item) * layout.row}px`;
-    }
+    pointed = item;
+    point();
     tip.hidden = !(item && event);
     if (tip.hidden) return;
     tip.replaceChildren(Case.element("b", "", item.m), Case.element("span", `status status-${item.s}`, Case.momentWords(item)));
@@ -252,7 +285,10 @@
     tip.style.left = `${Math.min(event.clientX + 14, innerWidth - 320)}px`;
     tip.style.top = `${Math.min(event.clientY + 14, innerHeight - 90)}px`;
   });
-  Case.on("window", move);
+  Case.on("window", () => {
+    tip.hidden = true;
+    if (layout) drawSoon();
+  });
   Case.on("select", (item) => {
     mark();
     if (!item || item.x === undefined || !layout) return;
@@ -271,11 +307,7 @@
     }
   }, { passive: false });
 
-  let waiting = 0;
-  new ResizeObserver(() => {
-    cancelAnimationFrame(waiting);
-    waiting = requestAnimationFrame(draw);
-  }).observe(scroller);
+  new ResizeObserver(drawSoon).observe(scroller);
   document.addEventListener("themechange", draw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 })();

@@ -61,14 +61,19 @@ window.CasePage = (() => {
     setWindow(centre - share * width, centre + (1 - share) * width);
   }
 
-  // Goes through `order` (indices of items) from the selected one; what is filtered away is passed over.
-  function step(order, direction, from) {
+  // Goes through `order` (indices of items) from the selected one, or to its first with `fromStart`; what is filtered away is passed over.
+  function step(order, direction, from, fromStart = false) {
     const shown = order.filter((index) => inWindow(items[index]));
     if (!shown.length) return;
-    const at = shown.indexOf(state.selected);
-    const next = at < 0 ? (direction > 0 ? 0 : shown.length - 1) : (at + direction + shown.length) % shown.length;
-    select(shown[next], from);
+    const at = fromStart && shown[0] !== state.selected ? -1 : shown.indexOf(state.selected);
+    const first = direction > 0 || fromStart ? 0 : shown.length - 1;
+    select(shown[at < 0 ? first : (at + direction + shown.length) % shown.length], from);
   }
+
+  // The largest change first, whatever is selected; then on from there, until something else is selected.
+  let walking = false;
+  const stepByShift = (direction) => page.step(byShift, direction, "shift", !walking);
+  on("select", (_, from) => (walking = from === "shift"));
 
   const inNote = items.map((_, index) => index);
   const inTime = inNote.filter((i) => items[i].x !== undefined).sort((a, b) => items[a].t - items[b].t || a - b);
@@ -102,9 +107,10 @@ window.CasePage = (() => {
   const statusWords = { explicit: "stated in the note", inferred: "inferred from the note", moved: "moved by evidence", unplaced: "not placed", unspecified: "basis not given" };
   const momentWords = (item) => (item.c ? `${item.w} (${item.c})` : item.w);
 
-  return {
-    root, data, items, state, byUid, on, tell, select, selectUid, selectedItem, setWindow, zoom, step, inWindow, whole, address,
+  const page = {
+    root, data, items, state, byUid, on, tell, select, selectUid, selectedItem, setWindow, zoom, step, stepByShift, inWindow, whole, address,
     inNote, inTime, byShift, remembered, element, statusWords, momentWords,
     find: (selector) => root.querySelector(selector),
   };
+  return page;
 })();

@@ -22,10 +22,16 @@ def test_a_typed_time_places_and_is_kept_as_typed():
         "time": 6.5,
         "lower": None,
         "upper": None,
-        "known": True,
         "placed": True,
         "entered": "HD 1, 21:08",
     }
+
+
+def test_a_typed_time_does_not_say_that_the_note_states_it():
+    assert "known" not in fields_of({"time_text": "HD 1, 21:08"}, ADMITTED)
+    assert fields_of({"time_text": "HD 1, 21:08", "known": True}, ADMITTED)["known"] is True
+    assert fields_of({"time_text": "~ -3 d"}, ADMITTED)["known"] is False
+    assert fields_of({"time_text": "N/A"}, ADMITTED)["known"] is False
 
 
 def test_bounds_beside_a_typed_time_go_before_those_it_implies():

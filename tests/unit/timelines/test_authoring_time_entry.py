@@ -103,17 +103,17 @@ NOT_UNDERSTOOD = [
 
 
 @pytest.mark.parametrize(("text", "hours"), POINTS)
-def test_a_point_has_no_bounds_and_is_known(text, hours):
+def test_a_point_has_no_bounds_and_does_not_say_that_the_note_states_it(text, hours):
     read = read_time(text, ADMITTED, DISCHARGED)
     assert read.time == pytest.approx(hours, abs=1e-6)
-    assert (read.lower, read.upper, read.known) == (None, None, True)
+    assert (read.lower, read.upper, read.known) == (None, None, None)
 
 
 @pytest.mark.parametrize(("text", "time", "lower", "upper"), RANGES)
 def test_words_with_an_extent_give_bounds_and_their_middle(text, time, lower, upper):
     read = read_time(text, ADMITTED)
     assert (read.time, read.lower, read.upper) == pytest.approx((time, lower, upper), abs=2e-6)
-    assert read.known
+    assert read.known is None
 
 
 @pytest.mark.parametrize("text", ["N/A", "n/a", "NA", "unknown", "not placed"])
