@@ -46,6 +46,7 @@ PageGuard = Callable[[User, str, str], str | None]
 ClosedObjects = Callable[[User, str], Collection[str]]
 
 _home_cards: list[tuple[int, HomeCard]] = []
+_study_cards: list[tuple[int, HomeCard]] = []
 _nav_items: list[tuple[int, NavItem]] = []
 _page_guards: dict[PageGuard, tuple[ClosedObjects, frozenset[str]]] = {}
 
@@ -54,6 +55,12 @@ def register_home_card(build: HomeCard, *, order: int = 100) -> None:
     """Add a card; lower `order` comes first."""
     if build not in (known for _, known in _home_cards):
         _home_cards.append((order, build))
+
+
+def register_study_card(build: HomeCard, *, order: int = 100) -> None:
+    """Add a card to the study page, which admins see; lower `order` comes first."""
+    if build not in (known for _, known in _study_cards):
+        _study_cards.append((order, build))
 
 
 def register_nav_item(item: NavItem, *, order: int = 100) -> None:
@@ -69,7 +76,16 @@ def register_page_guard(guard: PageGuard, closed: ClosedObjects, object_types: I
 
 def home_cards(user: User, study: Study) -> list[Card]:
     """The cards that have something to say, in order."""
-    built = (build(user, study) for _, build in sorted(_home_cards, key=lambda entry: entry[0]))
+    return _built(_home_cards, user, study)
+
+
+def study_cards(user: User, study: Study) -> list[Card]:
+    """The cards of the study page, in order."""
+    return _built(_study_cards, user, study)
+
+
+def _built(registered: list[tuple[int, HomeCard]], user: User, study: Study) -> list[Card]:
+    built = (build(user, study) for _, build in sorted(registered, key=lambda entry: entry[0]))
     return [card for card in built if card is not None]
 
 

@@ -7,7 +7,7 @@ class TimelinesConfig(AppConfig):
     def ready(self) -> None:
         """Let the sweeper look after stages; put cases and runs into the navigation and on the home page."""
         from accounts.permissions import CASE_READERS
-        from accounts.registry import NavItem, register_home_card, register_nav_item, register_page_guard
+        from accounts.registry import NavItem, register_home_card, register_nav_item, register_page_guard, register_study_card
         from ehr.registry import register_import_hook, register_losses
         from jobs.registry import register
         from timelines import home_cards
@@ -31,3 +31,4 @@ class TimelinesConfig(AppConfig):
         register_home_card(home_cards.authoring_card, order=25)
         register_home_card(home_cards.runs_card, order=30)
         register_home_card(home_cards.evaluations_card, order=40)
+        register_study_card(home_cards.study_timelines_card)

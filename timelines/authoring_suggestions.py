@@ -1,7 +1,7 @@
 """Rows of the record that an assisted author is shown beside an occurrence. What is shown, and what becomes of it, is kept.
 
-They come from the evidence of the newest finished full run whose occurrences overlap the span, else from a search of words
-(`llm_runtime.providers.lexical`: no model). Nothing of this is ever served to an unaided author.
+They come from the evidence of the study timeline (else of the oldest finished full run) where its occurrences overlap the span, else
+from a search of words (`llm_runtime.providers.lexical`: no model). Nothing of this is ever served to an unaided author.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from timelines.authoring_storage import load_document
 from timelines.domain import Anchor
 from timelines.models import AnchorSuggestion, Authoring, CaseRun, Evidence, StageRun
 from timelines.pipeline.config import Variant
+from timelines.study_timeline import fallback_order, is_study_run
 
 SHOWN_AT_MOST = 5
 #: Series that the search of words keeps (protocol stage 5: the top three of a query).
@@ -112,10 +113,11 @@ def _offers(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Off
 
 
 def _of_run(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Offer], str]:
-    """The evidence that the newest finished full run found for occurrences on the same words of the note."""
+    """The evidence that the shown run (`study_timeline`) found for occurrences on the same words of the note."""
     unfinished = StageRun.objects.filter(case_run=OuterRef("pk")).exclude(state=JobState.SUCCEEDED)
-    runs = CaseRun.objects.filter(~Exists(unfinished), encounter=encounter, run__variant=Variant.FULL.value, inventory__isnull=False)
-    case_run = runs.select_related("run").order_by("-pk").first()
+    finished = CaseRun.objects.filter(~Exists(unfinished), encounter=encounter, run__variant=Variant.FULL.value, inventory__isnull=False)
+    case_runs = finished.select_related("run").annotate(of_study=is_study_run("run"))
+    case_run = min(case_runs, key=lambda c: (not c.of_study, fallback_order(c.run)), default=None)
     if case_run is None:
         return [], ""
     evidence = Evidence.objects.filter(

@@ -1,4 +1,7 @@
-"""The list of cases: filter, sort and page over thousands of stays, with the state of each one's latest reconstruction."""
+"""The list of cases: filter, sort and page over thousands of stays, with the state of each one's shown reconstruction.
+
+Shown is the study timeline's run; for a case that it lacks, the latest run.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from timelines.case_state import CaseState, case_state
 from timelines.closed_cases import without
 from timelines.domain import TimelineKind
 from timelines.models import CaseRun, StageRun, Timeline
+from timelines.study_timeline import current, is_study_run
 
 SORTS: Mapping[str, tuple[str, ...]] = {
     "case": ("case_id", "id"),
@@ -52,9 +56,10 @@ class CaseFilter:
 
 @dataclass(frozen=True, slots=True)
 class CaseRow:
-    """One line of the list. `occurrences` is the size of the latest run's inventory, None before there is one.
+    """One line of the list. `occurrences` is the size of the shown run's inventory, None before there is one.
 
-    Of a case that is closed to the reader, `state` and `occurrences` are None and `kinds` is empty.
+    Of a case that is closed to the reader, `state` and `occurrences` are None and `kinds` is empty. `other_run`: the cohort has a
+    study timeline and this case's state is of another run.
     """
 
     public_id: str
@@ -67,6 +72,7 @@ class CaseRow:
     state: CaseState | None
     occurrences: int | None
     kinds: tuple[str, ...] = field(default=())
+    other_run: bool = False
 
     @property
     def kinds_words(self) -> str:
@@ -90,15 +96,15 @@ def cases_of(study: Study, wanted: CaseFilter, closed: Collection[int] = ()) -> 
 
 def _in_state(cases: QuerySet[Encounter], state: CaseState) -> QuerySet[Encounter]:
     """The same rules as `case_state`, in SQL."""
-    latest = CaseRun.objects.filter(encounter=OuterRef("pk")).order_by("-id").values("id")[:1]
-    cases = cases.annotate(latest_run=Subquery(latest))
+    shown = _shown_first(CaseRun.objects.filter(encounter=OuterRef("pk"))).values("id")[:1]
+    cases = cases.annotate(shown_run=Subquery(shown))
     if state is CaseState.NONE:
-        return cases.filter(latest_run__isnull=True)
+        return cases.filter(shown_run__isnull=True)
 
     def some(*states: str) -> Exists:
-        return Exists(StageRun.objects.filter(case_run=OuterRef("latest_run"), state__in=states))
+        return Exists(StageRun.objects.filter(case_run=OuterRef("shown_run"), state__in=states))
 
-    cases = cases.filter(latest_run__isnull=False)
+    cases = cases.filter(shown_run__isnull=False)
     failed, cancelled, running = some(JobState.FAILED), some(JobState.CANCELLED), some(JobState.RUNNING)
     waiting = some(JobState.QUEUED, JobState.BLOCKED)
     match state:
@@ -115,14 +121,14 @@ def _in_state(cases: QuerySet[Encounter], state: CaseState) -> QuerySet[Encounte
 
 
 def case_rows(encounters: Sequence[Encounter], *, closed: Collection[int] = ()) -> list[CaseRow]:
-    """Return the lines of one page: three queries, however many cases. They say nothing of what was made of the `closed` ones."""
+    """Return the lines of one page: as many queries, however many cases. They say nothing of what was made of the `closed` ones."""
     ids = [e.pk for e in encounters if e.pk not in closed]
-    latest = latest_case_runs(ids)
-    states = states_of(run.pk for run in latest.values())
+    shown = shown_case_runs(ids)
+    states = states_of(run.pk for run in shown.values())
     kinds = _kinds(ids)
     rows = []
     for e in encounters:
-        run = latest.get(e.pk)
+        run = shown.get(e.pk)
         rows.append(
             CaseRow(
                 public_id=e.public_id,
@@ -135,6 +141,7 @@ def case_rows(encounters: Sequence[Encounter], *, closed: Collection[int] = ()) 
                 state=None if e.pk in closed else case_state(states[run.pk]) if run else CaseState.NONE,
                 occurrences=getattr(run, "size", None) if run and run.inventory_id else None,
                 kinds=kinds[e.pk],
+                other_run=getattr(run, "other_run", False),
             )
         )
     return rows
@@ -146,15 +153,17 @@ def _stay_words(encounter: Encounter) -> str:
     return f"{(encounter.discharged_at - encounter.admitted_at).total_seconds() / 86400:.1f} d"
 
 
-def latest_case_runs(encounter_ids: Sequence[int]) -> dict[int, CaseRun]:
-    """Encounter id → its latest case run, with `size` = occurrences of its inventory."""
-    runs = (
-        CaseRun.objects.filter(encounter_id__in=encounter_ids)
-        .order_by("encounter_id", "-id")
-        .distinct("encounter_id")
-        .values_list("id", flat=True)
-    )
-    counted = CaseRun.objects.filter(id__in=list(runs)).annotate(size=Count("inventory__occurrences"))
+def _shown_first(case_runs: QuerySet[CaseRun], *by: str) -> QuerySet[CaseRun]:
+    """Case runs in order: that of the study timeline, then the latest first. `by` sorts before that."""
+    return case_runs.annotate(of_study=is_study_run("run")).order_by(*by, "-of_study", "-id")
+
+
+def shown_case_runs(encounter_ids: Sequence[int]) -> dict[int, CaseRun]:
+    """Encounter id → the case run that lists speak of, with `size` = occurrences of its inventory, and whether it is an `other_run`."""
+    found = _shown_first(CaseRun.objects.filter(encounter_id__in=encounter_ids), "encounter_id")
+    runs = found.distinct("encounter_id").values_list("id", flat=True)
+    other_run = Exists(current().filter(dataset=OuterRef("encounter__dataset"))) & ~is_study_run("run")
+    counted = CaseRun.objects.filter(id__in=list(runs)).annotate(size=Count("inventory__occurrences"), other_run=other_run)
     return {run.encounter_id: run for run in counted}
 
 

@@ -14,8 +14,10 @@ from ehr.models import Dataset, Encounter
 from jobs.models import JobState
 from timelines.case_state import CaseState
 from timelines.closed_cases import any_closed, closed_encounters, closed_evaluations, open_runs, without
+from timelines.domain import TimelineKind
 from timelines.models import Authoring, Evaluation, Run, StageRun, Timeline
 from timelines.run_progress import run_line, totals_of
+from timelines.study_timeline import history, is_study_run, run_words, study_timelines
 
 SHOWN_RUNS = 3
 SHOWN_FAILURES = 5
@@ -31,7 +33,7 @@ class Attention:
 
 
 def cases_card(user: User, study: Study) -> Card | None:
-    """Cohorts and how many of their cases have a timeline."""
+    """Cohorts and how many of their cases the study timeline has; without one, how many any run has."""
     if not user_can_open_cases(user, study):
         return None
     link = Link("All cases", reverse("timelines:cases"))
@@ -40,10 +42,24 @@ def cases_card(user: User, study: Study) -> Card | None:
     datasets = datasets.annotate(cases=Count("encounters", filter=~Q(encounters__in=list(closed))))
     if not datasets:
         return Card("Cases", ["No cohort has been imported yet. A study admin imports one with manage.py import_dataset."])
-    placed = without(Timeline.objects.filter(case_run__isnull=False), closed).values("encounter")
-    done = Encounter.objects.filter(dataset__study=study, pk__in=placed).values("dataset").annotate(n=Count("pk"))
+    chosen = study_timelines(study)
+    opened = set(open_runs(Run.objects.filter(pk__in=[c.run_id for c in chosen.values()]), closed))
+    of_runs = without(Timeline.objects.filter(case_run__isnull=False), closed)
+    revised = of_runs.annotate(of_study=is_study_run("case_run__run")).filter(of_study=True, kind=TimelineKind.REVISED.value)
+    placed = Q(pk__in=revised.values("encounter")) | Q(pk__in=of_runs.values("encounter")) & ~Q(dataset__in=chosen)
+    done = Encounter.objects.filter(placed, dataset__study=study).values("dataset").annotate(n=Count("pk"))
     counts = {d["dataset"]: d["n"] for d in done}
-    cohorts = [{"name": d.name, "public_id": d.public_id, "cases": d.cases, "done": counts.get(d.pk, 0)} for d in datasets]
+    cohorts = [
+        {
+            "name": d.name,
+            "public_id": d.public_id,
+            "cases": d.cases,
+            "done": counts.get(d.pk, 0),
+            # A run that is closed to the person is not named: its name says who made the timelines.
+            "study_run": chosen[d.pk].run if d.pk in chosen and chosen[d.pk].run in opened else None,
+        }
+        for d in datasets
+    ]
     context = {"cohorts": cohorts, "closed": any_closed(datasets, closed)}
     return Card("Cases", links=[link], template="timelines/_cases_card.html", context=context)
 
@@ -76,7 +92,22 @@ def runs_card(user: User, study: Study) -> Card | None:
         return Card("Runs", ["No run yet. A run reconstructs the timelines of a cohort."], links)
     counted = totals_of(runs, closed)
     lines = [run_line(run, counted[run.pk]) for run in runs]
-    return Card("Runs", links=links, template="timelines/_runs_card.html", context={"lines": lines})
+    study_runs = {chosen.run_id for chosen in study_timelines(study).values()}
+    return Card("Runs", links=links, template="timelines/_runs_card.html", context={"lines": lines, "study_runs": study_runs})
+
+
+def study_timelines_card(user: User, study: Study) -> Card | None:
+    """For the study page: which run is each cohort's study timeline, since when and why."""
+    datasets = Dataset.objects.filter(study=study).order_by("name")
+    if not datasets:
+        return None
+    choices = history(study)
+    opened = set(open_runs(Run.objects.filter(study=study), closed_encounters(user)))
+    lines = [{"choice": choice, "words": run_words(choice.run)} for choice in choices if choice.run in opened]
+    chosen = study_timelines(study)
+    context = {"lines": lines, "without": [d.name for d in datasets if d.pk not in chosen]}
+    links = [Link("All runs", reverse("timelines:runs"))]
+    return Card("Study timelines", links=links, template="timelines/_study_timelines_card.html", context=context)
 
 
 def attention_card(user: User, study: Study) -> Card | None:

@@ -44,6 +44,30 @@ class Run(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
+        # For the foreign key by which a study timeline's run is of its own dataset (migration 0011).
+        constraints = [models.UniqueConstraint(fields=["id", "dataset"], name="run_with_dataset")]
+
+
+class StudyTimeline(models.Model):
+    """The run that pages, lists and exports show first for the cases of a dataset, and why. Changed only by choosing anew.
+
+    Rows are append-only: `replaced_at` ends a choice, and the open one counts (docs/adr/0040). `chosen_by` null: the first
+    finished run, chosen by `timelines.study_timeline_actions`.
+    """
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="study_timelines")
+    run = models.ForeignKey(Run, on_delete=models.RESTRICT, related_name="+")
+    chosen_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    chosen_at = models.DateTimeField(auto_now_add=True)
+    reason = models.CharField(max_length=500, blank=True)
+    replaced_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-chosen_at", "-pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["dataset"], condition=Q(replaced_at__isnull=True), name="one_study_timeline_per_dataset"),
+            models.CheckConstraint(condition=Q(chosen_by__isnull=True) | ~Q(reason=""), name="person_gives_a_reason"),
+        ]
 
 
 class CaseRun(models.Model):

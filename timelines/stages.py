@@ -12,6 +12,8 @@ from functools import cached_property, partial
 from itertools import groupby
 from typing import Any
 
+from django.db import transaction
+
 from ehr.models import Note
 from jobs.actions import release
 from jobs.errors import HandedOn, PermanentFailure
@@ -34,6 +36,7 @@ from timelines.pipeline.tagging import tag
 from timelines.pipeline.text_inference import infer
 from timelines.record import embed_missing, load_record
 from timelines.run_calls import CALLS_OWNER
+from timelines.study_timeline_actions import run_case_finished
 
 
 def execute_stage(stage_run_id: int) -> JobState | None:
@@ -50,7 +53,11 @@ def _limit(stage_run: StageRun) -> TimeLimit:
 def release_next(stage_run: StageRun) -> None:
     """Queue the stage that waited for this one and tell the workers once the transaction commits."""
     later = _later(stage_run)
-    if later and release(jobs=StageRun.objects.filter(pk=later[0])):
+    if not later:
+        # After the commit: of two cases that end together, the later one sees that the run has finished.
+        case_run = CaseRun.objects.select_related("run__dataset").get(pk=stage_run.case_run_id)
+        transaction.on_commit(lambda: run_case_finished(case_run), robust=True)
+    elif release(jobs=StageRun.objects.filter(pk=later[0])):
         send_hints(StageRun, later[:1])
 
 

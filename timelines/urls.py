@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path, register_converter
 
 from timelines import urls_authoring, urls_evaluation
-from timelines.views import calls, case, case_chain, cases, runs
+from timelines.views import calls, case, case_chain, cases, runs, study_timeline
 
 
 class Uid4Converter:
@@ -35,6 +35,7 @@ urlpatterns = [
     path("runs/<str:public_id>/cases/<str:case_run_id>/calls/", calls.case_calls, name="case_calls"),
     path("runs/<str:public_id>/calls/", calls.run_calls, name="run_calls"),
     path("calls/<str:public_id>/", calls.call, name="model_call"),
+    path("runs/<str:public_id>/study-timeline/", study_timeline.choose, name="study_timeline"),
     path("runs/<str:public_id>/<str:action>/", runs.run_action, name="run_action"),
     *urls_authoring.urlpatterns,
     *urls_evaluation.urlpatterns,

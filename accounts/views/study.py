@@ -14,6 +14,7 @@ from accounts.actions import AccountExists, LastAdmin, add_role, create_account,
 from accounts.forms import MemberForm
 from accounts.members import member_lines
 from accounts.models import Role, User
+from accounts.registry import study_cards
 from accounts.scoping import StudyRequest, study_role_required
 
 
@@ -86,6 +87,7 @@ def reset(request: StudyRequest) -> HttpResponse:
 def _page(request: StudyRequest, *, status: int = 200, **forms: Any) -> HttpResponse:
     context = {
         "lines": member_lines(request.study),
+        "cards": study_cards(request.user, request.study),
         "add_form": MemberForm(prefix="add"),
         "create_form": MemberForm(prefix="create"),
         **forms,

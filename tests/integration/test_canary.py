@@ -159,7 +159,7 @@ def fail_with_the_note_in_every_message(dataset: Dataset, monkeypatch) -> None:
             raise ValueError(note)
 
     used = tools.backbone("rules")
-    monkeypatch.setattr(tools, "backbone", lambda name: replace(used, tagger=Quoting()))
+    monkeypatch.setattr(tools, "backbone", lambda name, *_: replace(used, tagger=Quoting()))
     run = start_run(dataset=dataset, backbone="rules", by=None)
     stage = StageRun.objects.get(case_run__run=run, stage="tag")
     execute_stage(stage.pk)

@@ -39,7 +39,7 @@ SPANS = EvaluationSettings(bases=(Basis.SPAN,), resamples=20)
 def _without_weights(monkeypatch) -> None:
     """A scripted backbone and the small embedder that needs no weights."""
     scripted = EveryVariant(*script().spans)
-    monkeypatch.setattr(tools, "backbone", lambda name: scripted.backbone())
+    monkeypatch.setattr(tools, "backbone", lambda name, *_: scripted.backbone())
     roles = tools.ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
     monkeypatch.setattr(tools, "roles", lambda: roles)
     monkeypatch.setattr("timelines.evaluation_actions.roles", lambda: roles)

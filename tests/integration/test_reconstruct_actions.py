@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def backbone(monkeypatch) -> ScriptedBackbone:
     """The scripted backbone in the place of the rules, with the small embedder that needs no weights."""
     scripted = script()
-    monkeypatch.setattr(tools, "backbone", lambda name: scripted.backbone())
+    monkeypatch.setattr(tools, "backbone", lambda name, *_: scripted.backbone())
     roles = tools.ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
     monkeypatch.setattr(tools, "roles", lambda: roles)
     return scripted

@@ -37,7 +37,7 @@ DERIVED = [Variant.NO_UID, Variant.NO_QUERY, Variant.NO_ROWS, Variant.NO_RERANKE
 def backbone(monkeypatch) -> EveryVariant:
     """A scripted backbone that can run every variant, with the small embedder that needs no weights."""
     scripted = EveryVariant(*script().spans)
-    monkeypatch.setattr(tools, "backbone", lambda name: scripted.backbone())
+    monkeypatch.setattr(tools, "backbone", lambda name, *_: scripted.backbone())
     roles = tools.ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
     monkeypatch.setattr(tools, "roles", lambda: roles)
     return scripted

@@ -17,6 +17,7 @@ from timelines.domain import Anchor, TimelineKind
 from timelines.models import Entry, Evidence, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.storage import checked_text, note_of
+from timelines.study_timeline import is_study_run
 
 
 @dataclass(frozen=True)
@@ -104,26 +105,31 @@ def export_cases(cases: Iterable[Encounter], wanted: Selection) -> Iterator[Case
             yield _case(encounter, timelines)
 
 
-def chosen_timelines(encounter: Encounter, wanted: Selection) -> list[Timeline]:
-    """Finished timelines of a case; of several runs of one source the latest, unless a run is asked for.
-
-    A run's timelines count as finished when every stage of the case has succeeded; others when their inventory is sealed. An author's
-    submission that a later one has replaced is left out, unless its source is named.
-    """
+def finished_timelines() -> QuerySet[Timeline]:
+    """A run's timelines count as finished when every stage of the case has succeeded; others when their inventory is sealed."""
     open_stages = StageRun.objects.filter(case_run=OuterRef("case_run")).exclude(state=JobState.SUCCEEDED)
-    found = Timeline.objects.filter(~Exists(open_stages), encounter=encounter).filter(
+    return Timeline.objects.filter(~Exists(open_stages)).filter(
         Q(case_run__isnull=False) | Q(inventory__isnull=True) | Q(inventory__sealed_at__isnull=False)
     )
+
+
+def chosen_timelines(encounter: Encounter, wanted: Selection) -> list[Timeline]:
+    """Finished timelines of a case; of several runs of one source the study timeline, else the latest, unless a run is asked for.
+
+    An author's submission that a later one has replaced is left out, unless its source is named.
+    """
+    found = finished_timelines().filter(encounter=encounter)
     found = found.filter(source__in=wanted.sources) if wanted.sources else found.exclude(SUPERSEDED_TIMELINES)
     if wanted.run:
         found = found.filter(case_run__run__public_id=wanted.run)
     if wanted.identified:
         found = found.exclude(Q(case_run__run__variant=Variant.NO_UID.value) | Q(case_run__run__backbone__in=BASELINES))
+    found = found.annotate(of_study=is_study_run("case_run__run"))
     timelines = list(found.select_related("inventory__note").order_by("source", "kind", "alternative", "pk"))
-    latest: dict[str, int] = {}
+    best: dict[str, tuple[bool, int]] = {}
     for t in timelines:
-        latest[t.source] = max(latest.get(t.source, 0), t.case_run_id or 0)
-    chosen = [t for t in timelines if (t.case_run_id or 0) == latest[t.source]]
+        best[t.source] = max(best.get(t.source, (False, 0)), (t.of_study, t.case_run_id or 0))
+    chosen = [t for t in timelines if (t.of_study, t.case_run_id or 0) == best[t.source]]
     return sorted(chosen, key=lambda t: (t.source, list(TimelineKind).index(TimelineKind(t.kind)), t.alternative))
 
 

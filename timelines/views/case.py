@@ -61,7 +61,9 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
             picture = drawn(encounter, chosen, choices, pairs)
         except NoteChanged:
             return render(request, "timelines/note_changed.html", context, status=HTTPStatus.INTERNAL_SERVER_ERROR)
-        context |= {"drawn": picture, "chosen": chosen, "group": choices.group_of(chosen), "selected": selected, "pairs": pairs}
+        group = choices.group_of(chosen)
+        context |= {"drawn": picture, "chosen": chosen, "group": group, "selected": selected, "pairs": pairs}
+        context["notice"] = choices.notice(group)
         context["links"] = case_links(encounter, chosen.public_id, choices.count)
     else:
         context["plain_note"] = note_of(encounter)

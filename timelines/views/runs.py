@@ -26,7 +26,19 @@ from timelines.closed_cases import any_closed, check_run_is_open, closed_encount
 from timelines.forms import LaunchForm
 from timelines.models import CaseRun, Run
 from timelines.run_grid import PAGE_SIZE, CaseLine, case_lines
-from timelines.run_progress import RunTotals, case_states, run_line, run_state_words, state_of_run, totals, totals_of, waiting_warning
+from timelines.run_progress import (
+    RunTotals,
+    cancel_words,
+    case_states,
+    run_line,
+    run_state_words,
+    state_of_run,
+    totals,
+    totals_of,
+    waiting_warning,
+)
+from timelines.study_timeline import current, run_words, study_timelines
+from timelines.study_timeline_actions import why_not_choosable
 
 RUNS_PER_PAGE = 30
 
@@ -61,6 +73,7 @@ def runs(request: StudyRequest) -> HttpResponse:
     context = {
         "page": page,
         "lines": lines,
+        "study_runs": {chosen.run_id for chosen in study_timelines(request.study).values()},
         "may_launch": user_can_manage_study(request.user, request.study),
         "closed": any_closed(Dataset.objects.filter(study=request.study), closed),
     }
@@ -98,6 +111,7 @@ def run(request: StudyRequest, public_id: str) -> HttpResponse:
     check_run_is_open(found, closed)
     if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         context = _live(request, found, closed)
+        context |= _study_timeline(found, context, closed)
         lines: list[CaseLine] = context["lines"]
         seen = set(request.GET.getlist("seen"))
         context["whole_table"] = {line.case_run_id for line in lines} != {sign.partition(".")[0] for sign in seen}
@@ -113,7 +127,8 @@ def run(request: StudyRequest, public_id: str) -> HttpResponse:
             "derived": open_runs(found.derived.order_by("source", "pk"), closed),
             "based_on": open_runs(Run.objects.filter(derived=found), closed).first(),
         }
-        response = render(request, "timelines/run.html", _live(request, found, closed) | configuration)
+        context = _live(request, found, closed)
+        response = render(request, "timelines/run.html", context | _study_timeline(found, context, closed) | configuration)
     response["Vary"] = "HX-Request"
     return response
 
@@ -145,6 +160,20 @@ def case_retry(request: StudyRequest, public_id: str, case_run_id: str) -> HttpR
     if not actions.retry_case(case_run=case_run, by=request.user):
         messages.warning(request, "Nothing of this case has failed or was cancelled, so there was nothing to retry.")
     return redirect("timelines:run", found.public_id)
+
+
+def _study_timeline(run: Run, live: dict[str, Any], closed: Collection[int]) -> dict[str, Any]:
+    """What the run's page says of its cohort's study timeline; to an admin also why the run cannot become it.
+
+    A run that is closed to the person is not named.
+    """
+    study = current().filter(dataset=run.dataset_id).select_related("run", "chosen_by").first()
+    offered = live["may_launch"] and (study is None or study.run_id != run.pk)
+    return {
+        "study": study,
+        "study_words": run_words(study.run) if study and open_runs(Run.objects.filter(pk=study.run_id), closed).exists() else "",
+        "why_not_study": why_not_choosable(run, live["totals"]) if offered else "",
+    }
 
 
 def _place(role: str) -> int:
@@ -180,6 +209,7 @@ def _live(request: StudyRequest, run: Run, closed: Collection[int]) -> dict[str,
         "may_launch": user_can_manage_study(request.user, run.study),
         "actions": _actions(run, counts),
         "queue_warning": waiting_warning(run, closed),
+        "cancel_words": cancel_words(counts),
         "closed": any_closed([run.dataset], closed),
     }
 

@@ -60,6 +60,8 @@ ROWS = [
         everyone_signed_in(405, anonymous=405),
         path=lambda world: {**_run(world), "action": "cancel"},
     ),
+    # Refused with a message on the run's page, as the matrix' run has no revised timeline.
+    Row("timelines:study_timeline", STEER, method="post", path=_run, data=lambda world: {"reason": "why"}),
     Row(
         "timelines:case_retry",
         STEER,

@@ -21,11 +21,12 @@ from timelines.exports.event_table import write_bsv
 from timelines.exports.flat import write_csv, write_jsonl
 from timelines.exports.i2b2 import write_i2b2
 from timelines.exports.label_studio import write_label_studio
-from timelines.exports.lines import CaseLines, Selection, cases_of, export_cases
+from timelines.exports.lines import CaseLines, Selection, cases_of, export_cases, finished_timelines
 from timelines.exports.prov import write_prov
 from timelines.models import Run
 from timelines.pipeline.config import Variant
 from timelines.storage import NoteChanged
+from timelines.study_timeline import current, run_words
 
 TABLES: dict[str, Callable[..., int]] = {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}
 #: Formats of other tools; those of annotation tools hold the note itself.
@@ -42,7 +43,8 @@ CHUNK = 200
 
 class Command(BaseCommand):
     help = (
-        "Export finished timelines, one occurrence of one timeline a line. Of several runs of one source the latest is taken. "
+        "Export finished timelines, one occurrence of one timeline a line. "
+        "Of several runs of one source the study timeline is taken, else the latest. "
         "Baselines and runs of variant no_uid, whose lines have no identifiers, are exported when their source or run is named."
     )
 
@@ -83,12 +85,27 @@ class Command(BaseCommand):
             detail=detail,
         )
         self.stdout.write(f"{count} occurrences of timelines written to {options['out']}")
+        if not options["run"]:
+            self._say_other_runs(dataset, wanted)
         nameless = Q(variant=Variant.NO_UID.value) | Q(backbone__in=BASELINES)
         left = [] if named else Run.objects.filter(nameless, dataset=dataset).order_by("source")
         for source in dict.fromkeys(run.source for run in left):
             self.stdout.write(f"{source} is left out: its lines have no identifiers. Name it with --source to export it.")
         if not count:
             raise CommandError("Nothing to export: no finished timeline matches. Start one with manage.py reconstruct.")
+
+    def _say_other_runs(self, dataset: Dataset, wanted: Selection) -> None:
+        """Say for how many cases another run stands in for the study timeline."""
+        study = current().filter(dataset=dataset).select_related("run").first()
+        if study is None or (wanted.sources and study.run.source not in wanted.sources):
+            return
+        others = finished_timelines().filter(source=study.run.source, case_run__isnull=False).values("encounter")
+        there = finished_timelines().filter(case_run__run=study.run).values("encounter")
+        if count := cases_of(dataset, wanted).filter(pk__in=others).exclude(pk__in=there).count():
+            cases = f"{count} case{' is' if count == 1 else 's are'}"
+            self.stdout.write(
+                f"{cases} not in the study timeline ({run_words(study.run)}); the latest other run of {study.run.source} is taken."
+            )
 
     def _write(self, dataset: Dataset, wanted: Selection, format: str, out: Path, *, with_note_text: bool) -> int:
         if format == "meds":
