@@ -54,7 +54,7 @@ class Item:
 
     @property
     def shift(self) -> float | None:
-        """Hours from the text-only time to this one, where evidence changed it."""
+        """Hours from the text-only time to this one, if revision changed it."""
         if not self.revised or self.time is None or self.text_time is None:
             return None
         return self.time - self.text_time
@@ -119,10 +119,13 @@ def _revision(item: Item, axis: Axis) -> dict[str, Any]:
     found: dict[str, Any] = {"tw": hours_words(item.text_time)}
     if item.text_time is not None:
         found |= {"tt": round(item.text_time, 3), "tx": _place(axis, item.text_time)}
-    if differs(item.text_time, item.time) or (item.shift or 0.0) != 0.0:
-        found["sw"] = shift_words(item.text_time, item.time)
+    far = differs(item.text_time, item.time)
+    if far or item.shift:
+        found["sw"] = shift_words(item.text_time, item.time, cited=item.status is Status.MOVED)
     if item.shift:
         found["d"] = round(item.shift, 3)
+        if far:
+            found["f"] = 1
     return found
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
+from timelines.domain import TimelineKind
+
 #: Two times are the same below max(hours, share of the larger distance from admission) (protocol section 4, "Stages").
 TOLERANCE_HOURS = 3.0
 TOLERANCE_SHARE = 0.1
@@ -38,21 +40,16 @@ def differs(first: float | None, second: float | None) -> bool:
     return abs(first - second) >= max(TOLERANCE_HOURS, TOLERANCE_SHARE * max(abs(first), abs(second)))
 
 
-def status_of(
-    time: float | None,
-    *,
-    known: bool | None,
-    adopted_rows: Sequence[int] = (),
-    text_time: float | None = None,
-    revised: bool = False,
-) -> Status:
-    """The status of one entry. `revised`: the entry is of a revised timeline and `text_time` is what the text alone gave.
+def status_of(time: float | None, *, known: bool | None, kind: TimelineKind, cited_rows: Sequence[int]) -> Status:
+    """Return the status of one entry of a timeline of that kind.
 
+    Evidence moved a time only if the entry is of a revised timeline and cites a row (protocol section 2, stage 6). A time that shifted
+    without a row rests on the note still. A reference is what others are compared with: nothing moved it, whatever rows it cites.
     `known` None: an imported time whose file does not say whether the note states it.
     """
     if time is None:
         return Status.UNPLACED
-    if adopted_rows or (revised and differs(text_time, time)):
+    if cited_rows and kind is TimelineKind.REVISED:
         return Status.MOVED
     if known is None:
         return Status.UNSPECIFIED

@@ -48,12 +48,15 @@ def bounds_words(lower: float | None, upper: float | None) -> str:
     return f"between {_bound(lower)} and {_bound(upper)}"
 
 
-def shift_words(before: float | None, after: float | None) -> str:
-    """What evidence changed: "5 h later", "30 min earlier", "placed by evidence", "no longer placed", "unchanged"."""
+def shift_words(before: float | None, after: float | None, *, cited: bool) -> str:
+    """Return what revision changed: "5 h later", "30 min earlier", "no longer placed", "unchanged".
+
+    What the text did not place is "placed by evidence" only if a row is `cited`.
+    """
     if before is None and after is None:
         return NOT_PLACED
     if before is None:
-        return "placed by evidence"
+        return "placed by evidence" if cited else "placed on revision"
     if after is None:
         return "no longer placed"
     if abs(after - before) * 60 < 0.5:

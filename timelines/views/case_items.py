@@ -46,7 +46,7 @@ def spans_and_items(choice: Choice, choices: Choices) -> tuple[list[Span], list[
     reference = choices.references[0] if choices.references and choice.kind is not TimelineKind.REFERENCE else None
     compared = _reference_times(spans, choice, reference) if reference else {}
     evidence = _evidence(choice)
-    return spans, [_item(n, r, text, revised, compared, evidence) for n, r in enumerate(rows)]
+    return spans, [_item(n, r, choice.kind, text, compared, evidence) for n, r in enumerate(rows)]
 
 
 def _rows(choice: Choice) -> list[_Row]:
@@ -103,13 +103,13 @@ def _evidence(choice: Choice) -> dict[int, list[tuple[int, float]]]:
 def _item(
     number: int,
     row: _Row,
+    kind: TimelineKind,
     text: dict[int, float | None],
-    revised: bool,
     compared: dict[str, tuple[str, float | None]],
     evidence: dict[int, list[tuple[int, float]]],
 ) -> Item:
     text_time = text.get(row.occurrence_id) if row.occurrence_id is not None else None
-    has_text = revised and row.occurrence_id in text
+    has_text = row.occurrence_id in text
     reference_key, reference_time = compared.get(row.uid, ("", None))
     ticks = evidence.get(row.occurrence_id, []) if row.occurrence_id is not None else []
     return Item(
@@ -117,7 +117,7 @@ def _item(
         number=(row.ordinal if row.ordinal is not None else number) + 1,
         mention=row.mention,
         lane=Lane(row.lane) if row.lane else Lane.FINDING,
-        status=status_of(row.time, known=row.known, adopted_rows=row.adopted, text_time=text_time, revised=has_text),
+        status=status_of(row.time, known=row.known, kind=kind, cited_rows=row.adopted),
         time=row.time,
         lower=row.lower,
         upper=row.upper,

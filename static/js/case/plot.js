@@ -109,7 +109,8 @@
     const shifted = placed.filter((item) => item.tx !== undefined && Math.abs(item.tx - item.x) > 0.004);
     const found = [
       lines(placed.filter((item) => item.b), (item) => [item.lo, item.hi], { color: ink.bounds, width: 2 }),
-      lines(shifted, (item) => [item.tx, item.x], { color: ink.moved, width: 1.25 }),
+      lines(shifted.filter((item) => item.s === "moved"), (item) => [item.tx, item.x], { color: ink.moved, width: 1.25 }),
+      lines(shifted.filter((item) => item.s !== "moved"), (item) => [item.tx, item.x], { color: ink.soft, width: 1.25 }),
     ];
     for (const used of [0, 1]) {
       const x = [];

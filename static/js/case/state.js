@@ -77,9 +77,9 @@ window.CasePage = (() => {
 
   const inNote = items.map((_, index) => index);
   const inTime = inNote.filter((i) => items[i].x !== undefined).sort((a, b) => items[a].t - items[b].t || a - b);
-  // What evidence moved, or two timelines tell, beyond tolerance; a year more or less in a far past is not among it.
-  const SHIFTED = new Set(["moved", "differs"]);
-  const byShift = inNote.filter((i) => items[i].d && SHIFTED.has(items[i].s)).sort((a, b) => Math.abs(items[b].d) - Math.abs(items[a].d) || a - b);
+  // Changes by a row of the record, and all beyond tolerance; a year more or less in a far past is not among them.
+  const changed = (item) => item.d && (item.f || item.s === "moved" || item.s === "differs");
+  const byShift = inNote.filter((i) => changed(items[i])).sort((a, b) => Math.abs(items[b].d) - Math.abs(items[a].d) || a - b);
 
   const remembered = {
     get(key, otherwise) {

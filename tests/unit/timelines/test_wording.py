@@ -56,7 +56,7 @@ def test_bounds_read_as_a_clause(lower, upper, said):
     ],
 )
 def test_a_shift_says_its_direction(before, after, said):
-    assert wording.shift_words(before, after) == said
+    assert wording.shift_words(before, after, cited=True) == said
 
 
 def test_every_lane_has_words():

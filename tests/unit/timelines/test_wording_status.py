@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from timelines.domain import TimelineKind
 from timelines.presentation.status import Status, differs, status_of
 
 
@@ -26,26 +27,16 @@ def test_times_differ_beyond_tolerance(first, second, expected):
     assert differs(second, first) is expected
 
 
-def test_no_time_is_not_placed_whatever_else_is_known():
-    assert status_of(None, known=True, adopted_rows=[3], text_time=1.0, revised=True) is Status.UNPLACED
-
-
-def test_a_text_only_time_is_stated_or_inferred():
-    assert status_of(4.0, known=True) is Status.EXPLICIT
-    assert status_of(4.0, known=False) is Status.INFERRED
-
-
-def test_a_time_whose_source_does_not_say_is_neither_stated_nor_inferred():
-    assert status_of(4.0, known=None) is Status.UNSPECIFIED
-    assert status_of(None, known=None) is Status.UNPLACED
-
-
-def test_evidence_moved_a_revised_time_that_differs_or_rests_on_a_row():
-    assert status_of(6.5, known=True, text_time=1.5, revised=True) is Status.MOVED
-    assert status_of(1.5, known=True, text_time=1.5, adopted_rows=[7], revised=True) is Status.MOVED
-    assert status_of(2.0, known=True, text_time=1.5, revised=True) is Status.EXPLICIT
-    assert status_of(6.5, known=False, text_time=1.5, revised=False) is Status.INFERRED
-    assert status_of(6.5, known=False, text_time=None, revised=True) is Status.MOVED
+@pytest.mark.parametrize("kind", TimelineKind)
+@pytest.mark.parametrize("known", [True, False, None])
+@pytest.mark.parametrize("rows", [(), (7,)])
+@pytest.mark.parametrize("time", [None, 6.5])
+def test_only_a_cited_row_moves_and_only_what_was_revised(kind, known, rows, time):
+    status = status_of(time, known=known, kind=kind, cited_rows=rows)
+    assert (status is Status.UNPLACED) is (time is None)
+    assert (status is Status.MOVED) is (time is not None and bool(rows) and kind is TimelineKind.REVISED)
+    if status not in (Status.UNPLACED, Status.MOVED):
+        assert status is {True: Status.EXPLICIT, False: Status.INFERRED, None: Status.UNSPECIFIED}[known]
 
 
 def test_every_status_has_words():
