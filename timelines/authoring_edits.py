@@ -20,7 +20,8 @@ from timelines.authoring.undoing import REDO, UNDO, Stacks, stacks
 from timelines.authoring.values import DraftOccurrence, EditRefused
 from timelines.authoring_storage import load_document, save_change
 from timelines.models import Authoring, AuthoringEdit
-from timelines.pipeline.uids import draw_uid
+from timelines.pipeline.uids import UidsUsedUp, draw_uid
+from timelines.storage import uids_in_use
 
 TOKEN = re.compile(r"[0-9A-Za-z_-]{1,64}")
 #: Kinds that give new UIDs; the log of these knows every UID that the authoring ever had.
@@ -180,11 +181,16 @@ def _complete(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _new_uids(authoring: Authoring, document: Document, count: int) -> list[str]:
-    """UIDs that this authoring has never had: one of a removed occurrence is not given again."""
+    """UIDs that neither this authoring has ever had nor another inventory of the note has now."""
     logged = authoring.edits.filter(kind__in=GIVING).values_list("after", flat=True)
     taken = {*document.occurrences, *(o["uid"] for after in logged for o in after)}
+    if count:
+        taken |= uids_in_use(authoring.inventory.note_id).keys()
     drawn: list[str] = []
     for _ in range(count):
-        drawn.append(draw_uid(random.SystemRandom(), taken))
+        try:
+            drawn.append(draw_uid(random.SystemRandom(), taken))
+        except UidsUsedUp as error:
+            raise EditRefused("uid", str(error)) from None
         taken.add(drawn[-1])
     return drawn

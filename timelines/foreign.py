@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from django.db.models import ProtectedError, RestrictedError
 
 from accounts.audit import record
 from accounts.models import User
-from ehr.models import Dataset, Encounter, SourceRow
+from ehr.models import Dataset, Encounter, Note, SourceRow
 from timelines import domain, models, storage
 from timelines.baselines import BASELINES
 from timelines.domain import TimelineKind
@@ -22,6 +22,7 @@ from timelines.imports.assembling import domain_of
 from timelines.imports.readers import READERS
 from timelines.imports.values import CaseFacts, Fault, Foreign, Unreadable
 from timelines.models import Inventory, Run, Timeline
+from timelines.pipeline.uids import UidsUsedUp
 from timelines.references import SOURCE as REFERENCE_SOURCE
 from timelines.tools import BACKBONES
 
@@ -165,18 +166,19 @@ def _take(encounter: Encounter, listed: Sequence[Foreign], wanted: Wanted, repor
 
 @transaction.atomic
 def _store(encounter: Encounter, chosen: dict[_Key, Foreign], wanted: Wanted, report: ForeignReport) -> None:
-    Encounter.objects.select_for_update().get(pk=encounter.pk)
+    # No key lock: a run that stores its inventory of this note refers to the encounter while it has the note's lock.
+    Encounter.objects.select_for_update(no_key=True).get(pk=encounter.pk)
     note = storage.note_of(encounter)
     assert note is not None
-    seed = f"{note.sha256}:{wanted.source}"
-    made = {
-        (kind, alternative): domain_of(foreign, note.text, seed=seed, kind=kind, alternative=alternative)
-        for (kind, alternative), foreign in chosen.items()
-    }
     there = {
         (TimelineKind(t.kind), t.alternative): t
         for t in Timeline.objects.filter(encounter=encounter, source=wanted.source, case_run=None).select_related("inventory")
     }
+    try:
+        made = _made(note, chosen, there, wanted)
+    except UidsUsedUp as error:
+        report.faults.append(Fault(next(iter(chosen.values())).file, None, "uid", str(error)))
+        return
     same = {key for key in made if key in there and _stored(there[key]) == made[key]}
     changed = [key for key in made if key in there and key not in same]
     faults = [f for key in made if key not in same if (f := _refusal(chosen[key], encounter, there.get(key), wanted))]
@@ -208,6 +210,22 @@ def _store(encounter: Encounter, chosen: dict[_Key, Foreign], wanted: Wanted, re
     report.unchanged += len(same)
     report.replaced += len(changed)
     report.imported += len(made) - len(same) - len(changed)
+
+
+def _made(
+    note: Note, chosen: Mapping[_Key, Foreign], there: Mapping[_Key, Timeline], wanted: Wanted
+) -> dict[_Key, tuple[domain.Inventory, domain.Timeline]]:
+    """What the files give, as values; a timeline that replaces one of its own source may keep that one's UIDs. Raises UidsUsedUp."""
+    staying = {t.inventory_id for key, t in there.items() if key not in chosen}
+    replaced = {t.inventory_id for key, t in there.items() if t.inventory_id and t.inventory_id not in staying}
+    in_use = storage.uids_in_use(note.pk, without={i for i in replaced if i is not None})
+    seed = f"{note.sha256}:{wanted.source}"
+    made = {}
+    for (kind, alternative), foreign in chosen.items():
+        found = domain_of(foreign, note.text, seed=seed, kind=kind, alternative=alternative, in_use=in_use)
+        in_use |= {o.uid: (o.start, o.end, o.mention) for o in found[0]}
+        made[kind, alternative] = found
+    return made
 
 
 def _stored(timeline: Timeline) -> tuple[domain.Inventory, domain.Timeline] | None:

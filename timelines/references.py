@@ -18,7 +18,7 @@ from ehr.models import Encounter, Note, SourceRow
 from ehr.report import CaseReport
 from timelines import domain, models, storage
 from timelines.domain import Entry, InvariantError, Polarity, TaggedSpan, TimelineKind
-from timelines.pipeline.uids import assign_uids, uid_rng
+from timelines.pipeline.uids import UidsUsedUp, assign_uids, identities_of, uid_rng
 
 FILE = "reference.jsonl"
 SOURCE = "reference"
@@ -76,12 +76,17 @@ def import_reference(encounter: Encounter, folder: Path, report: CaseReport) -> 
     for fault in faults:
         report.reject(file=FILE, line=fault.line, field=fault.field, reason=fault.reason)
     if lines and not faults:
-        save_reference(note=note, lines=lines)
+        try:
+            save_reference(note=note, lines=lines)
+        except UidsUsedUp as error:
+            report.reject(file=FILE, line=len(lines), field="", reason=str(error))
 
 
 def save_reference(*, note: Note, lines: list[ReferenceLine]) -> models.Timeline:
     """The sealed inventory of a note and the timeline over it, in the order of the lines."""
-    inventory = assign_uids([line.span for line in lines], rng=uid_rng(0, f"{note.sha256}:{SOURCE}"))
+    spans = [line.span for line in lines]
+    rng = uid_rng(0, f"{note.sha256}:{SOURCE}", identities_of(spans))
+    inventory = assign_uids(spans, rng=rng, in_use=storage.uids_in_use(note.pk))
     entries = [line.entry(o.uid) for line, o in zip(lines, inventory, strict=True)]
     timeline = domain.Timeline.complete(inventory, entries, TimelineKind.REFERENCE)
     stored = storage.save_inventory(note=note, inventory=inventory, origin=models.Inventory.Origin.REFERENCE)

@@ -162,13 +162,14 @@ def _uids(work: StageWork) -> None:
         return
     tagged = StageBatch.objects.get(stage_run__case_run=work.case_run, stage_run__stage=Stage.TAG, ordinal=0)
     spans = [TaggedSpan(start, end, mention, Polarity(p), Lane(lane)) for start, end, mention, p, lane in tagged.payload["spans"]]
-    inventory = identify(work.case, spans, work.tools)
 
     def save() -> None:
+        # Identified where it is stored, behind the note's lock: two runs that tag the note at once see each other's UIDs.
+        inventory = identify(work.case, spans, work.tools, storage.uids_in_use(work.note.pk))
         row = storage.save_inventory(note=work.note, inventory=inventory, origin=Inventory.Origin.RUN, run=work.case_run.run)
         CaseRun.objects.filter(pk=work.case_run.pk).update(inventory=row)
 
-    work.store(0, {"occurrences": len(inventory)}, save)
+    work.store(0, {"occurrences": len(spans)}, save)
 
 
 def _infer(work: StageWork) -> None:

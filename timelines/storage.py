@@ -6,7 +6,8 @@ Saving happens inside the caller's transaction. What is loaded is what was store
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import cast
 
 from django.db.models.functions import Now
 
@@ -14,6 +15,7 @@ from ehr.models import Encounter, EventSeries, Note, SourceRow
 from timelines import domain, models
 from timelines.pipeline.run import Case
 from timelines.pipeline.summaries import summary_of
+from timelines.pipeline.uids import Identity
 
 #: Rows an INSERT may carry: statements stay small, batches of a case are few.
 BATCH_ROWS = 1000
@@ -68,6 +70,22 @@ def save_inventory(
     )
     models.Inventory.objects.filter(pk=row.pk).update(sealed_at=Now())
     return row
+
+
+def uids_in_use(note_id: int, *, without: Collection[int] = ()) -> dict[str, Identity | None]:
+    """Lock the note until the transaction ends; return the UIDs of its inventories, except those `without`, for `assign_uids`.
+
+    The lock makes writers of one note's inventories wait for each other. An author may still change the words of a draft's UID, so
+    nobody shares the UIDs of drafts (None).
+    """
+    Note.objects.select_for_update(no_key=True).only("pk").get(pk=note_id)
+    rows = models.Occurrence.objects.filter(inventory__note=note_id).exclude(inventory__in=without)
+    found: dict[str, Identity | None] = {}
+    for uid, sealed_at, *identity in rows.values_list("uid4", "inventory__sealed_at", "start", "end", "mention"):
+        mine = None if sealed_at is None else cast(Identity, tuple(identity))
+        # Inventories from before this rule may use one UID for two occurrences.
+        found[uid] = mine if found.get(uid, mine) == mine else None
+    return found
 
 
 def load_inventory(inventory_id: int) -> domain.Inventory:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from timelines import domain
 from timelines.domain import InvariantError, TaggedNote, TimelineKind
 from timelines.imports.locating import locate
 from timelines.imports.values import EMPTY, NO_CASE, UNKNOWN_CASE, CaseFacts, Cases, Event, Fault, Foreign, Heading, Unreadable
-from timelines.pipeline.uids import draw_uid, uid_rng, unescape_mention
+from timelines.pipeline.uids import InUse, Taken, draw_uid, uid_rng, unescape_mention
 
 
 def files_of(path: Path, *suffixes: str) -> list[Path]:
@@ -123,19 +123,21 @@ def located(events: Sequence[Event], note: str) -> tuple[Event, ...]:
 
 
 def domain_of(
-    foreign: Foreign, note: str, *, seed: str, kind: TimelineKind = TimelineKind.TEXT_ONLY, alternative: int = 1
+    foreign: Foreign,
+    note: str,
+    *,
+    seed: str,
+    kind: TimelineKind = TimelineKind.TEXT_ONLY,
+    alternative: int = 1,
+    in_use: InUse | None = None,
 ) -> tuple[domain.Inventory, domain.Timeline]:
     """Inventory and timeline as they are stored. Events without an identifier get one; the same `seed` gives the same.
 
+    An event whose identifier another inventory of the note has `in_use` for another occurrence gets a new one, in contexts too.
     Raises InvariantError for identifiers that occur twice, contexts that name none, spans outside the note.
     """
-    rng = uid_rng(0, seed)
-    taken = {e.uid for e in foreign.events if e.uid}
-    uids: list[str] = []
-    for event in foreign.events:
-        uid = event.uid or draw_uid(rng, taken)
-        taken.add(uid)
-        uids.append(uid)
+    uids = _uids(foreign.events, seed, in_use or {})
+    renamed = {e.uid: uid for uid, e in zip(uids, foreign.events, strict=True) if e.uid}
     inventory = domain.Inventory(
         tuple(
             domain.Occurrence(uid, number, e.mention, e.start, e.end, e.polarity, e.lane)
@@ -144,7 +146,25 @@ def domain_of(
     )
     TaggedNote(note, inventory)
     entries = [
-        domain.Entry(uid, e.time, e.lower, e.upper, e.known, e.context, e.decided_by, e.reason, e.rows, e.confidence)
+        domain.Entry(uid, e.time, e.lower, e.upper, e.known, _renamed(e.context, renamed), e.decided_by, e.reason, e.rows, e.confidence)
         for uid, e in zip(uids, foreign.events, strict=True)
     ]
     return inventory, domain.Timeline.complete(inventory, entries, kind, alternative)
+
+
+def _uids(events: Sequence[Event], seed: str, in_use: InUse) -> list[str]:
+    """The events' own UIDs as far as they are free, drawn ones for the others."""
+    identities = [(e.start, e.end, e.mention) for e in events]
+    rng = uid_rng(0, seed, identities)
+    own = {e.uid for e in events if e.uid}
+    uids: list[str] = []
+    for event, identity in zip(events, identities, strict=True):
+        if not event.uid or event.uid in Taken((), in_use, identity):
+            uids.append(draw_uid(rng, Taken({*own, *uids}, in_use, identity)))
+        else:
+            uids.append(event.uid)
+    return uids
+
+
+def _renamed(context: Sequence[str], renamed: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(renamed.get(uid, uid) for uid in context)

@@ -32,7 +32,7 @@ from timelines.pipeline.revision import revise
 from timelines.pipeline.summaries import keep_summaries, revise_by_summaries
 from timelines.pipeline.tagging import tag
 from timelines.pipeline.text_inference import infer
-from timelines.pipeline.uids import assign_uids, uid_rng
+from timelines.pipeline.uids import InUse, assign_uids, identities_of, uid_rng
 from timelines.pipeline.unidentified import revise_unidentified
 from timelines.pipeline.variants import check_supported, summary_reviser, unidentified_reviser
 
@@ -98,9 +98,13 @@ def reconstruct(case: Case, record: Record, tools: Tools) -> Reconstruction:
     return verified(result, case, tools)
 
 
-def identify(case: Case, spans: Sequence[TaggedSpan], tools: Tools) -> Inventory:
-    """Stage 2; seeded by the run's seed and the note, so that a repeated run gives the same identifiers."""
-    return assign_uids(spans, rng=uid_rng(tools.config.seed, case.sha256))
+def identify(case: Case, spans: Sequence[TaggedSpan], tools: Tools, in_use: InUse | None = None) -> Inventory:
+    """Stage 2; seeded by the run's seed, the note and its spans, so that a repeated run gives the same identifiers.
+
+    `in_use` names the UIDs of the note's other inventories.
+    """
+    rng = uid_rng(tools.config.seed, case.sha256, identities_of(spans))
+    return assign_uids(spans, rng=rng, in_use=in_use)
 
 
 def write_queries(note: TaggedNote, tools: Tools) -> tuple[Query, ...]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from random import Random
 
 import pytest
 
@@ -25,7 +26,7 @@ from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.revision import revise
 from timelines.pipeline.tagging import tag
 from timelines.pipeline.text_inference import infer
-from timelines.pipeline.uids import assign_uids, uid_rng
+from timelines.pipeline.uids import assign_uids
 
 NOTE = "Fever for two days.\nLactate 4.1, then lactate 2.0 after fluids.\n\nNo rash. Sent home."
 ANCHOR = Anchor(datetime(2180, 3, 4, 14, 38))
@@ -39,7 +40,7 @@ def backbone(model: ScriptedModel, ledger: MemoryLedger | None = None, **config:
 
 def tagged(note: str = NOTE, words: Sequence[str] = ("Fever", "Lactate 4.1", "lactate 2.0", "No rash", "Sent home")) -> TaggedNote:
     spans = [TaggedSpan(note.index(w), note.index(w) + len(w), f"{w} | as told") for w in words]
-    return TaggedNote(note, assign_uids(spans, rng=uid_rng(0, "t")))
+    return TaggedNote(note, assign_uids(spans, rng=Random(0)))
 
 
 def text_only(inventory: Inventory) -> Timeline:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from math import isfinite
+from random import Random
 
 import pytest
 
@@ -30,7 +31,7 @@ from timelines.pipeline.revision import revise
 from timelines.pipeline.summaries import revise_by_summaries
 from timelines.pipeline.tagging import tag
 from timelines.pipeline.text_inference import infer
-from timelines.pipeline.uids import assign_uids, uid_rng
+from timelines.pipeline.uids import assign_uids
 from timelines.pipeline.unidentified import revise_unidentified
 
 NOTE = (
@@ -45,7 +46,7 @@ Spoil = Callable[[str, random.Random], str]
 
 def tagged() -> TaggedNote:
     spans = [TaggedSpan(NOTE.index(w), NOTE.index(w) + len(w), f"{w} as told") for w in WORDS]
-    return TaggedNote(NOTE, assign_uids(spans, rng=uid_rng(0, "fuzz")))
+    return TaggedNote(NOTE, assign_uids(spans, rng=Random(0)))
 
 
 def text_only(inventory: Inventory) -> Timeline:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
+from random import Random
 
 import pytest
 
@@ -29,7 +30,7 @@ from timelines.domain import (
 )
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.summaries import revise_by_summaries
-from timelines.pipeline.uids import assign_uids, uid_rng
+from timelines.pipeline.uids import assign_uids
 from timelines.pipeline.unidentified import revise_unidentified
 
 NOTE = "Fever for two days. Lactate 4.1, then fluids. Sent home."
@@ -39,7 +40,7 @@ TABLE = "mention|time|bounds|known\nFever|-48|[-60,-40]|1\nLactate 4.1|6.5|[6.5,
 
 
 def tagged(note: str = NOTE) -> TaggedNote:
-    return TaggedNote(note, assign_uids([TaggedSpan(note.index(w), note.index(w) + len(w), w) for w in WORDS], rng=uid_rng(0, "t")))
+    return TaggedNote(note, assign_uids([TaggedSpan(note.index(w), note.index(w) + len(w), w) for w in WORDS], rng=Random(0)))
 
 
 def text_only(note: TaggedNote, later: float = 0.0) -> Timeline:
