@@ -7,10 +7,11 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect groups to memberships and the trail to sign-ins; tell the API's description of tokens; add pages to the navigation."""
-        from accounts import api_schema, groups, signals  # noqa: F401  # the scheme is known once its class is defined
+        from accounts import api_schema, converters, groups, signals  # noqa: F401  # the scheme is known once its class is defined
         from accounts.models import Membership, Role
         from accounts.registry import NavItem, register_nav_item
 
+        converters.register_converters()
         post_migrate.connect(groups.create_groups, sender=self, dispatch_uid="accounts.groups")
         for signal in (post_save, post_delete):
             signal.connect(groups.on_membership_change, sender=Membership, dispatch_uid="accounts.membership")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import secrets
 
 PUBLIC_ID_LENGTH = 12
-_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
+ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 
 
 def new_public_id() -> str:
     """Twelve characters of an alphabet without look-alikes: 59 bits, unguessable and short enough to read out."""
-    return "".join(secrets.choice(_ALPHABET) for _ in range(PUBLIC_ID_LENGTH))
+    return "".join(secrets.choice(ALPHABET) for _ in range(PUBLIC_ID_LENGTH))

@@ -7,10 +7,12 @@ from django.urls import URLPattern, path
 from adjudication.views import dashboard, findings_download
 
 urlpatterns: list[URLPattern] = [
-    path("adjudication/runs/<str:public_id>/ratings/", dashboard.dashboard, name="dashboard"),
-    path("adjudication/runs/<str:public_id>/ratings/<str:name>/<str:format>/", dashboard.dashboard_table, name="dashboard_table"),
+    path("adjudication/runs/<public_id:public_id>/ratings/", dashboard.dashboard, name="dashboard"),
+    path("adjudication/runs/<public_id:public_id>/ratings/<slug:name>/<slug:format>/", dashboard.dashboard_table, name="dashboard_table"),
     path(
-        "adjudication/runs/<str:public_id>/findings/download/<str:format>/", findings_download.findings_download, name="findings_download"
+        "adjudication/runs/<public_id:public_id>/findings/download/<slug:format>/",
+        findings_download.findings_download,
+        name="findings_download",
     ),
-    path("adjudication/runs/<str:public_id>/games/download/<str:format>/", findings_download.games_download, name="games_download"),
+    path("adjudication/runs/<public_id:public_id>/games/download/<slug:format>/", findings_download.games_download, name="games_download"),
 ]

@@ -70,6 +70,7 @@ MIDDLEWARE = [
     # After static files: everything else may show patients' data.
     "accounts.middleware.NoStoreMiddleware",
     "csp.middleware.CSPMiddleware",
+    "accounts.request_guard.RequestGuardMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-from django.urls import path, register_converter
+from django.urls import path
 
 from timelines import urls_authoring, urls_evaluation
 from timelines.views import calls, case, case_chain, cases, runs, study_timeline
 
-
-class Uid4Converter:
-    """Four lower-case hex digits."""
-
-    regex = "[0-9a-f]{4}"
-
-    def to_python(self, value: str) -> str:
-        return value
-
-    def to_url(self, value: str) -> str:
-        return value
-
-
-register_converter(Uid4Converter, "uid4")
-
 app_name = "timelines"
 urlpatterns = [
     path("cases/", cases.cases, name="cases"),
-    path("cases/<str:public_id>/", case.case, name="case"),
-    path("cases/<str:public_id>/o/<uid4:uid4>/", case.case, name="occurrence"),
-    path("cases/<str:public_id>/o/<uid4:uid4>/chain/", case_chain.chain, name="chain"),
+    path("cases/<public_id:public_id>/", case.case, name="case"),
+    path("cases/<public_id:public_id>/o/<uid4:uid4>/", case.case, name="occurrence"),
+    path("cases/<public_id:public_id>/o/<uid4:uid4>/chain/", case_chain.chain, name="chain"),
     path("runs/", runs.runs, name="runs"),
     path("runs/new/", runs.run_new, name="run_new"),
-    path("runs/<str:public_id>/", runs.run, name="run"),
-    path("runs/<str:public_id>/cases/<str:case_run_id>/retry/", runs.case_retry, name="case_retry"),
-    path("runs/<str:public_id>/cases/<str:case_run_id>/calls/", calls.case_calls, name="case_calls"),
-    path("runs/<str:public_id>/calls/", calls.run_calls, name="run_calls"),
-    path("calls/<str:public_id>/", calls.call, name="model_call"),
-    path("runs/<str:public_id>/study-timeline/", study_timeline.choose, name="study_timeline"),
-    path("runs/<str:public_id>/<str:action>/", runs.run_action, name="run_action"),
+    path("runs/<public_id:public_id>/", runs.run, name="run"),
+    path("runs/<public_id:public_id>/cases/<public_id:case_run_id>/retry/", runs.case_retry, name="case_retry"),
+    path("runs/<public_id:public_id>/cases/<public_id:case_run_id>/calls/", calls.case_calls, name="case_calls"),
+    path("runs/<public_id:public_id>/calls/", calls.run_calls, name="run_calls"),
+    path("calls/<public_id:public_id>/", calls.call, name="model_call"),
+    path("runs/<public_id:public_id>/study-timeline/", study_timeline.choose, name="study_timeline"),
+    path("runs/<public_id:public_id>/<slug:action>/", runs.run_action, name="run_action"),
     *urls_authoring.urlpatterns,
     *urls_evaluation.urlpatterns,
 ]

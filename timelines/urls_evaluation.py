@@ -9,8 +9,8 @@ from timelines.views import evaluation, evaluation_case, evaluations
 urlpatterns: list[URLPattern] = [
     path("evaluations/", evaluations.evaluations, name="evaluations"),
     path("evaluations/new/", evaluations.evaluation_new, name="evaluation_new"),
-    path("evaluations/<str:public_id>/", evaluation.evaluation, name="evaluation"),
-    path("evaluations/<str:public_id>/tables/<str:name>/<str:format>/", evaluation.evaluation_table, name="evaluation_table"),
-    path("evaluations/<str:public_id>/cases/<str:case_id>/", evaluation_case.evaluation_case, name="evaluation_case"),
-    path("evaluations/<str:public_id>/<str:action>/", evaluations.evaluation_action, name="evaluation_action"),
+    path("evaluations/<public_id:public_id>/", evaluation.evaluation, name="evaluation"),
+    path("evaluations/<public_id:public_id>/tables/<slug:name>/<slug:format>/", evaluation.evaluation_table, name="evaluation_table"),
+    path("evaluations/<public_id:public_id>/cases/<public_id:case_id>/", evaluation_case.evaluation_case, name="evaluation_case"),
+    path("evaluations/<public_id:public_id>/<slug:action>/", evaluations.evaluation_action, name="evaluation_action"),
 ]

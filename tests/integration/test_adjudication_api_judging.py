@@ -192,7 +192,7 @@ def test_a_place_of_another_run_is_no_place(world, admin):
     elsewhere = Finding.objects.filter(game__run=other).first()
     path = f"judge-runs/{world.run.public_id}/findings/"
     assert admin.get(path, after=elsewhere.public_id)[0] == 404
-    assert admin.get(path, after="a\x00b")[0] == 404
+    assert admin.get(path, after="a\x00b")[0] == 400
     assert admin.get("judge-runs/a%00b/")[0] == 404
 
 

@@ -8,6 +8,8 @@ from typing import Any
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, JsonResponse
 
+from accounts.request_guard import OddValue, check_json
+
 JSON = "application/json"
 
 
@@ -37,6 +39,10 @@ def json_body(request: HttpRequest) -> dict[str, Any]:
         raise BadBody("This is not JSON.") from None
     if not isinstance(found, dict):
         raise BadBody("This is not a JSON object.")
+    try:
+        check_json(found)
+    except OddValue as error:
+        raise BadBody(str(error)) from None
     return found
 
 
@@ -46,9 +52,9 @@ def refusal(message: str, status: int, **more: Any) -> JsonResponse:
 
 
 def text_in(body: dict[str, Any], name: str) -> str:
-    """A text of the body that the database can hold, empty where there is none. Raises BadBody for anything else."""
+    """Return a text of a body that `json_body` read, empty if there is none. Raises BadBody for anything else."""
     found = body.get(name, "")
-    if not isinstance(found, str) or "\x00" in found or any("\ud800" <= c <= "\udfff" for c in found):
+    if not isinstance(found, str):
         raise BadBody(f"{name} is a text.")
     return found
 
