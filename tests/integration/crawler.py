@@ -1,0 +1,143 @@
+"""Follows every link and GET form of a site breadth-first, at most so many addresses of each shape, in somebody's name.
+
+It asks through a function, so it crawls the test client as well as a server that runs somewhere.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
+
+from accounts.ids import ALPHABET, PUBLIC_ID_LENGTH
+
+#: Attributes whose value is an address; every `data-…` value that begins with a slash is one too.
+ADDRESSES = ("href", "src", "hx-get", "action")
+PUBLIC_ID = re.compile(f"(?<=/)[{ALPHABET}]{{{PUBLIC_ID_LENGTH}}}(?=/|$)")
+UID = re.compile(r"(?<=/o/)[0-9a-f]{4}(?=/)")
+NUMBER = re.compile(r"(?<=/)\d+(?=/|$)")
+#: How many combinations of the options of one form are asked.
+FORM_ADDRESSES = 8
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an address gave. `location` is where it redirects to."""
+
+    status: int
+    content_type: str
+    body: str
+    location: str = ""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """An address that was asked, on which page it was found, and its status."""
+
+    address: str
+    shape: str
+    found_on: str
+    status: int
+    is_page: bool
+
+
+def shape_of(address: str) -> str:
+    """The address with every id and number left out, and the names of its parameters."""
+    parts = urlsplit(address)
+    path = NUMBER.sub("{n}", UID.sub("{uid}", PUBLIC_ID.sub("{id}", parts.path)))
+    if path.startswith("/static/"):
+        return "/static/"
+    names = sorted({name for name, _ in parse_qsl(parts.query, keep_blank_values=True)})
+    return f"{path}?{'&'.join(names)}" if names else path
+
+
+@dataclass
+class _Form:
+    address: str
+    fields: list[tuple[str, list[str]]] = field(default_factory=list)
+
+
+class Links(HTMLParser):
+    """Every address of a page that a browser may GET, relative to it."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._form: _Form | None = None
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attributes}
+        if tag == "form":
+            self._form = _Form(given.get("action", "")) if given.get("method", "get").lower() == "get" else None
+        elif tag == "input" and given.get("name") and given.get("type") not in ("submit", "file"):
+            value = given.get("value", "")
+            self._field(given["name"], ["", value] if given.get("type") in ("checkbox", "radio") else [value])
+        elif tag == "select" and given.get("name"):
+            self._field(given["name"], [])
+        elif tag == "option" and self._form and self._form.fields:
+            self._form.fields[-1][1].append(given.get("value", ""))
+        if tag != "form":
+            self.found += [v for n, v in given.items() if n in ADDRESSES or (n.startswith("data-") and v.startswith("/"))]
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "form" and self._form is not None:
+            self.found += list(_filled(self._form))
+            self._form = None
+
+    def _field(self, name: str, values: list[str]) -> None:
+        if self._form is not None:
+            self._form.fields.append((name, values))
+
+
+def _filled(form: _Form) -> Iterator[str]:
+    """Some of the addresses that the form leads to: each option once, the others as they are."""
+    width = max((len(values) for _, values in form.fields), default=1)
+    for number in range(min(max(width, 1), FORM_ADDRESSES)):
+        chosen = {name: values[number % len(values)] for name, values in form.fields if values}
+        yield f"{form.address}?{urlencode(chosen)}" if chosen else form.address
+
+
+def crawl(ask: Callable[[str], Answer], start: str, *, each: int, most: int = 100_000) -> list[Visit]:
+    """Ask `start` and all that can be reached from it: at most `each` addresses of a shape, `most` in all."""
+    asked: Counter[str] = Counter()
+    seen = {start}
+    waiting = deque([(start, "")])
+    visits: list[Visit] = []
+    while waiting and len(visits) < most:
+        address, found_on = waiting.popleft()
+        shape = shape_of(address)
+        if asked[shape] >= each:
+            continue
+        asked[shape] += 1
+        answer = ask(address)
+        is_page = answer.content_type.startswith("text/html")
+        visits.append(Visit(address, shape, found_on, answer.status, is_page))
+        links = Links(answer.body).found if is_page else []
+        for link in itertools.chain(links, [answer.location] if answer.location else []):
+            target = local(urljoin(address, link))
+            if target is not None and target not in seen:
+                seen.add(target)
+                waiting.append((target, address))
+    return visits
+
+
+def local(address: str) -> str | None:
+    """The address without host and fragment; None for another site or scheme."""
+    parts = urlsplit(address)
+    if parts.scheme not in ("", "http") or parts.netloc not in ("", "testserver") or not parts.path.startswith("/"):
+        return None
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path
+
+
+def shapes(visits: list[Visit]) -> Mapping[str, Visit]:
+    """One visit of each shape that gave a page."""
+    found: dict[str, Visit] = {}
+    for visit in visits:
+        if visit.is_page and visit.status == 200:
+            found.setdefault(visit.shape, visit)
+    return found

@@ -1,0 +1,85 @@
+"""Every link and GET form of everything that a demo has, followed for each role: nothing is broken, nothing logs an error."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+import pytest
+from django.test import Client
+
+from tests.integration.crawler import Answer, Visit, crawl, shapes
+from tests.integration.demo_world import Demo, make_demo
+from tests.integration.reconstructed import DEMO
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+#: Who crawls, and from where.
+PEOPLE = {
+    "anonymous": "/",
+    "admin": "/",
+    "clinician": "/",
+    "author": "/",
+    "reviewer": "/",
+    "adjudicator": "/",
+    "superuser": "/admin/",
+    "nobody": "/",
+}
+#: Where an answer of 400 or above is right: (shape, person) → (status, why).
+EXPECTED: dict[tuple[str, str], tuple[int, str]] = {
+    ("/cases/{id}/", "author"): (403, "the author's own unaided draft closes the case to them"),
+    ("/cases/{id}/agreement/", "author"): (403, "one author alone has submitted; a sentence says so"),
+}
+
+
+def asking(client: Client):
+    """The test client as the crawler asks it."""
+
+    def ask(address: str) -> Answer:
+        response = client.get(address)
+        body = b"".join(response) if response.streaming else response.content
+        kind = response.headers.get("Content-Type", "")
+        text = body.decode("utf-8", "replace") if kind.startswith("text/html") else ""
+        return Answer(response.status_code, kind, text, response.headers.get("Location", ""))
+
+    return ask
+
+
+def crawl_as(demo: Demo, person: str, *, each: int) -> list[Visit]:
+    client = Client(raise_request_exception=False)
+    if person != "anonymous":
+        client.force_login(demo.people[person])
+    return crawl(asking(client), PEOPLE[person], each=each)
+
+
+def faults(visits: list[Visit], person: str) -> list[str]:
+    """What answered otherwise than it should."""
+    found = []
+    for visit in visits:
+        status, _ = EXPECTED.get((visit.shape, person), (0, ""))
+        if visit.status >= 400 and visit.status != status:
+            found.append(f"{person}: {visit.status} {visit.address} ({visit.shape}), linked on {visit.found_on}")
+    return found
+
+
+def check(demo: Demo, caplog, *, each: int) -> None:
+    caplog.set_level(logging.WARNING)
+    wrong: list[str] = []
+    for person in PEOPLE:
+        started = time.monotonic()
+        visits = crawl_as(demo, person, each=each)
+        wrong += faults(visits, person)
+        print(person, len(visits), "addresses", len({v.shape for v in visits}), "shapes", round(time.monotonic() - started, 1), "s")
+        assert len(shapes(visits)) >= (1 if person == "anonymous" else 3)
+    errors = [f"{r.name}: {r.getMessage()}" for r in caplog.records if r.levelno >= logging.ERROR]
+    assert not wrong, "\n".join(wrong)
+    assert not errors
+
+
+def test_nothing_that_a_page_links_to_is_broken(caplog):
+    check(make_demo(), caplog, each=1)
+
+
+@pytest.mark.deep
+def test_nothing_that_the_cohort_links_to_is_broken(caplog):
+    check(make_demo(DEMO / "cohort", ["29281842", "27882036", "24181354"]), caplog, each=12)
