@@ -222,7 +222,8 @@ def _number(text: str) -> int | None:
 def _meds_file(file: StreamFile, stored, rejected: set[int], offered: int, encounters) -> None:
     """Every row is stored with its own values, rejected, or outside all encounters of its subject."""
     table = oracle.table_of(file.path)
-    times = [_moment(t) for t in table["time"].cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()]
+    moments = table["time"].cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()
+    times = [_moment(t) for t in moments]
     others = table.drop_columns(["time"]).to_pylist()
     rows = {line: {**row, "time": time} for line, (row, time) in enumerate(zip(others, times, strict=True), start=2)}
     assert offered == len(rows)
@@ -242,6 +243,9 @@ def _meds_file(file: StreamFile, stored, rejected: set[int], offered: int, encou
     spans = [(int(e.subject_key), e.admitted_at, e.discharged_at) for e in encounters if e.anchor == "admission"]
     for line in left:
         subject, time = rows[line]["subject_id"], rows[line]["time"]
+        assert subject is not None, "a row without subject is rejected"
+        assert rows[line]["code"], "a row without code is rejected"
+        assert (time is None) == (moments[line - 2] is None), "a row outside the calendar is rejected"
         inside = [s for s, start, end in spans if s == subject and time is not None and start <= time and end and time <= end]
         assert not inside or rows[line]["code"] == "MEDS_BIRTH"
 

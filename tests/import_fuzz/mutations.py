@@ -45,7 +45,10 @@ def mutate(root: Path, chance: Random) -> str:
     """Change one file (rarely two) below `root`; what was done, for the message of a failure."""
     done = []
     for _ in range(1 if chance.random() < 0.8 else 2):
-        file = chance.choice(sorted(p for p in root.rglob("*") if p.is_file()))
+        files = sorted(p for p in root.rglob("*") if p.is_file())
+        if not files:
+            break
+        file = chance.choice(files)
         level = chance.choice([_bytes, _field, _line, _file])
         level(file, chance)
         done.append(f"{level.__name__[1:]} of {file.relative_to(root)}")
