@@ -12,6 +12,7 @@ from adjudication.judging import Judge
 from llm_runtime.calling import Asker, Ledger, MemoryLedger
 from llm_runtime.stopping import StoppableModel
 from timelines.askers import Recorded, UnknownModel, choices_of, model_of, recorded_models
+from timelines.backbones.base import never_stop
 from timelines.tools import roles
 
 RULES, PROMPTED = "rules", "prompted"
@@ -52,7 +53,7 @@ def judge_of(
     """The judge of a run; a prompted one asks through `ledger`, and is stopped where `check` raises. Raises ProviderError."""
     if judge == RULES:
         # Loaded where it is used: its reading of notes brings a language pipeline that the web process does without.
-        built: Judge = importlib.import_module("adjudication.judges.rules").RulesJudge(tolerance=config.tolerance)
+        built: Judge = importlib.import_module("adjudication.judges.rules").RulesJudge(config.tolerance, check or never_stop)
         return built
     choices: Mapping[str, str] = choices_of(models)
     model = model_of(JUDGE, choices, roles())

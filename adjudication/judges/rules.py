@@ -14,6 +14,7 @@ from adjudication.judging import CandidateRow, JudgedFinding, JudgeInput, Unjudg
 from adjudication.quotes import NOT_FOUND
 from adjudication.table_evidence import read_table_evidence
 from adjudication.validation import TOLERANCE, Tolerance
+from timelines.backbones.base import Check, never_stop
 from timelines.domain import Polarity
 
 NAME = "rules"
@@ -22,10 +23,11 @@ VERSION = "3"
 
 
 class RulesJudge:
-    """Judge by rules. `tolerance` says which times are equal."""
+    """Judge by rules. `tolerance` says which times are equal; `check` interrupts it between two rows."""
 
-    def __init__(self, tolerance: Tolerance = TOLERANCE) -> None:
+    def __init__(self, tolerance: Tolerance = TOLERANCE, check: Check = never_stop) -> None:
         self.tolerance = tolerance
+        self.check = check
 
     @property
     def name(self) -> str:
@@ -39,12 +41,12 @@ class RulesJudge:
         """Every difference, in the order of row numbers. Unjudged without a note: nothing could be held against it."""
         if not given.note.strip():
             return Unjudged(("the note is empty",))
-        return _Game(given, self.tolerance).findings()
+        return _Game(given, self.tolerance, self.check).findings()
 
 
 class _Game:
-    def __init__(self, given: JudgeInput, tolerance: Tolerance) -> None:
-        self.given, self.tolerance = given, tolerance
+    def __init__(self, given: JudgeInput, tolerance: Tolerance, check: Check) -> None:
+        self.given, self.tolerance, self.check = given, tolerance, check
         self.ruling = Ruling(CaseReading(given), tolerance)
         self.pairing: Pairing = paired(given, tolerance)
         #: Rows whose occurrence is known to be another one than any that stands alone.
@@ -57,6 +59,7 @@ class _Game:
         return sorted(found, key=_order)
 
     def _of_pair(self, a: CandidateRow, b: CandidateRow) -> list[JudgedFinding]:
+        self.check()
         if self.ruling.unsupported(a) and self.ruling.unsupported(b):
             reason = "neither the note nor the record tells anything like it, and both timelines have it"
             return [self._finding(FindingType.SHARED_UNSUPPORTED, Decision(None, reason, sought=True), a, b, verdict=Verdict.NEITHER)]
@@ -68,6 +71,7 @@ class _Game:
         return found
 
     def _alone(self, row: CandidateRow) -> JudgedFinding:
+        self.check()
         kind = FindingType.A_ONLY if self._side(row) is Side.A else FindingType.B_ONLY
         others = [r for r in (self.given.b_rows if kind is FindingType.A_ONLY else self.given.a_rows) if r.row not in self._settled]
         relation = Relation.ADDED_DETAIL if self.ruling.is_detail(row, others) else Relation.NOVEL_EVENT

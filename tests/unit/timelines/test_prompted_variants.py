@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ehr.rendering import retrieval_text
+from ehr.summarise import summarise
 from llm_runtime.base import Limits
 from llm_runtime.calling import Asker, MemoryLedger
 from llm_runtime.errors import AttemptsExhausted
 from llm_runtime.providers.scripted import ScriptedModel
+from tests.unit.ehr.rows import table
 from tests.unit.timelines.prompted_answers import block, good_model
 from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
+from timelines.backbones.prompted.reviser import in_hours
+from timelines.backbones.prompted.tables import hours_text
 from timelines.domain import (
     Anchor,
     Entry,
@@ -131,15 +139,37 @@ def test_by_summaries_no_time_rests_on_a_row(schema: bool) -> None:
     model, note = good_model(schema=schema), tagged()
     reviser = prompted_backbone({role: Asker(role, model, MemoryLedger()) for role in ROLES}, PipelineConfig()).summary_reviser
     assert reviser is not None
-    summary = KeptSummary(note.inventory.uids[1], 0, "lab:lactate", "lab:lactate: 2 values,\nfirst 4.1 at 6.5 h", 1, 0.7, 0.93)
+    text = "lab:lactate\ncount 2, from 2180-03-04T21:08 to 2180-03-04T22:38:30\nfirst 4.1 at 2180-03-04T21:08"
+    summary = KeptSummary(note.inventory.uids[1], 0, "lab:lactate", text, 1, 0.7, 0.93)
     found = revise_by_summaries(reviser, note, text_only(note, 20.0), [summary], WINDOW, alternatives=2)
     assert block(model.requests[0], "EVIDENCE").split("\n") == [
         "uid4 | relevance | summary",
-        f"{note.inventory.uids[1]} | 0.93 | lab:lactate: 2 values, first 4.1 at 6.5 h",
+        f"{note.inventory.uids[1]} | 0.93 | lab:lactate count 2, from 6.5 h to 8.01 h first 4.1 at 6.5 h",
     ]
     assert [t.alternative for t in found] == [1, 2]
     assert [e.adopted_rows for t in found for e in t] == [()] * 6
     assert {e.reason for e in found[0]} == {"revised by the model from summaries of series"}
+
+
+MINUTES = st.integers(-600_000, 600_000)
+OBSERVED = st.lists(st.tuples(MINUTES, st.sampled_from(["4.1", "7", "alert", "confused at night", ""])), min_size=1, max_size=20)
+
+
+@given(OBSERVED)
+def test_a_summary_is_shown_in_hours_from_admission_and_in_no_clock_time(observed: list[tuple[int, str]]) -> None:
+    """Whatever series the renderer describes: each of its moments is there in hours, and no clock time is left."""
+    anchor = WINDOW.anchor
+    (series,) = summarise(table([(minutes / 60, "chart:state::", value) for minutes, value in observed]))
+    text = retrieval_text(series)
+    shown = in_hours(text, anchor)
+    assert not re.search(r"\d{4}-\d\d-\d\dT", shown)
+    moments = [datetime.fromisoformat(found) for found in re.findall(r"\d{4}-\d\d-\d\dT[\d:.]+", text)]
+    assert moments
+    assert re.findall(r"(?:at|from|to) (-?[\d.]+) h", shown) == [hours_text(anchor.hours(moment)) for moment in moments]
+
+
+def test_a_value_that_only_looks_like_a_moment_stays_as_it_is() -> None:
+    assert in_hours("seen at 2180-99-04T21:08", WINDOW.anchor) == "seen at 2180-99-04T21:08"
 
 
 def test_limits_of_a_server_without_schema_change_nothing_without_identifiers() -> None:

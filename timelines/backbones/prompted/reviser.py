@@ -6,9 +6,11 @@ parts of the inventory in turn, each call seeing everything and what earlier par
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from llm_runtime.base import ModelReply
@@ -21,13 +23,15 @@ from timelines.backbones.prompted.notes import shown_note
 from timelines.backbones.prompted.rows import FIRST, KEEP, Standing
 from timelines.backbones.prompted.tables import hours_text, read_table, timeline_table
 from timelines.backbones.prompted.timer import anchor_words, read_rows, row_schema
-from timelines.domain import Evidence, KeptSummary, Occurrence, TaggedNote, Timeline, Window
+from timelines.domain import Anchor, Evidence, KeptSummary, Occurrence, TaggedNote, Timeline, Window
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.revision import ProposedEntry, RevisionRejected, validate_revision
 
 #: Tokens of an answer for each row, at least and at most; rows of a schema answer may be one word.
 ROW_TOKENS = (30, 100)
 ROW_TOKENS_SCHEMA = (15, 90)
+#: A clock time of a summary (`ehr.rendering.clock`).
+_MOMENT = re.compile(r"\b(at|from|to) (\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?![\d:])")
 WORDS_KEPT = ""
 WORDS_KEPT_TABLE = " and with its mention unchanged"
 
@@ -47,8 +51,10 @@ class Material:
         return "timelines/revise" if self.summaries is None else "timelines/revise_no_rows"
 
     def lines(self, most: int) -> str:
-        """What of the record revision sees; fields of a row have at most `most` characters, summaries stay as they are."""
-        return evidence_lines(self.evidence, most) if self.summaries is None else summary_lines(self.summaries)
+        """What of the record revision sees, in hours; fields of a row have at most `most` characters, summaries stay whole."""
+        if self.summaries is None:
+            return evidence_lines(self.evidence, most)
+        return summary_lines(self.summaries, self.window.anchor)
 
 
 @dataclass(frozen=True)
@@ -185,13 +191,25 @@ def evidence_lines(evidence: Sequence[Evidence], most: int) -> str:
     return "\n".join(lines) if evidence else "none found"
 
 
-def summary_lines(summaries: Sequence[KeptSummary]) -> str:
-    """`uid | relevance | summary` for each, in the order given; the summary's text unchanged but for line breaks."""
+def summary_lines(summaries: Sequence[KeptSummary], anchor: Anchor) -> str:
+    """`uid | relevance | summary` for each, in the order given; the summary's text on one line, its moments in hours."""
     lines = ["uid4 | relevance | summary"]
     for item in summaries:
         score = item.rerank_score if item.rerank_score is not None else item.dense_score
-        lines.append(f"{item.uid} | {score:.2f} | {' '.join(item.text.split())}")
+        lines.append(f"{item.uid} | {score:.2f} | {' '.join(in_hours(item.text, anchor).split())}")
     return "\n".join(lines) if summaries else "none found"
+
+
+def in_hours(summary: str, anchor: Anchor) -> str:
+    """The summary with hours from `anchor` in the place of clock times, as the prompt says; the renderer writes them after these words."""
+
+    def told(match: re.Match[str]) -> str:
+        try:
+            return f"{match[1]} {hours_text(anchor.hours(datetime.fromisoformat(match[2])))} h"
+        except ValueError:  # a value that only looks like a moment
+            return match[0]
+
+    return _MOMENT.sub(told, summary)
 
 
 def revision_schema(uids: Sequence[str], context: Sequence[str], timelines: int, thinking: int = 1) -> dict[str, Any]:

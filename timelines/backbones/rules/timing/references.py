@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from timelines.backbones.rules.timing.concepts import concepts, numbers
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
@@ -43,7 +44,7 @@ class ReferenceIndex:
         if not wanted:
             return None
         best: tuple[tuple[float, ...], Occurrence, Estimate] | None = None
-        for occurrence in self.note.inventory:
+        for occurrence in self._sharing(wanted):
             estimate = self.estimates.get(occurrence.uid)
             if estimate is None or estimate.time is None or occurrence.start is None or occurrence.end is None:
                 continue
@@ -66,9 +67,14 @@ class ReferenceIndex:
         return None if best is None else (best[1], best[2])
 
     def same(
-        self, occurrence: Occurrence, among: set[str], earliest: bool, likeness: float = 1.2, figures_needed: bool = False
+        self,
+        occurrence: Occurrence,
+        among: Callable[[Occurrence], bool],
+        earliest: bool,
+        likeness: float = 1.2,
+        figures_needed: bool = False,
     ) -> tuple[Occurrence, Estimate] | None:
-        """A better dated mention of the same occurrence among `among`.
+        """A better dated mention of the same occurrence among those that `among` admits.
 
         `earliest`: the first in time of those that are alike enough, recent ones before old history;
         otherwise the most alike. Differing figures rule a mention out.
@@ -77,9 +83,9 @@ class ReferenceIndex:
         if not mine:
             return None
         best: tuple[tuple[float, ...], Occurrence, Estimate] | None = None
-        for other in self.note.inventory:
+        for other in self._sharing(mine):
             estimate = self.estimates.get(other.uid)
-            if other.uid not in among or other.uid == occurrence.uid or estimate is None or estimate.time is None:
+            if other.uid == occurrence.uid or estimate is None or estimate.time is None or not among(other):
                 continue
             if other.polarity is not occurrence.polarity:
                 continue
@@ -100,6 +106,25 @@ class ReferenceIndex:
                 best = rank, other, estimate
         return None if best is None else (best[1], best[2])
 
+    def _sharing(self, wanted: frozenset[str]) -> list[Occurrence]:
+        """The occurrences that share a concept, in inventory order: no other can be meant."""
+        occurrences = self.note.inventory.occurrences
+        return [occurrences[n] for n in sorted({n for concept in wanted for n in self._by_concept.get(concept, ())})]
+
+    @cached_property
+    def _by_concept(self) -> dict[str, list[int]]:
+        """Concept → places in the inventory."""
+        found: dict[str, list[int]] = {}
+        for n, occurrence in enumerate(self.note.inventory.occurrences):
+            for concept in self._tokens(occurrence):
+                found.setdefault(concept, []).append(n)
+        return found
+
     def _tokens(self, occurrence: Occurrence) -> frozenset[str]:
-        """Concepts of the head of the mention: "dextrose for hyperkalemia" is dextrose."""
-        return concepts(_head(occurrence.mention))
+        return _tokens_of(occurrence.mention)
+
+
+@lru_cache(maxsize=100_000)
+def _tokens_of(mention: str) -> frozenset[str]:
+    """Concepts of the head of the mention: "dextrose for hyperkalemia" is dextrose."""
+    return concepts(_head(mention))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 from timelines.backbones.rules.sections import Section
@@ -62,30 +63,27 @@ def _repeat(occurrence: Occurrence, narrator: Narrator, index: ReferenceIndex, b
 
 def _chronic(occurrence: Occurrence, narrator: Narrator, index: ReferenceIndex) -> tuple[Occurrence, Estimate] | None:
     """A problem that the past history names without a date is chronic and stands at 0."""
-    past = {
-        o.uid
-        for o in narrator.occurrences
-        if frame_of(narrator.analysis.section_at(o.start or 0)) is Frame.HISTORY
-        and o.uid in narrator.estimates
-        and narrator.estimates[o.uid].rule == "static"
-    }
+
+    def past(o: Occurrence) -> bool:
+        if o.start is None or o.uid not in narrator.estimates or narrator.estimates[o.uid].rule != "static":
+            return False
+        return frame_of(narrator.analysis.section_at(o.start)) is Frame.HISTORY
+
     return index.same(occurrence, past, earliest=True, likeness=_CLOSELY_ALIKE)
 
 
-def _candidates(narrator: Narrator, section: Section, background: bool, opening: bool) -> set[str]:
+def _candidates(narrator: Narrator, section: Section, background: bool, opening: bool) -> Callable[[Occurrence], bool]:
     """Which mentions may date a repeat: well founded ones, and early ones for what brought the patient in."""
     least = Strength.PLACE if frame_of(section) is Frame.RESULTS else Strength.INHERITED
     presenting = section.kind in ("chief_complaint", "admission_diagnosis")
     last = _PRESENTED if presenting or opening else 0.5 if background else None
-    return {
-        uid
-        for uid, estimate in narrator.estimates.items()
-        if estimate.strength >= least
-        and estimate.rule != "repeat"
-        and not (estimate.rule == "section" and frame_of(_section(narrator, uid)) is Frame.LEAVING)
-        and (last is None or (estimate.time or 0.0) < last)
-    }
 
+    def founded(o: Occurrence) -> bool:
+        estimate = narrator.estimates.get(o.uid)
+        if estimate is None or estimate.strength < least or estimate.rule == "repeat":
+            return False
+        if estimate.rule == "section" and frame_of(narrator.analysis.section_at(o.start or 0)) is Frame.LEAVING:
+            return False
+        return last is None or (estimate.time or 0.0) < last
 
-def _section(narrator: Narrator, uid: str) -> Section:
-    return narrator.analysis.section_at(narrator.resolver.index.note.inventory.by_uid[uid].start or 0)
+    return founded
