@@ -38,7 +38,7 @@ def backbone(monkeypatch) -> ScriptedBackbone:
 def hints(monkeypatch) -> list[tuple[str, int]]:
     """What the broker would be told: (queue, stage id)."""
     sent: list[tuple[str, int]] = []
-    monkeypatch.setattr("timelines.tasks.run_stage.apply_async", lambda args, queue, retry: sent.append((queue, args[0])))
+    monkeypatch.setattr("timelines.tasks.run_stage.apply_async", lambda args, queue, **_: sent.append((queue, args[0])))
     return sent
 
 

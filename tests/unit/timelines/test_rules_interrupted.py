@@ -39,7 +39,7 @@ class Counting:
 
 def note_of(sentences: int, title: str = "") -> TaggedNote:
     text = title + "BRIEF HOSPITAL COURSE:\n" + "\n".join(f"{n}. {SENTENCES[n % len(SENTENCES)]}" for n in range(sentences))
-    return TaggedNote(text, assign_uids(tag(rules_backbone().tagger, text), rng=uid_rng(0, hashlib.sha256(text.encode()).hexdigest())))
+    return TaggedNote(text, assign_uids(tag(rules_backbone().tagger, text), rng=uid_rng(0, hashlib.sha256(text.encode()).hexdigest(), ())))
 
 
 def timeline(note: TaggedNote) -> Timeline:
