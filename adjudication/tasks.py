@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
 from celery import shared_task
 from django.db.models import QuerySet
-from kombu.exceptions import OperationalError
 
 from adjudication.actions import execute_game
+from adjudication.models import Game
+from jobs.hints import Message, post, pull_hints
 from jobs.limits import hard_limit
-
-logger = logging.getLogger(__name__)
 
 
 @shared_task(name="adjudication.tasks.run_game")
 def run_game(game_id: int) -> None:
     """Judge the game if it still waits."""
     execute_game(game_id)
+    pull_hints(Game, game_id)
 
 
 def send_game_hints(game_ids: Sequence[int]) -> None:
     """One message a game. Without a broker the rows wait for the sweeper."""
-    try:
-        for pk in game_ids:
-            run_game.apply_async((pk,), queue="judge", retry=False, time_limit=hard_limit(asks_models=True))
-    except (OperationalError, OSError):
-        logger.warning("the broker did not take the hints for %s games; the sweeper sends them again", len(game_ids))
+    post(Message(run_game, pk, "judge", hard_limit(asks_models=True)) for pk in game_ids)
+
+
+def games_beside(game_id: int) -> QuerySet[Any]:
+    """The games of the run of this one."""
+    return Game.objects.filter(run__in=Game.objects.filter(pk=game_id).values("run")).order_by("pk")
 
 
 def runnable_games(games: QuerySet[Any]) -> QuerySet[Any]:

@@ -1,36 +1,126 @@
-"""Telling workers that a row waits. A hint may be lost or doubled without harm: the row is the queue."""
+"""Telling workers that a row waits. A hint may be lost or doubled without harm: the row is the queue.
+
+The broker has few hints at a time, however many rows wait: workers pull further ones as they finish (`pull_hints`), and the sweeper
+repeats what was not heard (`resend_hints`). A hint expires when it would be repeated, and none is sent to a queue that has plenty, so
+that nothing piles up while workers are away.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
+from celery import current_app
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
+from kombu.exceptions import ChannelError, OperationalError
 
-from jobs.claims import claimable
+from jobs.claims import due, expired
 from jobs.clock import database_time
 from jobs.models import ClaimableJob
 from jobs.registry import JobKind, kind_of
 
-#: A row that nobody claimed this long after its hint is told of again.
+logger = logging.getLogger(__name__)
+
+#: A row that nobody claimed this long after its hint is told of again, and its message is worth nothing any more.
 RESEND_AFTER = timedelta(minutes=2)
-#: Hints of one kind in one sweep: enough to keep every worker busy, too few to pile up behind long stages.
+#: Hints of one kind under way: enough to keep every worker busy, too few to pile up behind long stages.
 SWEEP_LIMIT = 200
+#: Messages of one queue after which it gets no more.
+QUEUE_LIMIT = 1000
+#: How often a process looks for further rows to tell of.
+PULL_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A task for one row. `time_limit`: seconds after which the worker kills the process that does it."""
+
+    task: Any
+    job_id: int
+    queue: str
+    time_limit: float | None = None
+
+
+_next_pull: dict[type[ClaimableJob], float] = {}
 
 
 def send_hints(job_class: type[ClaimableJob], job_ids: Sequence[int]) -> None:
-    """Tell the workers of these rows as soon as the transaction commits, and remember when."""
+    """Tell the workers of the first of these rows as soon as the transaction commits; of the others when these are taken."""
     if job_ids:
-        ids = list(job_ids)
+        ids = list(job_ids)[:SWEEP_LIMIT]
         job_class._default_manager.filter(pk__in=ids).update(hinted_at=database_time())
         transaction.on_commit(lambda: kind_of(job_class).send(ids))
 
 
 def resend_hints(kind: JobKind) -> int:
-    """Send hints for rows that wait unheard, longest-waiting first; returns how many."""
-    unheard = Q(hinted_at__isnull=True) | Q(hinted_at__lte=database_time(-RESEND_AFTER)) | Q(lease_expires_at__gt=F("hinted_at"))
-    waiting = kind.runnable(kind.job_class._default_manager.filter(claimable(), unheard))
-    ids = list(waiting.order_by(F("hinted_at").asc(nulls_first=True), "pk").values_list("pk", flat=True)[:SWEEP_LIMIT])
-    send_hints(kind.job_class, ids)
+    """Send hints for rows that wait unheard: half for rows never told of, half for those told of longest ago. Returns how many."""
+    jobs = kind.runnable(kind.job_class._default_manager.filter(cancel_requested=False))
+    before = database_time(-RESEND_AFTER)
+    lost = Q(hinted_at__isnull=True) | Q(hinted_at__lte=before) | Q(lease_expires_at__gt=F("hinted_at"))
+    with transaction.atomic():
+        ids = _locked(jobs.filter(expired(), lost, attempt__lt=F("max_attempts")).order_by("lease_expires_at"), SWEEP_LIMIT)
+        told = jobs.filter(due(), hinted_at__lte=before).order_by("hinted_at", "pk")
+        ids += _locked(told, (SWEEP_LIMIT - len(ids)) // 2)
+        ids += _locked(jobs.filter(due(), hinted_at__isnull=True).order_by("pk"), SWEEP_LIMIT - len(ids))
+        ids += _locked(told.exclude(pk__in=ids), SWEEP_LIMIT - len(ids))
+        send_hints(kind.job_class, ids)
     return len(ids)
+
+
+def pull_hints(job_class: type[ClaimableJob], job_id: int) -> None:
+    """Send hints for rows beside this one if most of the last ones have been taken; at most once in PULL_SECONDS in each process.
+
+    A worker so pulls work of the run that it works on, which its queue serves, whatever else waits.
+    """
+    if time.monotonic() < _next_pull.get(job_class, 0.0):
+        return
+    _next_pull[job_class] = time.monotonic() + PULL_SECONDS
+    kind = kind_of(job_class)
+    beside = kind.runnable(kind.beside(job_id)).filter(due(), cancel_requested=False)
+    under_way = beside.filter(hinted_at__gt=database_time(-RESEND_AFTER))[:SWEEP_LIMIT].count()
+    if under_way <= SWEEP_LIMIT // 2:
+        with transaction.atomic():
+            send_hints(job_class, _locked(beside.filter(hinted_at__isnull=True), SWEEP_LIMIT - under_way))
+
+
+def post(messages: Iterable[Message]) -> None:
+    """Put messages on the broker as far as its queues have room. If it is away, the rows wait for the sweeper."""
+    room: dict[str, int] = {}
+    left_out = 0
+    try:
+        for message in messages:
+            queue = message.queue
+            if queue not in room:
+                room[queue] = QUEUE_LIMIT - messages_in(queue)
+            room[queue] -= 1
+            if room[queue] >= 0:
+                options = {"queue": queue, "retry": False, "expires": RESEND_AFTER.total_seconds(), "time_limit": message.time_limit}
+                message.task.apply_async((message.job_id,), **options)
+            else:
+                left_out += 1
+    except (OperationalError, OSError):
+        logger.warning("the broker did not take all hints; the sweeper sends them again")
+    if left_out:
+        logger.info("%s hints were not sent: their queues are full; the sweeper sends them again", left_out)
+
+
+def messages_in(queue: str) -> int:
+    """How many messages wait in a queue of the broker. Raises OperationalError, OSError."""
+    with current_app.connection_for_write() as broker:
+        try:
+            with broker.channel() as channel:
+                return int(channel.queue_declare(queue, passive=True).message_count)
+        except ChannelError:  # the broker does not know an empty queue
+            return 0
+
+
+def _locked(jobs: QuerySet[Any], limit: int) -> list[int]:
+    """Primary keys of the first rows that nobody else is sending hints for."""
+    if limit <= 0:
+        return []
+    return list(jobs.select_for_update(of=("self",), skip_locked=True, no_key=True).values_list("pk", flat=True)[:limit])

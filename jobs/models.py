@@ -66,5 +66,11 @@ class ClaimableJob(models.Model):
             models.Index(
                 fields=["state", "lease_expires_at"],
                 name="%(app_label)s_%(class)s_claim",
-            )
+            ),
+            # What the workers are told of next (`jobs.hints`), without a look at what has ended or is blocked.
+            models.Index(
+                fields=["hinted_at", "id"],
+                condition=models.Q(state=JobState.QUEUED),
+                name="%(app_label)s_%(class)s_hint",
+            ),
         ]

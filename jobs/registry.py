@@ -16,6 +16,10 @@ HintSender = Callable[[Sequence[int]], None]
 Runnable = Callable[[QuerySet[Any]], QuerySet[Any]]
 
 
+#: The jobs of the run that the job of this id belongs to, first ones first.
+Beside = Callable[[int], QuerySet[Any]]
+
+
 @dataclass(frozen=True)
 class JobKind:
     """A concrete job class and how its workers are told of work."""
@@ -23,14 +27,17 @@ class JobKind:
     job_class: type[ClaimableJob]
     send: HintSender
     runnable: Runnable
+    beside: Beside
 
 
 _kinds: dict[type[ClaimableJob], JobKind] = {}
 
 
-def register(job_class: type[ClaimableJob], send: HintSender, *, runnable: Runnable = lambda jobs: jobs) -> None:
+def register(
+    job_class: type[ClaimableJob], send: HintSender, *, runnable: Runnable = lambda jobs: jobs, beside: Beside | None = None
+) -> None:
     """Make a job class known; registering it again replaces what was registered."""
-    _kinds[job_class] = JobKind(job_class, send, runnable)
+    _kinds[job_class] = JobKind(job_class, send, runnable, beside or (lambda job_id: job_class._default_manager.none()))
 
 
 def kind_of(job_class: type[ClaimableJob]) -> JobKind:

@@ -14,24 +14,18 @@ from accounts.audit import record
 from accounts.models import User
 from ehr.models import Dataset, Encounter, Note
 from jobs.actions import cancel_all, retry_all
-from jobs.hints import send_hints
+from jobs.hints import SWEEP_LIMIT, send_hints
 from jobs.models import JobState
 from llm_runtime.base import ProviderError
 from timelines import tools
 from timelines.askers import UnknownModel, choices_of, label_of
-from timelines.baselines import baseline_stages, is_baseline
-from timelines.models import CaseRun, Run, Stage, StageRun
+from timelines.case_state import ENDED
+from timelines.models import CaseRun, Run, RunPreparation, Stage, StageRun
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.pipeline.variants import VariantUnsupported
-from timelines.run_bases import BaseRefused, base_cases, check_base
+from timelines.preparing import cases_under_preparation, stages_of, start_preparation
+from timelines.run_bases import BaseRefused, check_base, check_base_cases
 from timelines.versions import code_revision, package_versions, prompt_hashes
-
-#: The stages of each variant; a run that is based on another leaves out those whose result it only points at.
-STAGES_OF: dict[Variant, tuple[Stage, ...]] = {
-    **dict.fromkeys(Variant, tuple(Stage)),
-    Variant.UNIMODAL: (Stage.TAG, Stage.UIDS, Stage.INFER, Stage.PROVENANCE),
-}
-_POINTED_AT = (Stage.TAG, Stage.UIDS)
 
 
 class RunRefused(ValueError):
@@ -50,7 +44,7 @@ def start_run(
     models: Mapping[str, str] | None = None,
     by: User | None,
 ) -> Run:
-    """Freeze the configuration and queue the first stage of every case; `cases` are case ids, None means all that have a note.
+    """Freeze the configuration and let the cases be added (`timelines.preparing`): `cases` are case ids, None means all with a note.
 
     With `based_on`, all that this run has: their inventories, text-only estimates and searches are kept (`run_bases`).
     `models` chooses language models by name, role → entry of MODEL_ENDPOINTS; a run on a base takes the base's.
@@ -62,12 +56,12 @@ def start_run(
     try:
         recorded = tools.models_of(backbone, models)
         names = tools.tool_names(backbone, config, models or {}, recorded)
-        stages = stages_of(config.variant, backbone=backbone, based=based_on is not None)
+        stages_of(config.variant, backbone=backbone)  # refuses a variant that the backbone does not have
         if based_on is not None:
             check_base(based_on, dataset, backbone, config, names)
-            inventories = {c.encounter: c.inventory_id for c in base_cases(based_on, cases)}
+            total = check_base_cases(based_on, cases)
         else:
-            inventories = dict.fromkeys(_encounters(dataset, cases))
+            total = _count_cases(dataset, cases)
     except (VariantUnsupported, BaseRefused, UnknownModel, ProviderError) as refused:
         raise RunRefused(str(refused)) from refused
     run = Run.objects.create(
@@ -86,25 +80,9 @@ def start_run(
         created_by=by,
         based_on=based_on,
     )
-    case_runs = CaseRun.objects.bulk_create(CaseRun(run=run, encounter=e, inventory_id=i) for e, i in inventories.items())
-    created = StageRun.objects.bulk_create(
-        StageRun(case_run=c, stage=stage, state=JobState.BLOCKED if n else JobState.QUEUED, max_attempts=config.max_attempts)
-        for c in case_runs
-        for n, stage in enumerate(stages)
-    )
-    send_hints(StageRun, [s.pk for s in created if s.state == JobState.QUEUED])
-    _audit(run, "run.start", by, cases=len(case_runs))
+    _audit(run, "run.start", by, cases=total)
+    start_preparation(run, total, cases)
     return run
-
-
-def stages_of(variant: Variant, *, backbone: str = "", based: bool = False) -> tuple[Stage, ...]:
-    """The stages of a case; a run that is based on another points at inventories that are there already.
-
-    Raises VariantUnsupported for a variant that a baseline does not have.
-    """
-    if is_baseline(backbone):
-        return baseline_stages(backbone, variant)
-    return tuple(s for s in STAGES_OF[variant] if not (based and s in _POINTED_AT))
 
 
 def source_of(backbone: str, variant: Variant, rho_threshold: float | None = None, models: str = "") -> str:
@@ -115,9 +93,9 @@ def source_of(backbone: str, variant: Variant, rho_threshold: float | None = Non
 
 def missing_cases(dataset: Dataset, source: str) -> list[str]:
     """Case ids with a note that no run of that source has reconstructed or is about to: those never run, failed or cancelled."""
-    ended = StageRun.objects.filter(case_run=OuterRef("pk"), state__in=(JobState.FAILED, JobState.CANCELLED))
-    covered = CaseRun.objects.filter(~Exists(ended), run__source=source, run__dataset=dataset).values("encounter")
-    return list(_noted(dataset).exclude(pk__in=covered).values_list("case_id", flat=True))
+    covered = CaseRun.objects.filter(run__source=source, run__dataset=dataset).exclude(state__in=ENDED)
+    missing = _noted(dataset).exclude(pk__in=covered.values("encounter"))
+    return list(missing.exclude(pk__in=cases_under_preparation(dataset, source).values("pk")).values_list("case_id", flat=True))
 
 
 def noted_cases(dataset: Dataset) -> list[str]:
@@ -129,23 +107,26 @@ def _noted(dataset: Dataset) -> QuerySet[Encounter]:
     return Encounter.objects.filter(Exists(Note.objects.filter(encounter=OuterRef("pk"))), dataset=dataset).order_by("case_id")
 
 
-def _encounters(dataset: Dataset, cases: Sequence[str] | None) -> list[Encounter]:
+def _count_cases(dataset: Dataset, cases: Sequence[str] | None) -> int:
     if cases is None:
-        found = list(_noted(dataset))
-        if not found:
+        if not (total := _noted(dataset).count()):
             raise RunRefused("no case of this dataset has a note to reconstruct")
-        return found
-    found = list(_noted(dataset).filter(case_id__in=set(cases)))
-    missing = sorted(set(cases) - {e.case_id for e in found})
-    if missing or not found:
+        return total
+    known = set(_noted(dataset).filter(case_id__in=set(cases)).values_list("case_id", flat=True))
+    missing = sorted(set(cases) - known)
+    if missing or not known:
         raise RunRefused(f"not in this dataset, or without a note: {', '.join(missing[:10]) or 'every case'}")
-    return found
+    return len(known)
 
 
 @transaction.atomic
 def cancel_run(*, run: Run, by: User) -> int:
-    """Cancel what waits and ask what runs to stop; returns how many stages that touched. What is stored stays."""
+    """Cancel what waits and ask what runs to stop; returns how many stages that touched. What is stored stays.
+
+    The preparation comes first: once it is asked to stop it adds no further stage.
+    """
     Run.objects.filter(pk=run.pk, cancelled_at=None).update(cancelled_at=timezone.now())
+    cancel_all(jobs=_preparation(run), by=by, study=run.study)
     return cancel_all(jobs=_stages(run), by=by, study=run.study)
 
 
@@ -165,16 +146,29 @@ def resume_run(*, run: Run, by: User) -> None:
 
 
 def retry_failed(*, run: Run, by: User) -> int:
-    """Give every failed or cancelled case of the run another go from the stage where it ended; returns how many cases."""
-    return _retry(run, CaseRun.objects.filter(run=run), by)
+    """Give every failed or cancelled case of the run another go from the stage where it ended; returns how many cases.
+
+    A preparation that ended early goes on, too.
+    """
+    with transaction.atomic():
+        _reopen(run)
+        if retry_all(jobs=_preparation(run), by=by, study=run.study):
+            send_hints(RunPreparation, list(_preparation(run).values_list("pk", flat=True)))
+        return _retry(run, CaseRun.objects.filter(run=run, state__in=ENDED), by)
 
 
 def retry_case(*, case_run: CaseRun, by: User) -> int:
     """As `retry_failed`, for one case."""
-    return _retry(case_run.run, CaseRun.objects.filter(pk=case_run.pk), by)
+    with transaction.atomic():
+        _reopen(case_run.run)
+        return _retry(case_run.run, CaseRun.objects.filter(pk=case_run.pk), by)
 
 
-@transaction.atomic
+def _reopen(run: Run) -> None:
+    """The run's row is locked first, as a cancellation does: one of the two waits for the other, before it locks a stage."""
+    Run.objects.filter(pk=run.pk).update(cancelled_at=None)
+
+
 def _retry(run: Run, case_runs: QuerySet[CaseRun], by: User) -> int:
     """The first stage that has not succeeded is queued, those after it wait for it. What earlier stages stored is kept."""
     first: list[int] = []
@@ -187,7 +181,6 @@ def _retry(run: Run, case_runs: QuerySet[CaseRun], by: User) -> int:
     retry_all(jobs=StageRun.objects.filter(pk__in=later), by=by, study=run.study, waits=True)
     retry_all(jobs=StageRun.objects.filter(pk__in=first), by=by, study=run.study)
     CaseRun.objects.filter(stages__in=first).update(rounds=F("rounds") + 1)
-    Run.objects.filter(pk=run.pk).update(cancelled_at=None)
     send_hints(StageRun, first)
     return len(first)
 
@@ -207,7 +200,11 @@ def _stages(run: Run) -> QuerySet[StageRun]:
 
 
 def _waiting(run: Run) -> list[int]:
-    return list(_stages(run).filter(state=JobState.QUEUED).values_list("pk", flat=True))
+    return list(_stages(run).filter(state=JobState.QUEUED).order_by("pk").values_list("pk", flat=True)[:SWEEP_LIMIT])
+
+
+def _preparation(run: Run) -> QuerySet[RunPreparation]:
+    return RunPreparation.objects.filter(run=run)
 
 
 def _audit(run: Run, action: str, by: User | None, **detail: int) -> None:

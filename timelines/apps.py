@@ -13,13 +13,14 @@ class TimelinesConfig(AppConfig):
         from timelines import home_cards
         from timelines.authoring_access import TIMELINE_PAGES, closed_to_unaided, guard_unaided
         from timelines.losses import timeline_losses
-        from timelines.models import Evaluation, StageRun
+        from timelines.models import Evaluation, RunPreparation, StageRun
         from timelines.references import import_reference
-        from timelines.tasks import runnable_stages, send_evaluation_hints, send_stage_hints
+        from timelines.tasks import runnable_stages, send_evaluation_hints, send_preparation_hints, send_stage_hints, stages_beside
 
         register_import_hook(import_reference)
         register_losses(timeline_losses)
-        register(StageRun, send_stage_hints, runnable=runnable_stages)
+        register(StageRun, send_stage_hints, runnable=runnable_stages, beside=stages_beside)
+        register(RunPreparation, send_preparation_hints)
         register(Evaluation, send_evaluation_hints)
         register_page_guard(guard_unaided, closed_to_unaided, [TIMELINE_PAGES])
         register_nav_item(NavItem("Cases", "timelines:cases", CASE_READERS), order=100)

@@ -1,4 +1,4 @@
-"""The state of a case, derived from the states of its stages. One rule for pages, commands and the API."""
+"""The state of a case, derived from the states of its stages. `CaseRun.state` follows the same rule in the database (migration 0014)."""
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ _LABELS = {
     CaseState.FAILED: "Failed",
     CaseState.CANCELLED: "Cancelled",
 }
+
+
+#: What a person may retry.
+ENDED = (CaseState.FAILED, CaseState.CANCELLED)
+#: What is or will be under way, or ended early.
+UNFINISHED = (CaseState.NONE, CaseState.WAITING, CaseState.RUNNING, *ENDED)
 
 
 def case_state(stages: Iterable[str]) -> CaseState:

@@ -39,13 +39,14 @@ def without(rows: QuerySet[M], closed: Collection[int], path: str = "encounter")
 
 
 def open_runs(runs: QuerySet[Run], closed: Collection[int]) -> QuerySet[Run]:
-    """Leave out the runs whose every case is closed."""
-    return runs.filter(Exists(without(CaseRun.objects.filter(run=OuterRef("pk")), closed))) if closed else runs
+    """Leave out the runs whose every case is closed; one whose cases have not been added yet stays."""
+    cases = CaseRun.objects.filter(run=OuterRef("pk"))
+    return runs.filter(Exists(without(cases, closed)) | ~Exists(cases)) if closed else runs
 
 
 def check_run_is_open(run: Run, closed: Collection[int]) -> None:
     """Raise NotAllowed if every case of the run is closed."""
-    if closed and not without(run.cases.all(), closed).exists():
+    if closed and run.cases.exists() and not without(run.cases.all(), closed).exists():
         raise NotAllowed(RUN_CLOSED)
 
 

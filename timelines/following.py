@@ -15,7 +15,8 @@ from jobs.actions import settle_abandoned
 from jobs.claims import due, expired
 from jobs.models import JobState
 from timelines.exchange import waiting_words
-from timelines.models import Run, Stage, StageBatch, StageRun
+from timelines.models import Run, RunPreparation, Stage, StageBatch, StageRun
+from timelines.preparing import execute_preparation
 from timelines.run_bases import is_kept
 from timelines.run_progress import RunTotals, totals
 from timelines.stages import execute_stage
@@ -51,20 +52,20 @@ def follow(run: Run, say: Callable[[str], None]) -> None:
     told = ""
     moved = time.monotonic()
     while (counts := _settled(run)).active:
-        words = progress_words(run, counts)
+        words = progress_words(counts)
         if words != told:
             say(words)
             told, moved = words, time.monotonic()
         elif words := waiting_words(run):
             say(words)
             return
-        elif not counts.stages.get(JobState.RUNNING) and time.monotonic() - moved > PATIENCE_SECONDS:
+        elif not _works(counts) and time.monotonic() - moved > PATIENCE_SECONDS:
             run.refresh_from_db(fields=["paused_at"])
             if run.paused_at is None and (silent := silent_queues(run)):
                 raise NoWorker(f"no worker answers on {', '.join(silent)}")
             moved = time.monotonic()
         time.sleep(POLL_SECONDS)
-    if (words := progress_words(run, totals(run))) != told:
+    if (words := progress_words(totals(run))) != told:
         say(words)
 
 
@@ -75,11 +76,13 @@ def work_inline(run: Run, say: Callable[[str], None]) -> None:
     """
     told = ""
     while (counts := _settled(run)).active:
-        if (words := progress_words(run, counts)) != told:
+        if (words := progress_words(counts)) != told:
             say(words)
             told = words
         run.refresh_from_db(fields=["paused_at"])
         waiting = StageRun.objects.filter(due() | expired(), case_run__run=run).order_by("case_run_id", "pk")
+        if counts.preparing and execute_preparation(run.preparation.pk) is not None:
+            continue
         stage = waiting.first() if run.paused_at is None else None
         if stage is None and (words := waiting_words(run)):
             say(words)
@@ -87,22 +90,30 @@ def work_inline(run: Run, say: Callable[[str], None]) -> None:
         if stage is None or execute_stage(stage.pk) is None:
             time.sleep(POLL_SECONDS)
         close_old_connections()
-    say(progress_words(run, totals(run)))
+    say(progress_words(totals(run)))
 
 
 def _settled(run: Run) -> RunTotals:
     """The counts once stages whose worker is gone for good are ended: the sweeper may not be running here."""
+    settle_abandoned(jobs=RunPreparation.objects.filter(run=run))
     settle_abandoned(jobs=StageRun.objects.filter(case_run__run=run))
     return totals(run)
 
 
-def progress_words(run: Run, counts: RunTotals) -> str:
+def _works(counts: RunTotals) -> bool:
+    preparing = counts.preparation is not None and counts.preparation.state == JobState.RUNNING
+    return preparing or bool(counts.stages.get(JobState.RUNNING))
+
+
+def progress_words(counts: RunTotals) -> str:
     """For example "34 of 84 stages done, 2 running (tag occurrences, revise jointly), 1 failed"."""
     words = [f"{counts.succeeded} of {counts.total} stages done"]
-    running = StageRun.objects.filter(case_run__run=run, state=JobState.RUNNING).order_by("stage").values_list("stage", flat=True)
+    if counts.preparation is not None:
+        words.insert(0, f"{counts.preparation.prepared} of {counts.preparation.total} cases prepared")
+    running = {stage: states[JobState.RUNNING] for stage, states in counts.by_stage.items() if JobState.RUNNING in states}
     if running:
-        names = sorted({Stage(stage).label.lower() for stage in running})
-        words.append(f"{len(running)} running ({', '.join(names)})")
+        names = sorted(Stage(stage).label.lower() for stage in running)
+        words.append(f"{sum(running.values())} running ({', '.join(names)})")
     for state in (JobState.FAILED, JobState.CANCELLED):
         if n := counts.stages.get(state, 0):
             words.append(f"{n} {state.label.lower()}")
@@ -114,7 +125,8 @@ def silent_queues(run: Run) -> list[str]:
     queued = StageRun.objects.filter(case_run__run=run, state=JobState.QUEUED).order_by()
     begun = Exists(StageBatch.objects.filter(stage_run=OuterRef("pk")))
     waiting = queued.annotate(begun=begun).values_list("stage", "begun").distinct()
-    needed = {queue_of(run.backbone, stage, kept=is_kept(run, stage), begun=begun) for stage, begun in waiting}
+    needed = {"pipeline"} if totals(run).preparing else set()
+    needed |= {queue_of(run.backbone, stage, kept=is_kept(run, stage), begun=begun) for stage, begun in waiting}
     try:
         answers = current_app.control.inspect(timeout=ANSWER_SECONDS).active_queues() or {}
     except (OperationalError, OSError):

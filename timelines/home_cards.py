@@ -15,7 +15,7 @@ from jobs.models import JobState
 from timelines.case_state import CaseState
 from timelines.closed_cases import any_closed, closed_encounters, closed_evaluations, open_runs, without
 from timelines.domain import TimelineKind
-from timelines.models import Authoring, Evaluation, Run, StageRun, Timeline
+from timelines.models import Authoring, CaseRun, Evaluation, Run, Timeline
 from timelines.run_progress import run_line, totals_of
 from timelines.study_timeline import history, is_study_run, run_words, study_timelines
 
@@ -119,14 +119,14 @@ def attention_card(user: User, study: Study) -> Card | None:
         Attention(f"{d.name}: {d.n} piece{'' if d.n == 1 else 's'} of its input could not be imported") for d in broken
     ]
     failed = (
-        without(StageRun.objects.filter(case_run__run__study=study, state=JobState.FAILED), closed_encounters(user), "case_run__encounter")
-        .values("case_run__run__public_id", "case_run__run__label", "case_run__run__source")
-        .annotate(n=Count("case_run", distinct=True))
-        .order_by("-case_run__run__created_at")
+        without(CaseRun.objects.filter(run__study=study, state=CaseState.FAILED), closed_encounters(user))
+        .values("run__public_id", "run__label", "run__source")
+        .annotate(n=Count("pk"))
+        .order_by("-run__created_at")
     )
     for f in failed[:SHOWN_FAILURES]:
-        name = f["case_run__run__label"] or f["case_run__run__source"]
-        address = f"{reverse('timelines:run', args=[f['case_run__run__public_id']])}?show={CaseState.FAILED}"
+        name = f["run__label"] or f["run__source"]
+        address = f"{reverse('timelines:run', args=[f['run__public_id']])}?show={CaseState.FAILED}"
         items.append(Attention(f"{name}: {f['n']} case{'' if f['n'] == 1 else 's'} failed", Link("See why", address)))
     return Card("Needs attention", template="timelines/_attention_card.html", context={"attention": items}) if items else None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -12,6 +14,7 @@ from accounts.models import Study
 from ehr.fields import NaiveDateTimeField
 from ehr.models import Dataset, Encounter, EventSeries, Note
 from jobs.models import ClaimableJob
+from timelines.case_state import CaseState
 from timelines.domain import MAX_CONTEXT, Lane, Polarity, TimelineKind
 
 
@@ -71,10 +74,11 @@ class StudyTimeline(models.Model):
 
 
 class CaseRun(models.Model):
-    """One case of a run. Its state follows from its stage rows (`timelines.actions`)."""
+    """One case of a run. Within a run, primary keys follow the order of case ids (`timelines.preparing`)."""
 
     public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="cases")
+    #: Without an index of its own: each index below begins with the run.
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="cases", db_index=False)
     encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="case_runs")
     inventory = models.ForeignKey(
         "Inventory",
@@ -85,9 +89,15 @@ class CaseRun(models.Model):
     )
     #: How often a person asked for the case again: a language model then gets further attempts, with seeds of their own.
     rounds = models.PositiveSmallIntegerField(default=0)
+    #: `case_state` of its stages. A trigger on the stages writes it (migration 0014); nothing else does.
+    state = models.CharField(max_length=10, choices=[(s.value, s.label) for s in CaseState], default=CaseState.NONE.value, editable=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "encounter"], name="case_once_per_run")]
+        indexes = [
+            models.Index(fields=["run", "id"], name="case_run_in_order"),
+            models.Index(fields=["run", "state", "id"], name="case_run_by_state"),
+        ]
 
 
 class Stage(models.TextChoices):
@@ -115,6 +125,41 @@ class StageRun(ClaimableJob):
             *ClaimableJob.Meta.constraints,
             models.UniqueConstraint(fields=["case_run", "stage"], name="stage_once_per_case_run"),
         ]
+
+
+class RunPreparation(ClaimableJob):
+    """The job that adds a run's cases and their stages, batch by batch. A run without one was prepared before there were any."""
+
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="preparation")
+    #: Case ids that were asked for; null means every case with a note, or every case of the base.
+    wanted = ArrayField(models.TextField(), null=True, blank=True)
+    #: How many cases there were when the run was started, and how many of them have been added.
+    total = models.PositiveIntegerField()
+    prepared = models.PositiveIntegerField(default=0)
+    #: Case id of the last case that was added. Cases are added in the order of their ids.
+    cursor = models.TextField(blank=True)
+
+    class Meta(ClaimableJob.Meta):
+        abstract = False
+        #: One row a run: the sweeper needs no index.
+        indexes: ClassVar[list[models.Index]] = []
+
+
+class RunCount(models.Model):
+    """A change in how many stages (or cases, where `stage` is empty) of a run are in a state. The sum of the rows is the count.
+
+    Triggers on stages and cases add rows and now and then replace a run's rows by their sum (migration 0014), so that no worker
+    waits for another's count.
+    """
+
+    #: The database deletes the rows with the run (migration 0014).
+    run = models.ForeignKey(Run, on_delete=models.DO_NOTHING, db_constraint=False, related_name="counts")
+    stage = models.CharField(max_length=20, blank=True)
+    #: A `JobState`, or a `CaseState` where `stage` is empty.
+    state = models.CharField(max_length=20)
+    n = models.IntegerField()
+    #: When it changed; for a stage that waits out a backoff, when that ends.
+    moved_at = models.DateTimeField()
 
 
 class StageBatch(models.Model):

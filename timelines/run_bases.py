@@ -14,7 +14,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 from ehr.models import Dataset
 from jobs.models import JobState
 from timelines.baselines import BASELINES, is_baseline
-from timelines.models import CaseRun, Run, Stage, StageRun
+from timelines.case_state import UNFINISHED, CaseState
+from timelines.models import CaseRun, Run, RunPreparation, Stage
 from timelines.pipeline.config import PipelineConfig, Variant
 
 #: Settings in which a run may differ from its base: they act after what is kept, or on how often a stage is tried.
@@ -52,10 +53,11 @@ def find_base(dataset: Dataset, backbone: str, wanted: str) -> Run:
 
 
 def finished_full_runs() -> QuerySet[Run]:
-    """Full runs whose every stage has succeeded, newest first; none of baselines, which have no inventory to keep."""
-    unfinished = StageRun.objects.filter(case_run__run=OuterRef("pk")).exclude(state=JobState.SUCCEEDED)
-    some = StageRun.objects.filter(case_run__run=OuterRef("pk"))
-    full = Run.objects.filter(Exists(some), ~Exists(unfinished), variant=Variant.FULL.value).exclude(backbone__in=BASELINES)
+    """Full runs whose every case is done, newest first; none of baselines, which have no inventory to keep."""
+    cases = CaseRun.objects.filter(run=OuterRef("pk"))
+    done, unfinished = Exists(cases.filter(state=CaseState.DONE)), Exists(cases.filter(state__in=UNFINISHED))
+    preparing = Exists(RunPreparation.objects.filter(run=OuterRef("pk")).exclude(state=JobState.SUCCEEDED))
+    full = Run.objects.filter(done, ~unfinished, ~preparing, variant=Variant.FULL.value).exclude(backbone__in=BASELINES)
     return full.order_by("-created_at", "-pk")
 
 
@@ -87,25 +89,25 @@ def _check_keeps(backbone: str) -> None:
         raise BaseRefused(f"the baseline {backbone} has no inventory and is based on no other run")
 
 
-def base_cases(base: Run, cases: Sequence[str] | None) -> list[CaseRun]:
-    """The base's cases (`cases` are case ids, None means all), in order of case id. Raises BaseRefused where one is not finished."""
-    found = base.cases.select_related("encounter").order_by("encounter__case_id")
+def check_base_cases(base: Run, cases: Sequence[str] | None) -> int:
+    """How many of the base's cases (`cases` are case ids, None means all) are taken over. Raises BaseRefused if one is not finished."""
+    found = base.cases.all()
     if cases is not None:
         found = found.filter(encounter__case_id__in=set(cases))
-        missing = sorted(set(cases) - {c.encounter.case_id for c in found})
+        missing = sorted(set(cases) - set(found.values_list("encounter__case_id", flat=True)))
         if missing:
             raise BaseRefused(f"not in the run {base.public_id}: {', '.join(missing[:10])}")
-    unfinished = Exists(StageRun.objects.filter(case_run=OuterRef("pk")).exclude(state=JobState.SUCCEEDED))
-    waiting, total = found.filter(unfinished).count(), found.count()
+    elif RunPreparation.objects.filter(run=base).exclude(state=JobState.SUCCEEDED).exists():
+        raise BaseRefused(f"not all cases of the run {base.public_id} have been added yet")
+    waiting, total = found.filter(state__in=UNFINISHED).count(), found.count()
     if waiting or not total:
         raise BaseRefused(f"{waiting} of {total} cases of the run {base.public_id} are not finished")
-    return list(found)
+    return total
 
 
 def finished_cases(base: Run) -> list[str]:
     """Case ids of the run's cases whose every stage has succeeded, in order."""
-    unfinished = Exists(StageRun.objects.filter(case_run=OuterRef("pk")).exclude(state=JobState.SUCCEEDED))
-    return list(base.cases.exclude(unfinished).order_by("encounter__case_id").values_list("encounter__case_id", flat=True))
+    return list(base.cases.filter(state=CaseState.DONE).order_by("encounter__case_id").values_list("encounter__case_id", flat=True))
 
 
 def bases_for(

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from django.contrib.postgres.aggregates import ArrayAgg
-from django.db.models import Count, Max, Min
-from django.db.models.functions import Greatest
+from django.db.models import Max, Sum
 from django.utils import timezone
 
 from ehr.wording import duration_words
-from jobs.claims import due
 from jobs.models import JobState
 from timelines.case_state import CaseState, case_state
-from timelines.closed_cases import without
-from timelines.models import STAGE_ORDER, Run, Stage, StageRun
+from timelines.models import STAGE_ORDER, CaseRun, Run, RunCount, RunPreparation, Stage, StageRun
 
 #: Stages that wait longer than this without a worker's sign of life are worth a word.
 QUIET_AFTER = timedelta(seconds=30)
-#: From a stage to its encounter.
-_CASE = "case_run__encounter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +32,31 @@ class StageTotal:
 
 
 @dataclass(frozen=True, slots=True)
+class Preparation:
+    """Adding the cases of a run, as long as it is not done."""
+
+    state: str
+    prepared: int
+    total: int
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def active(self) -> bool:
+        return self.state in (JobState.QUEUED, JobState.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
 class RunTotals:
-    """How many stage rows of the run stand in each state, and what that makes of the run."""
+    """How many stages and cases of the run are in each state, when that last changed, and what is still to be added."""
 
     by_stage: dict[str, dict[str, int]]
-    cases: int
+    by_case: dict[CaseState, int]
+    moved_at: datetime | None = None
+    preparation: Preparation | None = None
+
+    @property
+    def cases(self) -> int:
+        return sum(self.by_case.values())
 
     @property
     def stages(self) -> dict[str, int]:
@@ -66,12 +80,17 @@ class RunTotals:
 
     @property
     def retryable(self) -> int:
-        return self.failed + self.stages.get(JobState.CANCELLED, 0)
+        unprepared = self.preparation is not None and not self.preparation.active
+        return self.failed + self.stages.get(JobState.CANCELLED, 0) + unprepared
+
+    @property
+    def preparing(self) -> bool:
+        return self.preparation is not None and self.preparation.active
 
     @property
     def active(self) -> bool:
         """True while anything may still change without a person: then the page keeps asking."""
-        return bool(self.stages.get(JobState.RUNNING, 0) or self.stages.get(JobState.QUEUED, 0))
+        return self.preparing or bool(self.stages.get(JobState.RUNNING, 0) or self.stages.get(JobState.QUEUED, 0))
 
     @property
     def percent(self) -> int:
@@ -94,26 +113,50 @@ class RunTotals:
 
 
 def totals(run: Run, closed: Collection[int] = ()) -> RunTotals:
-    """Return the counts of one run over all cases but the `closed` encounters, in one query."""
+    """Return the counts of one run over all cases but the `closed` encounters."""
     return totals_of([run], closed)[run.pk]
 
 
 def totals_of(runs: Sequence[Run], closed: Collection[int] = ()) -> dict[int, RunTotals]:
-    """Return run id → its counts without the `closed` encounters, in one query for all of them."""
-    by_stage: dict[int, dict[str, dict[str, int]]] = {run.pk: {} for run in runs}
-    cases: Counter[int] = Counter()
-    counted = without(StageRun.objects.filter(case_run__run__in=runs), closed, _CASE).order_by()
-    for run, stage, state, n in counted.values_list("case_run__run_id", "stage", "state").annotate(n=Count("id")):
-        by_stage[run].setdefault(stage, {})[state] = n
-    for run, stages in by_stage.items():
-        cases[run] = max((sum(states.values()) for states in stages.values()), default=0)
-    return {run: RunTotals(stages, cases[run]) for run, stages in by_stage.items()}
+    """Return run id → its counts without the `closed` encounters. Reads what is counted already (`RunCount`) and no other stage."""
+    by_stage: dict[int, dict[str, Counter[str]]] = {run.pk: defaultdict(Counter) for run in runs}
+    by_case: dict[int, Counter[CaseState]] = {run.pk: Counter() for run in runs}
+    moved: dict[int, datetime] = {}
+    counts = RunCount.objects.filter(run__in=runs).order_by().values_list("run_id", "stage", "state")
+    for run, stage, state, n, moved_at in counts.annotate(sum=Sum("n"), latest=Max("moved_at")):
+        moved[run] = max(moved_at, moved.get(run, moved_at))
+        if stage:
+            by_stage[run][stage][state] += n
+        else:
+            by_case[run][CaseState(state)] += n
+    if closed:
+        moved = {}  # when something of a closed case happened is closed, too
+        _subtract(runs, list(closed), by_stage, by_case)
+    unprepared = {p.run_id: p for p in RunPreparation.objects.filter(run__in=runs).exclude(state=JobState.SUCCEEDED).defer("wanted")}
+    return {
+        pk: RunTotals(
+            {stage: dict(+states) for stage, states in by_stage[pk].items() if +states},
+            dict(+by_case[pk]),
+            moved.get(pk),
+            _preparation(unprepared.get(pk)),
+        )
+        for pk in by_stage
+    }
 
 
-def case_states(run: Run, closed: Collection[int] = ()) -> dict[int, CaseState]:
-    """Return case run id → its state, by the rule that every page uses, without the `closed` encounters."""
-    states = without(StageRun.objects.filter(case_run__run=run), closed, _CASE).order_by().values_list("case_run_id")
-    return {case_run: case_state(found) for case_run, found in states.annotate(found=ArrayAgg("state", distinct=True))}
+def _subtract(
+    runs: Sequence[Run], closed: list[int], by_stage: dict[int, dict[str, Counter[str]]], by_case: dict[int, Counter[CaseState]]
+) -> None:
+    """Take the closed cases out of the counts; they are few."""
+    cases = CaseRun.objects.filter(run__in=runs, encounter__in=closed)
+    for run, state in cases.values_list("run_id", "state"):
+        by_case[run][CaseState(state)] -= 1
+    for run, stage, state in StageRun.objects.filter(case_run__in=cases).values_list("case_run__run_id", "stage", "state"):
+        by_stage[run][stage][state] -= 1
+
+
+def _preparation(job: RunPreparation | None) -> Preparation | None:
+    return None if job is None else Preparation(job.state, job.prepared, job.total, tuple(job.reasons))
 
 
 def state_of_run(run: Run, counts: RunTotals) -> CaseState:
@@ -126,6 +169,8 @@ def state_of_run(run: Run, counts: RunTotals) -> CaseState:
     if counts.active:
         begun = counts.succeeded or counts.failed or counts.stages.get(JobState.RUNNING)
         return CaseState.RUNNING if begun else CaseState.WAITING
+    if counts.preparation is not None:
+        return CaseState.CANCELLED if counts.preparation.state == JobState.CANCELLED else CaseState.FAILED
     return case_state(counts.stages)
 
 
@@ -134,6 +179,8 @@ def run_state_words(run: Run, counts: RunTotals) -> str:
     state = state_of_run(run, counts)
     if run.paused_at is not None and counts.active:
         return "Paused"
+    if counts.preparing and state is CaseState.WAITING:
+        return "Preparing"
     return "Done" if state is CaseState.DONE else state.label
 
 
@@ -167,13 +214,15 @@ def run_line(run: Run, counts: RunTotals) -> RunLine:
     return RunLine(run, state_of_run(run, counts), run_state_words(run, counts), counts)
 
 
-def waiting_warning(run: Run, closed: Collection[int] = ()) -> str:
-    """Return a sentence if stages have waited long without any sign of a worker, else an empty text."""
-    stages = without(StageRun.objects.filter(case_run__run=run), closed, _CASE)
-    signs = stages.aggregate(waiting=Min(Greatest("queued_at", "not_before"), filter=due()), latest=Max("finished_at"))
-    if signs["waiting"] is None or run.paused_at is not None or stages.filter(state=JobState.RUNNING).exists():
+def waiting_warning(run: Run, counts: RunTotals) -> str:
+    """Return a sentence if work has waited long without any sign of a worker, else an empty text.
+
+    None where cases are closed to the person: it would tell when something happened to them.
+    """
+    running = counts.stages.get(JobState.RUNNING) or (counts.preparation and counts.preparation.state == JobState.RUNNING)
+    if not counts.active or running or run.paused_at is not None or counts.moved_at is None:
         return ""
-    quiet = timezone.now() - max(t for t in (signs["waiting"], signs["latest"]) if t is not None)
+    quiet = timezone.now() - counts.moved_at
     if quiet < QUIET_AFTER:
         return ""
     return (

@@ -2,47 +2,52 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
 from celery import shared_task
-from django.db.models import Exists, OuterRef, QuerySet
-from kombu.exceptions import OperationalError
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
+from jobs.hints import Message, post, pull_hints
 from jobs.limits import hard_limit
+from timelines.case_state import CaseState
 from timelines.evaluation_actions import execute_evaluation
 from timelines.models import StageBatch, StageRun
+from timelines.preparing import execute_preparation
 from timelines.run_bases import is_kept
 from timelines.stages import execute_stage
 from timelines.tools import asks_models, queue_of
-
-logger = logging.getLogger(__name__)
 
 
 @shared_task(name="timelines.tasks.run_stage")
 def run_stage(stage_run_id: int) -> None:
     """Execute the stage if it still waits."""
     execute_stage(stage_run_id)
+    pull_hints(StageRun, stage_run_id)
 
 
 def send_stage_hints(stage_run_ids: Sequence[int]) -> None:
     """One message a stage, on the queue where its kind of work is done. Without a broker the rows wait for the sweeper."""
     found = StageRun.objects.filter(pk__in=stage_run_ids).select_related("case_run__run").order_by("pk")
     stages = found.annotate(begun=Exists(StageBatch.objects.filter(stage_run=OuterRef("pk"))))
-    try:
-        for stage in stages:
-            run = stage.case_run.run
-            queue = queue_of(run.backbone, stage.stage, kept=is_kept(run, stage.stage), begun=stage.begun)
-            limit = hard_limit(asks_models=asks_models(run.backbone))
-            run_stage.apply_async((stage.pk,), queue=queue, retry=False, time_limit=limit)
-    except (OperationalError, OSError):
-        logger.warning("the broker did not take the hints for %s stages; the sweeper sends them again", len(stage_run_ids))
+    post(map(_message, stages))
+
+
+def _message(stage: Any) -> Message:
+    run = stage.case_run.run
+    queue = queue_of(run.backbone, stage.stage, kept=is_kept(run, stage.stage), begun=stage.begun)
+    return Message(run_stage, stage.pk, queue, hard_limit(asks_models=asks_models(run.backbone)))
 
 
 def runnable_stages(stages: QuerySet[Any]) -> QuerySet[Any]:
     """Those of runs that are not paused."""
     return stages.filter(case_run__run__paused_at__isnull=True)
+
+
+def stages_beside(stage_run_id: int) -> QuerySet[Any]:
+    """The stages that wait in the run of this one, case after case."""
+    run = StageRun.objects.filter(pk=stage_run_id).values("case_run__run_id")
+    return StageRun.objects.filter(case_run__run_id=Subquery(run), case_run__state=CaseState.WAITING).order_by("case_run_id")
 
 
 @shared_task(name="timelines.tasks.run_evaluation")
@@ -53,8 +58,15 @@ def run_evaluation(evaluation_id: int) -> None:
 
 def send_evaluation_hints(evaluation_ids: Sequence[int]) -> None:
     """One message an evaluation, on the queue of the workers that embed."""
-    try:
-        for pk in evaluation_ids:
-            run_evaluation.apply_async((pk,), queue="embed", retry=False)
-    except (OperationalError, OSError):
-        logger.warning("the broker did not take the hints for %s evaluations; the sweeper sends them again", len(evaluation_ids))
+    post(Message(run_evaluation, pk, "embed") for pk in evaluation_ids)
+
+
+@shared_task(name="timelines.tasks.prepare_run")
+def prepare_run(preparation_id: int) -> None:
+    """Add the cases of a run if it still waits for them."""
+    execute_preparation(preparation_id)
+
+
+def send_preparation_hints(preparation_ids: Sequence[int]) -> None:
+    """One message a run, on the queue that needs no model."""
+    post(Message(prepare_run, pk, "pipeline") for pk in preparation_ids)

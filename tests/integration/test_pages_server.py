@@ -16,7 +16,7 @@ from ehr.models import Encounter, EventSeries, RejectedRow, SourceRow
 from jobs.models import JobState
 from tests import factories
 from timelines.case_state import CaseState, case_state
-from timelines.models import STAGE_ORDER, CaseRun, Run, StageRun
+from timelines.models import STAGE_ORDER, CaseRun, Run, RunCount, StageRun
 from timelines.run_progress import QUIET_AFTER
 
 pytestmark = pytest.mark.django_db
@@ -264,7 +264,7 @@ def test_a_queue_that_nobody_works_on_is_said(web, study):
     run = run_of(factories.make_dataset(study), [[JobState.QUEUED]])
     address = reverse("timelines:run", args=[run.public_id])
     assert "No worker has taken" not in text_of(web.get(address))
-    StageRun.objects.update(queued_at=timezone.now() - 3 * QUIET_AFTER)
+    RunCount.objects.update(moved_at=timezone.now() - 3 * QUIET_AFTER)
     assert "No worker has taken a stage of this run for 1 min 30 s. Start the workers with make run" in text_of(web.get(address))
     Run.objects.update(paused_at=timezone.now())
     assert "No worker has taken" not in text_of(web.get(address))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
+from django.core.paginator import Page, Paginator
 from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -29,7 +28,6 @@ from timelines.run_grid import PAGE_SIZE, CaseLine, case_lines
 from timelines.run_progress import (
     RunTotals,
     cancel_words,
-    case_states,
     run_line,
     run_state_words,
     state_of_run,
@@ -92,7 +90,7 @@ def run_new(request: StudyRequest) -> HttpResponse:
         except actions.RunRefused as refused:
             form.add_error(None, f"Nothing was started: {refused}.")
         else:
-            count = started[0].cases.count()
+            count = started[0].preparation.total
             cases = f"{count} case{'' if count == 1 else 's'}"
             if len(started) == 1:
                 messages.success(request, f"The run over {cases} has started.")
@@ -189,13 +187,9 @@ def _run(request: StudyRequest, public_id: str, *, roles: Collection[Role] = CAS
 def _live(request: StudyRequest, run: Run, closed: Collection[int]) -> dict[str, Any]:
     """Return what changes while a run goes on: its summary and one page of its cases, without the `closed` encounters."""
     counts = totals(run, closed)
-    states = case_states(run, closed)
     show = request.GET.get("show", "")
     show = show if show in set(CaseState) else ""
-    cases = without(run.cases.select_related("encounter").order_by("encounter__case_id"), closed)
-    if show:
-        cases = cases.filter(pk__in=[pk for pk, state in states.items() if state == show])
-    page = Paginator(cases, PAGE_SIZE).get_page(request.GET.get("page"))
+    page, shown = _page(request, run, counts, show, closed)
     return {
         "run": run,
         "page": page,
@@ -203,20 +197,28 @@ def _live(request: StudyRequest, run: Run, closed: Collection[int]) -> dict[str,
         "stage_totals": counts.of_stages(),
         "state": state_of_run(run, counts),
         "state_words": run_state_words(run, counts),
-        "lines": case_lines(list(page.object_list)),
+        "lines": case_lines(shown),
         "show": show,
-        "choices": _choices(states),
+        "choices": _choices(counts),
         "may_launch": user_can_manage_study(request.user, run.study),
         "actions": _actions(run, counts),
-        "queue_warning": waiting_warning(run, closed),
+        "queue_warning": waiting_warning(run, counts),
         "cancel_words": cancel_words(counts),
         "closed": any_closed([run.dataset], closed),
     }
 
 
-def _choices(states: dict[int, CaseState]) -> list[Choice]:
-    counts = Counter(states.values())
-    return [Choice("", "All", len(states)), *(Choice(s.value, s.label, counts[s]) for s in CaseState if counts[s])]
+def _page(request: StudyRequest, run: Run, counts: RunTotals, show: str, closed: Collection[int]) -> tuple[Page[int], list[CaseRun]]:
+    """One page of the run's cases, in order of case id. How many there are is known, so that no other case is read."""
+    cases = without(CaseRun.objects.filter(run=run, **({"state": show} if show else {})), closed).order_by("pk")
+    paginator = Paginator(cases.values_list("pk", flat=True), PAGE_SIZE)
+    paginator.count = counts.by_case.get(CaseState(show), 0) if show else counts.cases
+    page = paginator.get_page(request.GET.get("page"))
+    return page, list(CaseRun.objects.filter(pk__in=list(page.object_list)).prefetch_related("encounter").order_by("pk"))
+
+
+def _choices(counts: RunTotals) -> list[Choice]:
+    return [Choice("", "All", counts.cases), *(Choice(s.value, s.label, counts.by_case[s]) for s in CaseState if s in counts.by_case)]
 
 
 def _actions(run: Run, counts: RunTotals) -> list[RunAction]:

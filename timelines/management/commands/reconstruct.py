@@ -135,7 +135,7 @@ class Command(BaseCommand):
             by=None,
         )
         kept = f", based on run {base.public_id}" if base else ""
-        self._say(f"run {run.public_id}: {run.cases.count()} cases by {run.source}{kept}")
+        self._say(f"run {run.public_id}: {run.preparation.total} cases by {run.source}{kept}")
         return run
 
     def _done(self, runs: list[Run], options: dict[str, Any]) -> list[Run]:

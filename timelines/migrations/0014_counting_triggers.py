@@ -1,0 +1,140 @@
+"""Counts of stages and cases by state, and each case's state, follow the stages inside the transaction that changes them.
+
+Pages that follow a run read these instead of aggregating its stages (docs/adr/0038-scale.md).
+
+* A change of states adds rows to `timelines_runcount`; the sum of a run's rows is the count. Nobody waits for another's row. About
+  every 64th row, a run's rows are replaced by their sum. Rows that another transaction is replacing are left alone.
+* The state of a case follows `timelines.case_state`. Its row is locked before its stages are read again, so that of two transactions
+  that change stages of one case the later one sees both changes. A transaction that changes many stages locks them beforehand,
+  in order (`jobs.actions`), so that it never waits for a stage while others wait for a case.
+* The functions run with the rights of whoever changes a stage: they read and write these tables only, as the application does.
+"""
+
+from django.db import migrations
+
+COUNTS = """
+ALTER TABLE timelines_runcount ADD CONSTRAINT run_count_of_run
+    FOREIGN KEY (run_id) REFERENCES timelines_run (id) ON DELETE CASCADE;
+
+CREATE FUNCTION timelines_fold_counts() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    run bigint;
+BEGIN
+    FOR run IN SELECT DISTINCT run_id FROM added WHERE id % 64 = 0 LOOP
+        WITH gone AS (
+            DELETE FROM timelines_runcount WHERE id IN (
+                SELECT id FROM timelines_runcount WHERE run_id = run FOR UPDATE SKIP LOCKED
+            ) RETURNING stage, state, n, moved_at
+        )
+        INSERT INTO timelines_runcount (run_id, stage, state, n, moved_at)
+        SELECT run, stage, state, sum(n), max(moved_at) FROM gone GROUP BY stage, state;
+    END LOOP;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER timelines_fold_counts AFTER INSERT ON timelines_runcount
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION timelines_fold_counts();
+"""
+
+STATES = """
+CREATE FUNCTION timelines_states_of(cases bigint[]) RETURNS TABLE (case_run bigint, state text) LANGUAGE sql STABLE AS $$
+    SELECT c.id, CASE
+        WHEN count(s.id) = 0 THEN 'none'
+        WHEN bool_or(s.state = 'failed') THEN 'failed'
+        WHEN bool_or(s.state = 'cancelled') THEN 'cancelled'
+        WHEN bool_or(s.state = 'running') THEN 'running'
+        WHEN bool_and(s.state = 'succeeded') THEN 'done'
+        ELSE 'waiting'
+    END
+    FROM unnest(cases) AS c(id) LEFT JOIN timelines_stagerun s ON s.case_run_id = c.id GROUP BY c.id
+$$;
+"""
+
+STAGES = """
+CREATE FUNCTION timelines_count_stages() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    touched bigint[];
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        touched := ARRAY(SELECT DISTINCT case_run_id FROM added);
+        INSERT INTO timelines_runcount (run_id, stage, state, n, moved_at)
+        SELECT c.run_id, s.stage, s.state, count(*), statement_timestamp()
+        FROM added s JOIN timelines_caserun c ON c.id = s.case_run_id GROUP BY c.run_id, s.stage, s.state;
+    ELSIF TG_OP = 'DELETE' THEN
+        touched := ARRAY(SELECT DISTINCT case_run_id FROM gone);
+        INSERT INTO timelines_runcount (run_id, stage, state, n, moved_at)
+        SELECT c.run_id, s.stage, s.state, -count(*), statement_timestamp()
+        FROM gone s JOIN timelines_caserun c ON c.id = s.case_run_id GROUP BY c.run_id, s.stage, s.state;
+    ELSE
+        touched := ARRAY(SELECT DISTINCT a.case_run_id FROM added a JOIN gone g USING (id) WHERE a.state <> g.state);
+        IF cardinality(touched) = 0 THEN
+            RETURN NULL;
+        END IF;
+        INSERT INTO timelines_runcount (run_id, stage, state, n, moved_at)
+        SELECT c.run_id, s.stage, s.state, sum(s.n), max(s.moved_at)
+        FROM (
+            SELECT case_run_id, stage, state, 1 AS n,
+                   greatest(statement_timestamp(), CASE state WHEN 'queued' THEN not_before END) AS moved_at FROM added
+            UNION ALL
+            SELECT case_run_id, stage, state, -1, statement_timestamp() FROM gone
+        ) s JOIN timelines_caserun c ON c.id = s.case_run_id GROUP BY c.run_id, s.stage, s.state HAVING sum(s.n) <> 0;
+    END IF;
+    PERFORM 1 FROM timelines_caserun WHERE id = ANY (touched) ORDER BY id FOR NO KEY UPDATE;
+    UPDATE timelines_caserun c SET state = s.state
+    FROM timelines_states_of(touched) s WHERE c.id = s.case_run AND c.state <> s.state;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER timelines_stages_added AFTER INSERT ON timelines_stagerun
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION timelines_count_stages();
+CREATE TRIGGER timelines_stages_changed AFTER UPDATE ON timelines_stagerun
+    REFERENCING OLD TABLE AS gone NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION timelines_count_stages();
+CREATE TRIGGER timelines_stages_gone AFTER DELETE ON timelines_stagerun
+    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION timelines_count_stages();
+"""
+
+CASES = """
+CREATE FUNCTION timelines_count_cases() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO timelines_runcount (run_id, stage, state, n, moved_at)
+        SELECT run_id, '', state, count(*), statement_timestamp() FROM added GROUP BY run_id, state;
+    ELSIF TG_OP = 'DELETE' THEN
+        INSERT INTO timelines_runcount (run_id, stage, state, n, moved_at)
+        SELECT run_id, '', state, -count(*), statement_timestamp() FROM gone GROUP BY run_id, state;
+    ELSE
+        INSERT INTO timelines_runcount (run_id, stage, state, n, moved_at)
+        SELECT run_id, '', state, sum(n), statement_timestamp()
+        FROM (SELECT run_id, state, 1 AS n FROM added UNION ALL SELECT run_id, state, -1 FROM gone) c
+        GROUP BY run_id, state HAVING sum(n) <> 0;
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER timelines_cases_added AFTER INSERT ON timelines_caserun
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION timelines_count_cases();
+CREATE TRIGGER timelines_cases_changed AFTER UPDATE ON timelines_caserun
+    REFERENCING OLD TABLE AS gone NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION timelines_count_cases();
+CREATE TRIGGER timelines_cases_gone AFTER DELETE ON timelines_caserun
+    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION timelines_count_cases();
+"""
+
+# Before the triggers are there: the states of the cases of today, and the counts that follow from them.
+TODAY = """
+UPDATE timelines_caserun c SET state = s.state
+FROM timelines_states_of(ARRAY(SELECT id FROM timelines_caserun)) s WHERE c.id = s.case_run;
+INSERT INTO timelines_runcount (run_id, stage, state, n, moved_at)
+SELECT c.run_id, s.stage, s.state, count(*), statement_timestamp()
+FROM timelines_stagerun s JOIN timelines_caserun c ON c.id = s.case_run_id GROUP BY c.run_id, s.stage, s.state
+UNION ALL
+SELECT run_id, '', state, count(*), statement_timestamp() FROM timelines_caserun GROUP BY run_id, state;
+"""
+
+DROP = """
+DROP FUNCTION timelines_count_cases, timelines_count_stages, timelines_states_of, timelines_fold_counts CASCADE;
+ALTER TABLE timelines_runcount DROP CONSTRAINT run_count_of_run;
+DELETE FROM timelines_runcount;
+"""
+
+
+class Migration(migrations.Migration):
+    dependencies = [("timelines", "0013_kept_counts")]
+
+    operations = [migrations.RunSQL(COUNTS + STATES + TODAY + STAGES + CASES, DROP)]
