@@ -155,7 +155,11 @@ def test_authors_see_each_other_when_both_have_submitted(encounter):
     peek = reverse("timelines:case", args=[encounter.public_id])
     assert second.client.get(peek, {"t": anas.public_id}).status_code == 404
     assert answer(second.client, "agreement", encounter.public_id).status_code == 403
+    address = reverse("timelines:agreement", args=[encounter.public_id])
+    pages = ((first.client, reverse("timelines:authoring", args=[first.id])), (reader, peek))
+    assert not [page for client, page in pages if address in client.get(page).content.decode()], "offered before it opens"
     second.post("submit", {})
+    assert all(address in client.get(page).content.decode() for client, page in pages)
     assert (seen(first.client), seen(second.client)) == (["ana", "ben"], ["ana", "ben"])
     assert "Agreement</a>" in answer(reader, "case", encounter.public_id).content.decode()
     agreement = answer(reader, "agreement", encounter.public_id).content.decode()

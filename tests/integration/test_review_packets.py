@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Role
@@ -153,6 +154,36 @@ def test_whoever_has_seen_the_judges_answers_beside_their_own_was_exposed(client
     assert client.get(path.format(mine.public_id)).status_code == 200
     seen = ["They have seen 1 case of the packet unblinded."]
     assert reasons_against(mine.person, review.packet) == (seen if reveal == "after_close" else [])
+
+
+def test_exposure_to_many_cases_is_one_insert():
+    world = judged_world(3)
+    person = factories.make_user(world.study, Role.CLINICIAN)
+    with CaptureQueriesContext(connection) as queries:
+        record_exposure(user=person, encounters=world.encounters, page="findings")
+    assert sum(query["sql"].startswith("INSERT") for query in queries) == 1
+    told = AuditEvent.objects.filter(actor=person, action="case.unblinded")
+    assert set(told.values_list("object_id", flat=True)) == {e.public_id for e in world.encounters}
+
+
+def test_another_open_packet_with_the_case_keeps_a_revealed_one_closed(review, client):
+    """The first packet closes and would reveal its side while its reviewer still works on the second."""
+    mine = add_reviewer(review)
+    second = packets.draw_packet(
+        study=review.study, judge_run=review.world.run, label="Second", design=design_of(review.world), seed=9, by=review.admin
+    )
+    packets.assign(packet=second, person=mine.person, by=review.admin)
+    for packet in (review.packet, second):
+        packets.open_packet(packet=packet, by=review.admin)
+    packets.close_packet(packet=review.packet, by=review.admin)
+    review.packet.refresh_from_db()
+    client.force_login(mine.person)
+    card = reverse("adjudication:report_card", args=[review.packet.public_id])
+    assert not may_see(mine.person, review.packet).judge
+    assert client.get(card).status_code == 403
+    packets.close_packet(packet=second, by=review.admin)
+    assert may_see(mine.person, review.packet).judge
+    assert client.get(card).status_code == 200
 
 
 def test_who_was_exposed_after_the_assignment_keeps_the_packet_from_opening(review):

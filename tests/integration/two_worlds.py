@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -292,7 +292,7 @@ BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "evaluations": ids(Evaluation),
     "authoring": ids(Authoring),
     "adjudication/runs": ids(JudgeRun),
-    "adjudication/calls": ids(ModelCall),
+    "adjudication/calls": lambda: [*ModelCall.objects.filter(owner_type=JUDGE_CALLS).values_list("public_id", flat=True), "nothing"],
     "judge-runs": ids(JudgeRun),
     "changes": ids(JudgeRun),
     "games": ids(Game),
@@ -394,13 +394,16 @@ class Answers:
         return int(answer.status_code)
 
 
-def walk(world: World, person: User, *, links: int = 2) -> Answers:
-    """Ask for every address of the URL configuration, narrowed and sorted; then follow links, so many of each shape; then send forms."""
+def walk(world: World, person: User, *, besides: Collection[str] = (), links: int = 2) -> Answers:
+    """Ask for every address of the URL configuration, narrowed and sorted; then follow links, so many of each shape; then send forms.
+
+    Addresses of the names in `besides` are left out.
+    """
     client = Client(raise_request_exception=False)
     client.force_login(person)
     answers = Answers(world, client)
     for name, route, pattern in patterns():
-        if name in ENDS_SESSION or (name.startswith("admin:") and not person.is_superuser):
+        if name in ENDS_SESSION or name in besides or (name.startswith("admin:") and not person.is_superuser):
             continue
         for path in dict.fromkeys(addresses(name, route, pattern, world.names)):
             status = answers.ask(name, path)
@@ -410,7 +413,8 @@ def walk(world: World, person: User, *, links: int = 2) -> Answers:
                 answers.ask(name, path, headers={"HX-Request": "true"})
             if status == 405:
                 break
-    _follow(answers, links)
+    if not besides:
+        _follow(answers, links)
     _send(answers)
     return answers
 
