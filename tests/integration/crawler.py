@@ -36,13 +36,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class Visit:
-    """An address that was asked, on which page it was found, and its status."""
+    """An address that was asked, on which page it was found, and its status. `whole`: a page, and not a fragment of one."""
 
     address: str
     shape: str
     found_on: str
     status: int
     is_page: bool
+    whole: bool = False
 
 
 def shape_of(address: str) -> str:
@@ -116,7 +117,7 @@ def crawl(ask: Callable[[str], Answer], start: str, *, each: int, most: int = 10
         asked[shape] += 1
         answer = ask(address)
         is_page = answer.content_type.startswith("text/html")
-        visits.append(Visit(address, shape, found_on, answer.status, is_page))
+        visits.append(Visit(address, shape, found_on, answer.status, is_page, "<html" in answer.body))
         links = Links(answer.body).found if is_page else []
         for link in itertools.chain(links, [answer.location] if answer.location else []):
             target = local(urljoin(address, link))
