@@ -22,6 +22,7 @@ from timelines.baselines import baseline_stages, is_baseline
 from timelines.case_state import CaseState
 from timelines.models import CaseRun, Run, RunPreparation, Stage, StageRun
 from timelines.pipeline.config import PipelineConfig, Variant
+from timelines.study_timeline_actions import run_may_have_finished
 
 #: The stages of each variant; a run that is based on another leaves out those whose result it only points at.
 STAGES_OF: dict[Variant, tuple[Stage, ...]] = {
@@ -61,7 +62,12 @@ def start_preparation(run: Run, total: int, wanted: Sequence[str] | None) -> Non
 
 def execute_preparation(preparation_id: int) -> JobState | None:
     """Add the cases that are missing if the job waits; returns its new state, None if there was nothing to do."""
-    return work(RunPreparation, preparation_id, _prepare)
+    return work(RunPreparation, preparation_id, _prepare, then=_prepared)
+
+
+def _prepared(preparation: RunPreparation) -> None:
+    """Workers may have done every case before the preparation itself ended."""
+    transaction.on_commit(lambda: run_may_have_finished(preparation.run), robust=True)
 
 
 def cases_to_add(preparation: RunPreparation) -> QuerySet[Encounter]:

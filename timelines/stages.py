@@ -36,7 +36,7 @@ from timelines.pipeline.tagging import tag
 from timelines.pipeline.text_inference import infer
 from timelines.record import embed_missing, load_record
 from timelines.run_calls import CALLS_OWNER
-from timelines.study_timeline_actions import run_case_finished
+from timelines.study_timeline_actions import run_may_have_finished
 
 
 def execute_stage(stage_run_id: int) -> JobState | None:
@@ -55,8 +55,8 @@ def release_next(stage_run: StageRun) -> None:
     later = _later(stage_run)
     if not later:
         # After the commit: of two cases that end together, the later one sees that the run has finished.
-        case_run = CaseRun.objects.select_related("run__dataset").get(pk=stage_run.case_run_id)
-        transaction.on_commit(lambda: run_case_finished(case_run), robust=True)
+        run = CaseRun.objects.select_related("run__dataset").get(pk=stage_run.case_run_id).run
+        transaction.on_commit(lambda: run_may_have_finished(run), robust=True)
     elif release(jobs=StageRun.objects.filter(pk=later[0])):
         send_hints(StageRun, later[:1])
 

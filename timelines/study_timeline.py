@@ -39,10 +39,10 @@ def history(study: Study) -> QuerySet[StudyTimeline]:
 
 
 def run_words(run: Run) -> str:
-    """How pages tell one run from others: "rules, 22 Nov 2026 14:05, ρ 0.2". Times are UTC."""
+    """How pages tell one run from others: "rules, 2026-11-22 14:05 UTC, ρ 0.2"."""
     rho = run.config.get("rho_threshold")
     name = run.label or run.source.split("/rho=")[0]
-    return f"{name}, {run.created_at:%-d %b %Y %H:%M}{'' if rho is None else f', ρ {rho:g}'}"
+    return f"{name}, {run.created_at:%Y-%m-%d %H:%M} UTC{'' if rho is None else f', ρ {rho:g}'}"
 
 
 def fallback_order(run: Run) -> tuple[bool, bool, int]:

@@ -9,8 +9,7 @@ from accounts.audit import record
 from accounts.models import User
 from accounts.permissions import check_user_can_manage_study
 from ehr.models import Dataset
-from jobs.models import JobState
-from timelines.models import CaseRun, Run, StudyTimeline
+from timelines.models import Run, StudyTimeline
 from timelines.run_progress import RunTotals, totals
 from timelines.study_timeline import current, first_default_run, is_full
 
@@ -48,14 +47,10 @@ def why_not_choosable(run: Run, counts: RunTotals) -> str:
     return ""
 
 
-def run_case_finished(case_run: CaseRun) -> None:
-    """Call when the last stage of a case has succeeded and is committed: its run may be the first one finished."""
-    if StudyTimeline.objects.filter(dataset=case_run.run.dataset_id).exists():
-        return
-    # Cases end roughly in order. Looking at the last one first keeps this cheap while a large run goes on.
-    last = case_run.run.cases.order_by("-pk").first()
-    if last is not None and not last.stages.exclude(state=JobState.SUCCEEDED).exists():
-        choose_first_run(dataset=case_run.run.dataset)
+def run_may_have_finished(run: Run) -> None:
+    """Call after a commit with which the run may have finished: it may be the first one of its dataset."""
+    if not StudyTimeline.objects.filter(dataset=run.dataset_id).exists() and first_default_run(run.dataset_id) is not None:
+        choose_first_run(dataset=run.dataset)
 
 
 @transaction.atomic

@@ -24,8 +24,9 @@ from tests.unit.timelines.test_variants_pipeline import EveryVariant
 from timelines import actions, tools
 from timelines.case_list import CaseFilter, case_rows, cases_of, shown_case_runs
 from timelines.following import work_inline
-from timelines.models import AnchorSuggestion, CaseRun, Run, StageRun, StudyTimeline, Timeline
+from timelines.models import AnchorSuggestion, CaseRun, Run, RunPreparation, StageRun, StudyTimeline, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
+from timelines.preparing import execute_preparation
 from timelines.study_timeline import current
 from timelines.study_timeline_actions import ChoiceRefused, choose_study_timeline
 from timelines.views.case_choices import choices_of
@@ -106,6 +107,14 @@ def test_of_runs_that_finished_before_there_was_a_choice_the_oldest_is_chosen(da
     assert chosen(dataset) == oldest
 
 
+def test_a_run_whose_preparation_ends_after_its_cases_is_chosen_too(dataset):
+    first = run(dataset)
+    StudyTimeline.objects.all().delete()
+    RunPreparation.objects.filter(run=first).update(state=JobState.QUEUED, finished_at=None)
+    execute_preparation(RunPreparation.objects.get(run=first).pk)
+    assert chosen(dataset) == first
+
+
 def test_a_newer_run_changes_nothing_that_opens_by_itself(dataset, client, tmp_path):
     study_run = run(dataset)
     clinician = factories.make_user(dataset.study, Role.CLINICIAN)
@@ -141,7 +150,7 @@ def test_a_newer_run_changes_nothing_that_opens_by_itself(dataset, client, tmp_p
     other = client.get(
         reverse("timelines:case", args=[encounter.public_id]), {"t": _revised(with_own_rho, encounter).public_id}
     ).content.decode()
-    assert f"Other run: rules, {with_own_rho.created_at:%-d %b %Y %H:%M}, ρ 0.2" in other
+    assert f"Other run: rules, {with_own_rho.created_at:%Y-%m-%d %H:%M} UTC, ρ 0.2" in other
     assert "This is not the study timeline." in other
     assert "Study timeline: rules" in other
 
