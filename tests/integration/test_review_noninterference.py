@@ -209,12 +209,12 @@ OPENED = {
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("twice", [False, pytest.param(True, marks=pytest.mark.deep)])
-def test_nothing_that_a_reviewer_reaches_depends_on_what_was_made_of_the_case(twice: bool):
+def test_nothing_that_a_reviewer_reaches_depends_on_what_was_made_of_the_case(twice: bool, monkeypatch: pytest.MonkeyPatch):
     """One is a clinician too, the other has every role and is a superuser. Their packet has findings of one of three cases.
 
     Unless both walk everywhere (`twice`), the second one asks for what the first one cannot open, and for home.
     """
-    logging.disable(logging.INFO)  # of two thousand requests
+    monkeypatch.setattr(logging.root.manager, "disable", logging.INFO)  # two thousand requests are not worth a line each
     seen = []
     for variation in (ONE, OTHER):
         world = build(variation)
