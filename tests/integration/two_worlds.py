@@ -92,7 +92,7 @@ _YEAR = datetime.now(tz=UTC).year
 TOKENS = re.compile(
     r"(?<=csrfmiddlewaretoken\" value=\")\w+|(?<=X-CSRFToken\": \")\w+|(?<=nonce-)[\w+/=-]+|(?<=nonce=\")[\w+/=-]+"
     rf"|{_YEAR}-\d\d-\d\d([T ][\d:.]+)?([+]00:00|Z)?|(?<=>)\d\d:\d\d:\d\d(?=<)"
-    rf'|\d+ \w+ {_YEAR}, ([\d:]+ [ap][.]m[.]|noon|midnight)|(?<=name="seed" value=")\d+'
+    rf'|\d+ \w+ {_YEAR}(,? [\d:]+( [ap][.]m[.])?|, noon|, midnight)?|(?<=name="seed" value=")\d+'
 )
 
 
