@@ -27,7 +27,7 @@ from adjudication.validation import checked_findings
 from adjudication.visibility import BlindedItem
 from tests import factories
 from tests.integration.judged import judged_by, make_case
-from tests.integration.two_worlds import Variation, build, walk
+from tests.integration.two_worlds import Variation, build, item_id, walk
 from tests.unit.adjudication.judge_games import FIRST, SECOND, raw, row_of
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import SourceKey
@@ -99,7 +99,7 @@ def world(names: tuple[str, str], teller: Teller, decimals: float, case_id: str)
     design = Design(pairings=packets.pairings_of(run), quotas=quotas)
     packet = packets.draw_packet(study=dataset.study, judge_run=run, label="P", design=design, seed=1, by=admin)
     for item in packet.items.select_related("finding"):
-        PacketItem.objects.filter(pk=item.pk).update(public_id=f"{item.finding.ordinal:012d}")
+        PacketItem.objects.filter(pk=item.pk).update(public_id=item_id(item.finding.ordinal))
     assignment = packets.assign(packet=packet, person=person, by=admin, seed=11)
     packets.open_packet(packet=packet, by=admin)
     order = in_order(packet, assignment)

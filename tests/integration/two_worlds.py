@@ -27,6 +27,7 @@ from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
+from accounts.ids import ALPHABET, PUBLIC_ID_LENGTH
 from accounts.models import Role, User
 from adjudication import actions, packets
 from adjudication.actions import CALLS_OWNER as JUDGE_CALLS
@@ -161,8 +162,13 @@ def _vary(v: Variation, shared: Run, case: Encounter, judge: ByNote, admin: User
     design = Design(pairings=packets.pairings_of(judged), quotas=QUOTAS, per_item=2)
     packet = packets.draw_packet(study=case.dataset.study, judge_run=judged, label="P", design=design, seed=1, by=admin)
     for item in packet.items.select_related("finding"):
-        PacketItem.objects.filter(pk=item.pk).update(public_id=f"ITEM{item.finding.ordinal:08d}")
+        PacketItem.objects.filter(pk=item.pk).update(public_id=item_id(item.finding.ordinal))
     return packet
+
+
+def item_id(ordinal: int) -> str:
+    """The public id of an item, the same in every world."""
+    return ALPHABET[ordinal] * PUBLIC_ID_LENGTH
 
 
 def _moved(rows: Sequence[Candidate], by: float) -> list[Candidate]:
@@ -280,9 +286,11 @@ def patterns(resolver: URLResolver | None = None, namespace: str = "") -> Iterat
 
 def ids(*models: type[Model]) -> Callable[[], list[Any]]:
     """The public ids of all rows of these models, and one that there is not."""
-    return lambda: [*(i for m in models for i in m._default_manager.order_by("pk").values_list("public_id", flat=True)), "nothing"]
+    return lambda: [*(i for m in models for i in m._default_manager.order_by("pk").values_list("public_id", flat=True)), NOBODYS]
 
 
+#: The public id of nothing.
+NOBODYS = "z" * PUBLIC_ID_LENGTH
 #: What stands in an address behind the word before it. Words and parameters that are not here are asked for by KNOWN.
 BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "cases": ids(Encounter),
@@ -292,7 +300,7 @@ BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "evaluations": ids(Evaluation),
     "authoring": ids(Authoring),
     "adjudication/runs": ids(JudgeRun),
-    "adjudication/calls": lambda: [*ModelCall.objects.filter(owner_type=JUDGE_CALLS).values_list("public_id", flat=True), "nothing"],
+    "adjudication/calls": lambda: [*ModelCall.objects.filter(owner_type=JUDGE_CALLS).values_list("public_id", flat=True), NOBODYS],
     "judge-runs": ids(JudgeRun),
     "changes": ids(JudgeRun),
     "games": ids(Game),
@@ -389,6 +397,7 @@ class Answers:
             self.world.plain(path),
         )
         self.found.setdefault((self.world.plain(key[0]), key[1]), set()).add((answer.status_code, body))
+        assert answer.status_code != 500, f"{method} {path}"
         if answer.status_code == 200:
             self.opened.add(name)
         return int(answer.status_code)
