@@ -113,3 +113,19 @@ class AuditEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} at {self.at:%Y-%m-%d %H:%M:%S}"
+
+
+class AuditLink(models.Model):
+    """The place of an event in the chain of the audit trail; made by a database trigger (migration 0004), never by the application.
+
+    `hash` covers the event and the hash of the link before, so that an event that was changed, taken away or put in between is noticed.
+    """
+
+    #: 1, 2, 3, … without a gap.
+    sequence = models.BigIntegerField(primary_key=True)
+    #: Without a constraint: an event that is gone shall be noticed, not take its link with it.
+    event = models.OneToOneField(AuditEvent, on_delete=models.DO_NOTHING, db_constraint=False, related_name="link")
+    hash = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return f"{self.sequence}: {self.hash}"

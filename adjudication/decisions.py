@@ -16,6 +16,7 @@ from django.db import transaction
 from django.http import HttpRequest
 
 from accounts.audit import record
+from accounts.audit_chain import current_head
 from accounts.ids import new_public_id
 from accounts.models import User
 from accounts.password_check import Purpose, check_password_of
@@ -212,7 +213,7 @@ def unsign(*, assignment: Assignment, reason: str, by: User) -> Decision:
         packet, assignment=mine, kind=Decision.Kind.UNSIGN, token=new_public_id(), comment=reason.strip(), detail={"by": by.public_id}
     )
     Assignment.objects.filter(pk=mine.pk).update(signed_at=None)
-    _audit(mine, "review.unsign", by, sequence=link.sequence)
+    _audit(mine, chain_storage.UNSIGNED, by, sequence=link.sequence)
     return link
 
 
@@ -261,7 +262,7 @@ def _sign(assignment: Assignment, by: User) -> Decision:
     if progress.total > progress.done:
         raise NotFinished(progress.total - progress.done, progress.elsewhere)
     sequence, head = chain_storage.head_of(packet)
-    detail: Mapping[str, Any] = {"head": head, "head_sequence": sequence, "decided": progress.done}
+    detail: Mapping[str, Any] = {"head": head, "head_sequence": sequence, "decided": progress.done, **current_head().as_detail()}
     link = chain_storage.append(packet, assignment=mine, kind=Decision.Kind.SIGN, token=new_public_id(), detail=detail)
     Assignment.objects.filter(pk=mine.pk).update(signed_at=link.at)
     _audit(mine, chain_storage.SIGNED, by, sequence=link.sequence, head=link.hash)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count
 
-from adjudication import chain_storage
+from adjudication import chain_verification
 from adjudication.drawing import QUOTAS, Shortage
 from adjudication.eligibility import reasons_against
 from adjudication.models import Assignment, Decision, Packet, Slot
@@ -113,6 +113,6 @@ def disagreements(packet: Packet) -> tuple[int, int]:
     return third.count(), third.filter(decision__isnull=False).count()
 
 
-def chain_faults(packet: Packet) -> list[chain_storage.Fault]:
+def chain_faults(packet: Packet) -> list[chain_verification.Fault]:
     """What is wrong with the packet's chain of decisions; [] where every link holds."""
-    return chain_storage.faults_of(packet)
+    return chain_verification.faults_of(packet)

@@ -19,6 +19,7 @@ from adjudication.domain import FindingType, Verdict
 from adjudication.drawing import OUTSIDE_SHARED, OUTSIDE_TIMING, Design, Drawn, Eligible, EligibleFinding, draw, stratum_of
 from adjudication.eligibility import check_user_is_eligible, reasons_against
 from adjudication.models import Assignment, Decision, Finding, Game, JudgeRun, Packet, PacketItem, Slot
+from adjudication.packet_digests import moment, opening_facts, share_digest
 from adjudication.states import InvalidTransition, next_packet_state
 from adjudication.visibility import unswapped
 from jobs.clock import database_time
@@ -156,7 +157,7 @@ def assign(
     for name, value in values.items():
         setattr(found, name, value)
     found.save()
-    _audit(mine, "packet.assign", by, person=person.public_id, role=str(role))
+    _audit(mine, chain_storage.ASSIGNED, by, person=person.public_id, role=str(role), share_sha256=share_digest(found))
     return found
 
 
@@ -175,12 +176,12 @@ def withdraw_assignment(*, assignment: Assignment, by: User) -> Assignment:
             mine, assignment=standing, kind=Decision.Kind.UNSIGN, token=new_public_id(), comment="taken out of the packet",
             detail={"by": by.public_id},
         )  # fmt: skip
-        _audit(mine, "review.unsign", by, sequence=void.sequence)
+        _audit(mine, chain_storage.UNSIGNED, by, sequence=void.sequence)
         standing.signed_at = None
     standing.withdrawn_at = database_time()
     standing.save(update_fields=["withdrawn_at", "signed_at"])
     Slot.objects.filter(assignment=assignment, decision__isnull=True).update(assignment=None, lease_expires_at=None)
-    _audit(mine, "packet.withdraw", by, person=assignment.person.public_id)
+    _audit(mine, chain_storage.WITHDRAWN, by, person=assignment.person.public_id)
     assignment.refresh_from_db()
     return assignment
 
@@ -211,9 +212,8 @@ def open_packet(*, packet: Packet, by: User) -> Packet:
     items = mine.items.values_list("pk", "quota")
     Slot.objects.bulk_create(Slot(item_id=pk, number=number) for pk, quota in items for number in range(1, quota + 1))
     Packet.objects.filter(pk=mine.pk).update(state=state, opened_at=database_time())
-    digests = {"items_sha256": chain_storage.items_digest(mine), "terms_sha256": chain_storage.terms_digest(mine)}
-    _audit(mine, chain_storage.OPENED, by, items=len(items), **digests)
     packet.refresh_from_db()
+    _audit(packet, chain_storage.OPENED, by, items=len(items), **opening_facts(packet))
     return packet
 
 
@@ -226,8 +226,8 @@ def close_packet(*, packet: Packet, by: User) -> Packet:
     Packet.objects.filter(pk=mine.pk).update(state=state, closed_at=database_time())
     undecided = Slot.objects.filter(item__packet=mine, purpose=Slot.Purpose.REVIEW, decision__isnull=True).count()
     sequence, head = chain_storage.head_of(mine)
-    _audit(mine, chain_storage.CLOSED, by, undecided=undecided, sequence=sequence, head=head)
     packet.refresh_from_db()
+    _audit(packet, chain_storage.CLOSED, by, undecided=undecided, sequence=sequence, head=head, closed_at=moment(packet.closed_at))
     return packet
 
 
@@ -236,7 +236,7 @@ def delete_draft(*, packet: Packet, by: User) -> None:
     """Throw a draft away. Raises NotAllowed, PacketRefused once opened."""
     mine = _managed(packet, by)
     _check_draft(mine)
-    _audit(mine, "packet.delete", by)
+    _audit(mine, chain_storage.DELETED, by)
     mine.delete()
 
 
@@ -258,7 +258,7 @@ def _draw(
         design=design.plain(), drawn={"eligible": eligible.counts(), **drawn.plain()}, lease_minutes=lease_minutes,
     )  # fmt: skip
     PacketItem.objects.bulk_create(_items(packet, judge_run, drawn, design))
-    _audit(packet, "packet.draw", by, items=len(drawn.items), short=sum(s.wanted - s.available for s in drawn.shortages))
+    _audit(packet, chain_storage.DRAWN, by, items=len(drawn.items), short=sum(s.wanted - s.available for s in drawn.shortages))
     return packet
 
 
@@ -316,5 +316,5 @@ def _check_draft(packet: Packet) -> None:
         raise InvalidTransition("a packet", packet.state, "change its items")
 
 
-def _audit(packet: Packet, action: str, by: User, **detail: str | int | bool) -> None:
+def _audit(packet: Packet, action: str, by: User, **detail: str | int | bool | None) -> None:
     record(actor=by, study=packet.study, action=action, object_type="adjudication.packet", object_id=packet.public_id, detail=detail)

@@ -105,6 +105,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
     """Let the test runner empty the append-only tables between tests that commit; everyone else's TRUNCATE stays refused (own tests)."""
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         cursor.execute("ALTER TABLE accounts_auditevent DISABLE TRIGGER accounts_audit_no_truncate")
+        cursor.execute("ALTER TABLE accounts_auditlink DISABLE TRIGGER accounts_audit_link_no_truncate")
         cursor.execute("ALTER TABLE llm_runtime_modelcall DISABLE TRIGGER llm_runtime_calls_not_emptied")
         cursor.execute("ALTER TABLE llm_runtime_modelrequesttext DISABLE TRIGGER llm_runtime_requests_not_emptied")
         cursor.execute("ALTER TABLE adjudication_decision DISABLE TRIGGER adjudication_decisions_not_emptied")

@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from accounts.audit_chain import Head
 from accounts.ids import new_public_id
 from accounts.password_check import WrongPassword
 from accounts.scoping import StudyRequest, study_role_required
@@ -112,6 +113,7 @@ def review_receipt_file(request: StudyRequest, public_id: str) -> HttpResponse:
         f"link of the chain: {link.sequence}",
         f"head that it covers (SHA-256): {link.detail.get('head')}",
         f"hash of the signature (SHA-256): {link.hash}",
+        *([f"head of the audit trail before it: {Head.of(link.detail)}"] if "audit_head" in link.detail else []),
     ]
     name = f"review-receipt-{assignment.public_id}.txt"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}

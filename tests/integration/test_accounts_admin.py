@@ -1,10 +1,12 @@
 """The admin site opens to superusers alone, and shows: no address of it writes past an action."""
 
 from collections.abc import Iterator
+from io import StringIO
 
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import Group
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -123,3 +125,14 @@ def test_only_superusers_deactivate(client):
         set_active(user=world.people["clinician"], active=False, by=world.people["admin"])
     assert set_active(user=world.people["clinician"], active=False, by=None)
     assert not set_active(user=world.people["clinician"], active=False, by=None)
+
+
+def test_djangos_own_commands_are_in_the_trail_too(monkeypatch):
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", "Fifteen-Beige-Lampposts")
+    call_command("createsuperuser", "--no-input", "--username", "root", "--email", "root@example.org", verbosity=0)
+    monkeypatch.setattr("getpass.getpass", lambda prompt: "Sixteen-Beige-Lampposts")
+    call_command("changepassword", "root", stdout=StringIO())
+    root = User.objects.get(username="root")
+    assert root.check_password("Sixteen-Beige-Lampposts")
+    events = AuditEvent.objects.filter(object_id=root.public_id).order_by("pk").values_list("action", flat=True)
+    assert list(events) == ["account.create_superuser", "account.reset_password"]

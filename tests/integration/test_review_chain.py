@@ -12,7 +12,8 @@ from django.db import connection, transaction
 
 from adjudication import decisions, packets, slots
 from adjudication.chain import link_hash
-from adjudication.chain_storage import faults_of, payload_of
+from adjudication.chain_storage import payload_of
+from adjudication.chain_verification import faults_of
 from adjudication.models import Decision, Finding, Slot
 from tests.factories import PASSWORD
 from tests.integration.reviewing import Review, open_review, token
@@ -54,7 +55,7 @@ def faults(review: Review) -> list[tuple[int, str]]:
 
 def test_a_whole_chain_holds_and_its_hashes_can_be_recomputed_from_plain_values(review):
     head = Decision.objects.order_by("sequence").last().hash
-    assert f"head {head}, holds" in verify()
+    assert f"head {head}, whole" in verify()
     assert "link" in verify("--packet", review.packet.public_id, "--receipt", head)
     previous = ""
     for link in Decision.objects.order_by("sequence"):
@@ -126,9 +127,13 @@ def test_a_chain_cut_off_at_its_end_is_found(review):
     behind_the_back("DELETE FROM adjudication_decision WHERE sequence = %s", last.sequence)
     behind_the_back("UPDATE adjudication_assignment SET signed_at = NULL")
     cut = (last.sequence - 1, f"it ends here, and its packet notes {last.sequence} links and their head")
-    assert faults(review) == [cut, (last.sequence, "the audit trail notes another head there")]
+    noted = [
+        (last.sequence, "the audit trail notes a signature or its voiding there"),
+        (last.sequence, "the audit trail notes another head there"),
+    ]
+    assert faults(review) == [cut, *noted]
     behind_the_back("UPDATE adjudication_packet SET chain_length = chain_length - 1, chain_head = %s", last.previous_hash)
-    assert faults(review) == [(last.sequence, "the audit trail notes another head there")]
+    assert faults(review) == noted
 
 
 def test_a_late_answer_cut_off_after_the_last_signature_is_found():
@@ -169,14 +174,17 @@ def test_terms_that_were_changed_after_the_packet_was_opened_are_found(review, c
 
 def test_sides_and_order_that_were_drawn_anew_are_found_at_each_link_of_the_person(review):
     behind_the_back("UPDATE adjudication_assignment SET seed = seed + 1")
-    assert set(faults(review)) == {(d.sequence, "the seed of its person's order is not what it was") for d in Decision.objects.all()}
+    assert set(faults(review)) == {
+        (0, "the role, share or place of somebody in the packet is not what the audit trail notes"),
+        *((d.sequence, "the seed of its person's order is not what it was") for d in Decision.objects.all()),
+    }
 
 
 def test_a_slot_that_shows_something_else_is_found(review):
     slot = Slot.objects.filter(decision__isnull=False).first()
     shown = slot.decision
     behind_the_back("UPDATE adjudication_slot SET decision_id = NULL WHERE id = %s", slot.pk)
-    assert faults(review) == [(shown.sequence, "it stands, and no slot shows it")]
+    assert faults(review) == [(shown.sequence, "it is the current decision, and no slot shows it")]
 
 
 def test_a_signature_that_is_marked_otherwise_is_found(review):
@@ -197,7 +205,7 @@ def test_a_packet_that_is_gone_with_all_its_decisions_is_told(review):
     out = StringIO()
     with pytest.raises(CommandError, match="1 fault"):
         call_command("verify_chain", stdout=out)
-    assert f"{review.packet.public_id}: the audit trail saw it opened, and it is not there" in out.getvalue()
+    assert f"{review.packet.public_id}: it is in the audit trail, and is missing" in out.getvalue()
 
 
 def test_packets_and_receipts_that_are_not_there_are_told(review):

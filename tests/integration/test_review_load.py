@@ -26,7 +26,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from adjudication.chain_storage import faults_of
+from adjudication.chain_verification import faults_of
 from adjudication.models import Assignment, Decision, PacketItem, Slot
 from config.services.processes import wait_until
 from jobs.clock import database_time

@@ -1,4 +1,4 @@
-"""`manage.py verify_chain`: recompute the chains of decisions and say where one does not hold."""
+"""`manage.py verify_chain`: recompute the chains of decisions and of the audit trail, and say where one is broken."""
 
 from __future__ import annotations
 
@@ -6,49 +6,73 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from adjudication.chain_storage import faults_of, head_of, opened_packets
+from accounts.audit_chain import Head, chain_faults, current_head
+from adjudication.chain_storage import head_of
+from adjudication.chain_verification import audit_heads, faults_of, missing_packets, packets_to_verify
 from adjudication.models import Decision, Packet
 
 
 class Command(BaseCommand):
     help = (
-        "Recompute every link of the packets' chains of decisions, and compare findings, items, slots, signatures and the audit trail "
-        "with them. Exits with 1 where something does not hold."
+        "Recompute the chain of the audit trail and those of the packets, and compare findings, sides, items, slots and signatures with "
+        "them. Prints the head of the audit trail: note it elsewhere, and pass it to --audit-head later. Exits with 1 if anything is wrong."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which packets, and receipts to look up."""
+        """Which packets, and receipts and heads to look up."""
         parser.add_argument("--packet", nargs="+", default=[], metavar="ID", help="public ids of packets (default: all)")
         parser.add_argument("--receipt", nargs="+", default=[], metavar="HASH", help="hashes of signed receipts that must be in a chain")
+        parser.add_argument("--audit-head", nargs="+", default=[], metavar="HEAD", help="heads of the audit trail, as printed earlier")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print a line a packet and a line a fault. Raises CommandError where something does not hold."""
-        packets = Packet.objects.exclude(state=Packet.State.DRAFT).order_by("pk")
-        if wanted := options["packet"]:
-            packets = Packet.objects.filter(public_id__in=wanted).order_by("pk")
-            if missing := set(wanted) - set(packets.values_list("public_id", flat=True)):
-                raise CommandError(f"there is no packet {', '.join(sorted(missing))}")
-        count = sum(self._verified(packet) for packet in packets)
-        count += 0 if wanted else self._gone()
-        for receipt in options["receipt"]:
-            signed = Decision.objects.filter(hash=receipt, kind=Decision.Kind.SIGN, packet__in=packets).first()
-            self.stdout.write(f"receipt {receipt}: " + (f"link {signed.sequence} of {signed.packet.public_id}" if signed else "NOT FOUND"))
-            count += signed is None
+        """Print a line for the trail, each packet and each fault. Raises CommandError if anything is wrong."""
+        packets = self._wanted(options["packet"])
+        count = self._audit_faults(packets, options["audit_head"])
+        count += sum(self._faults(packet) for packet in packets)
+        count += 0 if options["packet"] else self._missing()
+        count += sum(self._receipt_missing(receipt) for receipt in options["receipt"])
         if count:
             raise CommandError(f"{count} fault{'' if count == 1 else 's'}")
 
-    def _gone(self) -> int:
-        """Packets that the audit trail saw opened and that are no longer there, with all their decisions."""
-        missing = opened_packets() - set(Packet.objects.values_list("public_id", flat=True))
-        for packet in sorted(missing):
-            self.stdout.write(f"{packet}: the audit trail saw it opened, and it is not there")
-        return len(missing)
+    def _wanted(self, ids: list[str]) -> list[Packet]:
+        """The packets to verify. Raises CommandError for an unknown one."""
+        if not ids:
+            return packets_to_verify()
+        packets = list(Packet.objects.filter(public_id__in=ids).order_by("pk"))
+        if missing := set(ids) - {packet.public_id for packet in packets}:
+            raise CommandError(f"there is no packet {', '.join(sorted(missing))}")
+        return packets
 
-    def _verified(self, packet: Packet) -> int:
+    def _audit_faults(self, packets: list[Packet], given: list[str]) -> int:
+        """The audit trail, which must contain the heads that were given and those that signatures cover. Raises CommandError."""
+        try:
+            noted = [Head.parse(text) for text in given]
+        except ValueError:
+            raise CommandError("--audit-head: write a head as this command prints it, for example 12:ab…") from None
+        faults = chain_faults([*noted, *(head for packet in packets for head in audit_heads(packet))])
+        head = current_head()
+        self.stdout.write(f"audit trail: {head.sequence} links, head {head}, {'BROKEN' if faults else 'whole'}")
+        for fault in faults:
+            self.stdout.write(f"audit trail: {f'link {fault.sequence}: ' if fault.sequence else ''}{fault.reason}")
+        return len(faults)
+
+    def _faults(self, packet: Packet) -> int:
         faults = faults_of(packet)
         sequence, head = head_of(packet)
-        self.stdout.write(f"{packet.public_id}: {sequence} links, head {head or 'none'}, " + ("BROKEN" if faults else "holds"))
+        self.stdout.write(f"{packet.public_id}: {sequence} links, head {head or 'none'}, {'BROKEN' if faults else 'whole'}")
         for fault in faults:
             place = f"link {fault.sequence}" if fault.sequence else "beside the chain"
             self.stdout.write(f"{packet.public_id}: {place}: {fault.reason}")
         return len(faults)
+
+    def _missing(self) -> int:
+        """Packets that were drawn or opened and are gone, with all their decisions."""
+        missing = missing_packets()
+        for packet in sorted(missing):
+            self.stdout.write(f"{packet}: it is in the audit trail, and is missing")
+        return len(missing)
+
+    def _receipt_missing(self, receipt: str) -> bool:
+        signed = Decision.objects.filter(hash=receipt, kind=Decision.Kind.SIGN).select_related("packet").first()
+        self.stdout.write(f"receipt {receipt}: " + (f"link {signed.sequence} of {signed.packet.public_id}" if signed else "NOT FOUND"))
+        return signed is None
