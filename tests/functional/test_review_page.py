@@ -12,6 +12,7 @@ from adjudication.models import Assignment, Decision, ItemMark, Packet, Slot
 from adjudication.practice import practice_cases
 from adjudication.review_page import ANSWERS
 from adjudication.visibility import ROWS_AT_ONCE, sides_swapped, unswapped
+from tests import factories
 from tests.functional.review_world import PASSWORD, Packed, all_saved, answer, in_hand, ready
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -316,7 +317,7 @@ def test_from_the_last_item_to_the_receipt_and_back(reviewing, packed, page):
 
 @pytest.mark.parametrize("reveal", ["never", "after_close"])
 def test_after_closing_the_judge_is_shown_where_the_policy_says_so(reviewing, packed, page, reveal):
-    Packet.objects.filter(pk=packed.packet.pk).update(reveal=reveal)
+    factories.change_past_guards(Packet.objects.filter(pk=packed.packet.pk), reveal=reveal)
     reviewing()
     answer(page, "1")
     all_saved(page)

@@ -136,7 +136,7 @@ def test_games_say_why_they_are_unjudged(world, admin):
 
 def test_a_run_is_paused_resumed_cancelled_and_retried(world, admin):
     run = f"judge-runs/{world.run.public_id}/"
-    Game.objects.update(state=JobState.QUEUED, outcome="")
+    factories.change_past_guards(Game.objects.all(), state=JobState.QUEUED, outcome="")
     assert admin.post(run + "actions/pause/")[1]["state"] == "Paused"
     assert admin.post(run + "actions/resume/")[1]["state"] == "Waiting"
     assert admin.post(run + "actions/cancel/")[1]["games"]["cancelled"] == 6

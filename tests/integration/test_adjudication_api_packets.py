@@ -173,7 +173,7 @@ def test_the_report_card_opens_to_reviewers_when_the_packet_closes(world):
     assert len(named) > 5
     assert [reviewer.get(f"{path}report/{table['name']}/json/") for table in named] == [(200, table) for table in named]
     assert made.packet.items.count() == len(list(csv.reader(io.StringIO(reviewer.get(path + "report/decisions/csv/")[1])))) - 1
-    Packet.objects.update(reveal="never")
+    factories.change_past_guards(Packet.objects.all(), reveal="never")
     assert reviewer.get(path + "report/")[0] == 403
 
 

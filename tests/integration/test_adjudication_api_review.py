@@ -245,7 +245,7 @@ def test_a_closed_packet_reveals_by_its_policy(reviewer):
         verdict, swapped = item.finding.verdict, sides_swapped(reviewer.mine.seed, line["item"])
         assert line["judge"] == ({"A": "B", "B": "A"}.get(verdict, verdict) if swapped else verdict)
         assert line["upheld"] == (verdict == "UNCLEAR")
-    type(reviewer.world.packet).objects.update(reveal="never")
+    factories.change_past_guards(type(reviewer.world.packet).objects.all(), reveal="never")
     assert all(line["judge"] is None for line in reviewer.api.get(reviewer.path + "answers/")[1])
 
 

@@ -119,7 +119,7 @@ def test_an_imported_timeline_in_a_packet_is_not_replaced(folder, capsys):
     item = PacketItem.objects.select_related("finding__game__comparison__first").first()
     assert item is not None
     stored = item.finding.game.comparison.first
-    Timeline.objects.filter(pk=stored.pk).update(source="theirs")
+    factories.change_past_guards(Timeline.objects.filter(pk=stored.pk), source="theirs")
     (folder / "in-packet.csv").write_text("event,time\nFever,-72\n", encoding="utf-8")
     options = {"format": "csv", "source": "theirs", "kind": stored.kind, "replace": True}
     with pytest.raises(CommandError):

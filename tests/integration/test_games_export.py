@@ -113,7 +113,7 @@ def test_games_without_an_answer_have_no_share():
     # Which of the others are judged depends on who was drawn as A; that of the two timelines with seven rows never is.
     waiting = run.games.exclude(pk=run.games.filter(outcome="unjudged").first().pk).first()
     Finding.objects.filter(game=waiting).delete()
-    Game.objects.filter(pk=waiting.pk).update(outcome="", state="queued", a_is_first=None)
+    factories.change_past_guards(Game.objects.filter(pk=waiting.pk), outcome="", state="queued", a_is_first=None)
     told = {row["game"]: row for row in games_export.lines(run, games_export.exported(run, EVERYTHING))}
     assert {row["outcome"] for row in told.values()} >= {"unjudged", "open"}
     for row in told.values():

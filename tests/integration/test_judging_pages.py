@@ -135,7 +135,8 @@ def test_the_form_offers_every_source_and_no_model_to_the_rules(web, world):
 def test_a_run_tells_unjudged_from_failed_and_gives_each_another_go(web, world):
     refusing = judged_run(world.dataset, StandIn(refuse=frozenset({len(SOURCES["author:vega"]), len(SOURCES["rules-orion"])})))
     failed = Game.objects.filter(run=refusing).exclude(outcome="unjudged").first() or Game.objects.filter(run=refusing).last()
-    Game.objects.filter(pk=failed.pk).update(state=JobState.FAILED, outcome="", reasons=["attempt 1: the server is away"])
+    reasons = ["attempt 1: the server is away"]
+    factories.change_past_guards(Game.objects.filter(pk=failed.pk), state=JobState.FAILED, outcome="", reasons=reasons)
     address = at("judge_run", refusing.public_id)
     shown = text_of(web.get(address))
     unjudged = Game.objects.filter(run=refusing, outcome="unjudged").count()
