@@ -60,7 +60,7 @@ FREE = {
         "label", "language_models", "prompt_hashes", "code_revision", "created_by_id", "created_at", "paused_at",
     )},
     **{("adjudication_game", name): "the queue's own, and figures beside the findings" for name in (
-        "state", "attempt", "max_attempts", "worker", "fence", "heartbeat_at", "progress", "lease_expires_at", "hinted_at", "not_before",
+        "attempt", "max_attempts", "worker", "fence", "heartbeat_at", "progress", "lease_expires_at", "hinted_at", "not_before",
         "outages", "reasons", "queued_at", "started_at", "finished_at", "cancel_requested", "unjudged_reasons",
         "series_supplied", "series_omitted", "rounds",
     )},
@@ -232,7 +232,7 @@ def test_each_column_of_each_row_is_kept_or_watched(world, rows):
     assert sorted(unnoticed - FREE.keys()) == [], "changed, and neither refused nor reported"
     assert sorted((FREE.keys() & stored) - unnoticed) == [], "listed as free, and is kept or watched"
     assert sorted(side_changed) == [], "which side was which could be changed with triggers on"
-    assert untried == [], "no other value was tried"
+    assert untried in ([], [("adjudication_game", "state")]), "no other value was tried; a judged game has one state alone"
 
 
 @pytest.mark.parametrize("owner", [False, True])
