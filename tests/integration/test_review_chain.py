@@ -16,7 +16,7 @@ from adjudication.chain_storage import payload_of
 from adjudication.chain_verification import faults_of
 from adjudication.models import Decision, Finding, Slot
 from tests.factories import PASSWORD
-from tests.integration.reviewing import Review, open_review, token
+from tests.integration.reviewing import Review, expire, open_review, token
 from tests.integration.test_review_decisions import decide, work_through
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -140,6 +140,7 @@ def test_a_late_answer_cut_off_after_the_last_signature_is_found():
     made = open_review(pairings=1, reviewers=2)
     me, other = made.assignments[:2]
     held = slots.next_item(assignment=other)
+    expire(held)
     work_through(me)
     decisions.sign(assignment=me, password=PASSWORD, by=me.person)
     packets.close_packet(packet=made.packet, by=made.admin)
