@@ -148,16 +148,20 @@ def _slot_breaks(packet: Packet, links: list[Decision]) -> Iterator[Break]:
 
 
 def _quota_breaks(packet: Packet) -> Iterator[Break]:
-    """An opened packet has a slot for each decision that an item needs, and at most one for a third person."""
+    """An opened packet has a slot for each decision that an item needs, and one for a third person if its reviewers disagree."""
     if packet.state == Packet.State.DRAFT:
         return
     numbers: dict[tuple[int, str], list[int]] = defaultdict(list)
-    for item, purpose, number in Slot.objects.filter(item__packet=packet).order_by("number").values_list("item_id", "purpose", "number"):
+    answers: dict[int, list[str | None]] = defaultdict(list)
+    fields = ("item_id", "purpose", "number", "decision__answer")
+    for item, purpose, number, answer in Slot.objects.filter(item__packet=packet).order_by("number").values_list(*fields):
         numbers[item, purpose].append(number)
+        answers[item] += [answer] if purpose == Slot.Purpose.REVIEW else []
     for pk, quota in packet.items.values_list("pk", "quota"):
         review, third = numbers[pk, Slot.Purpose.REVIEW], numbers[pk, Slot.Purpose.ADJUDICATION]
-        if review != list(range(1, quota + 1)) or third not in ([], [1]):
-            yield Break(0, "an item has more or fewer slots than its quota")
+        disagree = None not in answers[pk] and len(set(answers[pk])) > 1
+        if review != list(range(1, quota + 1)) or third not in ([1], [1] if disagree else []):
+            yield Break(0, "an item has more or fewer slots than its reviewers need")
 
 
 def _state_breaks(packet: Packet, links: list[Decision], noted: Mapping[str, Details]) -> Iterator[Break]:

@@ -28,7 +28,7 @@ _SOURCES = tuple(f"finding__game__comparison__{side}__source" for side in ("firs
 _PACKET = (
     "study__public_id", "label", "judge_run__public_id", "judge_run__study__public_id", "judge_run__sources", "judge_run__judge",
     "judge_run__judge_name",
-    "judge_run__judge_version", "judge_run__config", "drawn", "follows__public_id", "lease_minutes", "created_by__public_id",
+    "judge_run__judge_version", "judge_run__config", "drawn", "follows_id", "lease_minutes", "created_by__public_id",
 )  # fmt: skip
 
 
