@@ -115,6 +115,6 @@ DROP FUNCTION adjudication_slot_stays, adjudication_share_kept, adjudication_ope
 
 
 class Migration(migrations.Migration):
-    dependencies = [("adjudication", "0006_outcome_belongs_to_its_end"), ("timelines", "0001_initial")]
+    dependencies = [("adjudication", "0007_hint_index"), ("timelines", "0001_initial")]
 
     operations = [migrations.RunSQL(FORWARD, BACKWARD)]
