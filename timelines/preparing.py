@@ -108,6 +108,7 @@ def _add_batch(preparation: RunPreparation, hold: Hold, stages: Sequence[Stage])
     cases = cases_to_add(preparation).values_list("pk", "case_id", Subquery(base))
     with write_guard(hold):
         hold.check()  # the guard has locked the job: from here on nobody can ask it to stop before the batch is stored
+        _forget_plans()
         batch = list(cases[:BATCH])
         if not batch:
             return False
@@ -122,6 +123,15 @@ def _add_batch(preparation: RunPreparation, hold: Hold, stages: Sequence[Stage])
         preparation.prepared += len(batch)
         hold.row.update(cursor=preparation.cursor, prepared=preparation.prepared)
     return True
+
+
+def _forget_plans() -> None:
+    """Let the checks of foreign keys be planned for the tables as they are.
+
+    A session plans them once. If the tables were almost empty then, each check of each stage would read all cases.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("DISCARD PLANS")
 
 
 def _add_stages(case_runs: Sequence[int], stages: Sequence[Stage], run: Run) -> None:
