@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
+from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
@@ -21,6 +23,8 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 API = "/api/"
 NOT_UTF8 = "This is not UTF-8 text. Send UTF-8."
 ODD_TEXT = "This has a character that cannot be stored: NUL, or half of a surrogate pair. Remove it and send again."
+TOO_MUCH = "This is too much at once. Send less."
+UNREADABLE = "The form cannot be read. Load the page again and send it once more."
 ODD_NUMBER = "A number is too large. Send a smaller one."
 #: NUL, which PostgreSQL cannot store, and code points that are no characters.
 ODD = re.compile("[\x00\ud800-\udfff]")
@@ -46,7 +50,12 @@ class RequestGuardMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer the request, or refuse it."""
-        sentence = refusal_of(request)
+        try:
+            sentence = refusal_of(request)
+        except RequestDataTooBig:
+            return refuse(request, TOO_MUCH, 413)
+        except (SuspiciousOperation, MultiPartParserError):
+            return refuse(request, UNREADABLE)
         if sentence is not None:
             return refuse(request, sentence)
         key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
@@ -56,7 +65,7 @@ class RequestGuardMiddleware:
 
 
 def refusal_of(request: HttpRequest) -> str | None:
-    """Return why the request cannot be read, None if it can."""
+    """Return why the request cannot be taken, None if it can. Raises what Django raises for forms that it cannot read."""
     # Another encoding may not even be one of text; it must be refused before `GET` and `POST` decode by it.
     if request.encoding and codecs.lookup(request.encoding).name != "utf-8":
         request.encoding = "utf-8"
@@ -68,13 +77,13 @@ def refusal_of(request: HttpRequest) -> str | None:
     return None
 
 
-def refuse(request: HttpRequest, sentence: str) -> HttpResponse:
-    """Answer 400 in the form that the caller reads."""
+def refuse(request: HttpRequest, sentence: str, status: int = 400) -> HttpResponse:
+    """Answer in the form that the caller reads."""
     if request.path_info.startswith(API):
-        return JsonResponse({"code": "invalid", "detail": sentence}, status=400)
+        return JsonResponse({"code": "invalid", "detail": sentence}, status=status)
     if "application/json" in (request.content_type, request.headers.get("Accept", "")):
-        return JsonResponse({"message": sentence}, status=400)
-    return render(None, "400.html", {"sentence": sentence}, status=400)
+        return JsonResponse({"message": sentence}, status=status)
+    return render(None, "400.html", {"sentence": sentence}, status=status)
 
 
 def check_json(body: Mapping[str, Any]) -> None:

@@ -299,7 +299,8 @@ def check(caplog, *, most: int) -> None:
     rng, wrong = random.Random(7), []
     each = max(1, most // len(found))
     for route, listed in found.items():
-        for odd in rng.sample(listed, min(each, len(listed))):
+        drawn = rng.sample(listed, min(each, len(listed)))
+        for odd in (Odd(person_for(route), "options", filled(route, ids)), *drawn):
             caplog.clear()
             status = send(clients, odd)
             if status >= 500 or caplog.records:
@@ -307,6 +308,24 @@ def check(caplog, *, most: int) -> None:
                     f"{status} {odd.method} {route} {str(odd.content)[:80]!r} {odd.content_type[:40]} {odd.headers} {caplog.text[-300:]}"
                 )
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("address", "body", "status"),
+    [
+        ("/cases/", {"text": "x" * 3_000_000}, 413),
+        ("/cases/", {f"n{number}": "" for number in range(1100)}, 400),
+        ("/cases/", {"text": "a\x00"}, 400),
+        ("/sign-in/", {"username": "a\x00", "password": "b"}, 400),
+    ],
+    ids=["too large", "too many fields", "NUL", "NUL of a stranger"],
+)
+def test_a_form_that_cannot_be_taken_is_refused_with_a_sentence(client, caplog, address, body, status):
+    caplog.set_level(logging.ERROR)
+    response = client.post(address, body)
+    assert response.status_code == status
+    assert "<h1>" in response.content.decode()
+    assert not caplog.records
 
 
 def test_no_odd_request_is_answered_with_500(caplog):
