@@ -37,11 +37,11 @@ def drawn_packet(judged: JudgedWorld, by: User, *, reviewers_an_item: int = 1, c
     return packets.draw_packet(study=judged.study, judge_run=judged.run, label=label, design=design, seed=7, by=by)
 
 
-def open_world(judged: JudgedWorld, *, reviewers: int = 2, reviewers_an_item: int = 1) -> ReviewedWorld:
+def open_world(judged: JudgedWorld, *, reviewers: int = 2, reviewers_an_item: int = 1, cases: int | None = None) -> ReviewedWorld:
     """An open packet; reviewers have practised."""
     admin = factories.make_user(judged.study, Role.ADMIN)
     people = tuple(factories.make_user(judged.study, Role.REVIEWER) for _ in range(reviewers))
-    packet = drawn_packet(judged, admin, reviewers_an_item=reviewers_an_item)
+    packet = drawn_packet(judged, admin, reviewers_an_item=reviewers_an_item, cases=cases)
     for person in people:
         packets.assign(packet=packet, person=person, by=admin)
     packets.open_packet(packet=packet, by=admin)

@@ -382,10 +382,11 @@ def test_an_unaided_author_sees_nothing_of_the_case_until_they_submit(world):
         assert "Closed while you write" in answer.content.decode()
     assert listed(web, world.run) == Finding.objects.filter(game__run=world.run, game__comparison__encounter=world.encounters[1]).count()
     shown = text_of(web.get(at("findings", world.run.public_id)))
-    assert "of cases that are closed to you now are left out" in shown
+    assert "cases that are closed to you now are left out" in shown
     assert f"> {case.case_id} <" not in shown
     run_page = text_of(web.get(at("judge_run", world.run.public_id)))
-    assert "3 games of cases that are closed to you now are counted above and not listed" in run_page
+    assert "left out here, in every count and list" in run_page
+    assert "3 of 3 games judged" in run_page, "those of the other case"
     assert not was_exposed(writer, case)
 
 
@@ -411,7 +412,7 @@ def test_a_fellow_author_sees_no_other_authors_timeline_here_either(world):
 def test_an_open_packet_closes_its_cases_to_whoever_reviews_it(world):
     """A clinician who reviews: no finding, game, comparison or change of the packet's cases reaches them until it is closed."""
     later = judged_run(world.dataset, StandIn(fever="UNCLEAR"))
-    reviewed = open_world(world, reviewers=1)
+    reviewed = open_world(world, reviewers=1, cases=1)
     person = reviewed.reviewers[0]
     add_role(study=world.study, user=person, role=Role.CLINICIAN, by=None)
     closed = {e for e in world.encounters if e.public_id in cases_of(reviewed.packet)}

@@ -249,7 +249,9 @@ REVIEW_PAGES = {
 #: Open to no one who reviews a packet of the study's only case, whatever their roles.
 CLOSED = {
     *(f"adjudication:{name}" for name in ("finding", "judge_game", "compare", "packet", "report_card", "report_table", "packet_download")),
-    "adjudication:dashboard_table",
+    *(f"adjudication:{name}" for name in ("dashboard", "dashboard_table", "judge_run", "judge_run_calls", "findings", "packet_new")),
+    *(f"adjudication:{name}" for name in ("judge_changes", "findings_download", "games_download")),
+    *(f"adjudication_api:{name}" for name in ("judge_run", "judge_games", "findings", "judge_changes", "packet_eligible")),
     *(f"timelines:{name}" for name in ("case", "occurrence", "chain", "agreement", "author_start")),
     *(f"adjudication_api:{name}" for name in ("finding", "judge_game", "judge_report", "judge_report_table", "comparison")),
     *(f"adjudication_api:{name}" for name in ("packet", "packet_report", "packet_report_table", "packet_decisions")),
@@ -273,7 +275,7 @@ def test_whoever_else_they_are_they_meet_neither_the_judges_nor_a_colleagues_ans
     assert told == []
     assert opened["adjudication:review_queue"]
     assert opened["timelines:cases"]
-    assert opened["adjudication:judge_run"]
+    assert opened["adjudication:judge_runs"]
     assert opened["admin:index"]
     assert not {name for name in opened if opened[name]} & CLOSED
 
