@@ -326,18 +326,19 @@ def test_an_admin_launches_several_variants_on_one_run(backbone, hints, dataset,
     assert "is over another dataset" in refused.content.decode()
 
 
-def test_a_case_opens_with_its_newest_full_run_and_offers_the_variants_after_it(backbone, hints, dataset):
+def test_a_case_opens_with_its_study_timeline_and_offers_other_runs_and_variants_after_it(backbone, hints, dataset):
     first = done(dataset, Variant.FULL)
     second = done(dataset, Variant.FULL)
     done(dataset, Variant.NO_UID, second)
     done(dataset, Variant.NO_ROWS, second)
     Run.objects.filter(pk=first.pk).update(created_at=datetime(2026, 2, 3, 4, 5, tzinfo=UTC))
     choices = choices_of(dataset.encounters.get(case_id="a"))
+    assert [g.is_study for g in choices.groups] == [True, False, False, False]
+    owners = [CaseRun.objects.get(pk=g.best.case_run_id).run for g in choices.groups]
+    assert owners[:2] == [first, second]
+    assert [run.variant for run in owners[2:]] == ["no_uid", "no_rows"]
     begun = second.created_at.strftime("%Y-%m-%d %H:%M")
-    told = [f"rules, {begun} UTC", "rules, 2026-02-03 04:05 UTC", "rules/no_rows", "rules/no_uid"]
-    assert [g.label for g in choices.groups] == told
+    assert [g.label for g in choices.groups[:2]] == ["Study timeline: rules", f"Other run: rules, {begun} UTC"]
     labels = [label for _, label in labels_of(choices)]
     assert len(set(labels)) == len(labels)
-    owners = [CaseRun.objects.get(pk=g.best.case_run_id).run for g in choices.groups[:2]]
-    assert owners == [second, first]
     assert choices.default is choices.groups[0].best
