@@ -11,15 +11,16 @@ from django.utils import timezone
 
 from accounts.audit import record
 from accounts.models import Study, User
-from adjudication.judge_config import JudgeConfig, SourceUnknown, game_seed, written
+from adjudication.judge_config import JudgeConfig, SourceUnknown, written
 from adjudication.judge_data import LoadedGame, load_game, pairs_of, sources_of
+from adjudication.judge_preparing import NothingToJudge, is_about_to_add, start_preparation
 from adjudication.judge_tools import RULES, judge_of, models_of_judge
 from adjudication.judging import JudgedFinding, Unjudged
-from adjudication.models import Comparison, Game, JudgeRun
+from adjudication.models import Game, JudgePreparation, JudgeRun
 from adjudication.storage import save_findings
 from ehr.models import Dataset
 from jobs.actions import cancel_all, retry_all
-from jobs.hints import send_hints
+from jobs.hints import SWEEP_LIMIT, send_hints
 from jobs.holding import Hold, TimeLimit
 from jobs.limits import limit_of
 from jobs.models import JobState
@@ -27,13 +28,11 @@ from jobs.worker import work
 from llm_runtime.ledger import DatabaseLedger
 from timelines.askers import check_unchanged
 from timelines.evaluation.values import SourceKey
-from timelines.models import Timeline
 from timelines.tools import roles
 from timelines.versions import code_revision, prompt_hashes
 
 #: Whose calls the ledger holds.
 CALLS_OWNER = "adjudication.game"
-BLOCK = 1000
 #: A game whose judge gave no answer that holds: failed as a job, `unjudged` on pages.
 UNJUDGED = Q(state=JobState.FAILED, outcome=Game.Outcome.UNJUDGED)
 
@@ -66,8 +65,9 @@ def start_judging(
     by: User | None,
     tell_workers: bool = True,
 ) -> JudgeRun:
-    """Freeze the judge and queue a game for every two of `sources` that a case has, and its swapped rerun where `config.swap`.
+    """Freeze the judge and let a game be added for every two of `sources` that a case has, and its swapped rerun where `config.swap`.
 
+    `adjudication.judge_preparing` adds them.
     The sides are drawn by `config.seed`, the case and the sources. Raises JudgingRefused, SourceUnknown, UnknownJudge, UnknownModel,
     ProviderError.
     """
@@ -89,12 +89,11 @@ def start_judging(
         created_by=by,
     )
     run.datasets.set(datasets)
-    count = _add_games(run, datasets, sources, config, cases)
-    if not count:
-        raise JudgingRefused("no case has finished timelines of two of these sources; reconstruct, import or author them first")
-    _audit(run, "judge.start", by, games=count)
-    if tell_workers:
-        send_hints(Game, list(run.games.order_by("pk").values_list("pk", flat=True)[:BLOCK]))
+    try:
+        preparation = start_preparation(run, cases, tell_workers=tell_workers)
+    except NothingToJudge as nothing:
+        raise JudgingRefused(str(nothing)) from nothing
+    _audit(run, "judge.start", by, cases=preparation.total)
     return run
 
 
@@ -110,7 +109,7 @@ def judged_before(
 ) -> JudgeRun | None:
     """The latest run of the very judge, its model and version included, that has a game, not cancelled, for all that would be judged.
 
-    It may still be under way. Raises UnknownJudge, UnknownModel, ProviderError.
+    A run that is still adding those cases is one, too. It may still be under way. Raises UnknownJudge, UnknownModel, ProviderError.
     """
     config = config or JudgeConfig()
     judging = judge_of(judge, config, models_of_judge(judge, model))
@@ -124,6 +123,8 @@ def judged_before(
     wanted = {(first.pk, second.pk) for first, second in pairs_of(datasets, sources, cases)}
     for run in runs.order_by("-created_at"):
         games = run.games.exclude(state=JobState.CANCELLED)
+        if wanted and is_about_to_add(run, datasets, cases):
+            return run
         if wanted and wanted <= set(games.values_list("comparison__first", "comparison__second")):
             return run
     return None
@@ -141,40 +142,6 @@ def _check(study: Study, datasets: Sequence[Dataset], sources: Sequence[SourceKe
     known = sources_of(datasets)
     if missing := [written(k) for k in sources if k not in known]:
         raise SourceUnknown(f"no timeline has the source {', '.join(missing)}; there are: {', '.join(map(written, known)) or 'none yet'}")
-
-
-def _add_games(run: JudgeRun, datasets: Sequence[Dataset], sources: Sequence[SourceKey], config: JudgeConfig, cases: Sequence[str]) -> int:
-    count = 0
-    block: list[tuple[Timeline, Timeline]] = []
-    for pair in pairs_of(datasets, sources, cases):
-        block.append(pair)
-        if len(block) >= BLOCK:
-            count += _add_block(run, block, config)
-            block = []
-    return count + _add_block(run, block, config)
-
-
-def _add_block(run: JudgeRun, pairs: Sequence[tuple[Timeline, Timeline]], config: JudgeConfig) -> int:
-    Comparison.objects.bulk_create(
-        [Comparison(encounter_id=first.encounter_id, first=first, second=second) for first, second in pairs], ignore_conflicts=True
-    )
-    stored = {
-        (c.first_id, c.second_id): c.pk
-        for c in Comparison.objects.filter(first__in=[p[0] for p in pairs], second__in=[p[1] for p in pairs])
-    }
-    games = [
-        Game(run=run, comparison_id=stored[(first.pk, second.pk)], swapped=swapped, seed=_seed(config, first, second))
-        for first, second in pairs
-        for swapped in ((False, True) if config.swap else (False,))
-    ]
-    Game.objects.bulk_create(games)
-    return len(games)
-
-
-def _seed(config: JudgeConfig, first: Timeline, second: Timeline) -> int:
-    encounter = first.encounter
-    keys = [written(SourceKey(t.source, t.kind, t.alternative)) for t in (first, second)]
-    return game_seed(config.seed, encounter.dataset.name, encounter.case_id, *keys)
 
 
 def execute_game(game_id: int) -> JobState | None:
@@ -247,22 +214,31 @@ def pause_judging(*, run: JudgeRun, by: User) -> None:
 def resume_judging(*, run: JudgeRun, by: User) -> None:
     """Go on where the run was paused."""
     if JudgeRun.objects.filter(pk=run.pk, paused_at__isnull=False).update(paused_at=None):
-        send_hints(Game, list(run.games.filter(state=JobState.QUEUED).order_by("pk").values_list("pk", flat=True)[:BLOCK]))
+        send_hints(Game, list(run.games.filter(state=JobState.QUEUED).order_by("pk").values_list("pk", flat=True)[:SWEEP_LIMIT]))
         _audit(run, "judge.resume", by)
 
 
 @transaction.atomic
 def cancel_judging(*, run: JudgeRun, by: User) -> int:
-    """Cancel what waits and ask what runs to stop; returns how many games that touched. What is judged stays."""
+    """Cancel what waits and ask what runs to stop; returns how many games that touched. What is judged stays.
+
+    The preparation comes first: once it is asked to stop it adds no further game.
+    """
+    cancel_all(jobs=JudgePreparation.objects.filter(run=run), by=by, study=run.study)
     return cancel_all(jobs=run.games.all(), by=by, study=run.study)
 
 
 def judge_failed_again(*, run: JudgeRun, by: User, only: Q | None = None) -> int:
     """Give every failed, cancelled or unjudged game another go, a language model with attempts of its own; returns how many.
 
-    `only` narrows it: UNJUDGED or ~UNJUDGED.
+    `only` narrows it: UNJUDGED or ~UNJUDGED. A preparation that ended early goes on, too, unless only the unjudged are asked for.
     """
-    return _again(run, run.games.filter(only or Q(), state__in=(JobState.FAILED, JobState.CANCELLED)), by)
+    with transaction.atomic():
+        if only != UNJUDGED:
+            preparation = JudgePreparation.objects.filter(run=run)
+            if retry_all(jobs=preparation, by=by, study=run.study):
+                send_hints(JudgePreparation, list(preparation.values_list("pk", flat=True)))
+        return _again(run, run.games.filter(only or Q(), state__in=(JobState.FAILED, JobState.CANCELLED)), by)
 
 
 def judge_again(*, game: Game, by: User) -> int:
@@ -276,7 +252,7 @@ def _again(run: JudgeRun, games: QuerySet[Game], by: User) -> int:
     again = Game.objects.filter(pk__in=found)
     again.update(rounds=F("rounds") + 1, outcome="", unjudged_reasons=[])
     retry_all(jobs=again, by=by, study=run.study)
-    send_hints(Game, found[:BLOCK])
+    send_hints(Game, found)
     return len(found)
 
 

@@ -13,13 +13,14 @@ class AdjudicationConfig(AppConfig):
         from adjudication.case_links import compare_link
         from adjudication.eligibility import CLOSED_PAGES, closed_by_packets, guard_open_packet
         from adjudication.losses import adjudication_losses
-        from adjudication.models import Game
-        from adjudication.tasks import games_beside, runnable_games, send_game_hints
+        from adjudication.models import Game, JudgePreparation
+        from adjudication.tasks import games_beside, runnable_games, send_game_hints, send_preparation_hints
         from ehr.registry import register_losses
         from jobs.registry import register
         from timelines.registry import register_case_link
 
         register(Game, send_game_hints, runnable=runnable_games, beside=games_beside)
+        register(JudgePreparation, send_preparation_hints)
         register_losses(adjudication_losses)
         register_page_guard(guard_open_packet, closed_by_packets, CLOSED_PAGES)
         register_case_link(compare_link)

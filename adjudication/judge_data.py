@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import pyarrow as pa
@@ -20,9 +20,12 @@ from ehr.summarise import Series, summarise
 from jobs.errors import PermanentFailure
 from timelines import domain
 from timelines.evaluation.values import SourceKey
-from timelines.exports.lines import Selection, chosen_timelines
+from timelines.exports.lines import Selection, chosen_of_cases, chosen_timelines
 from timelines.models import Entry, Timeline
 from timelines.storage import checked_text, note_of
+
+#: Cases whose timelines are chosen in one query.
+CASES_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -59,12 +62,20 @@ def sources_of(datasets: Sequence[Dataset], closed: Collection[int] = ()) -> lis
 
 def pairs_of(datasets: Sequence[Dataset], sources: Sequence[SourceKey], cases: Sequence[str] = ()) -> Iterator[tuple[Timeline, Timeline]]:
     """Every two finished timelines of one case by different ones of `sources`, in the order of `sources`; case after case."""
-    encounters = Encounter.objects.filter(dataset__in=datasets).select_related("dataset").order_by("dataset__name", "case_id")
+    encounters = Encounter.objects.filter(dataset__in=datasets).select_related("dataset").order_by("dataset", "case_id")
     if cases:
         encounters = encounters.filter(case_id__in=cases)
+    rows = encounters.iterator(chunk_size=CASES_AT_ONCE)
+    while some := list(islice(rows, CASES_AT_ONCE)):
+        yield from pairs_in(some, sources)
+
+
+def pairs_in(encounters: Sequence[Encounter], sources: Sequence[SourceKey]) -> Iterator[tuple[Timeline, Timeline]]:
+    """The pairs of these cases, as `pairs_of`, in one query."""
     names = sorted({k.source for k in sources})
-    for encounter in encounters.iterator(chunk_size=200):
-        timelines = {SourceKey(t.source, t.kind, t.alternative): t for t in chosen_timelines(encounter, Selection(sources=names))}
+    chosen = chosen_of_cases([e.pk for e in encounters], Selection(sources=names))
+    for encounter in encounters:
+        timelines = {SourceKey(t.source, t.kind, t.alternative): t for t in chosen.get(encounter.pk, [])}
         there = [timelines[k] for k in sources if k in timelines]
         for timeline in there:
             timeline.encounter = encounter

@@ -10,12 +10,12 @@ from django.db.models import Count, Max, Min, Q, QuerySet
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
-from adjudication.models import Finding, Game, JudgeRun
+from adjudication.models import Finding, Game, JudgePreparation, JudgeRun
 from adjudication.readers import OPEN, Closed, open_findings, open_games
 from ehr.wording import duration_words
 from jobs.claims import due
 from jobs.models import JobState
-from timelines.run_progress import QUIET_AFTER
+from timelines.run_progress import QUIET_AFTER, Preparation, preparation_of
 
 
 class GameStatus(StrEnum):
@@ -71,6 +71,22 @@ class GameTotals:
 
     counts: Mapping[GameStatus, int] = field(default_factory=dict)
     findings: int = 0
+    #: Adding the games, as long as it is not done.
+    preparation: Preparation | None = None
+
+    @property
+    def preparing(self) -> bool:
+        return self.preparation is not None and self.preparation.active
+
+    @property
+    def under_way(self) -> bool:
+        """True while anything may still change without a person: then pages keep asking."""
+        return self.preparing or self.active > 0
+
+    @property
+    def retryable(self) -> bool:
+        """True if games failed or were cancelled, or never came to be."""
+        return bool(self.failed or self.cancelled or (self.preparation is not None and not self.preparing))
 
     def of(self, status: GameStatus) -> int:
         return self.counts.get(status, 0)
@@ -105,15 +121,16 @@ class GameTotals:
 
 
 def totals_of(runs: Sequence[JudgeRun], closed: Closed = OPEN) -> dict[int, GameTotals]:
-    """Return run id → its counts without the closed games, in two queries for all of them."""
+    """Return run id → its counts without the closed games, in three queries for all of them."""
     counts: dict[int, dict[GameStatus, int]] = {run.pk: {} for run in runs}
     games = open_games(Game.objects.filter(run__in=runs), closed).order_by()
-    for run, state, outcome, n in games.values_list("run_id", "state", "outcome").annotate(n=Count("pk")):
+    for run, state, outcome, n in games.values_list("run_id", "state", "outcome").annotate(n=Count("*")):
         status = status_of(Game(state=state, outcome=outcome))
         counts[run][status] = counts[run].get(status, 0) + n
     told = open_findings(Finding.objects.filter(game__run__in=runs), closed).order_by()
     findings = dict(told.values_list("game__run_id").annotate(n=Count("pk")))
-    return {run: GameTotals(found, findings.get(run, 0)) for run, found in counts.items()}
+    unprepared = {p.run_id: p for p in JudgePreparation.objects.filter(run__in=runs).exclude(state=JobState.SUCCEEDED).defer("wanted")}
+    return {run: GameTotals(found, findings.get(run, 0), preparation_of(unprepared.get(run))) for run, found in counts.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +143,15 @@ class RunState:
 
 def state_of(run: JudgeRun, totals: GameTotals) -> RunState:
     """At work while anything may change, then what is left undone, worst first."""
-    if totals.active:
+    if totals.under_way:
         if run.paused_at is not None:
             return RunState("Paused", "waiting")
-        return RunState("Judging", "running") if totals.done or totals.of(GameStatus.RUNNING) else RunState("Waiting", "waiting")
-    if totals.failed:
+        if totals.done or totals.of(GameStatus.RUNNING):
+            return RunState("Judging", "running")
+        return RunState("Preparing" if totals.preparing else "Waiting", "waiting")
+    if totals.preparation is not None and totals.preparation.state == JobState.CANCELLED:
+        return RunState("Cancelled", "cancelled")
+    if totals.failed or totals.preparation is not None:
         return RunState("Failed in part" if totals.judged else "Failed", "failed")
     if totals.unjudged:
         return RunState("Unjudged in part" if totals.judged else "Unjudged", "incomplete")
@@ -139,8 +160,10 @@ def state_of(run: JudgeRun, totals: GameTotals) -> RunState:
 
 def waiting_warning(run: JudgeRun, games: QuerySet[Game]) -> str:
     """A sentence when games have waited long without any sign of a worker; empty otherwise."""
+    if run.paused_at is not None or games.filter(state=JobState.RUNNING).exists():
+        return ""
     signs = games.aggregate(waiting=Min(Greatest("queued_at", "not_before"), filter=due()), latest=Max("finished_at"))
-    if signs["waiting"] is None or run.paused_at is not None or games.filter(state=JobState.RUNNING).exists():
+    if signs["waiting"] is None:
         return ""
     quiet = timezone.now() - max(t for t in (signs["waiting"], signs["latest"]) if t is not None)
     if quiet < QUIET_AFTER:

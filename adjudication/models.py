@@ -12,7 +12,7 @@ from accounts.models import Study
 from adjudication.domain import FindingType, Grounding, Relation, Verdict
 from adjudication.scoring.errors import Category
 from ehr.models import Dataset, Encounter, EventSeries
-from jobs.models import ClaimableJob
+from jobs.models import ClaimableJob, PreparationJob
 from timelines.domain import Polarity
 from timelines.models import Entry, Timeline
 
@@ -102,6 +102,23 @@ class Game(ClaimableJob):
                 name="outcome_belongs_to_its_end",
             ),
         ]
+        indexes = [
+            *ClaimableJob.Meta.indexes,
+            # The page of a judge run: its games in order, those in one state, and how many are in each.
+            models.Index(fields=["run", "id"], name="game_in_order"),
+            models.Index(fields=["run", "state", "outcome", "id"], name="game_by_state"),
+        ]
+
+
+class JudgePreparation(PreparationJob):
+    """The job that adds a judge run's games, batch by batch. A judge run without one was prepared before there were any."""
+
+    run = models.OneToOneField(JudgeRun, on_delete=models.CASCADE, related_name="preparation")
+    #: Primary key of the dataset that `cursor` is of. Datasets are dealt with in the order of their keys.
+    dataset_at = models.BigIntegerField(default=0)
+
+    class Meta(PreparationJob.Meta):
+        abstract = False
 
 
 class Finding(models.Model):

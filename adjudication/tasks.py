@@ -9,6 +9,7 @@ from celery import shared_task
 from django.db.models import QuerySet
 
 from adjudication.actions import execute_game
+from adjudication.judge_preparing import execute_preparation
 from adjudication.models import Game
 from jobs.hints import Message, post, pull_hints
 from jobs.limits import hard_limit
@@ -24,6 +25,17 @@ def run_game(game_id: int) -> None:
 def send_game_hints(game_ids: Sequence[int]) -> None:
     """One message a game. Without a broker the rows wait for the sweeper."""
     post(Message(run_game, pk, "judge", hard_limit(asks_models=True)) for pk in game_ids)
+
+
+@shared_task(name="adjudication.tasks.prepare_judge_run")
+def prepare_judge_run(preparation_id: int) -> None:
+    """Add the games of a judge run if it still waits for them."""
+    execute_preparation(preparation_id)
+
+
+def send_preparation_hints(preparation_ids: Sequence[int]) -> None:
+    """One message a judge run, on the queue that needs no model."""
+    post(Message(prepare_judge_run, pk, "pipeline") for pk in preparation_ids)
 
 
 def games_beside(game_id: int) -> QuerySet[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
@@ -74,3 +76,20 @@ class ClaimableJob(models.Model):
                 name="%(app_label)s_%(class)s_hint",
             ),
         ]
+
+
+class PreparationJob(ClaimableJob):
+    """A job that adds the cases of a run, batch by batch in the order of their ids (`jobs.preparing`)."""
+
+    #: Case ids that were asked for; null means all.
+    wanted = ArrayField(models.TextField(), null=True, blank=True)
+    #: How many cases there were when the run was started, and how many of them have been dealt with.
+    total = models.PositiveIntegerField()
+    prepared = models.PositiveIntegerField(default=0)
+    #: Case id of the last case that was dealt with.
+    cursor = models.TextField(blank=True)
+
+    class Meta(ClaimableJob.Meta):
+        abstract = True
+        #: One row a run: the sweeper needs no index.
+        indexes: ClassVar[list[models.Index]] = []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -13,7 +11,7 @@ from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
 from accounts.models import Study
 from ehr.fields import NaiveDateTimeField
 from ehr.models import Dataset, Encounter, EventSeries, Note
-from jobs.models import ClaimableJob
+from jobs.models import ClaimableJob, PreparationJob
 from timelines.case_state import CaseState
 from timelines.domain import MAX_CONTEXT, Lane, Polarity, TimelineKind
 
@@ -127,22 +125,16 @@ class StageRun(ClaimableJob):
         ]
 
 
-class RunPreparation(ClaimableJob):
-    """The job that adds a run's cases and their stages, batch by batch. A run without one was prepared before there were any."""
+class RunPreparation(PreparationJob):
+    """The job that adds a run's cases and their stages, batch by batch. A run without one was prepared before there were any.
+
+    Without `wanted` it adds every case with a note, or every case of the base.
+    """
 
     run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="preparation")
-    #: Case ids that were asked for; null means every case with a note, or every case of the base.
-    wanted = ArrayField(models.TextField(), null=True, blank=True)
-    #: How many cases there were when the run was started, and how many of them have been added.
-    total = models.PositiveIntegerField()
-    prepared = models.PositiveIntegerField(default=0)
-    #: Case id of the last case that was added. Cases are added in the order of their ids.
-    cursor = models.TextField(blank=True)
 
-    class Meta(ClaimableJob.Meta):
+    class Meta(PreparationJob.Meta):
         abstract = False
-        #: One row a run: the sweeper needs no index.
-        indexes: ClassVar[list[models.Index]] = []
 
 
 class RunCount(models.Model):

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.db import connection, transaction
-from django.db.models import Exists, F, Func, OuterRef, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from ehr.models import Dataset, Encounter, Note
-from jobs.actions import finish
-from jobs.claims import claim
 from jobs.hints import SWEEP_LIMIT, send_hints
-from jobs.holding import Hold, hold_of, write_guard
+from jobs.holding import Hold
 from jobs.models import JobState
+from jobs.preparing import AT_ONCE, batch_guard, prepare_now, wanted_cases
 from jobs.worker import work
 from timelines.baselines import baseline_stages, is_baseline
 from timelines.case_state import CaseState
@@ -32,8 +31,6 @@ STAGES_OF: dict[Variant, tuple[Stage, ...]] = {
 _POINTED_AT = (Stage.TAG, Stage.UIDS)
 #: Cases of one transaction: well under a second, so that a cancellation is obeyed soon.
 BATCH = 2000
-#: Cohorts up to this size are prepared in the request that starts the run.
-AT_ONCE = 200
 
 
 def stages_of(variant: Variant, *, backbone: str = "", based: bool = False) -> tuple[Stage, ...]:
@@ -53,11 +50,7 @@ def start_preparation(run: Run, total: int, wanted: Sequence[str] | None) -> Non
     if total > AT_ONCE:
         send_hints(RunPreparation, [preparation.pk])
         return
-    job = claim(RunPreparation, preparation.pk)
-    assert job is not None
-    hold = hold_of(job)
-    _prepare(job, hold)
-    finish(hold=hold)
+    prepare_now(preparation, _prepare)
 
 
 def execute_preparation(preparation_id: int) -> JobState | None:
@@ -80,9 +73,7 @@ def cases_to_add(preparation: RunPreparation) -> QuerySet[Encounter]:
         cases = cases.filter(Exists(Note.objects.filter(encounter=OuterRef("pk"))))
     if preparation.wanted is None:
         return cases
-    # The ids stay in the database: a hundred thousand of them are not sent along with every batch.
-    wanted = RunPreparation.objects.filter(pk=preparation.pk).annotate(case=Func(F("wanted"), function="unnest"))
-    return cases.filter(case_id__in=wanted.values("case"))
+    return cases.filter(case_id__in=wanted_cases(preparation))
 
 
 def cases_under_preparation(dataset: Dataset, source: str) -> QuerySet[Encounter]:
@@ -102,13 +93,10 @@ def _prepare(preparation: RunPreparation, hold: Hold) -> None:
 
 def _add_batch(preparation: RunPreparation, hold: Hold, stages: Sequence[Stage]) -> bool:
     """Add the next cases with their stages; False if there are none left. Raises JobCancelled, LostLease."""
-    hold.check()
     run = preparation.run
     base = CaseRun.objects.filter(run=run.based_on_id, encounter=OuterRef("pk")).values("inventory")
     cases = cases_to_add(preparation).values_list("pk", "case_id", Subquery(base))
-    with write_guard(hold):
-        hold.check()  # the guard has locked the job: from here on nobody can ask it to stop before the batch is stored
-        _forget_plans()
+    with batch_guard(hold):
         batch = list(cases[:BATCH])
         if not batch:
             return False
@@ -123,15 +111,6 @@ def _add_batch(preparation: RunPreparation, hold: Hold, stages: Sequence[Stage])
         preparation.prepared += len(batch)
         hold.row.update(cursor=preparation.cursor, prepared=preparation.prepared)
     return True
-
-
-def _forget_plans() -> None:
-    """Let the checks of foreign keys be planned for the tables as they are.
-
-    A session plans them once. If the tables were almost empty then, each check of each stage would read all cases.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute("DISCARD PLANS")
 
 
 def _add_stages(case_runs: Sequence[int], stages: Sequence[Stage], run: Run) -> None:

@@ -11,7 +11,7 @@ from django.db.models import Max, Sum
 from django.utils import timezone
 
 from ehr.wording import duration_words
-from jobs.models import JobState
+from jobs.models import JobState, PreparationJob
 from timelines.case_state import CaseState, case_state
 from timelines.models import STAGE_ORDER, CaseRun, Run, RunCount, RunPreparation, Stage, StageRun
 
@@ -138,7 +138,7 @@ def totals_of(runs: Sequence[Run], closed: Collection[int] = ()) -> dict[int, Ru
             {stage: dict(+states) for stage, states in by_stage[pk].items() if +states},
             dict(+by_case[pk]),
             moved.get(pk),
-            _preparation(unprepared.get(pk)),
+            preparation_of(unprepared.get(pk)),
         )
         for pk in by_stage
     }
@@ -155,7 +155,8 @@ def _subtract(
         by_stage[run][stage][state] -= 1
 
 
-def _preparation(job: RunPreparation | None) -> Preparation | None:
+def preparation_of(job: PreparationJob | None) -> Preparation | None:
+    """What pages say of a preparation that is not done."""
     return None if job is None else Preparation(job.state, job.prepared, job.total, tuple(job.reasons))
 
 

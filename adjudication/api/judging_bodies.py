@@ -31,7 +31,7 @@ def source_body(key: SourceKey) -> dict[str, Any]:
 
 
 def runs_body(runs: Sequence[JudgeRun], closed: Closed) -> list[dict[str, Any]]:
-    """Return judge runs with their counts without the closed games, in two queries for all of them."""
+    """Return judge runs with their counts without the closed games, in three queries for all of them."""
     totals = totals_of(runs, closed)
     return [_run(run, totals[run.pk]) for run in runs]
 

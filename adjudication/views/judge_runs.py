@@ -8,7 +8,8 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Count
+from django.db.models import Count, OuterRef, Subquery
+from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -23,7 +24,7 @@ from adjudication.judge_config import SourceUnknown
 from adjudication.judge_forms import JudgeForm
 from adjudication.judge_progress import GameStatus, GameTotals, state_of, status_of, totals_of, waiting_warning
 from adjudication.judge_tools import UnknownJudge
-from adjudication.models import Game, JudgeRun
+from adjudication.models import Finding, Game, JudgeRun
 from adjudication.readers import Closed, check_judge_run_is_open, closed_to, open_games, open_judge_runs
 from ehr.models import Dataset
 from llm_runtime.base import ProviderError
@@ -81,7 +82,7 @@ def judge_runs(request: StudyRequest) -> HttpResponse:
     context = {
         "page": page,
         "lines": lines,
-        "active": any(line.totals.active for line in lines),
+        "active": any(line.totals.under_way for line in lines),
         "closed": any_closed(Dataset.objects.filter(study=request.study), closed.cases),
         "may_start": user_can_manage_study(request.user, request.study),
     }
@@ -100,7 +101,7 @@ def judge_run_new(request: StudyRequest) -> HttpResponse:
         except _REFUSALS as refused:
             form.add_error(None, f"Nothing was started: {refused}.")
         else:
-            messages.success(request, f"{_games(open_games(started.games.all(), closed).count())} wait to be judged.")
+            messages.success(request, _started(started, closed))
             return redirect("adjudication:judge_run", started.public_id)
     return render(request, "adjudication/judge_run_new.html", {"form": form})
 
@@ -126,7 +127,7 @@ def judge_run(request: StudyRequest, public_id: str) -> HttpResponse:
 def judge_run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
     """The part of a run's page that counts its calls; it asks for itself again while the run goes on."""
     run, closed = _open_run(request, public_id)
-    context = {"run": run, "spent": run_spent(run, closed), "active": totals_of([run], closed)[run.pk].active}
+    context = {"run": run, "spent": run_spent(run, closed), "active": totals_of([run], closed)[run.pk].under_way}
     return render(request, "adjudication/_judge_run_calls.html", context)
 
 
@@ -170,7 +171,8 @@ def _live(request: StudyRequest, run: JudgeRun, closed: Closed) -> dict[str, Any
     games = open_games(Game.objects.filter(run=run), closed)
     listed = games.filter(GameStatus(show).condition) if show in list(GameStatus) else games
     listed = listed.select_related("comparison__encounter__dataset__study", "comparison__first", "comparison__second")
-    listed = listed.annotate(found=Count("findings")).order_by("comparison__encounter__case_id", "comparison_id", "swapped")
+    found = Finding.objects.filter(game=OuterRef("pk")).order_by().values("game").annotate(n=Count("pk")).values("n")
+    listed = listed.annotate(found=Coalesce(Subquery(found), 0)).order_by("pk")  # added case after case, in order
     page = Paginator(listed, GAMES_PER_PAGE).get_page(request.GET.get("page"))
     lines = [_game_line(game) for game in page.object_list]
     state = state_of(run, totals)
@@ -198,8 +200,8 @@ def _game_line(game: Game) -> GameLine:
 
 
 def _actions(run: JudgeRun, totals: GameTotals) -> list[RunAction]:
-    over = "" if totals.active else "Nothing of this run is under way."
-    nothing_failed = "" if totals.failed or totals.cancelled else "No game has failed or was cancelled."
+    over = "" if totals.under_way else "Nothing of this run is under way."
+    nothing_failed = "" if totals.retryable else "No game has failed or was cancelled."
     all_judged = "" if totals.unjudged else "No game was left unjudged."
     return [
         RunAction("resume", "Resume", over) if run.paused_at is not None else RunAction("pause", "Pause", over),
@@ -223,6 +225,14 @@ def _partial(request: HttpRequest, part: str, whole: str, context: dict[str, Any
     response = render(request, part if htmx else whole, context)
     response["Vary"] = "HX-Request"
     return response
+
+
+def _started(run: JudgeRun, closed: Closed) -> str:
+    """What the person who started the run reads next."""
+    totals = totals_of([run], closed)[run.pk]
+    if totals.preparation is None:
+        return f"{_games(totals.total)} wait to be judged."
+    return f"The judge run over {totals.preparation.total} cases has started. Its games are being added."
 
 
 def _games(count: int) -> str:

@@ -118,14 +118,30 @@ def chosen_timelines(encounter: Encounter, wanted: Selection) -> list[Timeline]:
 
     An author's submission that a later one has replaced is left out, unless its source is named.
     """
-    found = finished_timelines().filter(encounter=encounter)
+    return _best(_finished(wanted).filter(encounter=encounter).select_related("inventory__note"))
+
+
+def chosen_of_cases(encounters: Sequence[int], wanted: Selection) -> dict[int, list[Timeline]]:
+    """As `chosen_timelines` for many cases in one query, without their notes; cases without any are not in it."""
+    by_case: dict[int, list[Timeline]] = defaultdict(list)
+    for timeline in _finished(wanted).filter(encounter__in=encounters):
+        by_case[timeline.encounter_id].append(timeline)
+    return {encounter: _best(timelines) for encounter, timelines in by_case.items()}
+
+
+def _finished(wanted: Selection) -> QuerySet[Timeline]:
+    found = finished_timelines()
     found = found.filter(source__in=wanted.sources) if wanted.sources else found.exclude(SUPERSEDED_TIMELINES)
     if wanted.run:
         found = found.filter(case_run__run__public_id=wanted.run)
     if wanted.identified:
         found = found.exclude(Q(case_run__run__variant=Variant.NO_UID.value) | Q(case_run__run__backbone__in=BASELINES))
-    found = found.annotate(of_study=is_study_run("case_run__run"))
-    timelines = list(found.select_related("inventory__note").order_by("source", "kind", "alternative", "pk"))
+    return found.annotate(of_study=is_study_run("case_run__run")).order_by("source", "kind", "alternative", "pk")
+
+
+def _best(found: Iterable[Any]) -> list[Timeline]:
+    """Of one case's timelines, those of the best run of each source, in order; `found` carry `of_study`."""
+    timelines = list(found)
     best: dict[str, tuple[bool, int]] = {}
     for t in timelines:
         best[t.source] = max(best.get(t.source, (False, 0)), (t.of_study, t.case_run_id or 0))

@@ -8,14 +8,15 @@ from typing import Any
 from celery import current_app
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import close_old_connections
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from kombu.exceptions import OperationalError
 
 from adjudication.actions import UNJUDGED, JudgingRefused, execute_game, judged_before, start_judging
 from adjudication.judge_config import SEED, JudgeConfig, SourceUnknown, parse_source, written
 from adjudication.judge_data import sources_of
+from adjudication.judge_preparing import execute_preparation
 from adjudication.judge_tools import JUDGES, RULES, UnknownJudge
-from adjudication.models import Finding, Game, JudgeRun
+from adjudication.models import Finding, Game, JudgePreparation, JudgeRun
 from adjudication.validation import FIXED_TOLERANCE, TOLERANCE
 from jobs.actions import settle_abandoned
 from jobs.claims import due, expired
@@ -77,7 +78,7 @@ class Command(BaseCommand):
             "config": config,
         }
         if options["missing"] and (found := judged_before(study=datasets[0].study, cases=options["cases"], **asked)):
-            under_way = found.games.filter(state__in=ACTIVE).exists()
+            under_way = _is_under_way(found)
             self._say(f"{'under way' if under_way else 'judged before'}: judge run {found.public_id}")
             return found if under_way else None
         run = start_judging(
@@ -88,16 +89,19 @@ class Command(BaseCommand):
             tell_workers=not options["inline"],
             **asked,
         )
-        self._say(f"judge run {run.public_id}: {run.games.count()} games of {', '.join(map(written, sources))} by {run.judge_name}")
+        self._say(f"judge run {run.public_id}: {_size(run)} of {', '.join(map(written, sources))} by {run.judge_name}")
         return run
 
     def _follow(self, run: JudgeRun, *, inline: bool) -> None:
         told, moved = "", time.monotonic()
-        while run.games.filter(state__in=ACTIVE).exists():
-            settle_abandoned(jobs=run.games.all())  # the sweeper may not be running here
+        while _is_under_way(run):
+            settle_abandoned(jobs=_preparation(run))  # the sweeper may not be running here
+            settle_abandoned(jobs=run.games.all())
             if (words := _progress(run)) != told:
                 self._say(words)
                 told, moved = words, time.monotonic()
+            if inline and _prepare(run):
+                continue
             waiting = run.games.filter(due() | expired()).order_by("pk").first() if inline else None
             if waiting is None or execute_game(waiting.pk) is None:
                 self._check_workers(run, moved)
@@ -107,7 +111,7 @@ class Command(BaseCommand):
 
     def _check_workers(self, run: JudgeRun, moved: float) -> None:
         """Raises CommandError where the run stands still and nobody listens."""
-        running = run.games.filter(state=JobState.RUNNING).exists()
+        running = run.games.filter(state=JobState.RUNNING).exists() or _preparation(run).filter(state=JobState.RUNNING).exists()
         if running or time.monotonic() - moved < PATIENCE_SECONDS:
             return
         run.refresh_from_db(fields=["paused_at"])
@@ -115,10 +119,11 @@ class Command(BaseCommand):
             answers = current_app.control.inspect(timeout=POLL_SECONDS).active_queues() or {}
         except (OperationalError, OSError):
             answers = {}
-        if run.paused_at is None and not any(queue["name"] == "judge" for queues in answers.values() for queue in queues):
+        needed = "pipeline" if _preparation(run).filter(state__in=ACTIVE).exists() else "judge"
+        if run.paused_at is None and not any(queue["name"] == needed for queues in answers.values() for queue in queues):
             raise CommandError(
-                "The judge run stands still: no worker answers on judge. Its games wait and are judged when a worker starts (`make run`). "
-                "To do the work in this process, cancel it and add --inline."
+                f"The judge run stands still: no worker answers on {needed}. Its games wait and are judged when a worker starts "
+                "(`make run`). To do the work in this process, cancel it and add --inline."
             )
 
     def _report(self, run: JudgeRun) -> None:
@@ -128,6 +133,9 @@ class Command(BaseCommand):
         for game in ended:
             reasons = game.unjudged_reasons if game.outcome == Game.Outcome.UNJUDGED else game.reasons
             self.stderr.write(f"{game.comparison.encounter.case_id}: {game.outcome or 'failed'}: {'; '.join(reasons)}")
+        if unprepared := _preparation(run).exclude(state=JobState.SUCCEEDED).first():
+            words = f"{unprepared.state} after {unprepared.prepared} of {unprepared.total} cases"
+            raise CommandError("; ".join([f"the preparation was not done: {words}", *unprepared.reasons]))
         if ended:
             raise CommandError(f"{len(ended)} of {run.games.count()} games failed or are unjudged")
 
@@ -136,11 +144,33 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
+def _preparation(run: JudgeRun) -> QuerySet[JudgePreparation]:
+    return JudgePreparation.objects.filter(run=run)
+
+
+def _is_under_way(run: JudgeRun) -> bool:
+    return any(jobs.filter(state__in=ACTIVE).exists() for jobs in (_preparation(run), run.games.all()))
+
+
+def _prepare(run: JudgeRun) -> bool:
+    """Add the run's games in this process if they wait to be added; True if anything was done."""
+    waiting = _preparation(run).filter(due() | expired()).first()
+    return waiting is not None and execute_preparation(waiting.pk, tell_workers=False) is not None
+
+
+def _size(run: JudgeRun) -> str:
+    """Games once all are there, cases before."""
+    preparation = _preparation(run).get()
+    return f"{run.games.count()} games" if preparation.state == JobState.SUCCEEDED else f"{preparation.total} cases"
+
+
 def _progress(run: JudgeRun) -> str:
     """For example "34 of 36 games judged, 1 running, 1 unjudged"."""
     states = dict(run.games.values_list("state").annotate(n=Count("pk")))
     unjudged = run.games.filter(UNJUDGED).count()
     words = [f"{states.get(JobState.SUCCEEDED, 0)} of {sum(states.values())} games judged"]
+    if unprepared := _preparation(run).exclude(state=JobState.SUCCEEDED).first():
+        words.insert(0, f"{unprepared.prepared} of {unprepared.total} cases prepared")
     failed = states.get(JobState.FAILED, 0) - unjudged
     rest = (("running", states.get(JobState.RUNNING, 0)), ("unjudged", unjudged), ("failed", failed))
     return ", ".join(words + [f"{n} {name}" for name, n in rest if n])
