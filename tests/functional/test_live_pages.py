@@ -44,7 +44,7 @@ def test_a_judge_run_that_ends_shows_where_it_leads(enter, page, world, admin, c
     for game in games:
         game.findings.all().delete()
     ended = dict(games.values_list("pk", "state")), dict(games.values_list("pk", "outcome"))
-    games.update(state=JobState.QUEUED, outcome="")
+    factories.change_past_guards(games, state=JobState.QUEUED, outcome="")
     enter(page, admin, f"/adjudication/runs/{judged.first.public_id}/")
     expect(page.get_by_text("0 of 3 games judged")).to_be_visible()
     expect(page.get_by_role("link", name="Ratings")).to_have_count(0)
