@@ -156,7 +156,7 @@ def execute_game(game_id: int) -> JobState | None:
     def judge(game: Game, hold: Hold) -> None:
         answers.append(_judged(game, hold))
         if isinstance(answers[-1].answer, Unjudged):
-            raise NotJudged("the judge gave no answer that holds")
+            raise NotJudged("the judge returned no valid answer")
 
     def failed(game: Game, error: Exception) -> None:
         if isinstance(error, NotJudged):

@@ -121,7 +121,7 @@ def _parse(block: Records, header: _Header, name: str, position: int, *, skip: i
     widths[:skip] = len(header.names)
     kept = np.flatnonzero(widths == len(header.names))[skip:]
     if len(kept) != len(table):
-        raise WrongFile(Rejection(name, "the rows of the file cannot be told apart", int(block.lines[0])))
+        raise WrongFile(Rejection(name, "the rows of the file cannot be separated", int(block.lines[0])))
     rejections = [_odd(block, i, int(widths[i]), header, name) for i in np.flatnonzero(widths != len(header.names)).tolist()]
     return TextBlock(
         columns=table,

@@ -24,7 +24,7 @@ FREE_BYTES = 16 << 20
 BOM = codecs.BOM_UTF8
 COMMA, QUOTE, LF, CR = 44, 34, 10, 13
 AROUND_QUOTES = np.array([COMMA, QUOTE, LF, CR], np.uint8)
-LOOSE_QUOTE = "a quotation mark is not closed, not doubled inside its value, or stands inside a value without quotation marks"
+LOOSE_QUOTE = "a quotation mark is not closed, not doubled inside its value, or is inside a value without quotation marks"
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]

@@ -122,7 +122,7 @@ class Command(BaseCommand):
         needed = "pipeline" if _preparation(run).filter(state__in=ACTIVE).exists() else "judge"
         if run.paused_at is None and not any(queue["name"] == needed for queues in answers.values() for queue in queues):
             raise CommandError(
-                f"The judge run stands still: no worker answers on {needed}. Its games wait and are judged when a worker starts "
+                f"The judge run is waiting: no worker answers on {needed}. Its games wait and are judged when a worker starts "
                 "(`make run`). To do the work in this process, cancel it and add --inline."
             )
 

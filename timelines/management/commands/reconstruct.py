@@ -152,7 +152,7 @@ class Command(BaseCommand):
             follow(run, self._say)
         except NoWorker as error:
             raise CommandError(
-                f"The run stands still: {error}. Its stages wait and are done when a worker starts (`make run`). "
+                f"The run is waiting: {error}. Its stages wait and are done when a worker starts (`make run`). "
                 "To do the work in this process, cancel it and add --inline."
             ) from error
 
