@@ -21,6 +21,7 @@ from typing import Any
 
 import pyarrow.parquet as parquet
 from django.apps import apps
+from django.contrib.messages import get_messages
 from django.core.management import call_command
 from django.db.models import Model
 from django.test import Client
@@ -390,7 +391,10 @@ class Answers:
         content = b"".join(answer.streaming_content) if answer.streaming else answer.content
         headers = "\n".join(f"{k}: {v}" for k, v in sorted(answer.items()) if k not in ("Set-Cookie", "Expires", "Content-Length"))
         text = str(parquet.read_table(BytesIO(content)).to_pylist()) if content[:4] == b"PAR1" else content.decode()
-        body = "" if name in SAME_FOR_ALL else self.world.plain(f"{headers}\n\n{text}")
+        # A message waits in a cookie for the next page. It belongs to this answer, and not to the one that is asked for next.
+        messages = "\n".join(str(message) for message in get_messages(answer.wsgi_request))
+        self.client.cookies.pop("messages", None)
+        body = "" if name in SAME_FOR_ALL else self.world.plain(f"{headers}\n{messages}\n{text}")
         # Files are compared by their address and size alone where they are no text.
         key = (
             f"{method}{' '.join(sorted(how.get('headers', {})))}{json.dumps(how.get('data', ''), sort_keys=True)}",
@@ -450,17 +454,17 @@ def _send(answers: Answers) -> None:
     """What searches, or what an action says when it is refused: nothing here changes what is there."""
     for text in ("b-reviewed", "open", "b-"):
         answers.ask("timelines:cases", reverse("timelines:cases"), method="post", data={"text": text})
-        for run in JudgeRun.objects.all():
+        for run in JudgeRun.objects.order_by("pk"):
             path = reverse("adjudication:findings", args=[run.public_id])
             answers.ask("adjudication:findings", path, method="post", data={"case": text})
-    for case_run in CaseRun.objects.exclude(encounter__case_id="a-open").select_related("run"):
+    for case_run in CaseRun.objects.exclude(encounter__case_id="a-open").select_related("run").order_by("pk"):
         path = reverse("timelines:case_retry", args=[case_run.run.public_id, case_run.public_id])
         answers.ask("timelines:case_retry", path, method="post")
-    for game in Game.objects.select_related("run"):
+    for game in Game.objects.select_related("run").order_by("pk"):
         path = reverse("adjudication:judge_game_again", args=[game.run.public_id, game.public_id])
         answers.ask("adjudication:judge_game_again", path, method="post")
         answers.ask("again", reverse("adjudication_api:judge_game_again", args=[game.public_id]), method="post")
-    for run in JudgeRun.objects.all():
+    for run in JudgeRun.objects.order_by("pk"):
         path = reverse("adjudication_api:packet_preview", args=[run.public_id])
         answers.ask("preview", path, method="post", data=json.dumps({"quotas": {}, "seed": 1}), content_type="application/json")
     answers.ask("home", "/")
