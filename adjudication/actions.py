@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.audit import record
 from accounts.models import Study, User
 from adjudication.judge_config import JudgeConfig, SourceUnknown, written
-from adjudication.judge_data import LoadedGame, load_game, pairs_of, sources_of
+from adjudication.judge_data import LoadedGame, has_source, load_game, pairs_of, sources_of
 from adjudication.judge_preparing import NothingToJudge, is_about_to_add, start_preparation
 from adjudication.judge_tools import RULES, judge_of, models_of_judge
 from adjudication.judging import JudgedFinding, Unjudged
@@ -139,9 +139,9 @@ def _check(study: Study, datasets: Sequence[Dataset], sources: Sequence[SourceKe
         raise JudgingRefused("a judge compares two timelines or more: choose at least two sources")
     if len(set(sources)) < len(sources):
         raise JudgingRefused("a source is named twice")
-    known = sources_of(datasets)
-    if missing := [written(k) for k in sources if k not in known]:
-        raise SourceUnknown(f"no timeline has the source {', '.join(missing)}; there are: {', '.join(map(written, known)) or 'none yet'}")
+    if missing := [written(k) for k in sources if not has_source(datasets, k)]:
+        there = ", ".join(map(written, sources_of(datasets)))  # reads all timelines, hence only for this sentence
+        raise SourceUnknown(f"no timeline has the source {', '.join(missing)}; there are: {there or 'none yet'}")
 
 
 def execute_game(game_id: int) -> JobState | None:

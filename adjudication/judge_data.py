@@ -10,6 +10,7 @@ from itertools import combinations, islice
 from typing import Any
 
 import pyarrow as pa
+from django.db import connection
 
 from adjudication.judge_config import JudgeConfig
 from adjudication.judging import Candidate, CandidateRow, JudgeInput, judge_input
@@ -52,12 +53,34 @@ class Material:
     rows: tuple[domain.SourceRow, ...]
 
 
+#: Every (source, kind, alternative) there is, one step in the index for each: a plain DISTINCT would read every timeline.
+_KEYS = """
+WITH RECURSIVE keys AS (
+    (SELECT source, kind, alternative FROM timelines_timeline ORDER BY source, kind, alternative LIMIT 1)
+    UNION ALL
+    SELECT next.* FROM keys CROSS JOIN LATERAL (
+        SELECT source, kind, alternative FROM timelines_timeline t
+        WHERE (t.source, t.kind, t.alternative) > (keys.source, keys.kind, keys.alternative)
+        ORDER BY source, kind, alternative LIMIT 1
+    ) next
+)
+SELECT source, kind, alternative FROM keys
+"""
+
+
 def sources_of(datasets: Sequence[Dataset], closed: Collection[int] = ()) -> list[SourceKey]:
     """Return every source, kind and alternative with timelines in these datasets, references first, leaving out `closed` encounters."""
+    with connection.cursor() as cursor:
+        cursor.execute(_KEYS)
+        keys = [SourceKey(*row) for row in cursor.fetchall()]
+    there = (key for key in keys if has_source(datasets, key, closed))
+    return sorted(there, key=lambda k: (k.kind != domain.TimelineKind.REFERENCE, k.source, k.kind, k.alternative))
+
+
+def has_source(datasets: Sequence[Dataset], key: SourceKey, closed: Collection[int] = ()) -> bool:
+    """Return whether any case of these datasets, but the `closed` encounters, has a timeline of the source."""
     timelines = Timeline.objects.filter(encounter__dataset__in=datasets).exclude(encounter__in=list(closed))
-    found = timelines.values_list("source", "kind", "alternative").distinct()
-    keys = (SourceKey(*row) for row in found)
-    return sorted(keys, key=lambda k: (k.kind != domain.TimelineKind.REFERENCE, k.source, k.kind, k.alternative))
+    return timelines.filter(source=key.source, kind=key.kind, alternative=key.alternative).exists()
 
 
 def pairs_of(datasets: Sequence[Dataset], sources: Sequence[SourceKey], cases: Sequence[str] = ()) -> Iterator[tuple[Timeline, Timeline]]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
-from django.db.models import Count, Max, Min, Q, QuerySet
-from django.db.models.functions import Greatest
+from django.db.models import Count, Max, Q, Sum
 from django.utils import timezone
 
-from adjudication.models import Finding, Game, JudgePreparation, JudgeRun
-from adjudication.readers import OPEN, Closed, open_findings, open_games
+from adjudication.models import Finding, Game, JudgeCount, JudgePreparation, JudgeRun
+from adjudication.readers import OPEN, Closed
 from ehr.wording import duration_words
-from jobs.claims import due
 from jobs.models import JobState
 from timelines.run_progress import QUIET_AFTER, Preparation, preparation_of
 
@@ -34,17 +34,19 @@ class GameStatus(StrEnum):
 
     @property
     def condition(self) -> Q:
-        return _CONDITIONS[self]
+        """The rows with this status, so that an index finds them in order."""
+        state, outcome = _PAIRS[self]
+        return Q(state=state, outcome=outcome)
 
 
-_UNJUDGED = Q(outcome=Game.Outcome.UNJUDGED)
-_CONDITIONS: Mapping[GameStatus, Q] = {
-    GameStatus.WAITING: Q(state__in=(JobState.BLOCKED, JobState.QUEUED)),
-    GameStatus.RUNNING: Q(state=JobState.RUNNING),
-    GameStatus.JUDGED: Q(state=JobState.SUCCEEDED),
-    GameStatus.UNJUDGED: Q(state=JobState.FAILED) & _UNJUDGED,
-    GameStatus.FAILED: Q(state=JobState.FAILED) & ~_UNJUDGED,
-    GameStatus.CANCELLED: Q(state=JobState.CANCELLED),
+#: (state, outcome) of a game. Constraints of the table see to it that there are no other pairs once a transaction has ended.
+_PAIRS: Mapping[GameStatus, tuple[JobState, str]] = {
+    GameStatus.WAITING: (JobState.QUEUED, ""),
+    GameStatus.RUNNING: (JobState.RUNNING, ""),
+    GameStatus.JUDGED: (JobState.SUCCEEDED, Game.Outcome.JUDGED),
+    GameStatus.UNJUDGED: (JobState.FAILED, Game.Outcome.UNJUDGED),
+    GameStatus.FAILED: (JobState.FAILED, ""),
+    GameStatus.CANCELLED: (JobState.CANCELLED, ""),
 }
 
 
@@ -71,6 +73,8 @@ class GameTotals:
 
     counts: Mapping[GameStatus, int] = field(default_factory=dict)
     findings: int = 0
+    #: When any of this last changed; None where something of the run is closed to the person, since that would be shown by it.
+    moved_at: datetime | None = None
     #: Adding the games, as long as it is not done.
     preparation: Preparation | None = None
 
@@ -121,16 +125,33 @@ class GameTotals:
 
 
 def totals_of(runs: Sequence[JudgeRun], closed: Closed = OPEN) -> dict[int, GameTotals]:
-    """Return run id → its counts without the closed games, in three queries for all of them."""
-    counts: dict[int, dict[GameStatus, int]] = {run.pk: {} for run in runs}
-    games = open_games(Game.objects.filter(run__in=runs), closed).order_by()
-    for run, state, outcome, n in games.values_list("run_id", "state", "outcome").annotate(n=Count("*")):
-        status = status_of(Game(state=state, outcome=outcome))
-        counts[run][status] = counts[run].get(status, 0) + n
-    told = open_findings(Finding.objects.filter(game__run__in=runs), closed).order_by()
-    findings = dict(told.values_list("game__run_id").annotate(n=Count("pk")))
+    """Return run id → its counts without the closed games. Reads what is counted already (`JudgeCount`), and closed games alone."""
+    counts: dict[int, Counter[GameStatus]] = {run.pk: Counter() for run in runs}
+    findings: Counter[int] = Counter()
+    moved: dict[int, datetime] = {}
+    kept = JudgeCount.objects.filter(run__in=runs).order_by().values_list("run_id", "state", "outcome")
+    for run, state, outcome, n, moved_at in kept.annotate(sum=Sum("n"), latest=Max("moved_at")):
+        moved[run] = max(moved_at, moved.get(run, moved_at))
+        if state:
+            counts[run][status_of(Game(state=state, outcome=outcome))] += n
+        else:
+            findings[run] += n
+    if closed:
+        moved = {}
+        _subtract(runs, closed, counts, findings)
     unprepared = {p.run_id: p for p in JudgePreparation.objects.filter(run__in=runs).exclude(state=JobState.SUCCEEDED).defer("wanted")}
-    return {run: GameTotals(found, findings.get(run, 0), preparation_of(unprepared.get(run))) for run, found in counts.items()}
+    return {
+        run: GameTotals(dict(+found), findings[run], moved.get(run), preparation_of(unprepared.get(run))) for run, found in counts.items()
+    }
+
+
+def _subtract(runs: Sequence[JudgeRun], closed: Closed, counts: Mapping[int, Counter[GameStatus]], findings: Counter[int]) -> None:
+    """Take the closed games and their findings out of the counts; they are few."""
+    games = Game.objects.filter(closed.condition("comparison__"), run__in=runs).order_by()
+    for run, state, outcome, n in games.values_list("run_id", "state", "outcome").annotate(n=Count("*")):
+        counts[run][status_of(Game(state=state, outcome=outcome))] -= n
+    hidden = Finding.objects.filter(closed.condition("game__comparison__"), game__run__in=runs).order_by()
+    findings.subtract(dict(hidden.values_list("game__run_id").annotate(n=Count("pk"))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +179,12 @@ def state_of(run: JudgeRun, totals: GameTotals) -> RunState:
     return RunState("Cancelled", "cancelled") if totals.cancelled else RunState("Done", "done")
 
 
-def waiting_warning(run: JudgeRun, games: QuerySet[Game]) -> str:
-    """A sentence when games have waited long without any sign of a worker; empty otherwise."""
-    if run.paused_at is not None or games.filter(state=JobState.RUNNING).exists():
+def waiting_warning(run: JudgeRun, totals: GameTotals) -> str:
+    """Return a sentence if games have waited long without any sign of a worker, else an empty text."""
+    running = totals.of(GameStatus.RUNNING) or (totals.preparation and totals.preparation.state == JobState.RUNNING)
+    if not totals.under_way or running or run.paused_at is not None or totals.moved_at is None:
         return ""
-    signs = games.aggregate(waiting=Min(Greatest("queued_at", "not_before"), filter=due()), latest=Max("finished_at"))
-    if signs["waiting"] is None:
-        return ""
-    quiet = timezone.now() - max(t for t in (signs["waiting"], signs["latest"]) if t is not None)
+    quiet = timezone.now() - totals.moved_at
     if quiet < QUIET_AFTER:
         return ""
     return (

@@ -121,6 +121,22 @@ class JudgePreparation(PreparationJob):
         abstract = False
 
 
+class JudgeCount(models.Model):
+    """A change in how many games of a judge run have a state and outcome. The sum of the rows is the count.
+
+    Findings are counted too, as rows with an empty state. Triggers add the rows and now and then replace those of a run by their
+    sum (migration 0010), so that no worker waits for another's count.
+    """
+
+    #: The database deletes the rows with the run (migration 0010).
+    run = models.ForeignKey(JudgeRun, on_delete=models.DO_NOTHING, db_constraint=False, related_name="counts")
+    state = models.CharField(max_length=20, blank=True)
+    outcome = models.CharField(max_length=10, blank=True)
+    n = models.IntegerField()
+    #: When it changed; for a game that waits after an outage, when that wait ends.
+    moved_at = models.DateTimeField()
+
+
 class Finding(models.Model):
     """One validated finding of a game, as the judge told it in its own labels; `adjudication.domain.Finding` says what each field is."""
 

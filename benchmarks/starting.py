@@ -1,8 +1,9 @@
-"""How long it takes to start and follow a large run: `python -m benchmarks.starting`, 100,000 cases.
+"""How long it takes to start and follow a large run and a large judge run: `python -m benchmarks.starting`, 100,000 cases.
 
-Timed: the request that starts the run (goal: under a second), the preparation that adds its cases, and a poll of its page. The yardstick
-of the preparation is one INSERT … SELECT of the very same stage rows into a table with the same indexes and keys, without triggers.
-The goal is a fifth of its rate: the preparation also adds cases, counts, resumes after a kill, and lets others in between.
+Timed of each: the request that starts it (goal: under a second), the preparation that adds its cases or games, and a poll of its page.
+The yardstick of a preparation is one INSERT … SELECT of the very same rows into a table with the same indexes and keys, without
+triggers. The goal is a fifth of its rate: the preparation also adds cases, counts, resumes after a kill, and lets others in between.
+A judge run's preparation also chooses the timelines of each case and makes comparisons; its goal is a twentieth.
 """
 
 from __future__ import annotations
@@ -11,17 +12,19 @@ import argparse
 import time
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, LiteralString
+from typing import TYPE_CHECKING
 
 from benchmarks.support.database import private_database
 
 if TYPE_CHECKING:
     from django.test import Client
 
+    from adjudication.models import JudgeRun
     from ehr.models import Dataset
     from timelines.models import Run
 
 GOAL_START, GOAL_RATIO, GOAL_POLL = 1.0, 0.2, 0.5
+GOAL_JUDGE_RATIO = 0.05
 POLLS = 5
 
 
@@ -32,16 +35,40 @@ def main() -> int:
     count = parser.parse_args().cases
     with private_database():
         client, dataset = world(count)
-        launch(client, dataset, "c0000000")  # what a web process loads once
-        started = seconds(lambda: launch(client, dataset))
-        run = dataset.runs.latest("pk")
-        prepared = seconds(lambda: prepare(run))
-        polled = min(seconds(lambda: poll(client, run)) for _ in range(POLLS))
-        limit = seconds(insert_again)
-    print(f"{count:,} cases: launch request {started:.2f} s (goal {GOAL_START} s)")
-    print(f"preparation {prepared:.1f} s; one INSERT of its stages {limit:.1f} s; ratio {limit / prepared:.2f} (goal {GOAL_RATIO})")
-    print(f"poll of the run's page {polled:.3f} s (goal {GOAL_POLL} s)")
-    return 0 if started <= GOAL_START and limit / prepared >= GOAL_RATIO and polled <= GOAL_POLL else 1
+        missed = measure_run(client, dataset, count) + measure_judging(client, dataset, count)
+    return 1 if missed else 0
+
+
+def measure_run(client: Client, dataset: Dataset, count: int) -> int:
+    """Print the figures of a run; return how many goals are missed."""
+    launch(client, dataset, "c0000000")  # what a web process loads once
+    started = seconds(lambda: launch(client, dataset))
+    run = dataset.runs.latest("pk")
+    prepared = seconds(lambda: prepare(run))
+    polled = min(seconds(lambda: poll(client, "timelines:run", run.public_id)) for _ in range(POLLS))
+    limit = seconds(lambda: insert_again("timelines_stagerun", "FOREIGN KEY (case_run_id) REFERENCES timelines_caserun"))
+    return told(f"run of {count:,} cases", started, prepared, limit, polled, GOAL_RATIO)
+
+
+def measure_judging(client: Client, dataset: Dataset, count: int) -> int:
+    """Print the figures of a judge run over two sources of every case; return how many goals are missed."""
+    add_timelines(dataset)
+    judge(client, dataset, "c0000000")
+    started = seconds(lambda: judge(client, dataset))
+    run = dataset.judge_runs.latest("pk")
+    prepared = seconds(lambda: prepare_games(run))
+    polled = min(seconds(lambda: poll(client, "adjudication:judge_run", run.public_id)) for _ in range(POLLS))
+    keys = "FOREIGN KEY (comparison_id) REFERENCES adjudication_comparison", "FOREIGN KEY (run_id) REFERENCES adjudication_judgerun"
+    limit = seconds(lambda: insert_again("adjudication_game", *keys))
+    return told(f"judge run of {count:,} cases", started, prepared, limit, polled, GOAL_JUDGE_RATIO)
+
+
+def told(what: str, started: float, prepared: float, limit: float, polled: float, goal: float) -> int:
+    """Print the figures; return how many goals are missed."""
+    print(f"{what}: launch request {started:.2f} s (goal {GOAL_START} s)")
+    print(f"  preparation {prepared:.1f} s; one INSERT of its rows {limit:.1f} s; ratio {limit / prepared:.2f} (goal {goal})")
+    print(f"  poll of its page {polled:.3f} s (goal {GOAL_POLL} s)")
+    return (started > GOAL_START) + (limit / prepared < goal) + (polled > GOAL_POLL)
 
 
 def world(count: int) -> tuple[Client, Dataset]:
@@ -80,35 +107,68 @@ def prepare(run: Run) -> None:
     analyze()
 
 
-def poll(client: Client, run: Run) -> None:
+def add_timelines(dataset: Dataset) -> None:
+    """Two finished timelines of every case, without entries: nothing is judged here."""
+    from timelines.models import Timeline
+
+    cases = list(dataset.encounters.values_list("pk", flat=True))
+    made = (Timeline(encounter_id=pk, source=source, kind="revised") for pk in cases for source in ("one", "two"))
+    Timeline.objects.bulk_create(made, batch_size=5000)
+    analyze()
+
+
+def judge(client: Client, dataset: Dataset, cases: str = "") -> None:
+    """What the button does."""
+    from django.urls import reverse
+
+    form = {
+        "datasets": [dataset.public_id],
+        "sources": ["one:revised:1", "two:revised:1"],
+        "judge": "rules",
+        "cases": cases,
+        "seed": "1",
+        "max_series": "40",
+    }
+    answer = client.post(reverse("adjudication:judge_run_new"), form)
+    assert answer.status_code == 302, answer.context["form"].errors
+
+
+def prepare_games(run: JudgeRun) -> None:
+    """What the worker does."""
+    from adjudication.judge_preparing import execute_preparation
+
+    assert execute_preparation(run.preparation.pk) == "succeeded"
+    analyze()
+
+
+def poll(client: Client, name: str, public_id: str) -> None:
     """What each open page of the run asks every two seconds."""
     from django.urls import reverse
 
-    assert client.get(reverse("timelines:run", args=[run.public_id]), headers={"HX-Request": "true"}).status_code == 200
+    assert client.get(reverse(name, args=[public_id]), headers={"HX-Request": "true"}).status_code == 200
 
 
-def insert_again() -> None:
-    """Store the same stages once more, in one statement."""
-    as_owner(
-        "CREATE TABLE again (LIKE timelines_stagerun INCLUDING ALL)",
-        "ALTER TABLE again ADD FOREIGN KEY (case_run_id) REFERENCES timelines_caserun DEFERRABLE INITIALLY DEFERRED",
-        "INSERT INTO again SELECT * FROM timelines_stagerun",
-    )
+def insert_again(table: str, *keys: str) -> None:
+    """Store the same rows once more, in one statement."""
+    import psycopg
+    from django.conf import settings
+    from psycopg import sql
+
+    of, again = sql.Identifier(table), sql.Identifier(f"{table}_again")
+    with psycopg.connect(settings.DATABASE_OWNER_URL) as connection:
+        connection.execute(sql.SQL("CREATE TABLE {} (LIKE {} INCLUDING ALL)").format(again, of))
+        for key in keys:
+            connection.execute(sql.SQL("ALTER TABLE {} ADD {} DEFERRABLE INITIALLY DEFERRED").format(again, sql.SQL(key)))
+        connection.execute(sql.SQL("INSERT INTO {} SELECT * FROM {}").format(again, of))
 
 
 def analyze() -> None:
-    """Let the planner know what is there, as autovacuum does."""
-    as_owner("ANALYZE")
-
-
-def as_owner(*statements: LiteralString) -> None:
-    """Do what the application's role may not."""
+    """Let the planner know what is there, as autovacuum does; the application's role may not."""
     import psycopg
     from django.conf import settings
 
     with psycopg.connect(settings.DATABASE_OWNER_URL) as connection:
-        for statement in statements:
-            connection.execute(statement)
+        connection.execute("ANALYZE")
 
 
 def seconds(do: Callable[[], object]) -> float:

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from accounts.actions import add_role, create_study
 from accounts.models import Role, Study, User
+from adjudication.models import Game
 from ehr.models import Dataset, Encounter, EventSeries, Note, SourceRow
 from ehr.partitions import ensure_partition
 from timelines.domain import Lane, Polarity, TimelineKind
@@ -223,3 +224,9 @@ def change_past_guards(rows: QuerySet[Any], **values: Any) -> None:
         cursor.execute("SET LOCAL session_replication_role = replica")
         rows.update(**values)
         cursor.execute("SET LOCAL session_replication_role = origin")
+        if rows.model is Game:  # its counts have missed the change
+            cursor.execute("DELETE FROM adjudication_judgecount WHERE state <> ''")
+            cursor.execute(
+                "INSERT INTO adjudication_judgecount (run_id, state, outcome, n, moved_at) "
+                "SELECT run_id, state, outcome, count(*), now() FROM adjudication_game GROUP BY run_id, state, outcome"
+            )

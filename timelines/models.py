@@ -263,6 +263,10 @@ class Timeline(models.Model):
             ),
             models.CheckConstraint(condition=Q(alternative__gte=1), name="alternative_counts_from_one"),
         ]
+        indexes = [
+            # Which sources there are, and whether a cohort has one, without reading every timeline.
+            models.Index(fields=["source", "kind", "alternative", "encounter"], name="timeline_by_source"),
+        ]
 
 
 class Entry(models.Model):

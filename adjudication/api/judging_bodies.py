@@ -17,7 +17,7 @@ from adjudication.judge_calls import both_named, sides_of
 from adjudication.judge_config import written
 from adjudication.judge_progress import GameStatus, GameTotals, state_of, status_of, totals_of, waiting_warning
 from adjudication.models import Finding, Game, JudgeRun
-from adjudication.readers import Closed, open_games
+from adjudication.readers import Closed
 from adjudication.scoring.errors import WEIGHTS, Category
 from ehr.models import Encounter
 from timelines.evaluation.values import SourceKey
@@ -44,7 +44,7 @@ def run_body(run: JudgeRun, closed: Closed) -> dict[str, Any]:
         "prompt_hashes": run.prompt_hashes,
         "language_models": run.language_models,
         "code_revision": run.code_revision,
-        "warning": waiting_warning(run, open_games(Game.objects.filter(run=run), closed)),
+        "warning": waiting_warning(run, totals_of([run], closed)[run.pk]),
     }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
+from django.core.paginator import Page, Paginator
 from django.db.models import Count, OuterRef, Subquery
 from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
@@ -112,14 +112,20 @@ def judge_run(request: StudyRequest, public_id: str) -> HttpResponse:
     """One run: its state and its games; `show` narrows them. htmx gets that part, which asks again while anything is under way."""
     run, closed = _open_run(request, public_id)
     context = _live(request, run, closed)
-    context |= {
+    if not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
+        context |= _facts(run, closed)
+    return _partial(request, "adjudication/_judge_run_poll.html", "adjudication/judge_run.html", context)
+
+
+def _facts(run: JudgeRun, closed: Closed) -> dict[str, Any]:
+    """Return what the whole page says besides: how the run was set up, and which runs judged the same."""
+    return {
         "config_items": sorted((name, value) for name, value in run.config.items()),
         "prompt_items": sorted(run.prompt_hashes.items()),
         "model_items": sorted(run.language_models.items()),
         "sources": [SourceKey(*source).label for source in run.sources],
         "others": comparable_runs(run, closed),
     }
-    return _partial(request, "adjudication/_judge_run_poll.html", "adjudication/judge_run.html", context)
 
 
 @require_GET
@@ -168,13 +174,8 @@ def _live(request: StudyRequest, run: JudgeRun, closed: Closed) -> dict[str, Any
     """
     totals = totals_of([run], closed)[run.pk]
     show = request.GET.get("show", "")
-    games = open_games(Game.objects.filter(run=run), closed)
-    listed = games.filter(GameStatus(show).condition) if show in list(GameStatus) else games
-    listed = listed.select_related("comparison__encounter__dataset__study", "comparison__first", "comparison__second")
-    found = Finding.objects.filter(game=OuterRef("pk")).order_by().values("game").annotate(n=Count("pk")).values("n")
-    listed = listed.annotate(found=Coalesce(Subquery(found), 0)).order_by("pk")  # added case after case, in order
-    page = Paginator(listed, GAMES_PER_PAGE).get_page(request.GET.get("page"))
-    lines = [_game_line(game) for game in page.object_list]
+    page, games = _page(request, run, totals, show, closed)
+    lines = [_game_line(game) for game in games]
     state = state_of(run, totals)
     return {
         "run": run,
@@ -187,9 +188,21 @@ def _live(request: StudyRequest, run: JudgeRun, closed: Closed) -> dict[str, Any
         "closed": any_closed(run.datasets.all(), closed.cases),
         "may_start": user_can_manage_study(request.user, run.study),
         "actions": _actions(run, totals),
-        "queue_warning": waiting_warning(run, games),
+        "queue_warning": waiting_warning(run, totals),
         "cancel_words": _cancel_words(totals),
     }
+
+
+def _page(request: StudyRequest, run: JudgeRun, totals: GameTotals, show: str, closed: Closed) -> tuple[Page[int], list[Game]]:
+    """One page of the run's games, case after case. How many there are is known, so that no other game is read."""
+    status = GameStatus(show) if show in list(GameStatus) else None
+    games = open_games(Game.objects.filter(run=run), closed).order_by("pk")  # added case after case, in order
+    paginator = Paginator((games if status is None else games.filter(status.condition)).values_list("pk", flat=True), GAMES_PER_PAGE)
+    paginator.count = totals.total if status is None else totals.of(status)
+    page = paginator.get_page(request.GET.get("page"))
+    found = Finding.objects.filter(game=OuterRef("pk")).order_by().values("game").annotate(n=Count("pk")).values("n")
+    listed = Game.objects.filter(pk__in=list(page.object_list)).annotate(found=Coalesce(Subquery(found), 0)).order_by("pk")
+    return page, list(listed.prefetch_related("comparison__encounter__dataset__study", "comparison__first", "comparison__second"))
 
 
 def _game_line(game: Game) -> GameLine:

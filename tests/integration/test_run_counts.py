@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import threading
 from collections import Counter
@@ -22,6 +21,7 @@ from jobs.claims import claim
 from jobs.errors import LostLease
 from jobs.holding import hold_of
 from tests import factories
+from tests.integration.rows_read import rows_read
 from timelines import actions
 from timelines.case_state import case_state
 from timelines.models import STAGE_ORDER, CaseRun, Run, RunCount, Stage, StageRun
@@ -167,17 +167,3 @@ def test_a_poll_reads_what_it_shows_and_not_the_run(client):
         worst = max(rows, key=lambda sql: rows[sql])
         skipped = PAGE_SIZE * (page - 1)  # the entries of an index that come before the page
         assert rows[worst] <= 2 * (len(STAGE_ORDER) + 2) * PAGE_SIZE + skipped, f"{show} {page}: {rows[worst]} rows: {worst}"
-
-
-def rows_read(sql: str) -> int:
-    """How many rows and index entries the statement's scans touch."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {sql}")
-        plan = cursor.fetchone()[0]
-    return _scanned((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"])
-
-
-def _scanned(node: dict) -> int:
-    own = node["Actual Rows"] + node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
-    below = sum(_scanned(child) for child in node.get("Plans", ()))
-    return round(own * node["Actual Loops"]) + below if "Scan" in node["Node Type"] else below
