@@ -209,16 +209,17 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 
 STATIC_URL = "static/"
-# Outside production files are served from where they lie; nothing is collected.
-STATIC_ROOT = BASE_DIR / "staticfiles" if PRODUCTION else None
+# Names that follow from the content let browsers keep a file for a year. `make run` collects the files and sets this.
+HASHED_STATIC = env.boolean("HASHED_STATIC", PRODUCTION)
+STATIC_ROOT = BASE_DIR / "staticfiles" if PRODUCTION else SERVICES.var / "static"
 # The plot's script comes from its Python package, found without importing it.
 PLOTLY = find_spec("plotly")
 STATICFILES_DIRS = [BASE_DIR / "static", *([("plotly", Path(PLOTLY.origin).parent / "package_data")] if PLOTLY and PLOTLY.origin else [])]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "config.static.HashedStorage" if PRODUCTION else "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "staticfiles": {"BACKEND": "config.static.HashedStorage" if HASHED_STATIC else "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
-WHITENOISE_USE_FINDERS = not PRODUCTION
+WHITENOISE_USE_FINDERS = not HASHED_STATIC
 MEDIA_ROOT = SERVICES.var / "files"
 
 # API.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 
 from config.env import BASE_DIR
 from config.services.embedded import needed
@@ -16,9 +17,10 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, str(BASE_DIR / "manage.py"), *arguments]
 
 
-def manage(*arguments: str) -> None:
-    """Run a command to its end. Raises ServiceError if it fails."""
-    if subprocess.run(command(*arguments), cwd=BASE_DIR, check=False).returncode != 0:
+def manage(*arguments: str, environment: Mapping[str, str] | None = None) -> None:
+    """Run a command to its end, with these variables besides. Raises ServiceError if it fails."""
+    ended = subprocess.run(command(*arguments), cwd=BASE_DIR, env={**os.environ, **(environment or {})}, check=False)
+    if ended.returncode != 0:
         raise ServiceError(f"`manage.py {' '.join(arguments)}` failed; its own words are above. Nothing is served.")
 
 

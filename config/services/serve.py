@@ -12,7 +12,7 @@ import time
 from types import FrameType
 
 from config.env import BASE_DIR, Env, EnvError
-from config.services.commands import require_migrated_database
+from config.services.commands import manage, require_migrated_database
 from config.services.errors import ServiceError
 from config.services.paths import default_paths
 from config.services.processes import listener_on
@@ -20,6 +20,8 @@ from config.services.supervisor import Child, Supervisor
 
 DEFAULT_PORT = 8000
 WEB_START_SECONDS = 180.0
+#: The web process serves files by names that follow from their content, so that browsers may keep them.
+HASHED = {"HASHED_STATIC": "1"}
 QUEUES = "ingest,pipeline,generate,embed,judge"
 
 
@@ -47,6 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def serve(supervisor: Supervisor, port: int) -> None:
     """Add the web process, say where it is once it answers, and keep everything running until interrupted."""
+    manage("collectstatic", "--noinput", "--clear", "--verbosity", "0", environment=HASHED)
     supervisor.add(web(port))
     deadline = time.monotonic() + WEB_START_SECONDS
     supervisor.watch(until=lambda: _answers(port) or time.monotonic() > deadline)
@@ -73,7 +76,7 @@ def require_free_port(port: int) -> None:
 def web(port: int) -> Child:
     """The web process."""
     command = [sys.executable, "-m", "gunicorn", "--config", "python:config.gunicorn", "config.wsgi"]
-    return Child("web", command, {"PORT": str(port)})
+    return Child("web", command, {"PORT": str(port), **HASHED})
 
 
 def worker() -> Child:

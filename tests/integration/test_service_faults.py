@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import shutil
 import signal
@@ -206,7 +207,7 @@ def test_a_log_that_cannot_be_written_ends_the_start(private_services):
     assert "serving on" not in result.stdout
 
 
-def test_make_run_brings_an_empty_database_up_to_date(private_services):
+def test_make_run_brings_an_empty_database_up_to_date_and_lets_browsers_keep_its_files(private_services):
     port = free_port()
     command = [sys.executable, "-m", "config.services.serve", "--port", str(port)]
     server = subprocess.Popen(command, cwd=BASE_DIR, env=environment_of(private_services.var), stdout=subprocess.PIPE, text=True)
@@ -215,6 +216,11 @@ def test_make_run_brings_an_empty_database_up_to_date(private_services):
         assert any("serving on" in line for line in server.stdout)
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/sign-in/", timeout=60) as page:
             assert page.status == 200
+            files = set(re.findall(r'(?:href|src)="(/static/[^"]+)"', page.read().decode()))
+        assert len(files) > 3
+        for file in files:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{file}", timeout=60) as answer:
+                assert answer.headers["Cache-Control"] == "max-age=31536000, public, immutable", file
     finally:
         server.terminate()
         server.wait(timeout=180)
