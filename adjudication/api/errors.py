@@ -68,12 +68,16 @@ class ErrorSerializer(serializers.Serializer[Any]):
     )
     standing = serializers.CharField(required=False, help_text="409: public id of your decision that stands instead.")
     left = serializers.IntegerField(required=False, help_text="409 not_finished: items still to decide.")
+    retry_after = serializers.IntegerField(required=False, help_text="429 throttled at signing: seconds to wait.")
 
 
 def handle(error: Exception, context: Mapping[str, Any]) -> Response | None:
     """The framework's exception handler for all views of this API; None for what is no refusal but a fault."""
     if (refusal := _known(error)) is not None:
-        return Response({"code": refusal.code, "detail": refusal.words, **refusal.more}, status=refusal.status_code)
+        answer = Response({"code": refusal.code, "detail": refusal.words, **refusal.more}, status=refusal.status_code)
+        if "retry_after" in refusal.more:
+            answer["Retry-After"] = str(refusal.more["retry_after"])
+        return answer
     response = exception_handler(error, dict(context))
     if response is None:
         return None
@@ -95,6 +99,8 @@ def _known(error: Exception) -> Refusal | None:
             return Refusal(HTTPStatus.NOT_FOUND, "not_found", MISSING)
         case RequestDataTooBig():
             return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", "This is too much at once.")
+        case WrongPassword() if error.wait:
+            return Refusal(HTTPStatus.TOO_MANY_REQUESTS, "throttled", str(error), retry_after=error.wait)
         case WrongPassword():
             return Refusal(HTTPStatus.FORBIDDEN, "wrong_password", str(error))
         case NotAllowed():
@@ -131,6 +137,7 @@ _SAYS = {
     404: ("not_found", MISSING),
     409: ("conflict", "You have decided on this item already. Nothing was changed."),
     422: ("refused", "There is no such answer."),
+    429: ("throttled", "Too many attempts. Try again in 15 min."),
 }
 
 

@@ -102,10 +102,10 @@ class Sign(ReviewView):
         operation_id="review_sign",
         tags=TAGS,
         request=bodies.SignRequestSerializer,
-        responses={200: bodies.ReceiptSerializer, **errors(400, 403, 409)},
+        responses={200: bodies.ReceiptSerializer, **errors(400, 403, 409, 429)},
     )
     def post(self, request: Request, public_id: str) -> Response:
-        """Sign your review with your password. 409 `not_finished` while items are left, 403 `wrong_password`."""
+        """Sign your review with your password. 409 `not_finished` while items are left, 403 `wrong_password`, 429 after too many."""
         assignment = _mine(request, public_id)
         password = read(bodies.SignRequestSerializer, request)["password"]
         decisions.sign(assignment=assignment, password=password, by=person_of(request), request=page_request(request))

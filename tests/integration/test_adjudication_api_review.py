@@ -167,6 +167,17 @@ def test_next_leaves_out_what_is_in_hand(reviewer):
     assert body["item"]["id"] != first["id"]
 
 
+def test_signing_waits_after_too_many_wrong_passwords(reviewer, settings):
+    reviewer.finish()
+    refused = [reviewer.api.post(reviewer.path + "sign/", password="not the password") for _ in range(settings.SIGN_IN_ATTEMPTS + 1)]
+    assert refused[0][0] == 403
+    status, body = refused[-1]
+    assert (status, body["code"]) == (429, "throttled")
+    assert 0 < body["retry_after"] <= 60 * settings.SIGN_IN_LOCK_MINUTES
+    assert reviewer.api.post(reviewer.path + "sign/", password=factories.PASSWORD)[0] == 429
+    assert not Decision.objects.filter(assignment=reviewer.mine, kind="sign").exists()
+
+
 def test_a_whole_review_ends_with_a_signature(reviewer):
     status, body = reviewer.api.post(reviewer.path + "sign/", password=factories.PASSWORD)
     assert (status, body["code"]) == (409, "not_finished")
