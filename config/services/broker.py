@@ -55,7 +55,7 @@ def start(paths: ServicePaths) -> None:
         if reason and not _starts_empty(paths):
             raise ServiceError(f"The broker did not start: {reason}. Its log is {_log(paths)}.")
     elif not wait_until(lambda: is_running(paths), seconds=START_SECONDS):
-        raise ServiceError(f"The broker runs but does not answer. See {_log(paths)}.")
+        raise ServiceError(f"The broker runs but does not answer. See {_log(paths)}. End it with `make stop`, then start again.")
 
 
 def stop(paths: ServicePaths) -> None:

@@ -10,6 +10,7 @@ import os
 import pwd
 import shutil
 import signal
+from collections.abc import Mapping
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -177,19 +178,24 @@ def _clear_remains(paths: ServicePaths) -> None:
 def _launch(paths: ServicePaths) -> None:
     log = paths.logs / "postgres-start.log"
     log.unlink(missing_ok=True)
+    written = {log: log.stat().st_size for log in paths.logs.glob("postgres-*.log")}
     settings = [f"--{name}={value}" for name, value in server_options(paths).items()]
     command = [str(binaries(paths) / "postgres"), "-D", str(paths.postgres_data), *settings]
     process = privileges.spawn(paths, command, cwd=paths.postgres_data, log=log)
     wait_until(lambda: _accepts(paths) or process.poll() is not None, seconds=START_SECONDS)
     if process.poll() is not None or not _accepts(paths):
-        raise ServiceError(f"PostgreSQL did not start: {_last_words(paths)}. Its logs are in {paths.logs}.")
+        raise ServiceError(f"PostgreSQL did not start: {_last_words(paths, written)}. Its logs are in {paths.logs}.")
 
 
-def _last_words(paths: ServicePaths) -> str:
-    """Return why the server ended: what it wrote before its log was open, or else the end of its log."""
+def _last_words(paths: ServicePaths, written: Mapping[Path, int]) -> str:
+    """Return why the server ended: the last fatal line since its start, or else what it wrote before its log was open.
+
+    `written` is the size of each log before the start. A client that was refused while the server started is no reason.
+    """
     logs = sorted(paths.logs.glob("postgres-*.log"), key=lambda log: log.stat().st_mtime)
     for log in (paths.logs / "postgres-start.log", *reversed(logs)):
-        fatal = [line for line in log.read_text(errors="replace").splitlines() if "FATAL" in line or "PANIC" in line]
+        lines = log.read_bytes()[written.get(log, 0) :].decode(errors="replace").splitlines()
+        fatal = [line for line in lines if ("FATAL" in line or "PANIC" in line) and "the database system is" not in line]
         if fatal:
             return fatal[-1].strip()[-500:]
     return (paths.logs / "postgres-start.log").read_text(errors="replace").strip()[-500:]
