@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.contrib.auth.password_validation import validate_password
 from django.db import transaction
 
-from accounts.audit import record
+from accounts.audit.trail import record
 from accounts.models import Membership, Role, Study, User
-from accounts.passwords import generated_password
 from accounts.permissions import NotAllowed, check_user_can_manage_study
+from accounts.sign_in.passwords import generated_password
 
 
 class AccountExists(Exception):

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from accounts.actions import set_active
-from accounts.admin_site import ReadOnlyAdmin, ReadOnlyInline
+from accounts.admin_site.site import ReadOnlyAdmin, ReadOnlyInline
 from accounts.models import AuditEvent, Membership, Study, User
 from accounts.permissions import NotAllowed
 from accounts.registry import closes_anything

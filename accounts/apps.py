@@ -7,9 +7,12 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect groups to memberships and the trail to sign-ins; tell the API's description of tokens; add pages to the navigation."""
-        from accounts import api_schema, converters, groups, signals  # noqa: F401  # the scheme is known once its class is defined
+        from accounts import groups
+        from accounts.api_access import schema as api_schema  # noqa: F401  # the scheme is known once its class is defined
         from accounts.models import Membership, Role
         from accounts.registry import NavItem, register_nav_item
+        from accounts.requests import converters
+        from accounts.sign_in import signals
 
         converters.register_converters()
         post_migrate.connect(groups.create_groups, sender=self, dispatch_uid="accounts.groups")

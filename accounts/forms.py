@@ -11,7 +11,7 @@ from django.http import HttpRequest
 
 from accounts.actions import change_own_password
 from accounts.models import Role, User
-from accounts.password_check import Purpose, WrongPassword, check_password_of
+from accounts.sign_in.password_check import Purpose, WrongPassword, check_password_of
 
 
 class SignInForm(AuthenticationForm):

@@ -14,7 +14,7 @@ class User(AbstractUser):  # type: ignore[django-manager-missing]  # the library
     """A person who signs in. Custom from the first migration so that it can grow."""
 
     public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
-    #: The password is a one-time password: nothing but replacing it is possible (`accounts.middleware`).
+    #: The password is a one-time password: nothing but replacing it is possible (`accounts.requests.middleware`).
     must_change_password = models.BooleanField(default=False)
 
 
@@ -59,7 +59,7 @@ class Membership(models.Model):
 
 
 class SignInAttempts(models.Model):
-    """Failed sign-ins of one pair of name and address, by digest (`accounts.throttle`)."""
+    """Failed sign-ins of one pair of name and address, by digest (`accounts.sign_in.throttle`)."""
 
     key = models.CharField(max_length=64, primary_key=True)
     count = models.PositiveIntegerField()

@@ -8,8 +8,8 @@ from typing import Any
 from celery import shared_task
 from django.db.models import QuerySet
 
-from adjudication.actions import execute_game
-from adjudication.judge_preparing import execute_preparation
+from adjudication.judge_runs.actions import execute_game
+from adjudication.judge_runs.preparing import execute_preparation
 from adjudication.models import Game
 from jobs.hints import Message, post, pull_hints
 from jobs.limits import hard_limit

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from adjudication import urls_dashboard, urls_judging, urls_packets, urls_review
+from adjudication.routes import judging as urls_judging
+from adjudication.routes import packets as urls_packets
+from adjudication.routes import ratings as urls_dashboard
+from adjudication.routes import review as urls_review
 
 app_name = "adjudication"
 # The dashboard's addresses come before `runs/<id>/<action>/`.

@@ -22,7 +22,7 @@ from pathlib import Path
 from benchmarks.support.answers import both_protocols
 from benchmarks.support.model_server import Rates, running
 from llm_runtime.base import Vectors
-from llm_runtime.calling import Asker, MemoryLedger
+from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.providers.openai_http import OpenAIModel
 from llm_runtime.providers.scripted import HashingEmbedder
 from timelines.backbones.prompted.backbone import ROLES, prompted_backbone

@@ -101,7 +101,7 @@ def launch(client: Client, dataset: Dataset, cases: str = "") -> None:
 
 def prepare(run: Run) -> None:
     """What the worker does."""
-    from timelines.preparing import execute_preparation
+    from timelines.runs.preparing import execute_preparation
 
     assert execute_preparation(run.preparation.pk) == "succeeded"
     analyze()
@@ -135,7 +135,7 @@ def judge(client: Client, dataset: Dataset, cases: str = "") -> None:
 
 def prepare_games(run: JudgeRun) -> None:
     """What the worker does."""
-    from adjudication.judge_preparing import execute_preparation
+    from adjudication.judge_runs.preparing import execute_preparation
 
     assert execute_preparation(run.preparation.pk) == "succeeded"
     analyze()

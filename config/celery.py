@@ -12,7 +12,7 @@ from typing import Any
 from celery import Celery
 from celery.signals import setup_logging, worker_shutting_down
 
-from jobs.stopping import ask_to_stop
+from jobs.leases.stopping import ask_to_stop
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 

@@ -48,7 +48,7 @@ INSTALLED_APPS = [
     "timelines",
     "adjudication",
     "config",
-    "accounts.admin_config.SuperuserAdminConfig",
+    "accounts.admin_site.config.SuperuserAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -68,18 +68,18 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "config.static.StaticFilesMiddleware",
     # After static files: everything else may show patients' data.
-    "accounts.middleware.NoStoreMiddleware",
+    "accounts.requests.middleware.NoStoreMiddleware",
     "csp.middleware.CSPMiddleware",
-    "accounts.request_guard.RequestGuardMiddleware",
+    "accounts.requests.guard.RequestGuardMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "accounts.middleware.SessionLimitMiddleware",
+    "accounts.requests.middleware.SessionLimitMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "accounts.middleware.FirstPasswordMiddleware",
+    "accounts.requests.middleware.FirstPasswordMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -97,7 +97,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "accounts.context_processors.study",
+                "accounts.requests.context_processors.study",
             ]
         },
     }
@@ -141,7 +141,7 @@ if DATABASE_OWNER_URL != DATABASE_URL and not DATABASES["default"]["USER"]:
 # People and sessions.
 
 AUTH_USER_MODEL = "accounts.User"
-AUTHENTICATION_BACKENDS = ["accounts.backends.ThrottledBackend"]
+AUTHENTICATION_BACKENDS = ["accounts.sign_in.backends.ThrottledBackend"]
 # After so many failed attempts for one name from one address, that pair waits.
 SIGN_IN_ATTEMPTS = env.integer("SIGN_IN_ATTEMPTS", 5, minimum=1)
 SIGN_IN_LOCK_MINUTES = env.integer("SIGN_IN_LOCK_MINUTES", 15, minimum=1)
@@ -153,7 +153,7 @@ AUTH_PASSWORD_VALIDATORS = [
         ("CommonPasswordValidator", {}),
         ("NumericPasswordValidator", {}),
     )
-] + [{"NAME": "accounts.password_variety.VariedPasswordValidator"}]
+] + [{"NAME": "accounts.sign_in.password_variety.VariedPasswordValidator"}]
 LOGIN_URL = "accounts:sign_in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "accounts:sign_in"
@@ -227,17 +227,17 @@ MEDIA_ROOT = SERVICES.var / "files"
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         # The first one says what a request without a name is answered with: 401, and how to name oneself.
-        "accounts.api_authentication.ApiTokenAuthentication",
+        "accounts.api_access.authentication.ApiTokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["accounts.api_parsing.CheckedJSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["accounts.api_access.parsing.CheckedJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.LimitOffsetPagination",
     "PAGE_SIZE": 100,
 }
-# Tokens are stored as digests, in a model of our own (`accounts.api_tokens`).
+# Tokens are stored as digests, in a model of our own (`accounts.api_access.tokens`).
 KNOX_TOKEN_MODEL = "accounts.ApiToken"
 # Its own migrations would make a table of the model that is replaced, which nothing empties and which keeps others from being emptied.
 MIGRATION_MODULES = {"knox": None}
@@ -254,7 +254,7 @@ SPECTACULAR_SETTINGS = {
     # Two fields of one name with different values would get names like "Judge8d3Enum".
     "ENUM_NAME_OVERRIDES": {
         "AnswerEnum": "adjudication.models.Decision.Answer",
-        "JudgeEnum": "adjudication.judge_forms.JUDGES",
+        "JudgeEnum": "adjudication.judge_runs.forms.JUDGES",
         "PacketStateEnum": "adjudication.models.Packet.State",
     },
 }

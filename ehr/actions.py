@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, transaction
 
-from accounts.audit import record
+from accounts.audit.trail import record
 from accounts.models import Study, User
 from accounts.permissions import check_user_can_manage_study
 from ehr.deletion import DeletionRefused, delete_whole_dataset
@@ -23,11 +23,11 @@ from ehr.formats.limits import Limits
 from ehr.formats.meds import Meds
 from ehr.formats.mimic_iv import MimicIV
 from ehr.formats.stream import StreamSource
-from ehr.ingest import NOTHING, Progress, Replacing, import_cases
+from ehr.ingest.cases import NOTHING, Progress, Replacing, import_cases
+from ehr.ingest.report import ImportReport
+from ehr.ingest.streams import import_stream
 from ehr.models import Dataset
 from ehr.partitions import ensure_partition
-from ehr.report import ImportReport
-from ehr.stream_ingest import import_stream
 
 #: name → a source over a path; chosen cases or None for all.
 Source = Callable[[Path, Collection[str] | None, Limits], StreamSource]

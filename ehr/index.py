@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ehr.models import Encounter, EventSeries, SeriesEmbedding
 from llm_runtime.base import Embedder, Vectors
-from llm_runtime.blocking import waited
+from llm_runtime.calls.blocking import waited
 
 Ints = NDArray[np.int64]
 

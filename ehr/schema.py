@@ -1,6 +1,6 @@
 """The data contract of the structured record: what a row is, in memory and in columns. Read this first.
 
-Every importer (`ehr.formats`) turns its files into these columns, `ehr.ingest` stores them, `ehr.summarise` reads
+Every importer (`ehr.formats`) turns its files into these columns, `ehr.ingest.cases` stores them, `ehr.summarise` reads
 them. No Django here: a notebook can use this module.
 """
 

@@ -1,7 +1,7 @@
 """From rows to series: all rows of one encounter with exactly the same event name, and what describes them.
 
 Columns in, columns out; a million rows take a fraction of a second. Text is made from a series only when it is
-rendered (`ehr.rendering`). Source: protocol, "Structured record". No Django here.
+rendered (`ehr.presentation.rendering`). Source: protocol, "Structured record". No Django here.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from celery import shared_task
 from ehr.index import embed_encounter
 from ehr.models import Dataset, Encounter
 from llm_runtime.base import Embedder
-from llm_runtime.configured import configured_roles
+from llm_runtime.servers.configured import configured_roles
 
 logger = logging.getLogger(__name__)
 

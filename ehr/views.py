@@ -11,11 +11,11 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from accounts.audit import record as audit
+from accounts.audit.trail import record as audit
 from accounts.permissions import CASE_READERS, check_user_can_open
 from accounts.scoping import StudyRequest, scoped, study_role_required
 from ehr.models import Encounter, EventSeries
-from ehr.record_page import (
+from ehr.record.page import (
     RowLine,
     SeriesFilter,
     categories_of,

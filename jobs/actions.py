@@ -10,11 +10,11 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import transaction
 from django.db.models import F, Func, Q, QuerySet, TextField, Value
 
-from accounts.audit import record
+from accounts.audit.trail import record
 from accounts.models import Study, User
-from jobs.claims import expired
-from jobs.clock import database_time
-from jobs.holding import Hold, write_guard
+from jobs.leases.claims import expired
+from jobs.leases.clock import database_time
+from jobs.leases.holding import Hold, write_guard
 from jobs.models import ClaimableJob, JobState
 from jobs.states import FINAL, InvalidTransition, next_state, sources
 

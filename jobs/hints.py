@@ -19,8 +19,8 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from kombu.exceptions import ChannelError, OperationalError
 
-from jobs.claims import due, expired
-from jobs.clock import database_time
+from jobs.leases.claims import due, expired
+from jobs.leases.clock import database_time
 from jobs.models import ClaimableJob
 from jobs.registry import JobKind, kind_of
 

@@ -10,8 +10,8 @@ from django.db import connection
 from django.db.models import F, Func, QuerySet
 
 from jobs.actions import finish
-from jobs.claims import claim
-from jobs.holding import Hold, hold_of, write_guard
+from jobs.leases.claims import claim
+from jobs.leases.holding import Hold, hold_of, write_guard
 from jobs.models import PreparationJob
 
 P = TypeVar("P", bound=PreparationJob)

@@ -12,10 +12,10 @@ from typing import TypeVar
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from jobs.actions import fail, finish, hand_on, stop
-from jobs.claims import claim
 from jobs.errors import HandedOn, JobCancelled, LostLease, OutOfTime, reason_of
 from jobs.hints import send_hints
-from jobs.holding import Hold, TimeLimit, held
+from jobs.leases.claims import claim
+from jobs.leases.holding import Hold, TimeLimit, held
 from jobs.models import ClaimableJob, JobState
 
 logger = logging.getLogger(__name__)

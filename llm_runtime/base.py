@@ -33,7 +33,7 @@ class ProviderError(RuntimeError):
 class Embedder(Protocol):
     """Text → vectors. `name` is stored beside every vector: vectors of two names are never compared.
 
-    Synchronous code waits for a call with `llm_runtime.blocking.waited`.
+    Synchronous code waits for a call with `llm_runtime.calls.blocking.waited`.
     """
 
     @property

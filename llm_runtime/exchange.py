@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from llm_runtime.base import ModelReply
-from llm_runtime.exchange_files import ENDPOINT, AnswerRefused, Posted, answer_files, holds_request, request_of, taken_answer
+from llm_runtime.calls.exchange_files import ENDPOINT, AnswerRefused, Posted, answer_files, holds_request, request_of, taken_answer
 from llm_runtime.ledger import kept_reply, response_body
 from llm_runtime.models import ModelCall, ModelRequestText, Outcome
 

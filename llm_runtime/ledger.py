@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.db import transaction
 
 from llm_runtime.base import ModelReply, ModelRequest
-from llm_runtime.calling import Call, too_large
+from llm_runtime.calls.calling import Call, too_large
 from llm_runtime.errors import TooLarge
 from llm_runtime.models import ModelCall, ModelRequestText, Outcome
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from llm_runtime.base import Embedder, LanguageModel, ProviderError, Reranker
-from llm_runtime.server_facts import NO_FACTS, ServerFacts
-from llm_runtime.slots import LOCAL_SLOTS, Slots
+from llm_runtime.calls.server_facts import NO_FACTS, ServerFacts
+from llm_runtime.calls.slots import LOCAL_SLOTS, Slots
 
 EMBEDDER = "embedder"
 RERANKER = "reranker"

@@ -10,10 +10,10 @@ from django.views.decorators.http import require_GET
 
 from accounts.models import Role
 from accounts.scoping import study_role_required
-from llm_runtime.configured import configured_roles
-from llm_runtime.health import Health, health_of
 from llm_runtime.models import ModelCall, Outcome
 from llm_runtime.roles import EMBEDDER, LANGUAGE_ROLES, MATCHER, RERANKER, TKW2_EMBEDDER
+from llm_runtime.servers.configured import configured_roles
+from llm_runtime.servers.health import Health, health_of
 
 ROLES = (*LANGUAGE_ROLES, EMBEDDER, RERANKER, MATCHER, TKW2_EMBEDDER)
 

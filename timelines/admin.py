@@ -6,8 +6,8 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from accounts.admin_site import ReadOnlyAdmin
-from timelines.closed_cases import closed_encounters, open_runs, without
+from accounts.admin_site.site import ReadOnlyAdmin
+from timelines.cases.closed import closed_encounters, open_runs, without
 from timelines.models import Run, StageRun
 
 

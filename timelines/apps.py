@@ -10,11 +10,11 @@ class TimelinesConfig(AppConfig):
         from accounts.registry import NavItem, register_home_card, register_nav_item, register_page_guard, register_study_card
         from ehr.registry import register_import_hook, register_losses
         from jobs.registry import register
-        from timelines import home_cards
-        from timelines.authoring_access import TIMELINE_PAGES, closed_to_unaided, guard_unaided
+        from timelines.authoring.access import TIMELINE_PAGES, closed_to_unaided, guard_unaided
+        from timelines.cases import home_cards
+        from timelines.cases.references import import_reference
         from timelines.losses import timeline_losses
         from timelines.models import Evaluation, RunPreparation, StageRun
-        from timelines.references import import_reference
         from timelines.tasks import runnable_stages, send_evaluation_hints, send_preparation_hints, send_stage_hints, stages_beside
 
         register_import_hook(import_reference)

@@ -1,4 +1,4 @@
-"""Messages to the workers: an id on the stage's queue. The row decides whether there is work (`timelines.stages`)."""
+"""Messages to the workers: an id on the stage's queue. The row decides whether there is work (`timelines.runs.stages`)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from jobs.hints import Message, post, pull_hints
 from jobs.limits import hard_limit
 from timelines.case_state import CaseState
-from timelines.evaluation_actions import execute_evaluation
+from timelines.evaluations.actions import execute_evaluation
 from timelines.models import StageBatch, StageRun
-from timelines.preparing import execute_preparation
-from timelines.run_bases import is_kept
-from timelines.stages import execute_stage
-from timelines.tools import asks_models, queue_of
+from timelines.runs.bases import is_kept
+from timelines.runs.preparing import execute_preparation
+from timelines.runs.stages import execute_stage
+from timelines.runs.tools import asks_models, queue_of
 
 
 @shared_task(name="timelines.tasks.run_stage")

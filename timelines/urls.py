@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from django.urls import path
 
-from timelines import urls_authoring, urls_evaluation
-from timelines.views import calls, case, case_chain, cases, runs, study_timeline
+from timelines.routes import authoring as urls_authoring
+from timelines.routes import evaluations as urls_evaluation
+from timelines.views.cases import chain as case_chain
+from timelines.views.cases import listing as cases
+from timelines.views.cases import page as case
+from timelines.views.runs import calls, study_timeline
+from timelines.views.runs import pages as runs
 
 app_name = "timelines"
 urlpatterns = [

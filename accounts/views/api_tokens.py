@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.api_tokens import LONGEST_LABEL, TokenRefused, issue_token, revoke_token, tokens_of
+from accounts.api_access.tokens import LONGEST_LABEL, TokenRefused, issue_token, revoke_token, tokens_of
 
 
 @require_http_methods(["GET", "POST"])

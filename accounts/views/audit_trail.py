@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from accounts.audit import AuditFilter, events_of
+from accounts.audit.trail import AuditFilter, events_of
 from accounts.models import Role, User
 from accounts.registry import closes_anything
 from accounts.scoping import StudyRequest, study_role_required

@@ -17,19 +17,19 @@ from rest_framework.exceptions import APIException, NotFound, ValidationError
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from accounts.password_check import WrongPassword
 from accounts.permissions import NotAllowed
-from adjudication.actions import JudgingRefused
-from adjudication.decisions import Conflict, DecisionRefused, NotFinished
-from adjudication.judge_config import SourceUnknown
-from adjudication.judge_tools import UnknownJudge
-from adjudication.packets import PacketRefused
-from adjudication.slots import DraftRefused
+from accounts.sign_in.password_check import WrongPassword
+from adjudication.judge_runs.actions import JudgingRefused
+from adjudication.judge_runs.tools import UnknownJudge
+from adjudication.judging.config import SourceUnknown
+from adjudication.packets.actions import PacketRefused
+from adjudication.review.decisions import Conflict, DecisionRefused, NotFinished
+from adjudication.review.opening import CANNOT_BE_SHOWN
+from adjudication.review.slots import DraftRefused
 from adjudication.states import InvalidTransition
-from adjudication.views.review_opened import CANNOT_BE_SHOWN
 from llm_runtime.base import ProviderError
-from timelines.askers import UnknownModel
-from timelines.storage import NoteChanged
+from timelines.runs.language_models import UnknownModel
+from timelines.runs.storage import NoteChanged
 
 #: Values that the application's own rules refuse; the message says which and why.
 REFUSED = (

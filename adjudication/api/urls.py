@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from adjudication.api import views_findings as findings
-from adjudication.api import views_judging as judging
-from adjudication.api import views_packets as packets
-from adjudication.api import views_report as report
-from adjudication.api import views_report_card as report_card
-from adjudication.api import views_review as review
-from adjudication.api import views_review_end as review_end
+from adjudication.api.judging import finding_views as findings
+from adjudication.api.judging import report_views as report
+from adjudication.api.judging import views as judging
+from adjudication.api.packets import card_views as report_card
+from adjudication.api.packets import views as packets
+from adjudication.api.review import end_views as review_end
+from adjudication.api.review import views as review
 
 app_name = "adjudication_api"
 

@@ -11,18 +11,19 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from accounts.audit import record
+from accounts.audit.trail import record
 from accounts.models import Role, User
 from accounts.permissions import STUDY_ADMINS, NotAllowed
 from accounts.scoping import StudyRequest, scoped, study_role_required
-from adjudication import packet_page, packets
-from adjudication.decisions import DecisionRefused, unsign
-from adjudication.drawing import Drawn, draw
-from adjudication.eligibility import REFUSAL, may_see
+from adjudication.findings.access import Closed, closed_to, has_closed_games, open_judge_runs, open_packets
 from adjudication.models import Assignment, Decision, Game, JudgeRun, Packet
-from adjudication.packet_forms import AssignForm, DrawForm
-from adjudication.packets import PacketRefused
-from adjudication.readers import Closed, closed_to, has_closed_games, open_judge_runs, open_packets
+from adjudication.packets import actions as packets
+from adjudication.packets import page as packet_page
+from adjudication.packets.actions import PacketRefused
+from adjudication.packets.eligibility import REFUSAL, may_see
+from adjudication.packets.forms import AssignForm, DrawForm
+from adjudication.review.decisions import DecisionRefused, unsign
+from adjudication.sampling.drawing import Drawn, draw
 from adjudication.states import InvalidTransition
 
 PER_PAGE = 30

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from ehr.formats.cases import read_case
-from ehr.rendering import retrieval_text
+from ehr.presentation.rendering import retrieval_text
 from ehr.summarise import summarise
 from llm_runtime.base import Vectors
-from llm_runtime.blocking import waited
+from llm_runtime.calls.blocking import waited
 from llm_runtime.roles import ModelRoles
 from timelines.backbones.rules.backbone import rules_backbone
 from timelines.domain import Anchor, Reconstruction, SourceRow, TimeKind, Window

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from llm_runtime.base import ModelRequest
-from llm_runtime.calling import Asker, MemoryLedger
+from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.providers.openai_http import OpenAIModel
 from tests.verification.asking import ANCHOR, marked_note, model, plainly
 from tests.verification.vllm_server import GENERATE, NotInstalled, Server, environment, language_model

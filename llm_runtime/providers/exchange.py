@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from llm_runtime.base import Limits, Message, ModelReply, ModelRequest, ProviderError
+from llm_runtime.calls.exchange_files import ENDPOINT, AnswerRefused, Posted, answer_files, taken_answer, write_requests
 from llm_runtime.errors import Pending, RequestRefused
-from llm_runtime.exchange_files import ENDPOINT, AnswerRefused, Posted, answer_files, taken_answer, write_requests
 
 #: Characters a token has at least, on clinical English: whoever answers counts for himself, this is an upper estimate.
 CHARACTERS_A_TOKEN = 2.5

@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Any
 
 from llm_runtime.base import Limits, Message, ModelReply, ModelRequest, ProviderError
+from llm_runtime.calls.server_facts import CONTEXT, NO_FACTS, ServerFacts, messages_sha256
+from llm_runtime.calls.slots import LOCAL_SLOTS, Slots
 from llm_runtime.errors import ModelError, PromptTooLong, RequestRefused, SchemaRefused, Unavailable
 from llm_runtime.providers.http_client import TRIES, client_library, host_of, tried
-from llm_runtime.server_facts import CONTEXT, NO_FACTS, ServerFacts, messages_sha256
-from llm_runtime.slots import LOCAL_SLOTS, Slots
 
 #: Characters a token has at least, on clinical English, where the server cannot count: an upper estimate of the tokens.
 CHARACTERS_A_TOKEN = 2.5

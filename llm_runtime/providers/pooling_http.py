@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from llm_runtime.base import Vectors
-from llm_runtime.calling import together
+from llm_runtime.calls.calling import together
+from llm_runtime.calls.slots import LOCAL_SLOTS, Slots
 from llm_runtime.errors import RequestRefused, Unavailable
 from llm_runtime.providers.http_client import TRIES, client_library, host_of, tried
-from llm_runtime.slots import LOCAL_SLOTS, Slots
 
 #: Texts a call: few enough that an answer stays small, enough to keep a server busy.
 EMBED_BATCH = 64

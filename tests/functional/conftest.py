@@ -19,7 +19,7 @@ from accounts.models import User
 from tests.functional.authoring_world import WIDE
 from tests.functional.case_world import build_world
 from tests.functional.review_world import SCREEN, Packed, packed_world, ready
-from timelines.authoring_actions import start_authoring
+from timelines.authoring.actions import start_authoring
 from timelines.models import Authoring
 
 #: How long a browser test waits for what must come. It is no measure: a machine that others use as well may be many times slower.

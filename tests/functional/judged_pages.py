@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from adjudication.domain import FindingType
-from adjudication.finding_list import told_of
-from adjudication.judging import whole_hours
+from adjudication.findings.listing import told_of
+from adjudication.judging.input import whole_hours
 from adjudication.models import Comparison, Finding, Game, JudgeRun
 from adjudication.scoring.errors import charge
 from jobs.models import JobState

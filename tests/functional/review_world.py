@@ -19,12 +19,13 @@ from django.utils import timezone
 from playwright.sync_api import Page, ViewportSize, expect
 
 from accounts.models import Role, Study, User
-from adjudication import actions, packets
-from adjudication.drawing import Design
-from adjudication.judge_config import JudgeConfig
-from adjudication.judging import CandidateRow, JudgedFinding, JudgeInput, Unjudged
+from adjudication.judge_runs import actions
+from adjudication.judging.config import JudgeConfig
+from adjudication.judging.input import CandidateRow, JudgedFinding, JudgeInput, Unjudged
+from adjudication.judging.validation import checked_findings
 from adjudication.models import Assignment, Decision, Game, JudgeRun, Packet
-from adjudication.validation import checked_findings
+from adjudication.packets import actions as packets
+from adjudication.sampling.drawing import Design
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
 from tests import demo_cases, factories

@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 from accounts.models import User
 from tests import demo_cases
 from tests.functional.authoring_world import WIDE, assert_accessible, picture
-from timelines.authoring_actions import start_authoring
-from timelines.authoring_edits import Edit, apply_edit
+from timelines.authoring.actions import start_authoring
+from timelines.authoring.edits import Edit, apply_edit
 from timelines.models import Authoring
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -12,7 +12,7 @@ from accounts.models import Role
 from tests import factories
 from tests.functional.authoring_world import all_saved, assert_accessible, by_mention, mark, picture, place, row, submit
 from tests.functional.lost_connection import try_now
-from timelines.authoring_actions import start_authoring
+from timelines.authoring.actions import start_authoring
 from timelines.models import Authoring, AuthoringEdit
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

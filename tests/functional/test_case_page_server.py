@@ -17,8 +17,8 @@ from ehr.models import Note
 from jobs.models import JobState
 from tests import factories
 from tests.functional.case_world import MARKUP, NOTE, build_world
+from timelines.cases.choices import choices_of
 from timelines.models import Stage, StageRun
-from timelines.views.case_choices import choices_of
 
 pytestmark = pytest.mark.django_db
 

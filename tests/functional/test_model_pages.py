@@ -16,16 +16,17 @@ from django.db import connections
 from playwright.sync_api import Page, expect
 
 from accounts.models import Role
-from llm_runtime import health, views
+from llm_runtime import views
 from llm_runtime.base import ModelRequest
 from llm_runtime.models import ModelCall
+from llm_runtime.servers import health
 from tests import factories
 from tests.integration.prompted_world import finish, small_dataset, use
 from tests.model_server import ModelServer
 from tests.unit.timelines.prompted_answers import good_answer
-from timelines import actions
 from timelines.models import Run
 from timelines.pipeline.config import PipelineConfig
+from timelines.runs import actions
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -7,11 +7,11 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from adjudication import packets
+from adjudication.blinding.page import ANSWERS
+from adjudication.blinding.practice import practice_cases
+from adjudication.blinding.visibility import ROWS_AT_ONCE, sides_swapped, unswapped
 from adjudication.models import Assignment, Decision, ItemMark, Packet, Slot
-from adjudication.practice import practice_cases
-from adjudication.review_page import ANSWERS
-from adjudication.visibility import ROWS_AT_ONCE, sides_swapped, unswapped
+from adjudication.packets import actions as packets
 from tests import factories
 from tests.functional.review_world import PASSWORD, Packed, all_saved, answer, in_hand, ready
 

@@ -11,10 +11,11 @@ from django.conf import settings
 from playwright.sync_api import Page, Route, expect
 
 from accounts.models import Role
-from adjudication import decisions, packets, slots
+from adjudication.blinding.visibility import sides_swapped
 from adjudication.models import Assignment, Decision, PacketItem, Slot
-from adjudication.visibility import sides_swapped
-from jobs.clock import database_time
+from adjudication.packets import actions as packets
+from adjudication.review import decisions, slots
+from jobs.leases.clock import database_time
 from tests import factories
 from tests.functional.lost_connection import try_now
 from tests.functional.review_world import Packed, all_saved, answer, assert_accessible, in_hand, picture, ready

@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from accounts.models import Role, User
+from adjudication.blinding.page import ANSWERS
+from adjudication.blinding.practice import practice_cases
 from adjudication.models import Assignment, Decision, Packet
-from adjudication.practice import practice_cases
-from adjudication.review_page import ANSWERS
 from tests import factories
 from tests.functional.review_walk import PAGE, PICTURES, STEPS, Camera, page
 from tests.functional.review_world import PASSWORD, SCREEN, answer, assert_accessible, judged_cases, ready

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.test import Client
 
-from accounts.api_tokens import issue_token
+from accounts.api_access.tokens import issue_token
 from accounts.models import User
 
 

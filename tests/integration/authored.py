@@ -13,7 +13,7 @@ from django.urls import reverse
 from accounts.models import Role, User
 from ehr.models import Encounter
 from tests import factories
-from timelines.authoring_actions import start_authoring
+from timelines.authoring.actions import start_authoring
 from timelines.models import Authoring
 
 NOTE = "Fever for three days. Fell at home. CT showed a bleed. Given andexanet alfa 😀 in the ED. Discharged home."

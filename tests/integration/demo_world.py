@@ -16,25 +16,26 @@ from django.core.cache import cache
 from django.core.management import call_command
 from django.utils import timezone
 
-from accounts.api_tokens import issue_token
+from accounts.api_access.tokens import issue_token
 from accounts.models import Role, Study, User
-from adjudication import packets
 from adjudication.models import Assignment, Packet
+from adjudication.packets import actions as packets
 from config.services import demo
 from ehr.models import Dataset, Encounter
 from jobs.errors import PermanentFailure
+from llm_runtime.calls.server_facts import NO_FACTS
 from llm_runtime.roles import MATCHER, ModelRoles
-from llm_runtime.server_facts import NO_FACTS
 from tests import factories
 from tests.integration.prompted_world import LOCAL_ROLES, NOTE, good
 from tests.integration.reconstructed import DEMO
 from tests.model_server import ModelServer
-from timelines import evaluation_actions, tools
-from timelines.actions import start_run
-from timelines.authoring_actions import start_authoring, submit
-from timelines.authoring_edits import Edit, apply_edit
-from timelines.following import work_inline
+from timelines.authoring.actions import start_authoring, submit
+from timelines.authoring.edits import Edit, apply_edit
+from timelines.evaluations import actions as evaluation_actions
 from timelines.models import Authoring
+from timelines.runs import tools
+from timelines.runs.actions import start_run
+from timelines.runs.following import work_inline
 
 #: Small embedders that need no weights, for retrieval and for matching.
 ROLES = {**LOCAL_ROLES, MATCHER: {"provider": "hashing"}}
@@ -102,7 +103,7 @@ def _authored(study: Study, people: Mapping[str, User]) -> None:
 def _failed(study: Study) -> None:
     """A run whose first stage fails for good."""
     dataset = Dataset.objects.get(study=study, name=demo.EVALUATED)
-    with mock.patch("timelines.stages.tag", side_effect=PermanentFailure("the tagger is not there")):
+    with mock.patch("timelines.runs.stages.tag", side_effect=PermanentFailure("the tagger is not there")):
         run = start_run(dataset=dataset, backbone="rules", label="failed", by=None)
         work_inline(run, lambda words: None)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from accounts.models import Study
 from ehr.models import Dataset, Encounter
-from jobs.clock import database_time
+from jobs.leases.clock import database_time
 from timelines.models import STAGE_ORDER, CaseRun, Run, StageRun
 
 

@@ -13,11 +13,11 @@ from typing import Any
 from unittest import mock
 
 from accounts.models import Study
-from adjudication import actions
-from adjudication.judge_config import JudgeConfig
-from adjudication.judging import Candidate, JudgedFinding, JudgeInput, Unjudged
+from adjudication.judge_runs import actions
+from adjudication.judging.config import JudgeConfig
+from adjudication.judging.input import Candidate, JudgedFinding, JudgeInput, Unjudged
+from adjudication.judging.validation import checked_findings
 from adjudication.models import Game, JudgeRun
-from adjudication.validation import checked_findings
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
 from tests import factories

@@ -9,14 +9,14 @@ import pytest
 
 from ehr.models import Dataset
 from llm_runtime.base import ModelRequest
+from llm_runtime.calls.server_facts import NO_FACTS, ServerFacts
 from llm_runtime.roles import ModelRoles
-from llm_runtime.server_facts import NO_FACTS, ServerFacts
 from tests import factories
 from tests.model_server import Answer, ModelServer
 from tests.unit.timelines.prompted_answers import good_answer
-from timelines import tools
-from timelines.following import work_inline
 from timelines.models import Run
+from timelines.runs import tools
+from timelines.runs.following import work_inline
 
 NOTE = """HISTORY OF PRESENT ILLNESS
 

@@ -10,10 +10,10 @@ from ehr.actions import import_dataset
 from ehr.models import Dataset
 from jobs.models import JobState
 from tests import factories
-from timelines.actions import start_run
-from timelines.following import work_inline
 from timelines.models import Run, StageRun
 from timelines.pipeline.config import PipelineConfig, Variant
+from timelines.runs.actions import start_run
+from timelines.runs.following import work_inline
 
 DEMO = Path(__file__).resolve().parent.parent.parent / "demo"
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from accounts.models import Role, User
-from adjudication import decisions, packets, slots
-from adjudication.drawing import Design
+from adjudication.blinding.visibility import sides_swapped
 from adjudication.models import Assignment, Packet, PacketItem
-from adjudication.packets import pairings_of
-from adjudication.visibility import sides_swapped
+from adjudication.packets import actions as packets
+from adjudication.packets.actions import pairings_of
+from adjudication.review import decisions, slots
+from adjudication.sampling.drawing import Design
 from tests import factories
 from tests.integration.judged import JudgedWorld
 

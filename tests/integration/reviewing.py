@@ -10,10 +10,10 @@ from itertools import count
 from django.utils import timezone
 
 from accounts.models import Role, Study, User
-from adjudication import packets
-from adjudication.drawing import Design
 from adjudication.models import Assignment, Packet, PacketItem, Slot
-from jobs.clock import database_time
+from adjudication.packets import actions as packets
+from adjudication.sampling.drawing import Design
+from jobs.leases.clock import database_time
 from tests import factories
 from tests.integration.judged import JudgedWorld, judged_world
 

@@ -13,8 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.actions import set_active
-from accounts.admin_site import ReadOnly
-from accounts.audit import record
+from accounts.admin_site.site import ReadOnly
+from accounts.audit.trail import record
 from accounts.models import AuditEvent, Membership, Role, User
 from accounts.permissions import NotAllowed
 from tests.integration.matrix.world import make_world

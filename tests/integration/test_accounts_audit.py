@@ -4,7 +4,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from accounts.actions import add_role, create_study
-from accounts.audit import AuditFilter, events_of, record
+from accounts.audit.trail import AuditFilter, events_of, record
 from accounts.models import AuditEvent, Role, User
 
 pytestmark = pytest.mark.django_db

@@ -13,9 +13,9 @@ from django.urls import URLResolver, get_resolver, reverse
 
 from accounts.forms import OwnPasswordForm, SignInForm
 from accounts.models import AuditEvent, SignInAttempts
-from accounts.password_check import Purpose
-from accounts.password_variety import varied_characters
-from accounts.passwords import generated_password
+from accounts.sign_in.password_check import Purpose
+from accounts.sign_in.password_variety import varied_characters
+from accounts.sign_in.passwords import generated_password
 from config.env import BASE_DIR
 from tests.factories import PASSWORD
 from tests.integration.reviewing import open_review
@@ -28,9 +28,9 @@ CHECKS = {
 }  # fmt: skip
 #: Where they may be named: the one function, its backend, and what is built on Django's forms and views with that function inside.
 ALLOWED = {
-    ("accounts/password_check.py", "authenticate"),
-    ("accounts/backends.py", "authenticate"),
-    ("accounts/backends.py", "ModelBackend"),
+    ("accounts/sign_in/password_check.py", "authenticate"),
+    ("accounts/sign_in/backends.py", "authenticate"),
+    ("accounts/sign_in/backends.py", "ModelBackend"),
     ("accounts/forms.py", "AuthenticationForm"),
     ("accounts/forms.py", "PasswordChangeForm"),
     ("accounts/views/password.py", "PasswordChangeForm"),
@@ -38,7 +38,7 @@ ALLOWED = {
     ("accounts/views/sign_in.py", "LoginView"),
 }
 #: DRF's own method of that name reads tokens.
-TOKENS = "accounts/api_authentication.py"
+TOKENS = "accounts/api_access/authentication.py"
 
 
 def named() -> set[tuple[str, str]]:

@@ -10,10 +10,11 @@ from django.db import connection
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
-from accounts import middleware, throttle
 from accounts.actions import create_account, create_study, reset_password
 from accounts.models import AuditEvent, Role, SignInAttempts, User
-from jobs.clock import database_time
+from accounts.requests import middleware
+from accounts.sign_in import throttle
+from jobs.leases.clock import database_time
 
 pytestmark = pytest.mark.django_db
 

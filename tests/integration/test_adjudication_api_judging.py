@@ -9,9 +9,9 @@ import pytest
 
 from accounts.actions import add_role
 from accounts.models import AuditEvent, Role
-from adjudication import packets
-from adjudication.finding_list import FindingFilter, findings_of
+from adjudication.findings.listing import FindingFilter, findings_of
 from adjudication.models import Finding, Game, JudgeRun
+from adjudication.packets import actions as packets
 from ehr.models import Encounter
 from jobs.models import JobState
 from tests import factories

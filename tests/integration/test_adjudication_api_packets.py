@@ -7,10 +7,10 @@ import json
 import pytest
 
 from accounts.models import AuditEvent, Role
-from adjudication import packets
-from adjudication.drawing import QUOTAS as PROTOCOL
 from adjudication.models import Assignment, Packet
-from adjudication.packets import pairings_of
+from adjudication.packets import actions as packets
+from adjudication.packets.actions import pairings_of
+from adjudication.sampling.drawing import QUOTAS as PROTOCOL
 from tests import factories
 from tests.integration.api import ApiClient
 from tests.integration.judged import StandIn, judged_run, judged_world

@@ -5,15 +5,17 @@ from unittest import mock
 
 import pytest
 
-from adjudication import packets, review_data, slots
+from adjudication.blinding.practice import practice_cases
+from adjudication.blinding.visibility import sides_swapped
 from adjudication.models import Assignment, Decision, PacketItem
-from adjudication.practice import practice_cases
-from adjudication.visibility import sides_swapped
+from adjudication.packets import actions as packets
+from adjudication.review import items as review_data
+from adjudication.review import slots
 from tests import factories
 from tests.integration.api import ApiClient
 from tests.integration.judged import judged_world
 from tests.integration.reviewed import open_world
-from timelines.storage import NoteChanged
+from timelines.runs.storage import NoteChanged
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 NUMBERS = count()

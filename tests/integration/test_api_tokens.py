@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from accounts.actions import reset_password
-from accounts.api_tokens import MOST, TokenRefused, issue_token, revoke_token, tokens_of
+from accounts.api_access.tokens import MOST, TokenRefused, issue_token, revoke_token, tokens_of
 from accounts.models import ApiToken, AuditEvent, Role, User
 from accounts.permissions import NotAllowed
 from tests import factories

@@ -8,10 +8,10 @@ from accounts.models import AuditEvent, Role
 from jobs.models import JobState
 from tests import factories
 from tests.integration.authored import NOTE, Page, make_author, make_case, make_draft
-from timelines.authoring_access import hidden_timelines
+from timelines.authoring.access import hidden_timelines
+from timelines.cases.choices import choices_of
 from timelines.domain import TimelineKind
 from timelines.models import AnchorSuggestion, Authoring, CaseRun, Stage, StageBatch, StageRun, Timeline
-from timelines.views.case_choices import choices_of
 
 pytestmark = pytest.mark.django_db
 

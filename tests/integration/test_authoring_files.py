@@ -10,10 +10,10 @@ from django.urls import reverse
 from accounts.models import AuditEvent
 from tests import factories
 from tests.integration.authored import NOTE, Page, make_author, make_case, make_draft
-from timelines.authoring_download import FORMATS
+from timelines.authoring.download import FORMATS
 from timelines.domain import TimelineKind
-from timelines.foreign import Wanted, import_foreign
 from timelines.models import Authoring, Entry, Timeline
+from timelines.transfer.storing import Wanted, import_foreign
 
 pytestmark = pytest.mark.django_db
 FIELDS = (

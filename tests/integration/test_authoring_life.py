@@ -10,9 +10,9 @@ from django.urls import reverse
 from accounts.models import AuditEvent, Role
 from tests import factories
 from tests.integration.authored import NOTE, Page, make_author, make_case, make_draft, settle, span
-from timelines.authoring_actions import NotReady, reopen, start_authoring, submit
-from timelines.authoring_edits import Conflict, Edit, Locked, apply_edit
-from timelines.authoring_storage import load_document
+from timelines.authoring.actions import NotReady, reopen, start_authoring, submit
+from timelines.authoring.edits import Conflict, Edit, Locked, apply_edit
+from timelines.authoring.storage import load_document
 from timelines.models import Authoring, AuthoringEdit, DraftEntry, Entry, Occurrence, Timeline
 
 pytestmark = pytest.mark.django_db

@@ -16,18 +16,18 @@ from llm_runtime.models import ModelCall
 from tests import factories
 from tests.integration.prompted_world import finish, serving, small_dataset, use
 from tests.unit.timelines.baseline_answers import baseline_answer
-from timelines import actions
+from timelines.cases.choices import choices_of
+from timelines.cases.items import spans_and_items
 from timelines.domain import TimelineKind
 from timelines.evaluation.plain import report_from_plain
 from timelines.evaluation.values import Basis, SourceKey
-from timelines.evaluation_data import Chosen, load_cases
+from timelines.evaluations.data import Chosen, load_cases
 from timelines.models import Entry, Inventory, Run, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
-from timelines.run_bases import BaseRefused, find_base, finished_full_runs
-from timelines.stages import execute_stage
-from timelines.tools import queue_of
-from timelines.views.case_choices import choices_of
-from timelines.views.case_items import spans_and_items
+from timelines.runs import actions
+from timelines.runs.bases import BaseRefused, find_base, finished_full_runs
+from timelines.runs.stages import execute_stage
+from timelines.runs.tools import queue_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -83,7 +83,7 @@ def test_tkw2_makes_both_timelines_and_pays_for_shared_steps_once(monkeypatch):
 def test_a_stage_that_is_executed_again_pays_for_nothing(monkeypatch):
     with serving(monkeypatch, good) as server:
         run = started("tkw2", Variant.FULL)
-        monkeypatch.setattr("timelines.baseline_stages._store", _die)
+        monkeypatch.setattr("timelines.runs.baseline_stages._store", _die)
         with pytest.raises(SystemExit):
             execute_infer(run)
         paid = len(server.requests)

@@ -25,11 +25,11 @@ from ehr.models import Dataset, Encounter, EventSeries
 from jobs.tasks import sweep
 from tests import factories
 from tests.integration.test_resume import celery_worker, kill, wait_for
-from timelines import tools
-from timelines.actions import start_run
 from timelines.domain import TaggedSpan
 from timelines.models import Occurrence, Run, StageRun
-from timelines.stages import execute_stage
+from timelines.runs import tools
+from timelines.runs.actions import start_run
+from timelines.runs.stages import execute_stage
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 

@@ -7,9 +7,9 @@ import pytest
 from django.core.management import call_command
 from django.db import DatabaseError, connection
 
-from accounts.audit import record
-from adjudication import packets
+from accounts.audit.trail import record
 from adjudication.models import Decision, Game
+from adjudication.packets import actions as packets
 from config.services import embedded
 from config.services.paths import APPLICATION_ROLE, DATABASE, OWNER_ROLE, SUPERUSER_ROLE
 from ehr.actions import delete_dataset

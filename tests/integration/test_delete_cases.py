@@ -9,8 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from accounts.models import AuditEvent, Role
-from adjudication import packets
 from adjudication.models import Finding, Packet, PacketItem
+from adjudication.packets import actions as packets
 from ehr.actions import delete_dataset, import_dataset
 from ehr.deletion import DeletionRefused
 from ehr.models import Dataset, Encounter, Note

@@ -18,16 +18,16 @@ from llm_runtime.providers.lexical import LexicalReranker
 from tests import factories
 from tests.unit.timelines.reconstruction import ANDEXANET, LACTATE, NOTE, script
 from tests.unit.timelines.test_variants_pipeline import EveryVariant
-from timelines import storage, tools
-from timelines.actions import start_run
+from timelines.cases.references import ReferenceLine, save_reference
 from timelines.domain import Polarity, TaggedSpan
 from timelines.evaluation.plain import case_from_plain, report_from_plain
 from timelines.evaluation.values import Basis, EvaluationSettings, SourceKey
-from timelines.evaluation_actions import EvaluationRefused, execute_evaluation, start_evaluation
-from timelines.following import work_inline
+from timelines.evaluations.actions import EvaluationRefused, execute_evaluation, start_evaluation
 from timelines.models import Evaluation, EvaluationCase, Run, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
-from timelines.references import ReferenceLine, save_reference
+from timelines.runs import storage, tools
+from timelines.runs.actions import start_run
+from timelines.runs.following import work_inline
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,8 +42,8 @@ def _without_weights(monkeypatch) -> None:
     monkeypatch.setattr(tools, "backbone", lambda name, *_: scripted.backbone())
     roles = tools.ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
     monkeypatch.setattr(tools, "roles", lambda: roles)
-    monkeypatch.setattr("timelines.evaluation_actions.roles", lambda: roles)
-    monkeypatch.setattr("timelines.evaluation_rho.roles", lambda: roles)
+    monkeypatch.setattr("timelines.evaluations.actions.roles", lambda: roles)
+    monkeypatch.setattr("timelines.evaluations.rho.roles", lambda: roles)
 
 
 def case_of(dataset: Dataset, case_id: str, *, reference: bool = True) -> None:

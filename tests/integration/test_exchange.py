@@ -15,19 +15,19 @@ from django.template.loader import render_to_string
 from accounts.models import AuditEvent
 from llm_runtime.accounting import Spent, spent_by_owner, total
 from llm_runtime.base import ModelRequest
-from llm_runtime.exchange_files import request_of
+from llm_runtime.calls.exchange_files import request_of
 from llm_runtime.models import ModelCall, ModelRequestText, Outcome
 from llm_runtime.roles import ModelRoles
 from tests import factories
 from tests.integration.prompted_world import LOCAL_ROLES, NOTE, finish, small_dataset
 from tests.unit.timelines.baseline_answers import baseline_answer
 from tests.unit.timelines.prompted_answers import good_answer
-from timelines import actions, tools
-from timelines.exchange import waiting_words
 from timelines.models import Run, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
-from timelines.run_calls import run_spent
-from timelines.stages import execute_stage
+from timelines.runs import actions, tools
+from timelines.runs.calls import run_spent
+from timelines.runs.exchange import waiting_words
+from timelines.runs.stages import execute_stage
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

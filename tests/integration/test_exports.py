@@ -18,7 +18,7 @@ from accounts.models import AuditEvent
 from ehr.models import Dataset
 from tests import factories
 from timelines.domain import Lane, Polarity, TimelineKind
-from timelines.exports import dictionary
+from timelines.formats import dictionary
 from timelines.models import CaseRun, Entry, Stage, StageRun
 
 pytestmark = pytest.mark.django_db

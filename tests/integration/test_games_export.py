@@ -17,11 +17,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Role
-from adjudication import games_export
+from adjudication.findings import games_export
+from adjudication.findings.access import Closed
 from adjudication.models import Finding, Game
-from adjudication.readers import Closed
-from adjudication.report_data import games_of, report_of
-from adjudication.reporting.compute import costs, shares
+from adjudication.ratings.data import games_of, report_of
+from adjudication.reports.league.compute import costs, shares
 from adjudication.scoring.bradley_terry import bootstrap_ratings, interval, ratings
 from adjudication.scoring.shares import mean_shares, share
 from tests import factories

@@ -9,7 +9,7 @@ import pytest
 from celery import current_app
 
 from jobs import hints
-from jobs.clock import database_time
+from jobs.leases.clock import database_time
 from jobs.registry import kind_of
 from jobs.tasks import sweep
 from tests.integration.job_rows import stage_rows

@@ -7,9 +7,9 @@ import pytest
 from accounts.models import AuditEvent
 from jobs import hints, registry
 from jobs.actions import LONGEST_BACKOFF, MOST_OUTAGES, cancel, cancel_all, fail, finish, release, retry, retry_all, wake
-from jobs.claims import claim
-from jobs.clock import database_time
-from jobs.holding import hold_of
+from jobs.leases.claims import claim
+from jobs.leases.clock import database_time
+from jobs.leases.holding import hold_of
 from jobs.models import JobState
 from jobs.states import InvalidTransition
 from jobs.tasks import sweep

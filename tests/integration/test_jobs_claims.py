@@ -9,10 +9,10 @@ import pytest
 from django.db import connection, transaction
 
 from jobs.actions import fail, finish
-from jobs.claims import claim
-from jobs.clock import database_time
 from jobs.errors import LostLease
-from jobs.holding import assert_fence, held, hold_of, write_guard
+from jobs.leases.claims import claim
+from jobs.leases.clock import database_time
+from jobs.leases.holding import assert_fence, held, hold_of, write_guard
 from tests.integration.job_rows import expire, stage_row
 from timelines.models import StageBatch, StageRun
 

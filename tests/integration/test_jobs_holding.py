@@ -11,10 +11,10 @@ import pytest
 from django.db import connection
 
 from jobs.actions import cancel_all, stop
-from jobs.claims import claim
-from jobs.clock import database_time
 from jobs.errors import JobCancelled, LostLease, PermanentFailure
-from jobs.holding import held, write_guard
+from jobs.leases.claims import claim
+from jobs.leases.clock import database_time
+from jobs.leases.holding import held, write_guard
 from jobs.worker import work
 from llm_runtime.base import ProviderError
 from tests.integration.job_rows import expire, stage_row

@@ -15,19 +15,19 @@ from hypothesis import strategies as st
 from accounts.models import User
 from ehr.models import Encounter
 from jobs.actions import cancel_all, fail, finish, hand_on, settle_abandoned
-from jobs.claims import claim, due
 from jobs.errors import LostLease
-from jobs.holding import Hold, hold_of, write_guard
+from jobs.leases.claims import claim, due
+from jobs.leases.holding import Hold, hold_of, write_guard
 from jobs.models import JobState
 from jobs.states import FINAL
 from tests.integration.beside import Beside
 from tests.integration.job_rows import expire, stage_row, stage_rows
-from timelines.actions import cancel_run, pause_run, resume_run, retry_failed
 from timelines.case_state import CaseState
-from timelines.following import follow
 from timelines.models import CaseRun, Run, StageRun
-from timelines.run_progress import totals
-from timelines.stages import release_next
+from timelines.runs.actions import cancel_run, pause_run, resume_run, retry_failed
+from timelines.runs.following import follow
+from timelines.runs.progress import totals
+from timelines.runs.stages import release_next
 
 STAGES, CASES = 3, 2
 

@@ -15,12 +15,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Role, User
-from adjudication import actions
-from adjudication.judge_config import JudgeConfig
-from adjudication.judge_progress import GameStatus, status_of, totals_of
+from adjudication.findings.access import OPEN, Closed, open_findings, open_games
+from adjudication.judge_runs import actions
+from adjudication.judge_runs.progress import GameStatus, status_of, totals_of
+from adjudication.judging.config import JudgeConfig
 from adjudication.models import Comparison, Finding, Game, JudgeCount, JudgeRun
-from adjudication.readers import OPEN, Closed, open_findings, open_games
-from adjudication.views.judge_runs import GAMES_PER_PAGE
+from adjudication.views.judge_runs.pages import GAMES_PER_PAGE
 from ehr.models import Dataset, Encounter
 from tests import factories
 from tests.integration.judged import KEYS, SOURCES, StandIn, judged_by, make_case

@@ -9,9 +9,9 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from adjudication.domain import FindingType
-from adjudication.judging import JudgeInput
+from adjudication.judging.input import JudgeInput
+from adjudication.judging.validation import checked_findings
 from adjudication.management.commands import judge_planted
-from adjudication.validation import checked_findings
 from tests import factories
 from tests.integration.judged import make_case
 from tests.unit.adjudication.judge_games import raw

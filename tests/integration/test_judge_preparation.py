@@ -11,11 +11,12 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import Role, User
-from adjudication import actions, judge_preparing
-from adjudication.judge_config import JudgeConfig
-from adjudication.judge_data import pairs_of
-from adjudication.judge_preparing import execute_preparation
-from adjudication.judge_progress import GameTotals, totals_of
+from adjudication.judge_runs import actions
+from adjudication.judge_runs import preparing as judge_preparing
+from adjudication.judge_runs.data import pairs_of
+from adjudication.judge_runs.preparing import execute_preparation
+from adjudication.judge_runs.progress import GameTotals, totals_of
+from adjudication.judging.config import JudgeConfig
 from adjudication.models import Comparison, Game, JudgePreparation, JudgeRun
 from ehr.models import Dataset
 from jobs.errors import LostLease

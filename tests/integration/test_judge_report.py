@@ -14,17 +14,17 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Role
-from adjudication.eligibility import cases_of
 from adjudication.models import Finding, Game
-from adjudication.packets import assign, open_packet
-from adjudication.report_data import agreement_of, games_of, report_of
-from adjudication.reporting.values import CATEGORIES
+from adjudication.packets.actions import assign, open_packet
+from adjudication.packets.eligibility import cases_of
+from adjudication.ratings.data import agreement_of, games_of, report_of
+from adjudication.reports.league.values import CATEGORIES
 from adjudication.scoring.errors import WEIGHTS, Category
 from tests import factories
 from tests.integration.authored import Page, make_author, make_draft
 from tests.integration.judged import KEYS, SOURCES, StandIn, judged_run, judged_world, make_case
 from tests.integration.reviewed import drawn_packet
-from timelines.authoring_actions import submit
+from timelines.authoring.actions import submit
 from timelines.domain import TimelineKind
 from timelines.models import Timeline
 

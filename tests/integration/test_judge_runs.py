@@ -10,12 +10,13 @@ from django.core.management import CommandError, call_command
 from django.db import DatabaseError, transaction
 
 from accounts.models import Role
-from adjudication import actions, judge_progress
-from adjudication.judge_config import JudgeConfig, SourceUnknown, parse_source
-from adjudication.judge_data import input_digest, load_game, sources_of
+from adjudication.judge_runs import actions
+from adjudication.judge_runs import progress as judge_progress
+from adjudication.judge_runs.data import input_digest, load_game, sources_of
+from adjudication.judging.config import JudgeConfig, SourceUnknown, parse_source
+from adjudication.judging.validation import checked_findings
 from adjudication.management.commands.judge import Command
 from adjudication.models import Comparison, Finding, Game, JudgeRun
-from adjudication.validation import checked_findings
 from jobs.errors import PermanentFailure
 from jobs.models import JobState
 from tests import factories
@@ -232,7 +233,7 @@ def test_the_database_refuses_what_the_protocol_forbids():
 
 
 def test_no_prompt_names_a_source():
-    from adjudication.judges.prompted import rendered
+    from adjudication.judging.prompted.judge import rendered
 
     world = judged_world(cases=1)
     for game in world.run.games.all():

@@ -22,10 +22,10 @@ from tests import factories
 from tests.integration.prompted_world import finish, serving, small_dataset
 from tests.model_server import Answer
 from tests.unit.timelines.prompted_answers import good_answer
-from timelines import actions
 from timelines.models import Occurrence, Run
 from timelines.pipeline.config import PipelineConfig
-from timelines.run_calls import Shortened, calls_of, run_spent
+from timelines.runs import actions
+from timelines.runs.calls import Shortened, calls_of, run_spent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -7,7 +7,7 @@ from asgiref.sync import async_to_sync
 from django.db import DatabaseError, connection, transaction
 
 from llm_runtime.base import Message, ModelReply, ModelRequest
-from llm_runtime.calling import Asker
+from llm_runtime.calls.calling import Asker
 from llm_runtime.errors import AnswerRejected, AttemptsExhausted, Truncated, Unavailable
 from llm_runtime.ledger import DatabaseLedger, reply_of, request_messages
 from llm_runtime.models import ModelCall, ModelRequestText

@@ -12,12 +12,13 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Role
-from llm_runtime import health, views
 from llm_runtime import roles as roles_module
-from llm_runtime.health import health_of
+from llm_runtime import views
 from llm_runtime.models import ModelCall, ModelRequestText
 from llm_runtime.providers.openai_http import OpenAIModel
 from llm_runtime.roles import ModelRoles
+from llm_runtime.servers import health
+from llm_runtime.servers.health import health_of
 from tests import factories
 from tests.model_server import Answer, ModelServer
 

@@ -11,12 +11,12 @@ import pytest
 from django.urls import reverse
 
 from accounts.models import Role
-from adjudication.eligibility import reasons_against
+from adjudication.blinding.page import ANSWER_WORDS
 from adjudication.models import Decision, Finding, Packet
-from adjudication.packet_forms import quota_field
-from adjudication.packets import assign, close_packet, pairings_of
-from adjudication.report_card_data import card_of
-from adjudication.review_page import ANSWER_WORDS
+from adjudication.packets.actions import assign, close_packet, pairings_of
+from adjudication.packets.eligibility import reasons_against
+from adjudication.packets.forms import quota_field
+from adjudication.ratings.card_data import card_of
 from tests import factories
 from tests.integration.judged import StandIn, judged_run, judged_world
 from tests.integration.reviewed import QUOTAS, alternating, decide_all, drawn_packet, open_world, reject, uphold

@@ -17,7 +17,7 @@ from jobs.models import JobState
 from tests import factories
 from timelines.case_state import CaseState, case_state
 from timelines.models import STAGE_ORDER, CaseRun, Run, RunCount, StageRun
-from timelines.run_progress import QUIET_AFTER
+from timelines.runs.progress import QUIET_AFTER
 
 pytestmark = pytest.mark.django_db
 

@@ -22,16 +22,16 @@ from config.logging import JsonFormatter
 from jobs.models import JobState
 from llm_runtime.base import ModelRequest
 from llm_runtime.models import ModelCall, ModelRequestText
-from llm_runtime.stored_facts import StoredFacts
+from llm_runtime.servers.stored_facts import StoredFacts
 from tests import factories
 from tests.integration.job_rows import expire
 from tests.integration.prompted_world import LOCAL_ROLES, NOTE, finish, good, serving, small_dataset, use
 from tests.model_server import GRAMMAR, TOO_LONG, Answer, ModelServer
 from tests.unit.timelines.prompted_answers import good_answer
-from timelines import actions, tools
 from timelines.models import Entry, Query, Run, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
-from timelines.stages import execute_stage
+from timelines.runs import actions, tools
+from timelines.runs.stages import execute_stage
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -121,7 +121,7 @@ def test_an_answered_call_is_never_paid_for_twice(monkeypatch):
         run = started()
         for name in ("tag", "uids"):
             execute_stage(stage(run, name).pk)
-        monkeypatch.setattr("timelines.stages._save_timelines", _die)
+        monkeypatch.setattr("timelines.runs.stages._save_timelines", _die)
         with pytest.raises(SystemExit):
             execute_stage(stage(run, "infer").pk)
         paid = len(server.requests)

@@ -11,15 +11,15 @@ from django.core.management import CommandError, call_command
 from accounts.models import AuditEvent, Role, User
 from ehr.models import Dataset
 from jobs.actions import settle_abandoned
-from jobs.claims import claim
+from jobs.leases.claims import claim
 from jobs.registry import kind_of
 from tests import factories
 from tests.integration.job_rows import expire
 from tests.unit.timelines.reconstruction import NOTE, ScriptedBackbone, script
-from timelines import actions, stages, tools
 from timelines.models import CaseRun, Run, StageBatch, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
-from timelines.stages import execute_stage
+from timelines.runs import actions, stages, tools
+from timelines.runs.stages import execute_stage
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -242,8 +242,8 @@ def test_the_command_exits_with_the_reasons_of_what_failed(backbone, hints, data
 
 
 def test_waiting_without_any_worker_says_so_and_offers_to_work_inline(backbone, dataset, services, monkeypatch):
-    monkeypatch.setattr("timelines.following.PATIENCE_SECONDS", 0.0)
-    monkeypatch.setattr("timelines.following.POLL_SECONDS", 0.05)
+    monkeypatch.setattr("timelines.runs.following.PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr("timelines.runs.following.POLL_SECONDS", 0.05)
     with pytest.raises(CommandError, match=r"no worker answers on pipeline.*--inline"):
         command("--dataset", "cohort", "--wait")
     assert CaseRun.objects.count() == 2, "the run waits for a worker"

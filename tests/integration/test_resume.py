@@ -16,10 +16,10 @@ from jobs.tasks import sweep
 from llm_runtime.roles import ModelRoles
 from tests.integration.job_rows import expire
 from tests.integration.reconstructed import DEMO, imported, run_inline
-from timelines import tools
-from timelines.actions import start_run
 from timelines.models import Candidate, Entry, Evidence, Query, Run, Stage, StageBatch, StageRun
-from timelines.stages import execute_stage
+from timelines.runs import tools
+from timelines.runs.actions import start_run
+from timelines.runs.stages import execute_stage
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 

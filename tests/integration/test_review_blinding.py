@@ -23,9 +23,10 @@ from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.models import Role, User
-from adjudication import decisions, packets, slots
+from adjudication.blinding.visibility import order_key
 from adjudication.models import Assignment, Finding, Game, PacketItem
-from adjudication.visibility import order_key
+from adjudication.packets import actions as packets
+from adjudication.review import decisions, slots
 from tests import factories
 from tests.integration.judged import StandIn, judged_run, judged_world
 from tests.integration.reviewing import Review, add_reviewer, design_of, token

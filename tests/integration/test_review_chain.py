@@ -10,11 +10,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
-from adjudication import decisions, packets, slots
 from adjudication.chain import link_hash
-from adjudication.chain_storage import payload_of
-from adjudication.chain_verification import faults_of
 from adjudication.models import Decision, Finding, Slot
+from adjudication.packets import actions as packets
+from adjudication.packets.chain_storage import payload_of
+from adjudication.packets.chain_verification import faults_of
+from adjudication.review import decisions, slots
 from tests.factories import PASSWORD
 from tests.integration.reviewing import Review, expire, open_review, token
 from tests.integration.test_review_decisions import decide, work_through

@@ -6,13 +6,14 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from accounts.models import AuditEvent
-from accounts.password_check import WrongPassword
 from accounts.permissions import NotAllowed
-from adjudication import decisions, packets, slots
-from adjudication.decisions import Conflict, DecisionRefused, NotFinished
+from accounts.sign_in.password_check import WrongPassword
+from adjudication.blinding.visibility import order_key
 from adjudication.models import Assignment, Decision, PacketItem, Slot
+from adjudication.packets import actions as packets
+from adjudication.review import decisions, slots
+from adjudication.review.decisions import Conflict, DecisionRefused, NotFinished
 from adjudication.states import InvalidTransition
-from adjudication.visibility import order_key
 from tests.factories import PASSWORD
 from tests.integration.reviewing import Review, add_reviewer, expire, open_review, token
 

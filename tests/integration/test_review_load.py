@@ -26,10 +26,10 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from adjudication.chain_verification import faults_of
 from adjudication.models import Assignment, Decision, PacketItem, Slot
+from adjudication.packets.chain_verification import faults_of
 from config.services.processes import wait_until
-from jobs.clock import database_time
+from jobs.leases.clock import database_time
 from tests.integration.reviewing import Review, open_review
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(1800)]

@@ -7,9 +7,9 @@ import threading
 import pytest
 from django.db import close_old_connections
 
-from adjudication import decisions, slots
-from adjudication.decisions import Decided, NotFinished
 from adjudication.models import Assignment, Decision, PacketItem, Slot
+from adjudication.review import decisions, slots
+from adjudication.review.decisions import Decided, NotFinished
 from tests.factories import PASSWORD
 from tests.integration.beside import Beside, locked
 from tests.integration.reviewing import Review, expire, open_review, token

@@ -17,14 +17,16 @@ from django.db import connection
 from django.test import Client
 
 from accounts.models import Role
-from adjudication import actions, packets, slots
-from adjudication.drawing import Design
-from adjudication.judge_config import JudgeConfig
-from adjudication.judging import Candidate, JudgedFinding, JudgeInput
+from adjudication.blinding.visibility import BlindedItem
+from adjudication.judge_runs import actions
+from adjudication.judging.config import JudgeConfig
+from adjudication.judging.input import Candidate, JudgedFinding, JudgeInput
+from adjudication.judging.validation import checked_findings
 from adjudication.models import Assignment, Finding, Game, Packet, PacketItem
-from adjudication.review_data import blinded, blinded_series_rows
-from adjudication.validation import checked_findings
-from adjudication.visibility import BlindedItem
+from adjudication.packets import actions as packets
+from adjudication.review import slots
+from adjudication.review.items import blinded, blinded_series_rows
+from adjudication.sampling.drawing import Design
 from tests import factories
 from tests.integration.judged import judged_by, make_case
 from tests.integration.two_worlds import Variation, build, item_id, walk

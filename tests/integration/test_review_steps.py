@@ -10,10 +10,10 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Role
-from adjudication import packets
+from adjudication.blinding.practice import practice_cases
+from adjudication.blinding.visibility import sides_swapped, unswapped
 from adjudication.models import Assignment, Decision, ItemMark, PracticeAnswer, Slot
-from adjudication.practice import practice_cases
-from adjudication.visibility import sides_swapped, unswapped
+from adjudication.packets import actions as packets
 from tests import factories
 from tests.integration.reviewing import Review, open_review, token
 
@@ -226,7 +226,7 @@ def test_nothing_of_a_review_is_stored_by_a_cache(reviewer, mine):
 
 
 def test_a_signed_review_is_left_alone_until_the_signature_is_taken_back(reviewer, mine, review, monkeypatch):
-    monkeypatch.setattr("adjudication.decisions.check_password_of", lambda *args, **kwargs: mine.person)
+    monkeypatch.setattr("adjudication.review.decisions.check_password_of", lambda *args, **kwargs: mine.person)
     item = first_item(reviewer, mine)
     early = reviewer.post(reverse("adjudication:review_sign", args=[mine.public_id]), {"password": "x"})
     assert early.status_code == 400

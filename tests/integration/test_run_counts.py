@@ -17,18 +17,18 @@ from django.utils import timezone
 from accounts.models import Role, User
 from ehr.models import Encounter
 from jobs.actions import fail, finish, hand_on, stop
-from jobs.claims import claim
 from jobs.errors import LostLease
-from jobs.holding import hold_of
+from jobs.leases.claims import claim
+from jobs.leases.holding import hold_of
 from tests import factories
 from tests.integration.rows_read import rows_read
-from timelines import actions
 from timelines.case_state import case_state
 from timelines.models import STAGE_ORDER, CaseRun, Run, RunCount, Stage, StageRun
-from timelines.preparing import _add_stages
-from timelines.run_grid import PAGE_SIZE
-from timelines.run_progress import totals
-from timelines.stages import release_next
+from timelines.runs import actions
+from timelines.runs.grid import PAGE_SIZE
+from timelines.runs.preparing import _add_stages
+from timelines.runs.progress import totals
+from timelines.runs.stages import release_next
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -12,18 +12,18 @@ from django.urls import reverse
 
 from accounts.models import Role, User
 from ehr.models import Dataset, Encounter, Note
-from jobs.claims import claim
 from jobs.errors import LostLease
-from jobs.holding import hold_of
+from jobs.leases.claims import claim
+from jobs.leases.holding import hold_of
 from jobs.models import JobState
 from tests import factories
-from timelines import actions, preparing
 from timelines.models import CaseRun, Run, RunPreparation, StageRun
 from timelines.pipeline.config import PipelineConfig, Variant
-from timelines.preparing import execute_preparation
-from timelines.run_bases import finished_full_runs
-from timelines.run_progress import totals
-from timelines.stages import execute_stage
+from timelines.runs import actions, preparing
+from timelines.runs.bases import finished_full_runs
+from timelines.runs.preparing import execute_preparation
+from timelines.runs.progress import totals
+from timelines.runs.stages import execute_stage
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CASES = 25

@@ -20,7 +20,7 @@ from config.services.paths import ServicePaths
 from config.services.processes import is_alive, wait_until
 from config.services.supervisor import Child, Supervisor
 from jobs.actions import cancel_all, give_back
-from jobs.claims import claim
+from jobs.leases.claims import claim
 from jobs.models import JobState
 from tests.integration.job_rows import stage_row, stage_rows
 from timelines.models import StageRun

@@ -21,15 +21,15 @@ from tests import factories
 from tests.integration.authored import Page, make_author, make_draft
 from tests.unit.timelines.reconstruction import ANDEXANET, LACTATE, NOTE, script
 from tests.unit.timelines.test_variants_pipeline import EveryVariant
-from timelines import actions, tools
-from timelines.case_list import CaseFilter, case_rows, cases_of, shown_case_runs
-from timelines.following import work_inline
+from timelines.cases.choices import choices_of
+from timelines.cases.listing import CaseFilter, case_rows, cases_of, shown_case_runs
 from timelines.models import AnchorSuggestion, CaseRun, Run, RunPreparation, StageRun, StudyTimeline, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
-from timelines.preparing import execute_preparation
-from timelines.study_timeline import current
-from timelines.study_timeline_actions import ChoiceRefused, choose_study_timeline
-from timelines.views.case_choices import choices_of
+from timelines.runs import actions, tools
+from timelines.runs.following import work_inline
+from timelines.runs.preparing import execute_preparation
+from timelines.study_timeline.actions import ChoiceRefused, choose_study_timeline
+from timelines.study_timeline.selection import current
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

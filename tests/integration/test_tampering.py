@@ -15,10 +15,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 
-from accounts.audit_chain import chain_faults, current_head
+from accounts.audit.chain import chain_faults, current_head
 from accounts.models import AuditEvent, AuditLink
-from adjudication import decisions, packets, slots
-from adjudication.exposure import record_exposure
+from adjudication.packets import actions as packets
+from adjudication.packets.exposure import record_exposure
+from adjudication.review import decisions, slots
 from tests import factories
 from tests.factories import PASSWORD
 from tests.integration.reviewing import add_reviewer, drawn_review, open_review, token

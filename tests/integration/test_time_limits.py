@@ -12,8 +12,8 @@ from django.conf import settings
 
 from accounts.models import Role
 from config.services.processes import wait_until
-from jobs import heartbeat
-from jobs.holding import Hold, TimeLimit
+from jobs.leases import heartbeat
+from jobs.leases.holding import Hold, TimeLimit
 from jobs.limits import HARD_SECONDS
 from jobs.models import JobState
 from jobs.worker import work
@@ -23,11 +23,11 @@ from tests.demo_cases import COHORT
 from tests.integration.beside import Beside
 from tests.integration.job_rows import stage_row
 from tests.integration.test_stopping import at_work, supervised, worker_child  # noqa: F401 - a fixture
-from timelines import tools
-from timelines.actions import cancel_run, retry_failed, start_run
 from timelines.models import Run, StageRun
-from timelines.run_progress import totals
-from timelines.stages import execute_stage
+from timelines.runs import tools
+from timelines.runs.actions import cancel_run, retry_failed, start_run
+from timelines.runs.progress import totals
+from timelines.runs.stages import execute_stage
 from timelines.tasks import run_stage, send_stage_hints
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -10,10 +10,10 @@ from django.db import connection, transaction
 
 from ehr.models import Note
 from tests import factories
-from timelines import storage
 from timelines.domain import TaggedSpan
 from timelines.models import Inventory, Occurrence
 from timelines.pipeline.uids import assign_uids
+from timelines.runs import storage
 
 RUNS = 5
 SPANS = 12

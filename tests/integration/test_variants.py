@@ -14,19 +14,19 @@ from django.db.models import RestrictedError
 from django.urls import reverse
 
 from accounts.models import Role
-from adjudication.compare_page import labels_of
+from adjudication.findings.compare import labels_of
 from ehr.models import Dataset
 from jobs.models import JobState
 from tests import factories
 from tests.unit.timelines.reconstruction import ANDEXANET, LACTATE, NOTE, script
 from tests.unit.timelines.test_variants_pipeline import EveryVariant
-from timelines import actions, tools
-from timelines.following import work_inline
+from timelines.cases.choices import choices_of
 from timelines.models import Candidate, CaseRun, Entry, Evidence, Inventory, Query, Run, StageBatch, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
-from timelines.run_bases import based_config, find_base
+from timelines.runs import actions, tools
+from timelines.runs.bases import based_config, find_base
+from timelines.runs.following import work_inline
 from timelines.tasks import send_stage_hints
-from timelines.views.case_choices import choices_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -107,7 +107,7 @@ def test_the_inventory_is_held_fixed_and_the_text_is_not_read_again(backbone, hi
 def test_searches_are_kept_and_only_their_fates_decided_again(backbone, hints, dataset, monkeypatch):
     base = done(dataset, Variant.FULL)
     alone = {v: done(dataset, v) for v in (Variant.NO_RERANKER, Variant.NO_ROWS, Variant.NO_UID)}
-    monkeypatch.setattr("timelines.stages.search", lambda *_: pytest.fail("the scores are known"))
+    monkeypatch.setattr("timelines.runs.stages.search", lambda *_: pytest.fail("the scores are known"))
     columns = ("query__case_run__encounter", "query__text", "series__event", "dense_rank", "rerank_score", "kept", "fate")
     for variant, by_itself in alone.items():
         run = done(dataset, variant, base)

@@ -30,12 +30,13 @@ from django.utils import timezone
 
 from accounts.ids import ALPHABET, PUBLIC_ID_LENGTH
 from accounts.models import Role, User
-from adjudication import actions, packets
-from adjudication.actions import CALLS_OWNER as JUDGE_CALLS
-from adjudication.drawing import Design
-from adjudication.judge_config import JudgeConfig
-from adjudication.judging import Candidate, JudgedFinding, JudgeInput, Unjudged
+from adjudication.judge_runs import actions
+from adjudication.judge_runs.actions import CALLS_OWNER as JUDGE_CALLS
+from adjudication.judging.config import JudgeConfig
+from adjudication.judging.input import Candidate, JudgedFinding, JudgeInput, Unjudged
 from adjudication.models import Assignment, Finding, Game, JudgeRun, Packet, PacketItem
+from adjudication.packets import actions as packets
+from adjudication.sampling.drawing import Design
 from ehr.models import Dataset, Encounter, EventSeries
 from jobs.models import JobState
 from llm_runtime.models import ModelCall, ModelRequestText
@@ -44,12 +45,12 @@ from tests.integration.evaluated import keep_case, make_evaluation
 from tests.integration.judged import StandIn, judged_by, make_case, make_source
 from tests.made_report import made_report
 from tests.unit.adjudication.judge_games import FIRST, SECOND
-from timelines.authoring_actions import start_authoring, submit
-from timelines.authoring_edits import Edit, apply_edit
+from timelines.authoring.actions import start_authoring, submit
+from timelines.authoring.edits import Edit, apply_edit
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import SourceKey
 from timelines.models import Authoring, CaseRun, Evaluation, Run, StageBatch, StageRun, Timeline
-from timelines.run_calls import CALLS_OWNER
+from timelines.runs.calls import CALLS_OWNER
 
 QUOTAS = {"TIMING decisive": 9, "TIMING UNCLEAR": 9, "one-sided": 9, "DUPLICATE": 9, "VALUE": 9}
 STEADY = ("steady-one", "steady-two")

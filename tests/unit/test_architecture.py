@@ -19,11 +19,11 @@ MODEL_LIBRARIES = ("torch", "transformers", "vllm", "onnxruntime", "spacy", "thi
 
 # Libraries that a notebook can use, and where the architecture puts them. Each that exists must be under the "plain" contract.
 PLAIN_MODULES = [
-    "llm_runtime.base", "llm_runtime.structured", "llm_runtime.budget", "llm_runtime.prompts", "llm_runtime.providers",
+    "llm_runtime.base", "llm_runtime.structured", "llm_runtime.calls.budget", "llm_runtime.prompts", "llm_runtime.providers",
     "ehr.schema", "ehr.formats", "ehr.summarise",
-    "timelines.domain", "timelines.pipeline", "timelines.backbones", "timelines.evaluation", "timelines.plots",
-    "adjudication.domain", "adjudication.judging", "adjudication.validation", "adjudication.judges", "adjudication.scoring",
-    "adjudication.states", "adjudication.visibility",
+    "timelines.domain", "timelines.pipeline", "timelines.backbones", "timelines.evaluation", "timelines.presentation.plots",
+    "adjudication.domain", "adjudication.judging.input", "adjudication.judging.validation", "adjudication.judges", "adjudication.scoring",
+    "adjudication.states", "adjudication.blinding.visibility",
 ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import yaml
 
 from config.env import BASE_DIR
 from timelines.models import STAGE_ORDER, Stage
-from timelines.tools import BACKBONES, queue_of
+from timelines.runs.tools import BACKBONES, queue_of
 
 FILE = BASE_DIR / "docker" / "compose.yaml"
 VARIABLE = re.compile(r"\$\{([A-Z_]+)(?::[-?][^}]*)?\}")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from llm_runtime.calling import Asker, Ledger
+from llm_runtime.calls.calling import Asker, Ledger
 from llm_runtime.providers.openai_http import OpenAIModel
 from tests.verification.vllm_server import Server
 from timelines.backbones.base import Backbone

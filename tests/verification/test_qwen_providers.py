@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from llm_runtime.blocking import waited
+from llm_runtime.calls.blocking import waited
 from llm_runtime.providers.qwen import TASK, QwenEmbedder, QwenReranker
 from tests.verification.numpy_llama import NumpyLlama
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from llm_runtime.base import Message, ModelRequest
-from llm_runtime.calling import Asker, MemoryLedger
+from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.errors import AttemptsExhausted, ModelError, PromptTooLong, RequestRefused, SchemaRefused, TooLarge, Truncated, Unavailable
 from llm_runtime.prompts import Rendered
 from llm_runtime.structured import json_object, object_schema

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from llm_runtime.base import Message, ModelRequest
-from llm_runtime.calling import Asker, MemoryLedger
-from llm_runtime.stopping import StoppableModel
+from llm_runtime.calls.calling import Asker, MemoryLedger
+from llm_runtime.calls.stopping import StoppableModel
 from tests.verification.asking import ANCHOR, marked_note, model, plainly
 from timelines.backbones.prompted.timer import PromptedTimer
 from timelines.pipeline.config import PipelineConfig

@@ -14,11 +14,11 @@ from llm_runtime.models import ModelCall
 from llm_runtime.roles import ModelRoles
 from tests.integration.prompted_world import LOCAL_ROLES, finish, small_dataset
 from tests.verification.asking import plainly
-from timelines import actions, tools
 from timelines.backbones.rules.backbone import rules_backbone
 from timelines.models import Entry, Run, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig
-from timelines.stages import execute_stage
+from timelines.runs import actions, tools
+from timelines.runs.stages import execute_stage
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -12,8 +12,8 @@ from itertools import groupby
 from typing import Protocol
 
 from llm_runtime.base import Embedder, Reranker, Vectors
-from llm_runtime.blocking import waited
-from llm_runtime.calling import together
+from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.calling import together
 from timelines.domain import Candidate, Query
 from timelines.pipeline.config import PipelineConfig, Variant
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from timelines.plots import axis_ladder
 from timelines.presentation.note_html import label_of
+from timelines.presentation.plots import axis_ladder
 from timelines.presentation.segments import sections_of
 
 

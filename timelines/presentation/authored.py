@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from timelines.authoring.document import Document
-from timelines.authoring.values import DraftOccurrence
 from timelines.domain import Anchor
+from timelines.drafts.document import Document
+from timelines.drafts.values import DraftOccurrence
 from timelines.presentation.wording import bounds_words, clock_words, moment_words
 
 NA = "N/A"

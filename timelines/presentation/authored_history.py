@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from timelines.authoring.document import Change
-from timelines.authoring.undoing import REDO, UNDO
-from timelines.authoring.values import DraftOccurrence
 from timelines.domain import Anchor
+from timelines.drafts.document import Change
+from timelines.drafts.undoing import REDO, UNDO
+from timelines.drafts.values import DraftOccurrence
 from timelines.presentation.authored import TO_DO, time_words
 
 _SAID = {"mention": "name", "lower": "bounds", "upper": "bounds", "start": "words in the note", "end": "words in the note", "rows": "rows"}

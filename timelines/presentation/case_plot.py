@@ -1,6 +1,6 @@
 """What the case page's scripts draw: every occurrence of one timeline with its words, its place on the plot and what it is compared with.
 
-No Django here. Positions are shares of the plot's width (`timelines.plots`); words come from `wording`, so scripts compute neither.
+No Django here. Positions are shares of the plot's width (`timelines.presentation.plots`); words come from `wording`, so scripts compute neither.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ehr.wording import hours_words
+from ehr.presentation.wording import hours_words
 from timelines.domain import Anchor, Lane
-from timelines.plots import ZERO, Axis, LaneRows, Mark, axis_for, density, lanes
+from timelines.presentation.plots import ZERO, Axis, LaneRows, Mark, axis_for, density, lanes
 from timelines.presentation.status import Status, differs
 from timelines.presentation.wording import LANE_WORDS, bounds_words, clock_words, shift_words
 

@@ -1,12 +1,12 @@
 """How moments, bounds and shifts of a timeline are said: one place, so that note, plot, table and panel say the same.
 
-No Django here. Hours, clocks and rows of the record are said by `ehr.wording`.
+No Django here. Hours, clocks and rows of the record are said by `ehr.presentation.wording`.
 """
 
 from __future__ import annotations
 
-from ehr import wording as record
-from ehr.wording import DAY, MINUS, NOT_PLACED, SAY_DAY_AND_MONTH_FROM, SAY_HOURS_BELOW, hours_words, span_words
+from ehr.presentation import wording as record
+from ehr.presentation.wording import DAY, MINUS, NOT_PLACED, SAY_DAY_AND_MONTH_FROM, SAY_HOURS_BELOW, hours_words, span_words
 from timelines.domain import Anchor, Lane
 
 LANE_WORDS: dict[Lane, str] = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.api_tokens import TokenRefused, issue_token, revoke_token, tokens_of
+from accounts.api_access.tokens import TokenRefused, issue_token, revoke_token, tokens_of
 from accounts.models import User
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.management.commands import changepassword
 from django.db import transaction
 
-from accounts.audit import record
+from accounts.audit.trail import record
 from accounts.models import User
 
 

@@ -9,10 +9,10 @@ from django.db import transaction
 
 from accounts.models import Role, Study, User
 from accounts.permissions import NotAllowed
-from adjudication.drawing import CASES, Design
-from adjudication.judge_config import SEED
+from adjudication.judging.config import SEED
 from adjudication.models import JudgeRun, Packet
-from adjudication.packets import PacketRefused, assign, draw_packet, open_packet, pairings_of
+from adjudication.packets.actions import PacketRefused, assign, draw_packet, open_packet, pairings_of
+from adjudication.sampling.drawing import CASES, Design
 from adjudication.states import InvalidTransition
 
 LATEST = "latest"

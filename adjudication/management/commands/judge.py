@@ -11,19 +11,19 @@ from django.db import close_old_connections
 from django.db.models import Count, QuerySet
 from kombu.exceptions import OperationalError
 
-from adjudication.actions import UNJUDGED, JudgingRefused, execute_game, judged_before, start_judging
-from adjudication.judge_config import SEED, JudgeConfig, SourceUnknown, parse_source, written
-from adjudication.judge_data import sources_of
-from adjudication.judge_preparing import execute_preparation
-from adjudication.judge_tools import JUDGES, RULES, UnknownJudge
+from adjudication.judge_runs.actions import UNJUDGED, JudgingRefused, execute_game, judged_before, start_judging
+from adjudication.judge_runs.data import sources_of
+from adjudication.judge_runs.preparing import execute_preparation
+from adjudication.judge_runs.tools import JUDGES, RULES, UnknownJudge
+from adjudication.judging.config import SEED, JudgeConfig, SourceUnknown, parse_source, written
+from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE
 from adjudication.models import Finding, Game, JudgePreparation, JudgeRun
-from adjudication.validation import FIXED_TOLERANCE, TOLERANCE
 from jobs.actions import settle_abandoned
-from jobs.claims import due, expired
+from jobs.leases.claims import due, expired
 from jobs.models import JobState
 from llm_runtime.base import ProviderError
-from timelines.askers import UnknownModel
-from timelines.datasets import find_dataset
+from timelines.cases.datasets import find_dataset
+from timelines.runs.language_models import UnknownModel
 
 ACTIVE = (JobState.BLOCKED, JobState.QUEUED, JobState.RUNNING)
 POLL_SECONDS = 1.0

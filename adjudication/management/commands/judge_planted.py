@@ -7,19 +7,19 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from adjudication.discrepancy import Tally, pooled, report, report_of_kinds, tally
-from adjudication.judge_config import SEED, JudgeConfig, SourceUnknown, parse_source
-from adjudication.judge_data import candidates_of, material_of, pairable, sources_of
-from adjudication.judge_tools import JUDGES, RULES, UnknownJudge, judge_of, models_of_judge
-from adjudication.judging import Unjudged, judge_input
-from adjudication.planting import plant
+from adjudication.judge_runs.data import candidates_of, material_of, pairable, sources_of
+from adjudication.judge_runs.tools import JUDGES, RULES, UnknownJudge, judge_of, models_of_judge
+from adjudication.judging.config import SEED, JudgeConfig, SourceUnknown, parse_source
+from adjudication.judging.input import Unjudged, judge_input
+from adjudication.planting.recall import Tally, pooled, report, report_of_kinds, tally
+from adjudication.planting.twins import plant
 from ehr.models import Dataset
 from jobs.errors import PermanentFailure
 from llm_runtime.base import ProviderError
 from llm_runtime.ledger import DatabaseLedger
-from timelines.askers import UnknownModel
-from timelines.datasets import find_dataset
-from timelines.storage import NoteChanged
+from timelines.cases.datasets import find_dataset
+from timelines.runs.language_models import UnknownModel
+from timelines.runs.storage import NoteChanged
 
 #: Whose calls the ledger holds; they go with the dataset.
 CALLS_OWNER = "adjudication.planted"

@@ -9,9 +9,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from adjudication.models import JudgeRun
-from adjudication.report_data import agreement_of, report_of
-from adjudication.reporting import tables
-from adjudication.reporting.values import JudgeReport
+from adjudication.ratings.data import agreement_of, report_of
+from adjudication.reports.league import tables
+from adjudication.reports.league.values import JudgeReport
 from timelines.evaluation.tables import Table
 
 

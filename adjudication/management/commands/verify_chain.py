@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.audit_chain import Head, chain_faults, current_head
-from adjudication.chain_storage import head_of
-from adjudication.chain_verification import audit_heads, faults_of, missing_packets, packets_to_verify
+from accounts.audit.chain import Head, chain_faults, current_head
 from adjudication.models import Decision, Packet
+from adjudication.packets.chain_storage import head_of
+from adjudication.packets.chain_verification import audit_heads, faults_of, missing_packets, packets_to_verify
 
 
 class Command(BaseCommand):

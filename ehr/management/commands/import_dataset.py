@@ -12,9 +12,9 @@ from accounts.management.commands.create_demo_accounts import DEMO_STUDY
 from accounts.models import Study
 from ehr.actions import FORMATS, ImportBusy, import_dataset
 from ehr.formats.base import FormatError
-from ehr.ingest import Replacing
+from ehr.ingest.cases import Replacing
+from ehr.ingest.progress import ProgressBar
 from ehr.models import Dataset
-from ehr.progress import ProgressBar
 from ehr.tasks import request_embedding
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accounts.api_tokens import issue_token
+from accounts.api_access.tokens import issue_token
 from tests.integration.matrix.world import SIGN_IN, Row, World, answers, everyone_signed_in
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from adjudication import packets
+from adjudication.packets import actions as packets
 from tests.integration.matrix import adjudication_judging as judging
 from tests.integration.matrix import adjudication_review as review
 from tests.integration.matrix.world import Answer, Row, World, answers, everyone_signed_in

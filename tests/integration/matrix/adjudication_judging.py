@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from adjudication.actions import CALLS_OWNER
+from adjudication.judge_runs.actions import CALLS_OWNER
 from adjudication.models import Comparison, Finding, Game, JudgeRun
 from jobs.models import JobState
 from llm_runtime.models import ModelCall, ModelRequestText

@@ -6,11 +6,12 @@ from unittest import mock
 
 from django.utils import timezone
 
-from adjudication import decisions, packets, slots
-from adjudication.drawing import Design
-from adjudication.judge_config import JudgeConfig
+from adjudication.blinding.visibility import sides_swapped
+from adjudication.judging.config import JudgeConfig
 from adjudication.models import Assignment, Comparison, Finding, Game, JudgeRun, Packet
-from adjudication.visibility import sides_swapped
+from adjudication.packets import actions as packets
+from adjudication.review import decisions, slots
+from adjudication.sampling.drawing import Design
 from jobs.models import JobState
 from tests import factories
 from tests.integration.matrix.world import SIGN_IN, Row, World, answers

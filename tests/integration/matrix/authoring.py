@@ -8,8 +8,8 @@ from accounts.models import Role
 from tests import factories
 from tests.integration.matrix.ehr import CASE_PAGE, encounter_of
 from tests.integration.matrix.world import SIGN_IN, Row, World, answers
-from timelines.authoring_actions import start_authoring, submit
-from timelines.authoring_edits import Edit, apply_edit
+from timelines.authoring.actions import start_authoring, submit
+from timelines.authoring.edits import Edit, apply_edit
 from timelines.models import Authoring
 
 NOTE = "Fell at home."

@@ -7,7 +7,7 @@ from tests.integration.matrix.ehr import CASE_PAGE
 from tests.integration.matrix.timelines import case_run_of
 from tests.integration.matrix.world import Row, World
 from timelines.models import StageRun
-from timelines.run_calls import CALLS_OWNER
+from timelines.runs.calls import CALLS_OWNER
 
 
 def _run(world: World) -> dict[str, str]:

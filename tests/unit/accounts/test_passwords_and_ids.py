@@ -3,7 +3,7 @@
 import re
 
 from accounts.ids import new_public_id
-from accounts.passwords import generated_password
+from accounts.sign_in.passwords import generated_password
 
 
 def test_passwords_have_four_groups_of_five_without_look_alikes():

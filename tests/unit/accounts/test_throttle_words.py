@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.throttle import words_for
+from accounts.sign_in.throttle import words_for
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from adjudication.judging import Candidate, CandidateRow, JudgeInput, judge_input
+from adjudication.judging.input import Candidate, CandidateRow, JudgeInput, judge_input
 from ehr.summarise import NumericSummary, Observation, Series
 from timelines.domain import Anchor
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjudication.domain import FindingType, Grounding, Relation, Verdict
-from adjudication.judging import JudgeInput
+from adjudication.judging.input import JudgeInput
 from tests.unit.adjudication.judge_games import NOTE, good_findings
 from tests.unit.timelines.test_prompted_fuzz import (
     characters,

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from adjudication.judging import Candidate, JudgeInput, judge_input
-from adjudication.planting import Planted, plant
+from adjudication.judging.input import Candidate, JudgeInput, judge_input
+from adjudication.planting.twins import Planted, plant
 from ehr.schema import ROWS
 from ehr.summarise import Series, summarise
 from timelines.domain import Anchor, Polarity, SourceRow, TimeKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudication.aligning import How, PlacedRow, aligned
+from adjudication.judging.aligning import How, PlacedRow, aligned
 
 
 def row(entry: int, mention: str, time: float | None = 0.0, uid: str | None = None, span: tuple[int, int] | None = None) -> PlacedRow:

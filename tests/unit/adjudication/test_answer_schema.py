@@ -10,8 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from adjudication.domain import FindingType, Verdict
-from adjudication.judges.answer_schema import REASON_LENGTH, answer_schema
-from adjudication.judging import JudgeInput, judge_input
+from adjudication.judging.input import JudgeInput, judge_input
+from adjudication.judging.prompted.answer_schema import REASON_LENGTH, answer_schema
 from tests.unit.adjudication.judge_games import ANCHOR, FIRST, NOTE, game, good_findings
 
 GIVEN = game()

@@ -6,10 +6,10 @@ from datetime import datetime
 
 import pytest
 
-from adjudication.discrepancy import Difference, Rates, overall, pooled, rates, report, report_of_kinds, tally, verdicts
 from adjudication.domain import Finding, FindingType, Relation, Verdict
-from adjudication.judging import Candidate, JudgedFinding, JudgeInput, judge_input
-from adjudication.planting import Held, Plant, Planted
+from adjudication.judging.input import Candidate, JudgedFinding, JudgeInput, judge_input
+from adjudication.planting.recall import Difference, Rates, overall, pooled, rates, report, report_of_kinds, tally, verdicts
+from adjudication.planting.twins import Held, Plant, Planted
 from timelines.domain import Anchor
 
 ORIGINAL = [Candidate(event="fever", time=0, uid="0001"), Candidate(event="sodium 128", time=5, uid="0002")]

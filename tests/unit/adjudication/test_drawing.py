@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudication.domain import FindingType, Verdict
-from adjudication.drawing import (
+from adjudication.sampling.drawing import (
     NO_QUOTA,
     OTHER_CASE,
     OTHER_PAIRING,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from adjudication.domain import Finding, FindingType, Relation, Verdict, illegalities
-from adjudication.finding_words import (
+from adjudication.judging.finding_words import (
     CATEGORY_WORDS,
     TYPE_WORDS,
     charge_sentence,
@@ -17,7 +17,7 @@ from adjudication.finding_words import (
     verdict_words,
     weight_words,
 )
-from adjudication.judging import with_labels_swapped
+from adjudication.judging.input import with_labels_swapped
 from adjudication.scoring.errors import Category, charge
 from timelines.domain import Polarity
 

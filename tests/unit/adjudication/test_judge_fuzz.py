@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from adjudication.domain import Side
-from adjudication.judges.prompted import PromptedJudge
-from adjudication.judging import JudgedFinding, JudgeInput, Unjudged
+from adjudication.judging.input import JudgedFinding, JudgeInput, Unjudged
+from adjudication.judging.prompted.judge import PromptedJudge
 from adjudication.scoring.errors import charge
 from llm_runtime.base import Limits
-from llm_runtime.calling import Asker, MemoryLedger
+from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.providers.scripted import ScriptedModel
 from tests.unit.adjudication.judge_games import NOTE, game, good_findings
 from tests.unit.adjudication.judge_spoils import SPOILS, Spoil, answer_text, spoiled

@@ -7,7 +7,7 @@ from hypothesis import given as examples
 from hypothesis import strategies as st
 
 from adjudication.domain import Side
-from adjudication.judging import Candidate, candidates, judge_input, named_candidates, one_line, whole_hours
+from adjudication.judging.input import Candidate, candidates, judge_input, named_candidates, one_line, whole_hours
 from tests.unit.adjudication.judge_games import ANCHOR, FIRST, SECOND, game, seen, series
 from timelines.domain import Entry, Inventory, NamedTime, NamedTimeline, Occurrence, Polarity, Timeline, TimelineKind
 

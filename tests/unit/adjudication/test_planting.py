@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudication.judging import Candidate, whole_hours
-from adjudication.planting import MEASURED, Held, Plant, plant
-from adjudication.validation import TOLERANCE
+from adjudication.judging.input import Candidate, whole_hours
+from adjudication.judging.validation import TOLERANCE
+from adjudication.planting.twins import MEASURED, Held, Plant, plant
 
 EVENTS = ["fever", "sodium 128", "no chest pain", "heart rate 110", "intubation", "ceftriaxone 1 g", "discharge home", "nausea"]
 ROWS = [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from adjudication import practice
-from adjudication.practice import practice_cases
-from adjudication.review_page import ANSWER_WORDS
-from adjudication.visibility import Question
+from adjudication.blinding import practice
+from adjudication.blinding.page import ANSWER_WORDS
+from adjudication.blinding.practice import practice_cases
+from adjudication.blinding.visibility import Question
 
 
 def test_the_round_is_short_and_in_order():

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from adjudication.domain import Verdict
-from adjudication.judges.prompted import PromptedJudge, read_answer, rendered, tolerance_words
-from adjudication.judging import Candidate, JudgeInput, Unjudged, candidates, judge_input, named_candidates
-from adjudication.validation import FIXED_TOLERANCE, TOLERANCE
+from adjudication.judging.input import Candidate, JudgeInput, Unjudged, candidates, judge_input, named_candidates
+from adjudication.judging.prompted.judge import PromptedJudge, read_answer, rendered, tolerance_words
+from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE
 from llm_runtime.base import Limits, ModelReply, ModelRequest
-from llm_runtime.calling import Asker, MemoryLedger
+from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.errors import AnswerRejected, SchemaRefused, Unavailable
 from llm_runtime.providers.scripted import ScriptedModel
 from tests.unit.adjudication.judge_games import ANCHOR, NOTE, SERIES, game, good_findings

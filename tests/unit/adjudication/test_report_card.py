@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from adjudication.report_card.compute import about, agreement, blinding_check, report_card, reviewer_card, reviews_needed
-from adjudication.report_card.tables import TABLES
-from adjudication.report_card.values import EMISSION, STRATA, WHICH_SIDE, Item, Reviewed
+from adjudication.reports.card.compute import about, agreement, blinding_check, report_card, reviewer_card, reviews_needed
+from adjudication.reports.card.tables import TABLES
+from adjudication.reports.card.values import EMISSION, STRATA, WHICH_SIDE, Item, Reviewed
 
 PUBLISHED = json.loads((Path(__file__).resolve().parents[2] / "data" / "published_scores.json").read_text())
 

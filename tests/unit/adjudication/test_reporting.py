@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from adjudication.domain import FindingType
-from adjudication.reporting import tables
-from adjudication.reporting.compute import costs, judge_report, matchups, profiles, rated, shares
-from adjudication.reporting.overlapping import overlaps
-from adjudication.reporting.values import CATEGORIES, Games, Told
+from adjudication.reports.league import tables
+from adjudication.reports.league.compute import costs, judge_report, matchups, profiles, rated, shares
+from adjudication.reports.league.overlapping import overlaps
+from adjudication.reports.league.values import CATEGORIES, Games, Told
 from adjudication.scoring.errors import Category
 
 PUBLISHED = json.loads((Path(__file__).resolve().parents[2] / "data" / "published_scores.json").read_text())

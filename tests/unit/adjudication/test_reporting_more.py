@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adjudication.dashboard_tables import linked, links_of
 from adjudication.domain import FindingType
-from adjudication.reporting import tables
-from adjudication.reporting.compute import judge_report, rated
-from adjudication.reporting.controlled import ALTERNATIVE, RECORD, VARIANT, differ_in, fuller_is_second
-from adjudication.reporting.overlapping import Overlapping, overlaps
-from adjudication.reporting.values import CATEGORIES, Games, Told
+from adjudication.reports.league import tables
+from adjudication.reports.league.compute import judge_report, rated
+from adjudication.reports.league.controlled import ALTERNATIVE, RECORD, VARIANT, differ_in, fuller_is_second
+from adjudication.reports.league.overlapping import Overlapping, overlaps
+from adjudication.reports.league.pages import linked, links_of
+from adjudication.reports.league.values import CATEGORIES, Games, Told
 from adjudication.scoring.errors import Category
 from timelines.evaluation.values import SourceKey
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudication.review_page import (
+from adjudication.blinding.page import (
     answers_for,
     hours_entered,
     note_with_places,
@@ -17,7 +17,7 @@ from adjudication.review_page import (
     time_left_words,
     whole_hours_words,
 )
-from adjudication.visibility import BlindedItem, Question, RecordRow, ShownRow, ShownSeries, ShownSide
+from adjudication.blinding.visibility import BlindedItem, Question, RecordRow, ShownRow, ShownSeries, ShownSide
 
 A_ROW = ShownRow("fever <b>", -72, candidate=True)
 

@@ -8,10 +8,10 @@ from datetime import datetime
 import pytest
 
 from adjudication.domain import Finding, FindingType, Grounding, Relation, Side, Verdict
-from adjudication.judges.rules import RulesJudge
-from adjudication.judging import Candidate, JudgeInput, Unjudged, judge_input
+from adjudication.judging.input import Candidate, JudgeInput, Unjudged, judge_input
+from adjudication.judging.rules.judge import RulesJudge
+from adjudication.judging.validation import FIXED_TOLERANCE
 from adjudication.scoring.errors import Category, Charge, charge
-from adjudication.validation import FIXED_TOLERANCE
 from tests.unit.adjudication.judge_games import seen, series
 from timelines.domain import Anchor, Polarity, SourceRow
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from adjudication.discrepancy import Tally, overall, pooled, rates, tally, verdicts
 from adjudication.domain import FindingType, Verdict
-from adjudication.judges.rules import RulesJudge
-from adjudication.judging import Candidate, JudgeInput, candidates, judge_input
-from adjudication.planting import Plant
+from adjudication.judging.input import Candidate, JudgeInput, candidates, judge_input
+from adjudication.judging.rules.judge import RulesJudge
+from adjudication.planting.recall import Tally, overall, pooled, rates, tally, verdicts
+from adjudication.planting.twins import Plant
 from ehr.summarise import Series
 from tests.unit.adjudication.planted_games import DEMO, QUALITY, games, read_case
 from timelines.backbones.rules.tagging.tagger import RuleTagger

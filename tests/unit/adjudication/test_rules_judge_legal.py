@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudication.domain import Side
-from adjudication.judges.rules import RulesJudge
-from adjudication.judging import Candidate, JudgedFinding, JudgeInput, judge_input, with_labels_swapped
+from adjudication.judging.input import Candidate, JudgedFinding, JudgeInput, judge_input, with_labels_swapped
+from adjudication.judging.rules.judge import RulesJudge
+from adjudication.judging.validation import FIELDS, N_A, checked_findings
 from adjudication.scoring.errors import Category, charge
-from adjudication.validation import FIELDS, N_A, checked_findings
 from tests.unit.adjudication.judge_games import ANCHOR, NOTE, SERIES
 from tests.unit.adjudication.planted_games import DEMO, QUALITY, game
 from timelines.domain import Polarity, SourceRow

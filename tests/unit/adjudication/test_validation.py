@@ -9,11 +9,11 @@ from hypothesis import given as examples
 from hypothesis import strategies as st
 
 from adjudication.domain import Finding
-from adjudication.judging import with_labels_swapped
-from adjudication.quotes import locate
+from adjudication.judging.input import with_labels_swapped
+from adjudication.judging.quotes import locate
+from adjudication.judging.table_evidence import read_table_evidence
+from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE, checked_finding, checked_findings
 from adjudication.scoring.errors import Category, charge
-from adjudication.table_evidence import read_table_evidence
-from adjudication.validation import FIXED_TOLERANCE, TOLERANCE, checked_finding, checked_findings
 from llm_runtime.errors import AnswerRejected
 from tests.unit.adjudication.judge_games import ANCHOR, NOTE, SERIES, game, good_findings, raw, row_of
 

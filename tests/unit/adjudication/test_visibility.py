@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adjudication.visibility import (
+from adjudication.blinding.visibility import (
     ROWS_AT_ONCE,
     SERIES_WITH_ROWS,
     CandidateRow,

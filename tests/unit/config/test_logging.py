@@ -35,10 +35,10 @@ def raised(error):
 
 
 def test_our_own_words_and_ids_stay():
-    line = logged("ehr.ingest", "imported %s rows of %s", 12, "20338077")
+    line = logged("ehr.ingest.cases", "imported %s rows of %s", 12, "20338077")
     assert line["message"] == "imported 12 rows of 20338077"
     assert line["level"] == "error"
-    assert line["logger"] == "ehr.ingest"
+    assert line["logger"] == "ehr.ingest.cases"
 
 
 def test_an_exception_as_argument_is_named_by_type():
@@ -56,8 +56,8 @@ def test_an_exception_as_argument_is_named_by_type():
         ("django.security.SuspiciousOperation", CANARY, ()),
         ("transformers.tokenization", CANARY, ()),
         ("py.warnings", "%s", (CANARY,)),
-        ("ehr.ingest", StrangeError(CANARY), ()),
-        ("ehr.ingest", "too few arguments %s %s", (CANARY,)),
+        ("ehr.ingest.cases", StrangeError(CANARY), ()),
+        ("ehr.ingest.cases", "too few arguments %s %s", (CANARY,)),
         ("gunicorn.error", "Error handling request %s", (f"/?q={CANARY}",)),
     ],
 )
@@ -71,7 +71,7 @@ def test_a_library_keeps_numbers_and_identifiers():
 
 
 def test_an_unknown_exception_is_told_by_type_and_place_alone():
-    line = logged("ehr.ingest", "failed", exc_info=raised(StrangeError(CANARY)))
+    line = logged("ehr.ingest.cases", "failed", exc_info=raised(StrangeError(CANARY)))
     assert line["error"]["type"].endswith("test_logging.StrangeError")
     assert line["error"]["frames"][-1].endswith(" raised")
     assert "message" not in line["error"]
@@ -85,13 +85,13 @@ def test_our_own_exception_shows_its_message():
 def test_causes_are_described_too():
     error = StrangeError("outer")
     error.__cause__ = ValueError(CANARY)
-    line = logged("ehr.ingest", "failed", exc_info=raised(error))
+    line = logged("ehr.ingest.cases", "failed", exc_info=raised(error))
     assert line["error"]["cause"]["type"] == "builtins.ValueError"
     assert "anary" not in json.dumps(line).lower()
 
 
 def test_a_database_error_keeps_its_code():
-    line = logged("ehr.ingest", "failed", exc_info=raised(psycopg.errors.UniqueViolation(CANARY)))
+    line = logged("ehr.ingest.cases", "failed", exc_info=raised(psycopg.errors.UniqueViolation(CANARY)))
     assert line["error"]["sqlstate"] == "23505"
     assert "anary" not in json.dumps(line).lower()
 

@@ -1,6 +1,6 @@
 """The two renderers, word for word, and the map back to the rows."""
 
-from ehr.rendering import judge_order, judge_record, judge_text, retrieval_text, summary_mapping
+from ehr.presentation.rendering import judge_order, judge_record, judge_text, retrieval_text, summary_mapping
 from ehr.summarise import summarise
 from tests.unit.ehr.rows import table
 

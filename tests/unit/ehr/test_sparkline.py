@@ -1,4 +1,4 @@
-from ehr.sparkline import MAX_POINTS, sparkline
+from ehr.presentation.sparkline import MAX_POINTS, sparkline
 
 
 def test_two_points_span_the_box():

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from ehr import wording
+from ehr.presentation import wording
 from ehr.schema import TimeKind
 
 ADMITTED = datetime(2131, 2, 24, 14, 38)

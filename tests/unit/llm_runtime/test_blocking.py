@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from llm_runtime.blocking import waited
+from llm_runtime.calls.blocking import waited
 from llm_runtime.providers.own_thread import OwnThread
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from llm_runtime.base import Limits, Message, ModelReply, ModelRequest
-from llm_runtime.calling import Asker, MemoryLedger, ask_in_parts, together
+from llm_runtime.calls.calling import Asker, MemoryLedger, ask_in_parts, together
 from llm_runtime.errors import AnswerRejected, AttemptsExhausted, PromptTooLong, Truncated, Unavailable
 from llm_runtime.prompts import Rendered
 from llm_runtime.providers.scripted import ScriptedModel

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from llm_runtime.base import Message, ModelReply, ModelRequest, ProviderError
-from llm_runtime.calling import Asker, MemoryLedger, together
+from llm_runtime.calls.calling import Asker, MemoryLedger, together
+from llm_runtime.calls.exchange_files import AnswerRefused, Posted, answer_files, read_answer, request_of, taken_answer, write_requests
 from llm_runtime.errors import AnswerRejected, AttemptsExhausted, Pending, RequestRefused, Unavailable
-from llm_runtime.exchange_files import AnswerRefused, Posted, answer_files, read_answer, request_of, taken_answer, write_requests
 from llm_runtime.prompts import Rendered
 from llm_runtime.providers.exchange import ExchangeModel, ReplayModel
 from llm_runtime.roles import ModelRoles

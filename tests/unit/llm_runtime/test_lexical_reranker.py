@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_runtime.blocking import waited
+from llm_runtime.calls.blocking import waited
 from llm_runtime.providers.lexical import LEXICAL_THRESHOLD, OTHER_ACT, W_COSINE, W_OVERLAP, W_VALUE, LexicalReranker
 
 DICE = 2.5 / 2.75

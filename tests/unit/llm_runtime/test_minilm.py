@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from llm_runtime.blocking import waited
+from llm_runtime.calls.blocking import waited
 from llm_runtime.providers.minilm import MiniLMEmbedder
 
 pytest.importorskip("torch")

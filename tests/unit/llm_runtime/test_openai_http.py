@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from llm_runtime.base import Limits, Message, ModelReply, ModelRequest, ProviderError, Served
-from llm_runtime.calling import Asker, MemoryLedger, together
+from llm_runtime.calls.calling import Asker, MemoryLedger, together
+from llm_runtime.calls.stopping import StoppableModel
 from llm_runtime.errors import (
     AnswerRejected,
     AttemptsExhausted,
@@ -23,7 +24,6 @@ from llm_runtime.errors import (
 )
 from llm_runtime.prompts import Rendered
 from llm_runtime.providers.openai_http import OpenAIModel
-from llm_runtime.stopping import StoppableModel
 from tests.model_server import GRAMMAR, TOO_LONG, Answer, ModelServer
 
 REQUEST = ModelRequest((Message("system", "s"), Message("user", "hello patient")), max_tokens=10, schema={"type": "object"}, seed=7)

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from llm_runtime.base import Embedder, ProviderError, Reranker
-from llm_runtime.blocking import waited
-from llm_runtime.calling import together
+from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.calling import together
+from llm_runtime.calls.slots import LocalSlots
 from llm_runtime.errors import RequestRefused, Unavailable
 from llm_runtime.providers.pooling_http import HTTPEmbedder, HTTPReranker
 from llm_runtime.roles import ModelRoles
-from llm_runtime.slots import LocalSlots
 
 
 class Pooling:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from llm_runtime.base import Embedder, LanguageModel, Message, ModelRequest, ProviderError, Reranker
-from llm_runtime.blocking import waited
+from llm_runtime.calls.blocking import waited
 from llm_runtime.providers.minilm import MiniLMEmbedder
 from llm_runtime.providers.scripted import HashingEmbedder, ScriptedModel
 from llm_runtime.roles import DEFAULT_ROLES, PROVIDERS, ModelRoles

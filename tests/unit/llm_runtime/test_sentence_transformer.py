@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from llm_runtime.base import Embedder, ProviderError
-from llm_runtime.blocking import waited
+from llm_runtime.calls.blocking import waited
 from llm_runtime.providers.minilm import MODEL, WEIGHTS_PACKAGE, MiniLMEmbedder
 from llm_runtime.providers.sentence_transformer import SentenceTransformerEmbedder
 from llm_runtime.roles import MATCHER, ModelRoles

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from llm_runtime.base import Message
-from llm_runtime.calling import Asker, MemoryLedger, ask_in_parts
+from llm_runtime.calls.calling import Asker, MemoryLedger, ask_in_parts
+from llm_runtime.calls.server_facts import CONTEXT, messages_sha256
 from llm_runtime.errors import RequestRefused, Unavailable
 from llm_runtime.prompts import Rendered
 from llm_runtime.providers.openai_http import OpenAIModel
-from llm_runtime.server_facts import CONTEXT, messages_sha256
 from tests.model_server import GRAMMAR, Answer, ModelServer
 
 MESSAGES = [Message("user", "x" * 40)]

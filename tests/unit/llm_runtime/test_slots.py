@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_runtime.shares import divided
-from llm_runtime.slots import Gate, LocalSlots
+from llm_runtime.calls.shares import divided
+from llm_runtime.calls.slots import Gate, LocalSlots
 
 
 class Crowd:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from ehr.models import Encounter
 from timelines.domain import Anchor
-from timelines.exports.extension import file_name
-from timelines.exports.lines import CaseLines, Line
-from timelines.imports.readers import READERS
-from timelines.imports.values import CaseFacts, Event, Fault, Foreign
+from timelines.formats.extension import file_name
+from timelines.formats.lines import CaseLines, Line
+from timelines.formats.readers import READERS
+from timelines.formats.values import CaseFacts, Event, Fault, Foreign
 
 ADMITTED = datetime(2131, 2, 24, 14, 38)
 

@@ -8,7 +8,7 @@ from datetime import datetime
 import numpy as np
 
 from llm_runtime.base import Vectors
-from llm_runtime.blocking import waited
+from llm_runtime.calls.blocking import waited
 from llm_runtime.providers.scripted import HashingEmbedder, ScriptedReranker
 from timelines.backbones.base import Backbone
 from timelines.domain import Anchor, Entry, Evidence, SourceRow, TaggedNote, TaggedSpan, TimeKind, Timeline, TimelineKind, Window

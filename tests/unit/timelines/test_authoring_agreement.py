@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timelines.authoring.agreement import Agreement, Authored, agreement
+from timelines.drafts.agreement import Agreement, Authored, agreement
 
 
 def one(uid: str, mention: str, span: tuple[int, int] | None, time: float | None, polarity: str = "present") -> Authored:

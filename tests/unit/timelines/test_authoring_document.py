@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from timelines.authoring.document import Change, Document, added, applied, changed, document_of, merged, removed, split
-from timelines.authoring.undoing import Stacks, stacks, taken_back
-from timelines.authoring.values import DraftOccurrence, EditRefused
+from timelines.drafts.document import Change, Document, added, applied, changed, document_of, merged, removed, split
+from timelines.drafts.undoing import Stacks, stacks, taken_back
+from timelines.drafts.values import DraftOccurrence, EditRefused
 
 LENGTH = 60
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timelines.authoring.document import Change
-from timelines.authoring.reading import fields_of
-from timelines.authoring.values import DraftOccurrence, EditRefused
 from timelines.domain import Anchor
+from timelines.drafts.document import Change
+from timelines.drafts.reading import fields_of
+from timelines.drafts.values import DraftOccurrence, EditRefused
 from timelines.presentation.authored import occurrence_json
 from timelines.presentation.authored_history import history_line
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ehr.wording import clock_words, hours_words
-from timelines.authoring.time_entry import UNDERSTOOD, TimeEntry, TimeNotUnderstood, read_time
+from ehr.presentation.wording import clock_words, hours_words
+from timelines.drafts.time_entry import UNDERSTOOD, TimeEntry, TimeNotUnderstood, read_time
 
 ADMITTED = datetime(2196, 2, 24, 14, 38)
 DISCHARGED = datetime(2196, 2, 28, 14, 38)

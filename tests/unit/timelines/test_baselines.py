@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from llm_runtime.base import Limits, ModelReply, ModelRequest
-from llm_runtime.calling import Asker, MemoryLedger
+from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.errors import AnswerRejected, AttemptsExhausted, PromptTooLong, Truncated
 from llm_runtime.providers.scripted import ScriptedModel
 from timelines.backbones.baselines.single_step import SingleStep, read_events

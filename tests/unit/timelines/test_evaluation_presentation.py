@@ -10,7 +10,7 @@ from tests.made_report import NO_ROWS, OTHER, REVISED, SECOND, TEXT, figures, ma
 from timelines.evaluation import tables
 from timelines.evaluation.naming import variant_of
 from timelines.evaluation.values import Basis, Difference, Estimate, SourceKey
-from timelines.presentation import evaluation as shown
+from timelines.presentation import evaluation_tables as shown
 from timelines.presentation.evaluation_plots import payload
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from timelines.exports.flat import safe_cell
+from timelines.formats.tables.writer import safe_cell
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 
 from tests.unit.timelines import foreign_cases as foreign
 from timelines.domain import Lane, Polarity
-from timelines.exports.doccano import write_doccano
-from timelines.exports.lines import Line
+from timelines.formats.doccano.writer import write_doccano
+from timelines.formats.lines import Line
 
 NOTE = "😀 Fever since Monday.\r\nNo chest\r\npain. Fever again."
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.unit.timelines.foreign_cases import Book, case_lines, read
 from tests.unit.timelines.test_imports_round_trip import FORMATS, write
-from timelines.exports.lines import Line
+from timelines.formats.lines import Line
 
 NOTE = 'Fever 😀 on Monday.\r\nNo chest pain | "later" ceftriaxone.'
 

@@ -9,9 +9,9 @@ import pytest
 
 from tests.unit.timelines import foreign_cases as foreign
 from timelines.domain import Anchor, Lane, Polarity
-from timelines.exports.i2b2 import write_i2b2
-from timelines.exports.lines import Line
-from timelines.imports.i2b2_times import period_of
+from timelines.formats.i2b2.times import period_of
+from timelines.formats.i2b2.writer import write_i2b2
+from timelines.formats.lines import Line
 
 NOTE = 'Admission Date :\n02/24/2131\nFever began 02/22 . No chest pain 😀 . Ceftriaxone 18:30 & later a "CT" .\n'
 #: Offsets of the released corpus: "Admission" is 1–10, the date of admission 18–28.

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 from tests.unit.timelines.foreign_cases import Book, case_lines, read
 from timelines.domain import Lane, Polarity, TimelineKind
-from timelines.exports.brat import write_brat
-from timelines.exports.columns import write_meds, write_parquet
-from timelines.exports.doccano import write_doccano
-from timelines.exports.event_table import write_bsv
-from timelines.exports.flat import write_csv, write_jsonl
-from timelines.exports.i2b2 import write_i2b2
-from timelines.exports.label_studio import write_label_studio
-from timelines.exports.lines import CaseLines, Line
-from timelines.imports.assembling import domain_of
-from timelines.imports.values import Foreign
+from timelines.formats.assembling import domain_of
+from timelines.formats.brat.writer import write_brat
+from timelines.formats.doccano.writer import write_doccano
+from timelines.formats.event_table.writer import write_bsv
+from timelines.formats.i2b2.writer import write_i2b2
+from timelines.formats.label_studio.writer import write_label_studio
+from timelines.formats.lines import CaseLines, Line
+from timelines.formats.tables.writer import write_csv, write_jsonl
+from timelines.formats.values import Foreign
 from timelines.pipeline.uids import escape_mention
+from timelines.transfer.columns import write_meds, write_parquet
 
 HARD = [
     "😀",

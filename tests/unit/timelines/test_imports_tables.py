@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tests.unit.timelines import foreign_cases as foreign
 from timelines.domain import Anchor, Polarity
-from timelines.imports.alignment import Alignment, align
-from timelines.imports.event_table import split_bars
-from timelines.imports.locating import locate
-from timelines.imports.values import CaseFacts, Unreadable
+from timelines.formats.alignment import Alignment, align
+from timelines.formats.event_table.reader import split_bars
+from timelines.formats.locating import locate
+from timelines.formats.values import CaseFacts, Unreadable
 
 NOTE = "Fever on Monday, then painless. Chest pain came; chest pain went. No fever\nat home."
 LINE = {"case_id": "a", "mention": "Fever", "time": 1.0}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timelines.domain import Lane
-from timelines.plots import ROW_GAP, ZERO, Axis, Mark, axis_for, density, lanes
+from timelines.presentation.plots import ROW_GAP, ZERO, Axis, Mark, axis_for, density, lanes
 
 WEEK_AXIS = Axis(past=168.0, future=168.0)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from timelines.domain import Anchor, Lane
-from timelines.plots import ZERO, axis_for
 from timelines.presentation.case_plot import Item, Tick, payload
+from timelines.presentation.plots import ZERO, axis_for
 from timelines.presentation.status import Status
 
 ANCHOR = Anchor(datetime(2131, 2, 24, 14, 38))

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from llm_runtime.base import Limits, ModelReply, ModelRequest
-from llm_runtime.calling import Asker, MemoryLedger
+from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.errors import AttemptsExhausted, PromptTooLong, SchemaRefused
 from llm_runtime.prompts import load
 from llm_runtime.providers.scripted import ScriptedModel

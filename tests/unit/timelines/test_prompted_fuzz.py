@@ -19,7 +19,7 @@ from random import Random
 import pytest
 
 from llm_runtime.base import ModelReply, ModelRequest
-from llm_runtime.calling import Asker, MemoryLedger
+from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.errors import AttemptsExhausted, ModelError, Truncated
 from tests.unit.timelines.prompted_answers import good_model
 from timelines.backbones.base import Backbone

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ehr.rendering import retrieval_text
+from ehr.presentation.rendering import retrieval_text
 from ehr.summarise import summarise
 from llm_runtime.base import Limits
-from llm_runtime.calling import Asker, MemoryLedger
+from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.errors import AttemptsExhausted
 from llm_runtime.providers.scripted import ScriptedModel
 from tests.unit.ehr.rows import table

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from llm_runtime.base import Vectors
-from llm_runtime.blocking import waited
+from llm_runtime.calls.blocking import waited
 from llm_runtime.providers.scripted import HashingEmbedder, ScriptedReranker
 from timelines.domain import Query
 from timelines.pipeline.config import PipelineConfig, Variant

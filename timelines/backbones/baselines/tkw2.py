@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from llm_runtime.base import ModelReply
-from llm_runtime.budget import room
-from llm_runtime.calling import Asker
+from llm_runtime.calls.budget import room
+from llm_runtime.calls.calling import Asker
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import Rendered, load
 from llm_runtime.structured import as_reasoned, json_object, keys_exactly, object_schema, reasoned, storable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
-from llm_runtime.calling import Asker
+from llm_runtime.calls.calling import Asker
 from llm_runtime.prompts import load
 from timelines.backbones.base import Backbone
 from timelines.backbones.prompted.query_writer import PromptedQueryWriter

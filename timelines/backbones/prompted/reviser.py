@@ -14,8 +14,8 @@ from datetime import datetime
 from typing import Any
 
 from llm_runtime.base import ModelReply
-from llm_runtime.budget import room
-from llm_runtime.calling import Asker
+from llm_runtime.calls.budget import room
+from llm_runtime.calls.calling import Asker
 from llm_runtime.errors import AnswerRejected, TooLarge
 from llm_runtime.prompts import Rendered, load
 from llm_runtime.structured import as_reasoned, json_object, keys_exactly, object_schema, reasoned, with_ending
@@ -30,7 +30,7 @@ from timelines.pipeline.revision import ProposedEntry, RevisionRejected, validat
 #: Tokens of an answer for each row, at least and at most; rows of a schema answer may be one word.
 ROW_TOKENS = (30, 100)
 ROW_TOKENS_SCHEMA = (15, 90)
-#: A clock time of a summary (`ehr.rendering.clock`).
+#: A clock time of a summary (`ehr.presentation.rendering.clock`).
 _MOMENT = re.compile(r"\b(at|from|to) (\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?![\d:])")
 WORDS_KEPT = ""
 WORDS_KEPT_TABLE = " and with its mention unchanged"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from llm_runtime.base import ModelReply
-from llm_runtime.budget import room
-from llm_runtime.calling import Asker, ask_in_parts, together
+from llm_runtime.calls.budget import room
+from llm_runtime.calls.calling import Asker, ask_in_parts, together
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import load
 from llm_runtime.structured import as_reasoned, enclosed, json_object, keys_exactly, object_schema, reasoned

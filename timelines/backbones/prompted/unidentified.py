@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from llm_runtime.base import ModelReply
-from llm_runtime.budget import room
-from llm_runtime.calling import Asker
+from llm_runtime.calls.budget import room
+from llm_runtime.calls.calling import Asker
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import Rendered, load
 from llm_runtime.structured import json_object, keys_exactly, storable

@@ -14,12 +14,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from ehr.models import Dataset
 from jobs.models import JobState
 from llm_runtime.base import ProviderError
-from timelines.datasets import find_dataset
+from timelines.cases.datasets import find_dataset
 from timelines.evaluation.plain import report_from_plain, report_to_plain
 from timelines.evaluation.tables import Table, all_tables
 from timelines.evaluation.values import Basis, EvaluationSettings, Report
-from timelines.evaluation_actions import EvaluationRefused, check, compute, execute_evaluation, start_evaluation
-from timelines.evaluation_data import Chosen
+from timelines.evaluations.actions import EvaluationRefused, check, compute, execute_evaluation, start_evaluation
+from timelines.evaluations.data import Chosen
 from timelines.models import Evaluation
 
 RHO = tuple(round(n / 20, 2) for n in range(11))

@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import User
-from timelines.exchange import export_requests, import_answers
-from timelines.following import work_inline
 from timelines.models import Run
+from timelines.runs.exchange import export_requests, import_answers
+from timelines.runs.following import work_inline
 
 
 class Command(BaseCommand):

@@ -7,11 +7,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.audit import record
-from timelines.exports.files import replacing
-from timelines.exports.model_calls import write_call_lines, write_call_table
+from accounts.audit.trail import record
+from timelines.formats.files import replacing
 from timelines.models import Run
-from timelines.run_calls import run_spent
+from timelines.runs.calls import run_spent
+from timelines.transfer.model_calls import write_call_lines, write_call_table
 
 FORMATS = {"jsonl": write_call_lines, "csv": write_call_table}
 

@@ -10,23 +10,24 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts.audit import record
+from accounts.audit.trail import record
 from ehr.models import Dataset, Encounter
-from timelines.baselines import BASELINES
-from timelines.datasets import find_dataset
-from timelines.exports.brat import write_brat
-from timelines.exports.columns import subject_id, write_meds, write_parquet
-from timelines.exports.doccano import write_doccano
-from timelines.exports.event_table import write_bsv
-from timelines.exports.flat import write_csv, write_jsonl
-from timelines.exports.i2b2 import write_i2b2
-from timelines.exports.label_studio import write_label_studio
-from timelines.exports.lines import CaseLines, Selection, cases_of, export_cases, finished_timelines
-from timelines.exports.prov import write_prov
+from timelines.cases.datasets import find_dataset
+from timelines.formats.brat.writer import write_brat
+from timelines.formats.doccano.writer import write_doccano
+from timelines.formats.event_table.writer import write_bsv
+from timelines.formats.i2b2.writer import write_i2b2
+from timelines.formats.label_studio.writer import write_label_studio
+from timelines.formats.lines import CaseLines
+from timelines.formats.tables.writer import write_csv, write_jsonl
 from timelines.models import Run
 from timelines.pipeline.config import Variant
-from timelines.storage import NoteChanged
-from timelines.study_timeline import current, run_words
+from timelines.runs.baselines import BASELINES
+from timelines.runs.storage import NoteChanged
+from timelines.study_timeline.selection import current, run_words
+from timelines.transfer.columns import subject_id, write_meds, write_parquet
+from timelines.transfer.lines import Selection, cases_of, export_cases, finished_timelines
+from timelines.transfer.prov import write_prov
 
 TABLES: dict[str, Callable[..., int]] = {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}
 #: Formats of other tools; those of annotation tools hold the note itself.

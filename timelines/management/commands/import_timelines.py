@@ -7,11 +7,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from timelines.datasets import find_dataset
+from timelines.cases.datasets import find_dataset
 from timelines.domain import TimelineKind
-from timelines.foreign import SourceRefused, Wanted, import_foreign
-from timelines.imports.readers import READERS
-from timelines.imports.values import Unreadable
+from timelines.formats.readers import READERS
+from timelines.formats.values import Unreadable
+from timelines.transfer.storing import SourceRefused, Wanted, import_foreign
 
 
 class Command(BaseCommand):

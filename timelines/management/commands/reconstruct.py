@@ -10,16 +10,16 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from ehr.models import Dataset
 from llm_runtime.base import ProviderError
 from llm_runtime.roles import LANGUAGE_MODEL
-from timelines import actions, tools
-from timelines.askers import label_of
-from timelines.baselines import BASELINES, is_baseline, usual_variant
-from timelines.datasets import find_dataset
-from timelines.exchange import waiting_words
-from timelines.following import NoWorker, failures, follow, work_inline
+from timelines.cases.datasets import find_dataset
 from timelines.models import Run
 from timelines.pipeline.config import PipelineConfig, Variant
-from timelines.run_bases import LATEST, based_config, bases_for, find_base, finished_cases
-from timelines.tools import BACKBONES, UnknownBackbone
+from timelines.runs import actions, tools
+from timelines.runs.baselines import BASELINES, is_baseline, usual_variant
+from timelines.runs.bases import LATEST, based_config, bases_for, find_base, finished_cases
+from timelines.runs.exchange import waiting_words
+from timelines.runs.following import NoWorker, failures, follow, work_inline
+from timelines.runs.language_models import label_of
+from timelines.runs.tools import BACKBONES, UnknownBackbone
 
 
 class Command(BaseCommand):

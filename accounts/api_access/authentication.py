@@ -1,0 +1,67 @@
+"""Who asks, told by a token: `Authorization: Bearer …`.
+
+A token is a pair of a name (how it begins) and a secret (the rest), so wrong ones are counted like wrong passwords: for each name and
+address, and after SIGN_IN_ATTEMPTS of them the pair waits.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+from knox.auth import TokenAuthentication
+from knox.settings import CONSTANTS
+from rest_framework.authentication import get_authorization_header
+from rest_framework.exceptions import AuthenticationFailed, Throttled
+from rest_framework.request import Request
+
+from accounts.audit.trail import record
+from accounts.models import ApiToken, User
+from accounts.sign_in import throttle
+
+TOKEN = re.compile(rb"[0-9a-f]{64}")
+#: How exact the time of last use is kept.
+USED_EVERY = timedelta(minutes=5)
+REFUSAL = "The token is not valid: wrong, revoked, expired, or made before the password was last changed."
+
+
+class ApiTokenAuthentication(TokenAuthentication):
+    """Finds the person by the token's digest. Raises AuthenticationFailed (401), Throttled (429)."""
+
+    def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
+        """(person, token), or None where no token was sent."""
+        words = get_authorization_header(request).split()
+        if not words or words[0].lower() != b"bearer":
+            return None
+        if len(words) != 2 or not TOKEN.fullmatch(words[1]):
+            raise AuthenticationFailed(REFUSAL)
+        name = words[1][: CONSTANTS.TOKEN_KEY_LENGTH].decode()
+        key = throttle.key_of(request._request, f"api token {name}")
+        if wait := throttle.seconds_locked(key):
+            raise Throttled(wait)
+        try:
+            user, token = self.authenticate_credentials(words[1])
+        except AuthenticationFailed:
+            throttle.spend(key)
+            if (known := ApiToken.objects.filter(token_key=name).first()) is not None:
+                record(actor=None, study=None, action="token.refused", object_type="accounts.apitoken", object_id=known.public_id)
+            raise AuthenticationFailed(REFUSAL) from None
+        _used(token)
+        return user, token
+
+    def validate_user(self, token: ApiToken) -> tuple[User, ApiToken]:
+        """As the sign-in page would: an active account with its own password, the same as when the token was made."""
+        user: User = token.user
+        hashes = [user.get_session_auth_hash(), *user.get_session_auth_fallback_hash()]
+        same = any(constant_time_compare(token.password_hash, one) for one in hashes)
+        if not user.is_active or user.must_change_password or not same:
+            raise AuthenticationFailed(REFUSAL)
+        return user, token
+
+
+def _used(token: ApiToken) -> None:
+    now = timezone.now()
+    if token.last_used_at is None or now - token.last_used_at > USED_EVERY:
+        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)

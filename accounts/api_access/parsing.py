@@ -1,0 +1,29 @@
+"""Bodies of API requests: JSON objects as the framework reads them, with values that can be stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import IO, Any
+
+from rest_framework.exceptions import ParseError, ValidationError
+from rest_framework.parsers import JSONParser
+
+from accounts.requests.guard import OddValue, check_json
+
+
+class CheckedJSONParser(JSONParser):
+    """Raises ParseError or ValidationError (400) if the framework's own parser would fail or give what cannot be stored."""
+
+    def parse(self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The object in the body."""
+        try:
+            found = super().parse(stream, media_type, parser_context)
+        except RecursionError:
+            raise ParseError("This is nested too deep.") from None
+        if not isinstance(found, dict):
+            raise ParseError("This is not a JSON object.")
+        try:
+            check_json(found)
+        except OddValue as error:
+            raise ValidationError({error.field: [str(error)]}) from None
+        return found

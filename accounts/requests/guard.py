@@ -1,0 +1,125 @@
+"""Requests with text or numbers that no column can store get 400 with a sentence before any view reads them.
+
+Addresses are strict by their converters (`accounts.requests.converters`). What remains is checked here, once for all views: query strings, forms,
+cookies of sessions, and by `check_json` the bodies of JSON.
+"""
+
+from __future__ import annotations
+
+import codecs
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
+from django.http.multipartparser import MultiPartParserError
+from django.shortcuts import render
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+API = "/api/"
+NOT_UTF8 = "This is not UTF-8 text. Send UTF-8."
+ODD_TEXT = "This has a character that cannot be stored: NUL, or half of a surrogate pair. Remove it and send again."
+TOO_MUCH = "This is too much at once. Send less."
+UNREADABLE = "The form cannot be read. Load the page again and send it once more."
+ODD_NUMBER = "A number is too large. Send a smaller one."
+#: NUL, which PostgreSQL cannot store, and code points that are no characters.
+ODD = re.compile("[\x00\ud800-\udfff]")
+SESSION_KEY = re.compile("[a-z0-9]{32}")
+LARGEST = 2**63 - 1
+
+
+class OddValue(ValueError):
+    """A value that cannot be stored, in that field of a body; the message is a sentence and quotes nothing."""
+
+    log_safe = True
+
+    def __init__(self, field: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.field = field
+
+
+class RequestGuardMiddleware:
+    """Refuses what `refusal_of` names; ignores a session cookie that no session can have."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer the request, or refuse it."""
+        try:
+            sentence = refusal_of(request)
+        except RequestDataTooBig:
+            return refuse(request, TOO_MUCH, 413)
+        except (SuspiciousOperation, MultiPartParserError):
+            return refuse(request, UNREADABLE)
+        if sentence is not None:
+            return refuse(request, sentence)
+        key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+        if key is not None and not SESSION_KEY.fullmatch(key):
+            del request.COOKIES[settings.SESSION_COOKIE_NAME]
+        return self._get_response(request)
+
+
+def refusal_of(request: HttpRequest) -> str | None:
+    """Return why the request cannot be taken, None if it can. Raises what Django raises for forms that it cannot read."""
+    # Another encoding may not even be one of text; it must be refused before `GET` and `POST` decode by it.
+    if request.encoding and codecs.lookup(request.encoding).name != "utf-8":
+        request.encoding = "utf-8"
+        return NOT_UTF8
+    # The API takes JSON alone (`check_json`). A form that is read here would look to it like an empty body, not like one to refuse.
+    form = _texts(request.POST) if not request.path_info.startswith(API) else ()
+    if any(ODD.search(text) for text in (*_texts(request.GET), *form)):
+        return ODD_TEXT
+    return None
+
+
+def refuse(request: HttpRequest, sentence: str, status: int = 400) -> HttpResponse:
+    """Answer in the form that the caller reads."""
+    if request.path_info.startswith(API):
+        return JsonResponse({"code": "invalid", "detail": sentence}, status=status)
+    if "application/json" in (request.content_type, request.headers.get("Accept", "")):
+        return JsonResponse({"message": sentence}, status=status)
+    return render(None, "400.html", {"sentence": sentence}, status=status)
+
+
+def check_json(body: Mapping[str, Any]) -> None:
+    """Raise OddValue for texts and numbers of a JSON object that cannot be stored, however deep they are."""
+    for name, value in body.items():
+        if ODD.search(name):
+            raise OddValue("", ODD_TEXT)
+        if sentence := next(filter(None, map(_oddness, _leaves(value))), None):
+            raise OddValue(name, sentence)
+
+
+def _oddness(value: Any) -> str | None:
+    match value:
+        case str():
+            return ODD_TEXT if ODD.search(value) else None
+        case int():
+            return ODD_NUMBER if abs(value) > LARGEST else None
+        case float():
+            return None if math.isfinite(value) else ODD_NUMBER
+    return None
+
+
+def _leaves(found: Any) -> Iterator[Any]:
+    """Every key and value below; without recursion, because a body may be as deep as the interpreter's own limit."""
+    waiting = [found]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting += [*value, *value.values()]
+        elif isinstance(value, list):
+            waiting += value
+        else:
+            yield value
+
+
+def _texts(values: QueryDict) -> Iterator[str]:
+    for name, listed in values.lists():
+        yield name
+        yield from (text for text in listed if isinstance(text, str))

@@ -1,0 +1,177 @@
+"""Findings, what changed in them, what they add up to, and timelines side by side: unblinded, with guards and exposure as on the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from adjudication.api.access import (
+    ApiView,
+    judge_run_of,
+    page_request,
+    person_of,
+    studies_with,
+)
+from adjudication.api.errors import errors
+from adjudication.api.judging import serializers as bodies
+from adjudication.api.judging.bodies import change_body, compared_body, finding_body, finding_detail_body
+from adjudication.api.judging.views import GAME_RELATED, TAGS, choice
+from adjudication.api.paging import AFTER, LIMIT, changes_after, findings_after, limit_of
+from adjudication.domain import Grounding
+from adjudication.findings.access import check_judge_run_is_open, closed_to, open_findings
+from adjudication.findings.compare import labels_of, rows_of
+from adjudication.findings.listing import RERUNS, SIZES, TYPES, VERDICTS, FindingFilter, finding_line, findings_of
+from adjudication.findings.opening import check_user_may_see_game
+from adjudication.findings.pair_choice import chosen_pair, chosen_run, runs_of_pair
+from adjudication.judge_runs.changes import Change, ChangeFilter, Changes
+from adjudication.models import Finding
+from adjudication.packets.exposure import record_exposure
+from adjudication.scoring.errors import Category
+from timelines.authoring.access import hidden_timelines
+from timelines.cases.choices import choices_of
+from timelines.cases.opening import opened
+from timelines.runs.storage import checked_text, note_of
+
+_RELATED = tuple(f"game__{path}" for path in GAME_RELATED)
+FILTERS = [
+    choice("type", TYPES, "Kind of difference."),
+    choice("verdict", VERDICTS, "What the judge held; `decisive`: for one side."),
+    choice("grounding", Grounding, "What it rests on."),
+    choice("category", Category, "Which error is charged."),
+    choice("size", SIZES, "How far apart both times are."),
+    choice("rerun", RERUNS, "Which positions; first ones by default."),
+    OpenApiParameter("source", int, description="Number of a source of the run, from 0: findings of its games."),
+    OpenApiParameter("charged", int, description="Number of a source of the run, from 0: findings that it is charged with."),
+    OpenApiParameter("flagged", str, enum=["1"], description="Only those within tolerance."),
+    OpenApiParameter("case", str, description="Public id of a case."),
+]
+_FILTERED = ("type", "verdict", "grounding", "category", "size", "rerun", "source", "charged")
+
+
+class Findings(ApiView):
+    """Findings."""
+
+    @extend_schema(
+        operation_id="finding_list",
+        tags=TAGS,
+        parameters=[*FILTERS, LIMIT, AFTER],
+        responses={200: bodies.FindingPageSerializer, **errors(400, 403)},
+    )
+    def get(self, request: Request, run_id: str) -> Response:
+        """Of one judge run, game by game. Those of cases that are closed to you are left out."""
+        run, closed = judge_run_of(request, run_id), closed_to(person_of(request))
+        check_judge_run_is_open(run, closed)
+        asked = {name: str(value) for name, value in request.query_params.items()}
+        wanted = FindingFilter.of(asked, len(run.sources))
+        _check_known(asked, {name: getattr(wanted, name) for name in _FILTERED})
+        rows = open_findings(findings_of(run, wanted), closed)
+        found, after = findings_after(rows, run, asked.get("after", ""), limit_of(request))
+        lines = [finding_line(f) for f in found]
+        record_exposure(user=person_of(request), encounters={line.game.comparison.encounter for line in lines}, page="findings")
+        return Response(bodies.FindingPageSerializer({"next": after, "results": [finding_body(line, run) for line in lines]}).data)
+
+
+class FindingOne(ApiView):
+    """A finding."""
+
+    @extend_schema(operation_id="finding", tags=TAGS, responses={200: bodies.FindingDetailSerializer, **errors(403, 409)})
+    def get(self, request: Request, finding_id: str) -> Response:
+        """One finding with everything that it rests on: the quote in its note, the cited series, both timelines around it."""
+        rows = Finding.objects.select_related(*_RELATED, "series", "a_entry__occurrence", "b_entry__occurrence")
+        found = get_object_or_404(rows, game__run__study__in=studies_with(request), public_id=finding_id)
+        check_user_may_see_game(page_request(request), found.game)
+        encounter = found.game.comparison.encounter
+        body = finding_detail_body(found, encounter)
+        record_exposure(user=person_of(request), encounters=[encounter], page="finding")
+        return Response(bodies.FindingDetailSerializer(body).data)
+
+
+class JudgeRunChanges(ApiView):
+    """What changed between two judge runs."""
+
+    @extend_schema(
+        operation_id="judge_run_changes",
+        tags=TAGS,
+        parameters=[
+            choice("change", Change, "Only these; without it every change but `same`."),
+            choice("type", TYPES, "Kind of difference."),
+            LIMIT,
+            AFTER,
+        ],
+        responses={200: bodies.ChangesSerializer, **errors(400, 403)},
+    )
+    def get(self, request: Request, run_id: str, later_id: str) -> Response:
+        """Findings of one subject held together, over comparisons that both runs judged."""
+        earlier, later = judge_run_of(request, run_id), judge_run_of(request, later_id)
+        if earlier.pk == later.pk or earlier.study_id != later.study_id:
+            raise Http404
+        wanted = ChangeFilter.of(asked := request.query_params.dict())
+        _check_known(asked, {"change": wanted.change, "type": wanted.type})
+        closed = closed_to(person_of(request))
+        for run in (earlier, later):
+            check_judge_run_is_open(run, closed)
+        changes = Changes(earlier, later, closed, wanted)
+        after = asked.get("after", "")
+        lines, following = changes_after(changes, (earlier, later), after, limit_of(request))
+        seen = {line.either.game.comparison.encounter for line in lines}
+        record_exposure(user=person_of(request), encounters=seen, page="judge changes")
+        body = {
+            "comparisons": None if after else changes.comparisons(),
+            "counts": None if after else {change.value: n for change, n in changes.counts().items()},
+            "next": following,
+            "results": [change_body(line, earlier, later) for line in lines],
+        }
+        return Response(bodies.ChangesSerializer(body).data)
+
+
+class CaseComparison(ApiView):
+    """Two timelines side by side."""
+
+    @extend_schema(
+        operation_id="case_comparison",
+        tags=TAGS,
+        parameters=[
+            OpenApiParameter("a", str, description="Public id of a timeline of the case; by default its first."),
+            OpenApiParameter("b", str, description="Of another one; by default its reference or whatever else there is."),
+            OpenApiParameter("run", str, description="Public id of a judge run, or `none`; by default the newest that judged them."),
+        ],
+        responses={200: bodies.ComparisonSerializer, **errors(403, 409)},
+    )
+    def get(self, request: Request, case_id: str) -> Response:
+        """Both timelines of one case as one list of rows, a judge run's findings in place. 404 where the case has fewer than two."""
+        studies_with(request)
+        page = page_request(request)
+        encounter = opened(page, case_id)
+        choices = choices_of(encounter, hidden=hidden_timelines(page.user, encounter))
+        labels = labels_of(choices)
+        if len(labels) < 2:
+            raise Http404
+        a, b = chosen_pair(page, choices, labels)
+        runs = runs_of_pair(page, encounter, a, b)
+        run = chosen_run(page, runs)
+        if (note := note_of(encounter)) is not None:
+            checked_text(note)
+        record_exposure(user=page.user, encounters=[encounter], page="comparison")
+        names = {choice.public_id: label for choice, label in labels}
+        body = {
+            "case": encounter.public_id,
+            "timelines": [{"id": key, "label": label} for key, label in names.items()],
+            "a": {"id": a.public_id, "label": names[a.public_id]},
+            "b": {"id": b.public_id, "label": names[b.public_id]},
+            "runs": [r.public_id for r in runs],
+            "run": run.public_id if run else None,
+            "rows": [compared_body(row) for row in rows_of(a, b, run)],
+        }
+        return Response(bodies.ComparisonSerializer(body).data)
+
+
+def _check_known(asked: Mapping[str, str], understood: Mapping[str, str]) -> None:
+    """A filter that is not known would silently show everything. Raises ValidationError."""
+    if unknown := {name: ["There is no such value."] for name, value in understood.items() if asked.get(name, "") != value}:
+        raise serializers.ValidationError(unknown)

@@ -1,0 +1,102 @@
+"""The report card and the decisions of a packet for programs: for study admins, and reviewers where the closed packet reveals it."""
+
+from __future__ import annotations
+
+import json
+
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.permissions import NotAllowed
+from accounts.scoping import ANY_ROLE, scoped
+from adjudication.api.access import ApiView, page_request, person_of
+from adjudication.api.errors import errors
+from adjudication.api.packets import serializers as bodies
+from adjudication.api.packets.views import TAGS
+from adjudication.models import Packet
+from adjudication.packets import export as packet_export
+from adjudication.packets.eligibility import may_see
+from adjudication.ratings.card import CLOSED, FORMATS, card_table, record_opened
+from adjudication.ratings.card_data import card_of
+from adjudication.reports.card import tables
+
+FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(packet_export.FORMATS), description="`dictionary`: the columns.")
+TEXT = OpenApiParameter("text", str, enum=["1"], description="Add what patients' notes and reviewers said.")
+#: Tables as files; their names are those of the report's own `tables`.
+TABLE_FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(FORMATS))
+TABLE_FILE = {(200, kind): OpenApiTypes.STR for kind, _ in FORMATS.values()}
+
+
+class ReportCard(ApiView):
+    """The report card."""
+
+    @extend_schema(operation_id="packet_report", tags=TAGS, responses={200: bodies.ReportCardSerializer, **errors(403)})
+    def get(self, request: Request, public_id: str) -> Response:
+        """Every table of it. Study admins, and reviewers where the closed packet reveals it."""
+        packet = _revealed(request, public_id)
+        card = card_of(packet)
+        found = [*(build(card) for build in tables.TABLES.values()), *(tables.confusion(a) for a in card.agreements)]
+        record_opened(page_request(request), packet, "packet.report")
+        body = {"packet": packet.public_id, "state": packet.state, "tables": [json.loads(table.to_json()) for table in found]}
+        return Response(bodies.ReportCardSerializer(body).data)
+
+
+class ReportCardTable(ApiView):
+    """A table of the report card."""
+
+    @extend_schema(
+        operation_id="packet_report_table",
+        tags=TAGS,
+        parameters=[
+            OpenApiParameter(
+                "name",
+                str,
+                OpenApiParameter.PATH,
+                description="One of the card's, `confusion-0` and so on for two reviewers, or `decisions`: every item with what was said.",
+            ),
+            TABLE_FORM,
+        ],
+        responses={**TABLE_FILE, **errors(403)},
+    )
+    def get(self, request: Request, public_id: str, name: str, form: str) -> HttpResponse:
+        """One table as a file. Study admins, and reviewers where the closed packet reveals it."""
+        return card_table(page_request(request), _revealed(request, public_id), name, form)
+
+
+class DecisionsFile(ApiView):
+    """All decisions as a file."""
+
+    @extend_schema(
+        operation_id="packet_decisions",
+        tags=TAGS,
+        parameters=[FORM, TEXT],
+        responses={(200, "text/csv"): OpenApiTypes.STR, (200, "application/jsonl"): OpenApiTypes.STR, **errors(403)},
+    )
+    def get(self, request: Request, public_id: str, form: str) -> StreamingHttpResponse:
+        """Every link of the chain, a line each. Study admins, and reviewers where the closed packet reveals it."""
+        packet = _revealed(request, public_id)
+        if form not in packet_export.FORMATS:
+            raise Http404
+        with_text = request.query_params.get("text") == "1"
+        record_opened(page_request(request), packet, "packet.export", text=with_text)
+        parts = packet_export.parts(packet, form, with_text=with_text)
+        response = StreamingHttpResponse(parts, content_type=packet_export.FORMATS[form][0])
+        name = packet_export.file_name(packet, form, with_text=with_text)
+        response["Content-Disposition"] = f'attachment; filename="{name}"'
+        return response
+
+
+def _revealed(request: Request, public_id: str) -> Packet:
+    """The packet, if this person may see what it found. Raises Http404, NotAllowed."""
+    packets_of_mine = scoped(Packet.objects.select_related("study", "judge_run"), person_of(request), roles=ANY_ROLE)
+    packet = get_object_or_404(packets_of_mine, public_id=public_id)
+    seen = may_see(person_of(request), packet)
+    if not seen.report:
+        if not seen.items and not seen.own_answers:
+            raise Http404
+        raise NotAllowed(CLOSED)
+    return packet

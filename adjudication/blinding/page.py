@@ -1,0 +1,210 @@
+"""A blinded item in the words and pieces of the reviewer's page. No Django here; whatever comes from outside is escaped by this module.
+
+It is given a `BlindedItem` and nothing else, so it cannot show more than a reviewer may see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adjudication.blinding.visibility import BlindedItem, Question, RecordRow, ShownRow, ShownSeries, ShownSide
+from adjudication.judging.input import whole_hours
+from ehr.presentation.wording import (
+    DAY,
+    MINUS,
+    SAY_HOURS_BELOW,
+    category_words,
+    duration_words,
+    hours_words,
+    name_words,
+    time_kind_words,
+    value_words,
+)
+from timelines.presentation.note_html import label_of, text_html
+from timelines.presentation.segments import Section, Segment, Span, sections_of, segments_of
+
+NOT_APPLICABLE = "N/A"
+#: Answers in their fixed order: key, value, words.
+ANSWERS = (
+    ("1", "A", "A"),
+    ("2", "B", "B"),
+    ("3", "BOTH", "Both"),
+    ("4", "NEITHER", "Neither"),
+    ("5", "UNCLEAR", "Unclear"),
+    ("6", "NOT_A_FINDING", "Not a finding"),
+)
+ANSWER_WORDS = {value: words for _, value, words in ANSWERS}
+_MEANING = {
+    "A": "A is right",
+    "B": "B is right",
+    "BOTH": "each is defensible",
+    "NEITHER": "each is wrong",
+    "UNCLEAR": "cannot be told",
+    "NOT_A_FINDING": "wrongly raised",
+}
+_HOLDER = {Question.ONE_ROW: "the event is real", Question.REPEATED_ROW: "it happened again"}
+_OTHER = {Question.ONE_ROW: "the event is not real", Question.REPEATED_ROW: "it is said twice"}
+_MISSING = {Question.ONE_ROW: "does not have this event", Question.REPEATED_ROW: "does not repeat this event"}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerButton:
+    """One of the six: its key, value, words and what it means for this item."""
+
+    key: str
+    value: str
+    words: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowLine:
+    """A row of a timeline: `hours` in whole hours as said, `longer` the same in days or years where that reads better."""
+
+    event: str
+    hours: str
+    longer: str
+    at: int | None
+    candidate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SideBlock:
+    """One side: its candidate (None with `missing` saying so), and its rows."""
+
+    label: str
+    row: RowLine | None
+    missing: str
+    rows: tuple[RowLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLine:
+    """A row of the record."""
+
+    hours: str
+    value: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesBlock:
+    """A series with the rows that came with it."""
+
+    number: int
+    name: str
+    kind: str
+    count: int
+    rows: tuple[RecordLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPage:
+    """All that the template shows of an item."""
+
+    question: str
+    sides: tuple[SideBlock, SideBlock]
+    answers: tuple[AnswerButton, ...]
+    note_html: str
+    has_place: bool
+    series: tuple[SeriesBlock, ...]
+    stay: str
+    admitted: str
+
+
+def page_of(item: BlindedItem) -> ItemPage:
+    """The item as the template needs it."""
+    return ItemPage(
+        question=item.question.words,
+        sides=(_side(item.left, item.question), _side(item.right, item.question)),
+        answers=answers_for(item),
+        note_html=note_with_places(item.note, item.spans),
+        has_place=bool(item.spans),
+        series=tuple(_series(s) for s in item.series),
+        stay=whole_hours_words(whole_hours(item.stay_hours)) if item.stay_hours is not None else "",
+        admitted=f"{item.admitted_at:%Y-%m-%d %H:%M}" if item.admitted_at else "",
+    )
+
+
+def answers_for(item: BlindedItem) -> tuple[AnswerButton, ...]:
+    """The six answers; where one side has no row, what A and B mean is said in full."""
+    meaning = dict(_MEANING)
+    for side, other in ((item.left, item.right), (item.right, item.left)):
+        if side.row is not None and other.row is None:
+            meaning[side.label], meaning[other.label] = _HOLDER[item.question], _OTHER[item.question]
+    return tuple(AnswerButton(key, value, words, meaning[value]) for key, value, words in ANSWERS)
+
+
+def whole_hours_words(hours: int | None) -> str:
+    """Whole hours as both sides say them: "−72 h", "+7 h", "0 h", "N/A"."""
+    if hours is None:
+        return NOT_APPLICABLE
+    sign = MINUS if hours < 0 else "+" if hours else ""
+    return f"{sign}{abs(hours):,} h".replace(",", "\u202f")
+
+
+def hours_entered(hours: float | None) -> str:
+    """A reviewer's own time as the field and the list of answers have it: "−72 h", "+6.5 h"; "" for none."""
+    if hours is None:
+        return ""
+    return f"{MINUS if hours < 0 else '+'}{abs(hours):.10g} h" if hours else "0 h"
+
+
+def record_lines(rows: Sequence[RecordRow]) -> tuple[RecordLine, ...]:
+    """Rows of the record as a table shows them."""
+    return tuple(RecordLine(_record_hours(r.hours), value_words(r.value, r.unit), time_kind_words(r.time_kind)) for r in rows)
+
+
+def time_left_words(seconds_each: float | None, items: int) -> str:
+    """ "about 12 min left" from the median active time of one's own answers; "" while there is nothing to tell it from."""
+    if seconds_each is None or not items:
+        return ""
+    seconds = seconds_each * items
+    if seconds < 60:
+        return "less than a minute left"
+    return f"about {duration_words(round(seconds / 60) * 60)} left"
+
+
+def note_with_places(note: str, places: Sequence[tuple[int, int]]) -> str:
+    """The note exactly as stored, its sections labelled, the places marked. Escaped. `places` in code points, end-exclusive."""
+    sections = sections_of(note)
+    spans = [Span(str(n), start, end) for n, (start, end) in enumerate(places)]
+    pieces = segments_of(len(note), spans, [s.start for s in sections])
+    return "".join(_section(note, section, pieces) for section in sections)
+
+
+def _section(note: str, section: Section, pieces: Sequence[Segment]) -> str:
+    inside = [p for p in pieces if section.start <= p.start < section.end]
+    body = "".join(_piece(note[p.start : p.end], p) for p in inside)
+    label = f'<div class="note-label" aria-hidden="true"><span>{text_html(label_of(section.title))}</span></div>'
+    return f'<div class="note-section">{label}<div class="note-text">{body}</div></div>'
+
+
+def _piece(text: str, piece: Segment) -> str:
+    return f'<mark class="place">{text_html(text)}</mark>' if piece.keys else text_html(text)
+
+
+def _side(side: ShownSide, question: Question) -> SideBlock:
+    row = None if side.row is None else _row(side.row)
+    return SideBlock(side.label, row, "" if row else _MISSING.get(question, ""), tuple(_row(r) for r in side.timeline))
+
+
+def _row(row: ShownRow) -> RowLine:
+    longer = hours_words(row.hours) if row.hours is not None and abs(row.hours) >= SAY_HOURS_BELOW else ""
+    return RowLine(row.event, whole_hours_words(row.hours), longer, row.hours, row.candidate)
+
+
+def _series(series: ShownSeries) -> SeriesBlock:
+    category, _, rest = series.event.partition(":")
+    kind = category_words(category) if rest else ""
+    return SeriesBlock(series.number, name_words(series.event), kind, series.count, record_lines(series.rows))
+
+
+def _record_hours(hours: float | None) -> str:
+    if hours is None:
+        return "no time"
+    if abs(hours) >= 14 * DAY:
+        return hours_words(hours)
+    sign = MINUS if hours < 0 else "+"
+    return f"{sign}{abs(hours):.1f} h"

@@ -1,0 +1,80 @@
+"""The practice round: short made-up cases with the right answer and why, before a packet opens to a reviewer. No Django here.
+
+A case is a JSON file of `adjudication/practice/`, in the order of their names: a note, the place in it, two timelines as
+`[event, hours]` with the number of the candidate row (null where that side has none), series of the record as `[hours, value, kind]`,
+the answer in the labels of the page, and its explanation. Nothing in them comes from a patient.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from adjudication.blinding.visibility import BlindedItem, CandidateRow, ItemMaterial, RecordRow, RecordSeries, blinded_item, sides_swapped
+
+FOLDER = Path(__file__).parent / "practice_cases"
+
+
+@dataclass(frozen=True)
+class PracticeCase:
+    """One case of the round as the page shows it, with its feedback. `number` counts from 1."""
+
+    number: int
+    title: str
+    item: BlindedItem
+    answer: str
+    explanation: str
+
+
+@cache
+def practice_cases() -> tuple[PracticeCase, ...]:
+    """The whole round, in order. Raises ValueError for a file whose place stands not exactly once in its note."""
+    return tuple(_case(number, path) for number, path in enumerate(sorted(FOLDER.glob("*.json")), 1))
+
+
+def _case(number: int, path: Path) -> PracticeCase:
+    told = json.loads(path.read_text(encoding="utf-8"))
+    material = _material(f"practice-{number}", told)
+    return PracticeCase(number, told["title"], blinded_item(material, _seed_as_written(material.item)), told["answer"], told["explanation"])
+
+
+def _material(name: str, told: Mapping[str, Any]) -> ItemMaterial:
+    note, place = told["note"], told["span"]
+    if note.count(place) != 1:
+        raise ValueError(f"{name}: the place stands {note.count(place)} times in the note")
+    span = (note.index(place), note.index(place) + len(place))
+    a, b = told["sides"]
+    return ItemMaterial(
+        item=name,
+        repeated=told["kind"] == "repeat",
+        a=_candidate(a, span),
+        b=_candidate(b, span),
+        a_rows=tuple((event, hours) for event, hours in a["rows"]),
+        b_rows=tuple((event, hours) for event, hours in b["rows"]),
+        note=note,
+        series=tuple(_series(s["event"], s["rows"]) for s in told["series"]),
+        admitted_at=datetime.fromisoformat(told["admitted_at"]),
+    )
+
+
+def _candidate(side: Mapping[str, Any], span: tuple[int, int]) -> CandidateRow | None:
+    if side["candidate"] is None:
+        return None
+    event, hours = side["rows"][side["candidate"]]
+    return CandidateRow(event, hours, span)
+
+
+def _series(event: str, rows: Sequence[Sequence[Any]]) -> RecordSeries:
+    found = tuple(RecordRow(hours, value, time_kind=kind, index=n) for n, (hours, value, kind) in enumerate(rows))
+    return RecordSeries(event, "", len(found), rows=found)
+
+
+def _seed_as_written(item: str) -> int:
+    """A seed under which the sides stay as the file has them: its explanation speaks of A and B."""
+    return next(seed for seed in count() if not sides_swapped(seed, item))

@@ -1,0 +1,95 @@
+"""Which games and findings lists leave out for a person: those of cases, or of timelines, that are closed to them now.
+
+A page of one case asks `eligibility.check_user_may_see_findings`; a list over many asks here, in as many queries as the person
+authors cases, whatever the length of the list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+
+from accounts.models import User
+from accounts.permissions import NotAllowed
+from adjudication.models import Comparison, Finding, Game, JudgeRun, Packet
+from adjudication.packets.eligibility import FINDING_PAGES
+from ehr.models import Encounter
+from timelines.authoring.access import hidden_timelines
+from timelines.cases.closed import closed_encounters
+
+M = TypeVar("M", bound=Model)
+RUN_CLOSED = "Every game of this judge run is of a case that is closed to you while you review it or author it."
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """Primary keys of encounters and of timelines."""
+
+    cases: frozenset[int]
+    timelines: frozenset[int]
+
+    def __bool__(self) -> bool:
+        return bool(self.cases or self.timelines)
+
+    def hides(self, comparison: Comparison) -> bool:
+        sides = (comparison.first_id, comparison.second_id)
+        return comparison.encounter_id in self.cases or not self.timelines.isdisjoint(sides)
+
+    def condition(self, path: str) -> Q:
+        """What is closed, as a condition on rows whose comparison is at `path`."""
+        sides = list(self.timelines)
+        return (
+            Q(**{f"{path}encounter__in": list(self.cases)}) | Q(**{f"{path}first__in": sides}) | Q(**{f"{path}second__in": sides})
+            if self
+            else Q(pk__in=())
+        )
+
+
+#: Nothing is closed.
+OPEN = Closed(frozenset(), frozenset())
+
+
+def closed_to(user: User) -> Closed:
+    """Return the cases that page guards close to the person, and the timelines of fellow authors that they must not see yet."""
+    cases = closed_encounters(user, FINDING_PAGES) | closed_encounters(user)
+    authored = Encounter.objects.filter(authorings__author=user).exclude(pk__in=cases).distinct()
+    hidden = {pk for encounter in authored for pk in hidden_timelines(user, encounter)}
+    return Closed(cases, frozenset(hidden))
+
+
+def open_findings(findings: QuerySet[Finding], closed: Closed) -> QuerySet[Finding]:
+    """Without those that are closed."""
+    return _open(findings, closed, "game__comparison__")
+
+
+def open_games(games: QuerySet[Game], closed: Closed) -> QuerySet[Game]:
+    """Without those that are closed."""
+    return _open(games, closed, "comparison__")
+
+
+def open_judge_runs(runs: QuerySet[JudgeRun], closed: Closed) -> QuerySet[JudgeRun]:
+    """Leave out the judge runs whose every game is closed."""
+    return runs.filter(Exists(open_games(Game.objects.filter(run=OuterRef("pk")), closed))) if closed else runs
+
+
+def has_closed_games(run: JudgeRun, closed: Closed) -> bool:
+    """Return whether a sum over the run's games would show something that is closed."""
+    return bool(closed) and run.games.filter(closed.condition("comparison__")).exists()
+
+
+def open_packets(packets: QuerySet[Packet], closed: Closed) -> QuerySet[Packet]:
+    """Leave out the packets with findings of a closed case."""
+    cases = Packet.objects.filter(items__finding__game__comparison__encounter__in=list(closed.cases))
+    return packets.exclude(pk__in=cases) if closed.cases else packets
+
+
+def check_judge_run_is_open(run: JudgeRun, closed: Closed) -> None:
+    """Raise NotAllowed if every game of the run is closed."""
+    if has_closed_games(run, closed) and not open_games(run.games.all(), closed).exists():
+        raise NotAllowed(RUN_CLOSED)
+
+
+def _open(rows: QuerySet[M], closed: Closed, path: str) -> QuerySet[M]:
+    return rows.exclude(closed.condition(path)) if closed else rows

@@ -1,0 +1,210 @@
+"""What the compare page draws: two timelines of one case as one list of rows, their places on the plot, and findings in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.urls import reverse
+
+from adjudication.findings.listing import FindingLine, finding_line
+from adjudication.judging.aligning import Aligned, PlacedRow, aligned
+from adjudication.judging.config import JudgeConfig
+from adjudication.judging.input import whole_hours
+from adjudication.judging.validation import TOLERANCE, Tolerance
+from adjudication.models import Finding, Game, JudgeRun
+from ehr.presentation.wording import hours_words, span_words
+from timelines.cases.choices import Choice, Choices
+from timelines.domain import Anchor, Lane
+from timelines.evaluation.values import SourceKey
+from timelines.models import Entry
+from timelines.pipeline.uids import unescape_mention
+from timelines.presentation.case_plot import DENSITY_BINS
+from timelines.presentation.plots import ZERO, Axis, LaneRows, Mark, axis_for, density, lanes
+from timelines.presentation.sentence import sentence_around
+from timelines.presentation.wording import LANE_WORDS, bounds_words, clock_words
+
+
+@dataclass(frozen=True)
+class CompareRow:
+    """One line of the aligned table. `state` is "differs", "agrees", "only-a" or "only-b"; `apart` says how far."""
+
+    key: str
+    number: int
+    row: Aligned
+    state: str
+    apart: str
+    findings: tuple[FindingLine, ...]
+
+    @property
+    def a_hours(self) -> str:
+        return hours_words(self.row.first.time) if self.row.first else ""
+
+    @property
+    def b_hours(self) -> str:
+        return hours_words(self.row.second.time) if self.row.second else ""
+
+    @property
+    def other_words(self) -> str:
+        """What B says, where it does not say the same."""
+        a, b = self.row.first, self.row.second
+        return b.mention if a and b and b.mention != a.mention else ""
+
+
+def labels_of(choices: Choices) -> list[tuple[Choice, str]]:
+    """Every timeline of the case with what it is called; the run beside it where several have one name."""
+    named = [(c, label_of(c), g.label) for g in choices.groups for c in (g.text_only, *g.revised) if c is not None]
+    named = [*((c, label_of(c), "") for c in choices.references), *named]
+    several = {label for _, label, _ in named if sum(other == label for _, other, _ in named) > 1}
+    return [(c, f"{label} ({run})" if label in several and run else label) for c, label, run in named]
+
+
+def label_of(choice: Choice) -> str:
+    """As judge runs call it: "rules · revised"."""
+    return SourceKey(choice.source, choice.kind.value, choice.alternative).label
+
+
+def games_of(a: Choice, b: Choice) -> QuerySet[Game]:
+    """The games of these two timelines, whichever came first, in first positions."""
+    pair = Q(comparison__first=a.pk, comparison__second=b.pk) | Q(comparison__first=b.pk, comparison__second=a.pk)
+    return Game.objects.filter(pair, swapped=False)
+
+
+def rows_of(a: Choice, b: Choice, run: JudgeRun | None) -> list[CompareRow]:
+    """The aligned rows with the findings of the judge run, which may have none for these two."""
+    shared = a.inventory_id is not None and a.inventory_id == b.inventory_id
+    tolerance = JudgeConfig.from_dict(run.config).tolerance if run else TOLERANCE
+    told = _findings(a, b, run)
+    rows = aligned(_placed(a), _placed(b), shared_uids=shared)
+    return [_row(number, row, tolerance, told) for number, row in enumerate(rows, start=1)]
+
+
+def payload(rows: Sequence[CompareRow], anchor: Anchor, discharge: float | None, note: str) -> dict[str, Any]:
+    """Everything the page's scripts need, in the form of `presentation.case_plot.payload`; words are made here."""
+    axis = axis_for((h for r in rows for h in r.row.times), discharge)
+    laid = lanes([_mark(r) for r in rows], axis)
+    index = {found.lane: place for place, found in enumerate(laid)}
+    return {
+        "kind": "compare",
+        "pairs": sum(r.row.how is not None for r in rows),
+        "zero": ZERO,
+        "ticks": [[round(t.position, 5), t.words, t.rank] for t in axis.ticks()],
+        "discharge": None if discharge is None else round(axis.position(discharge), 5),
+        "dischargeWords": "" if discharge is None else hours_words(discharge),
+        "lanes": [{"label": LANE_WORDS[r.lane], "count": r.count, "unplaced": r.unplaced, "rows": r.rows} for r in laid],
+        "density": density((axis.position(h) for r in rows for h in r.row.times), DENSITY_BINS),
+        "items": [_item(r, anchor, axis, laid, index, note) for r in rows],
+    }
+
+
+def _placed(choice: Choice) -> list[PlacedRow]:
+    fields = ("pk", "event", "time", "lower", "upper", "occurrence__mention", "occurrence__uid4", "occurrence__start", "occurrence__end")
+    rows = Entry.objects.filter(timeline_id=choice.pk).order_by("occurrence__ordinal", "pk")
+    found = rows.values_list(*fields, "occurrence__lane", "occurrence__polarity")
+    return [
+        PlacedRow(
+            entry=pk,
+            mention=unescape_mention(mention or event),
+            time=time,
+            uid=uid,
+            start=start,
+            end=end,
+            lower=lower,
+            upper=upper,
+            lane=Lane(lane) if lane else Lane.FINDING,
+            absent=polarity == "absent",
+        )
+        for pk, event, time, lower, upper, mention, uid, start, end, lane, polarity in found
+    ]
+
+
+def _findings(a: Choice, b: Choice, run: JudgeRun | None) -> dict[int, list[FindingLine]]:
+    """Entry → what the judge told of it."""
+    told: dict[int, list[FindingLine]] = {}
+    if run is None:
+        return told
+    games = games_of(a, b).filter(run=run)
+    related = ("game__comparison__encounter", "game__comparison__first", "game__comparison__second")
+    for finding in Finding.objects.filter(game__in=games).select_related(*related):
+        line = finding_line(finding)
+        for entry in {finding.a_entry_id, finding.b_entry_id} - {None}:
+            assert entry is not None
+            told.setdefault(entry, []).append(line)
+    return told
+
+
+def _row(number: int, row: Aligned, tolerance: Tolerance, told: dict[int, list[FindingLine]]) -> CompareRow:
+    a, b = row.first, row.second
+    both = [told.get(side.entry, []) for side in (a, b) if side is not None]
+    findings = {line.finding.pk: line for lines in both for line in lines}
+    if a is None or b is None:
+        state, apart = ("only-a" if b is None else "only-b"), ""
+    else:
+        state = "agrees" if tolerance.equal(whole_hours(a.time), whole_hours(b.time)) else "differs"
+        apart = _apart(a.time, b.time)
+    return CompareRow(f"r{number}", number, row, state, apart, tuple(findings[pk] for pk in sorted(findings)))
+
+
+def _apart(a: float | None, b: float | None) -> str:
+    """From A to B in words."""
+    if a is None or b is None:
+        return "" if a is b else "one has no time"
+    if abs(b - a) * 60 < 0.5:
+        return "same time"
+    return f"{span_words(b - a)} {'later' if b > a else 'earlier'}"
+
+
+def _mark(row: CompareRow) -> Mark:
+    times = row.row.times
+    return Mark(row.key, row.row.either.lane, times[0] if times else None, times[1] if len(times) > 1 else None)
+
+
+def _item(row: CompareRow, anchor: Anchor, axis: Axis, laid: Sequence[LaneRows], index: dict[Lane, int], note: str) -> dict[str, Any]:
+    a, b = row.row.first, row.row.second
+    lane = index[row.row.either.lane]
+    found: dict[str, Any] = {"u": row.key, "n": row.number, "m": row.row.either.mention, "l": lane, "s": row.state, "how": row.row.how}
+    found["w"] = " · ".join(f"{name} {words}" for name, words in (("A", row.a_hours), ("B", row.b_hours)) if words)
+    if times := row.row.times:
+        found |= {"t": round(times[0], 3), "x": _place(axis, times[0]), "r": laid[lane].row_of[row.key]}
+    for name, side in (("a", a), ("b", b)):
+        if side is not None:
+            found[name] = _side(side, anchor, axis)
+    if a and b and a.time is not None and b.time is not None:
+        found |= {"d": round(b.time - a.time, 3)}
+    if row.apart:
+        found["dw"] = row.apart
+    spanned = next((s for s in (a, b) if s is not None and s.start is not None and s.end is not None), None)
+    if spanned is not None and spanned.end is not None and spanned.start is not None and spanned.end <= len(note):
+        sentence = sentence_around(note, spanned.start, spanned.end)
+        found["q"] = [sentence.before, sentence.span, sentence.after]
+    if row.findings:
+        found["f"] = [_finding(line) for line in row.findings]
+    return found
+
+
+def _side(row: PlacedRow, anchor: Anchor, axis: Axis) -> dict[str, Any]:
+    side: dict[str, Any] = {"m": row.mention, "w": hours_words(row.time), "c": clock_words(row.time, anchor), "o": row.uid or ""}
+    if row.time is not None:
+        side["x"] = _place(axis, row.time)
+    if bounds := bounds_words(row.lower, row.upper):
+        side["b"] = bounds
+    return side
+
+
+def _finding(line: FindingLine) -> dict[str, str]:
+    charged = f"{line.charged}: {line.category}, {line.weight} {'point' if line.weight == '1' else 'points'}" if line.charged else ""
+    return {
+        "kind": line.difference,
+        "held": line.held,
+        "charged": charged,
+        "grounding": line.grounding,
+        "reason": line.finding.reason,
+        "flag": "within tolerance" if line.finding.flagged else "",
+        "url": reverse("adjudication:finding", args=[line.finding.public_id]),
+    }
+
+
+def _place(axis: Axis, hours: float) -> float:
+    return round(axis.position(hours), 5)

@@ -1,0 +1,181 @@
+"""What one finding rests on, as its page shows it: the quote in its note, the cited series with its rows, both timelines around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.safestring import SafeString, mark_safe
+
+from adjudication.findings.listing import sources_words
+from adjudication.models import Finding
+from ehr.models import Encounter, EventSeries
+from ehr.presentation.wording import event_words, hours_words
+from ehr.record.page import RowLine, in_time_order, row_lines
+from timelines.cases.opening import stay
+from timelines.models import Entry, Timeline
+from timelines.pipeline.uids import unescape_mention
+from timelines.presentation.note_html import text_html
+from timelines.presentation.wording import bounds_words, moment_words
+from timelines.runs.storage import checked_text, note_of
+
+#: Rows of either timeline before and after the finding's own.
+NEIGHBOURS = 4
+ROWS_SHOWN = 60
+#: Whole hours may round a row's time either way (`table_evidence.OFFSET_SLACK`).
+HOURS_SLACK = 1.0
+_HOURS = re.compile(r"@\s*([+-]?\d{1,7}(?:\.\d{1,4})?)\s*h?\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The whole note in three pieces, escaped; the middle one is the quoted span, or else (not `judged`) that of the finding's own row."""
+
+    before: SafeString
+    span: SafeString
+    after: SafeString
+    judged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CitedRow:
+    """A source row of the cited series; `cited` for those at the cited hour with the cited value."""
+
+    row: RowLine
+    cited: bool
+
+
+@dataclass(frozen=True)
+class CitedSeries:
+    """The series that the table evidence is about. `rows` are those nearest to the cited hour, in order of time."""
+
+    series: EventSeries
+    name: str
+    rows: tuple[CitedRow, ...]
+
+    @property
+    def left_out(self) -> int:
+        return self.series.count - len(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A row of a timeline; `own` is the finding's."""
+
+    event: str
+    hours: str
+    own: bool
+    uid: str = ""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One candidate with its timeline around it. `moment` is the stored time, not the whole hours that were judged."""
+
+    label: str
+    source: str
+    timeline: Timeline
+    entry: Entry | None
+    moment: str
+    bounds: str
+    around: tuple[Neighbour, ...]
+
+
+def quote_of(finding: Finding, encounter: Encounter) -> Quote | None:
+    """The note around the quote, else around a row of the finding; None without either or without a note.
+
+    Raises NoteChanged where its text is no longer what was imported.
+    """
+    note = note_of(encounter)
+    span = _quoted(finding) or _own_span(finding)
+    if note is None or span is None:
+        return None
+    text, (start, end) = checked_text(note), span
+    # text_html escapes every character of the note.
+    before, quoted, after = (mark_safe(text_html(piece)) for piece in (text[:start], text[start:end], text[end:]))
+    return Quote(before, quoted, after, judged=_quoted(finding) is not None)
+
+
+def _quoted(finding: Finding) -> tuple[int, int] | None:
+    return None if finding.note_start is None or finding.note_end is None else (finding.note_start, finding.note_end)
+
+
+def _own_span(finding: Finding) -> tuple[int, int] | None:
+    """Where the finding's row stands in the note: A's, else B's."""
+    found = (e.occurrence for e in (finding.a_entry, finding.b_entry) if e is not None and e.occurrence is not None)
+    return next(((o.start, o.end) for o in found if o.start is not None and o.end is not None), None)
+
+
+def cited_series(finding: Finding, encounter: Encounter) -> CitedSeries | None:
+    """The stored series with the rows around the cited hour; None where no stored series is cited."""
+    series = finding.series
+    if series is None:
+        return None
+    told = finding.table_evidence or ""
+    match = _HOURS.search(told)
+    hours = None if match is None else float(match[1])
+    lines = row_lines(encounter, in_time_order(encounter, series))
+    rows = [CitedRow(line, _is_cited(line, hours, told, encounter)) for line in lines]
+    middle = next((n for n, r in enumerate(rows) if r.cited), 0)
+    start = max(0, min(middle - ROWS_SHOWN // 2, len(rows) - ROWS_SHOWN))
+    return CitedSeries(series, event_words(series.event), tuple(rows[start : start + ROWS_SHOWN]))
+
+
+def _is_cited(line: RowLine, hours: float | None, told: str, encounter: Encounter) -> bool:
+    if line.at is None or hours is None:
+        return False
+    anchor, _ = stay(encounter)
+    at = anchor.hours(type(encounter.admitted_at).fromisoformat(line.at.iso))
+    value = told.rpartition(" @")[0].rpartition(" = ")[2] if " = " in told else ""
+    return abs(at - hours) <= HOURS_SLACK and (not value or _number_or_words(value) == _number_or_words(line.value))
+
+
+def _number_or_words(value: str) -> str:
+    """A value without its unit where it begins with a number, else all of its words."""
+    words = value.casefold().split()
+    return words[0] if words and words[0][0].isdigit() else " ".join(words)
+
+
+def sides_of_finding(finding: Finding, encounter: Encounter) -> tuple[Side, Side]:
+    """A and B, each with its own row among its neighbours; a side without a row shows where it would stand."""
+    game = finding.game
+    pair = (game.comparison.first, game.comparison.second)
+    timelines = pair if game.a_is_first else (pair[1], pair[0])
+    own = (finding.a_entry_id, finding.b_entry_id)
+    times = (finding.a_time, finding.b_time)
+    names = sources_words(game)
+    made = [
+        _side(label, names[n], timelines[n], own[n], times[n] if own[n] else times[1 - n], encounter) for n, label in enumerate(("A", "B"))
+    ]
+    return made[0], made[1]
+
+
+def _side(label: str, source: str, timeline: Timeline, own: int | None, time: float | None, encounter: Encounter) -> Side:
+    anchor, _ = stay(encounter)
+    entries = sorted(
+        Entry.objects.filter(timeline=timeline).select_related("occurrence"),
+        key=lambda e: (e.time is None, e.time or 0.0, e.occurrence.ordinal if e.occurrence else 0, e.pk),
+    )
+    entry = next((e for e in entries if e.pk == own), None)
+    return Side(
+        label=label,
+        source=source,
+        timeline=timeline,
+        entry=entry,
+        moment=moment_words(entry.time, anchor) if entry and entry.time is not None else "",
+        bounds=bounds_words(entry.lower, entry.upper) if entry else "",
+        around=tuple(_neighbours(entries, entry, time)),
+    )
+
+
+def _neighbours(entries: Sequence[Entry], entry: Entry | None, time: float | None) -> list[Neighbour]:
+    earlier = sum(e.time is not None and (time is None or e.time < time) for e in entries)
+    middle = earlier if entry is None else entries.index(entry)
+    start, end = max(0, middle - NEIGHBOURS), middle + NEIGHBOURS + (entry is not None)
+    return [Neighbour(said(e), hours_words(e.time), e is entry, e.occurrence.uid4 if e.occurrence else "") for e in entries[start:end]]
+
+
+def said(entry: Entry) -> str:
+    """What a timeline's row says, as the note has it."""
+    return unescape_mention(entry.occurrence.mention if entry.occurrence else entry.event)

@@ -1,0 +1,19 @@
+"""Opening a game for a person: the guards of its case and of its findings."""
+
+from __future__ import annotations
+
+from django.http import Http404
+
+from accounts.scoping import StudyRequest
+from adjudication.findings.access import closed_to
+from adjudication.models import Game
+from adjudication.packets.eligibility import check_user_may_see_findings
+from timelines.cases.opening import opened
+
+
+def check_user_may_see_game(request: StudyRequest, game: Game) -> None:
+    """As `game_of`, for a game that is in one of the person's studies."""
+    encounter = opened(request, game.comparison.encounter.public_id)
+    check_user_may_see_findings(request.user, encounter)
+    if closed_to(request.user).hides(game.comparison):
+        raise Http404

@@ -1,0 +1,260 @@
+"""Starting a judge over the pairs of a cohort, and every change of its games' state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from accounts.audit.trail import record
+from accounts.models import Study, User
+from adjudication.judge_runs.data import LoadedGame, has_source, load_game, pairs_of, sources_of
+from adjudication.judge_runs.preparing import NothingToJudge, is_about_to_add, start_preparation
+from adjudication.judge_runs.storage import save_findings
+from adjudication.judge_runs.tools import RULES, judge_of, models_of_judge
+from adjudication.judging.config import JudgeConfig, SourceUnknown, written
+from adjudication.judging.input import JudgedFinding, Unjudged
+from adjudication.models import Game, JudgePreparation, JudgeRun
+from ehr.models import Dataset
+from jobs.actions import cancel_all, retry_all
+from jobs.hints import SWEEP_LIMIT, send_hints
+from jobs.leases.holding import Hold, TimeLimit
+from jobs.limits import limit_of
+from jobs.models import JobState
+from jobs.worker import work
+from llm_runtime.ledger import DatabaseLedger
+from timelines.evaluation.values import SourceKey
+from timelines.runs.language_models import check_unchanged
+from timelines.runs.tools import roles
+from timelines.runs.versions import code_revision, prompt_hashes
+
+#: Whose calls the ledger holds.
+CALLS_OWNER = "adjudication.game"
+#: A game whose judge gave no answer that holds: failed as a job, `unjudged` on pages.
+UNJUDGED = Q(state=JobState.FAILED, outcome=Game.Outcome.UNJUDGED)
+
+
+class JudgingRefused(ValueError):
+    """A judge run that cannot be started; the message says what to change and never holds patient text."""
+
+    log_safe = True
+    retryable = False
+
+
+class NotJudged(Exception):
+    """The judge gave no answer that holds. The game is `unjudged` and may be judged again; its own reasons are stored beside."""
+
+    log_safe = True
+    retryable = False
+
+
+@transaction.atomic
+def start_judging(
+    *,
+    study: Study,
+    datasets: Sequence[Dataset],
+    sources: Sequence[SourceKey],
+    judge: str = RULES,
+    model: str = "",
+    config: JudgeConfig | None = None,
+    cases: Sequence[str] = (),
+    label: str = "",
+    by: User | None,
+    tell_workers: bool = True,
+) -> JudgeRun:
+    """Freeze the judge and let a game be added for every two of `sources` that a case has, and its swapped rerun where `config.swap`.
+
+    `adjudication.judge_runs.preparing` adds them.
+    The sides are drawn by `config.seed`, the case and the sources. Raises JudgingRefused, SourceUnknown, UnknownJudge, UnknownModel,
+    ProviderError.
+    """
+    config = config or JudgeConfig()
+    _check(study, datasets, sources)
+    models = models_of_judge(judge, model)
+    judging = judge_of(judge, config, models)
+    run = JudgeRun.objects.create(
+        study=study,
+        label=label,
+        sources=[[k.source, k.kind, k.alternative] for k in sources],
+        judge=judge,
+        judge_name=judging.name,
+        judge_version=judging.version,
+        config=config.to_dict(),
+        language_models=models,
+        prompt_hashes={n: h for n, h in prompt_hashes().items() if n.startswith("adjudication/")} if models else {},
+        code_revision=code_revision(),
+        created_by=by,
+    )
+    run.datasets.set(datasets)
+    try:
+        preparation = start_preparation(run, cases, tell_workers=tell_workers)
+    except NothingToJudge as nothing:
+        raise JudgingRefused(str(nothing)) from nothing
+    _audit(run, "judge.start", by, cases=preparation.total)
+    return run
+
+
+def judged_before(
+    *,
+    study: Study,
+    datasets: Sequence[Dataset],
+    sources: Sequence[SourceKey],
+    judge: str = RULES,
+    model: str = "",
+    config: JudgeConfig | None = None,
+    cases: Sequence[str] = (),
+) -> JudgeRun | None:
+    """The latest run of the very judge, its model and version included, that has a game, not cancelled, for all that would be judged.
+
+    A run that is still adding those cases is one, too. It may still be under way. Raises UnknownJudge, UnknownModel, ProviderError.
+    """
+    config = config or JudgeConfig()
+    judging = judge_of(judge, config, models_of_judge(judge, model))
+    runs = JudgeRun.objects.filter(
+        study=study,
+        judge_name=judging.name,
+        judge_version=judging.version,
+        sources=[[k.source, k.kind, k.alternative] for k in sources],
+        config=config.to_dict(),
+    )
+    wanted = {(first.pk, second.pk) for first, second in pairs_of(datasets, sources, cases)}
+    for run in runs.order_by("-created_at"):
+        games = run.games.exclude(state=JobState.CANCELLED)
+        if wanted and is_about_to_add(run, datasets, cases):
+            return run
+        if wanted and wanted <= set(games.values_list("comparison__first", "comparison__second")):
+            return run
+    return None
+
+
+def _check(study: Study, datasets: Sequence[Dataset], sources: Sequence[SourceKey]) -> None:
+    if not datasets:
+        raise JudgingRefused("choose at least one dataset")
+    if any(d.study_id != study.pk for d in datasets):
+        raise JudgingRefused("a dataset of another study cannot be judged here")
+    if len(set(sources)) < 2:
+        raise JudgingRefused("a judge compares two timelines or more: choose at least two sources")
+    if len(set(sources)) < len(sources):
+        raise JudgingRefused("a source is named twice")
+    if missing := [written(k) for k in sources if not has_source(datasets, k)]:
+        there = ", ".join(map(written, sources_of(datasets)))  # reads all timelines, hence only for this sentence
+        raise SourceUnknown(f"no timeline has the source {', '.join(missing)}; there are: {there or 'none yet'}")
+
+
+def execute_game(game_id: int) -> JobState | None:
+    """Judge the game if it waits; returns its new state, None where there was nothing to do (done, claimed, paused).
+
+    Judged outside any transaction. Findings and outcome are stored in the transaction that ends the attempt: no other end has them.
+    """
+    if not Game.objects.filter(pk=game_id, run__paused_at__isnull=True).exists():
+        return None
+    answers: list[_Judged] = []
+
+    def judge(game: Game, hold: Hold) -> None:
+        answers.append(_judged(game, hold))
+        if isinstance(answers[-1].answer, Unjudged):
+            raise NotJudged("the judge returned no valid answer")
+
+    def failed(game: Game, error: Exception) -> None:
+        if isinstance(error, NotJudged):
+            _store(game, answers[-1])
+
+    return work(Game, game_id, judge, then=lambda game: _store(game, answers[-1]), failed=failed, limit=_limit)
+
+
+def _limit(game: Game) -> TimeLimit:
+    return limit_of(asks_models=bool(game.run.language_models))
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What a judge was given, and what it answered."""
+
+    loaded: LoadedGame
+    answer: list[JudgedFinding] | Unjudged
+
+
+def _judged(game: Game, hold: Hold) -> _Judged:
+    run = game.run
+    config = JudgeConfig.from_dict(run.config)
+    check_unchanged(run.language_models, roles())
+    ledger = DatabaseLedger(CALLS_OWNER, str(game.pk))
+    judge = judge_of(run.judge, config, run.language_models, ledger=ledger, check=hold.check, round=game.rounds)
+    loaded = load_game(game, config)
+    hold.check()
+    return _Judged(loaded, judge.judge(loaded.given))
+
+
+def _store(game: Game, judged: _Judged) -> None:
+    """Game and findings, inside the transaction that ends the attempt."""
+    answer, loaded = judged.answer, judged.loaded
+    unjudged = isinstance(answer, Unjudged)
+    save_findings(game, game.comparison, loaded, [] if isinstance(answer, Unjudged) else answer)
+    Game.objects.filter(pk=game.pk).update(
+        a_is_first=loaded.given.a_is_first,
+        outcome=Game.Outcome.UNJUDGED if unjudged else Game.Outcome.JUDGED,
+        unjudged_reasons=list(answer.reasons) if isinstance(answer, Unjudged) else [],
+        input_sha256=loaded.input_sha256,
+        series_supplied=len(loaded.given.series),
+        series_omitted=loaded.series_omitted,
+    )
+
+
+@transaction.atomic
+def pause_judging(*, run: JudgeRun, by: User) -> None:
+    """Let running games end and start no other until the run is resumed."""
+    if JudgeRun.objects.filter(pk=run.pk, paused_at=None).update(paused_at=timezone.now()):
+        _audit(run, "judge.pause", by)
+
+
+@transaction.atomic
+def resume_judging(*, run: JudgeRun, by: User) -> None:
+    """Go on where the run was paused."""
+    if JudgeRun.objects.filter(pk=run.pk, paused_at__isnull=False).update(paused_at=None):
+        send_hints(Game, list(run.games.filter(state=JobState.QUEUED).order_by("pk").values_list("pk", flat=True)[:SWEEP_LIMIT]))
+        _audit(run, "judge.resume", by)
+
+
+@transaction.atomic
+def cancel_judging(*, run: JudgeRun, by: User) -> int:
+    """Cancel what waits and ask what runs to stop; returns how many games that touched. What is judged stays.
+
+    The preparation comes first: once it is asked to stop it adds no further game.
+    """
+    cancel_all(jobs=JudgePreparation.objects.filter(run=run), by=by, study=run.study)
+    return cancel_all(jobs=run.games.all(), by=by, study=run.study)
+
+
+def judge_failed_again(*, run: JudgeRun, by: User, only: Q | None = None) -> int:
+    """Give every failed, cancelled or unjudged game another go, a language model with attempts of its own; returns how many.
+
+    `only` narrows it: UNJUDGED or ~UNJUDGED. A preparation that ended early goes on, too, unless only the unjudged are asked for.
+    """
+    with transaction.atomic():
+        if only != UNJUDGED:
+            preparation = JudgePreparation.objects.filter(run=run)
+            if retry_all(jobs=preparation, by=by, study=run.study):
+                send_hints(JudgePreparation, list(preparation.values_list("pk", flat=True)))
+        return _again(run, run.games.filter(only or Q(), state__in=(JobState.FAILED, JobState.CANCELLED)), by)
+
+
+def judge_again(*, game: Game, by: User) -> int:
+    """As `judge_failed_again`, for one game."""
+    return _again(game.run, Game.objects.filter(pk=game.pk, state__in=(JobState.FAILED, JobState.CANCELLED)), by)
+
+
+@transaction.atomic
+def _again(run: JudgeRun, games: QuerySet[Game], by: User) -> int:
+    found = list(games.select_for_update().order_by("pk").values_list("pk", flat=True))
+    again = Game.objects.filter(pk__in=found)
+    again.update(rounds=F("rounds") + 1, outcome="", unjudged_reasons=[])
+    retry_all(jobs=again, by=by, study=run.study)
+    send_hints(Game, found)
+    return len(found)
+
+
+def _audit(run: JudgeRun, action: str, by: User | None, **detail: int) -> None:
+    record(actor=by, study=run.study, action=action, object_type="adjudication.judgerun", object_id=run.public_id, detail=detail)

@@ -1,0 +1,79 @@
+"""The model calls of a judge run and of one of its games."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db.models import CharField, QuerySet
+from django.db.models.functions import Cast
+
+from adjudication.findings.access import OPEN, Closed, open_games
+from adjudication.judge_runs.actions import CALLS_OWNER
+from adjudication.models import Comparison, Game, JudgeRun
+from llm_runtime.accounting import Spent, reason_kinds, spent_by_owner, total
+from llm_runtime.models import ModelCall
+from timelines.evaluation.values import SourceKey
+from timelines.models import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class PairingSpent:
+    """The games of two sources."""
+
+    label: str
+    spent: Spent
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSpent:
+    """A run's calls; `kinds` are the faults of refused attempts, most frequent first."""
+
+    pairings: tuple[PairingSpent, ...]
+    kinds: tuple[tuple[str, int], ...]
+    total: Spent
+
+
+def calls_of(games: QuerySet[Game]) -> QuerySet[ModelCall]:
+    """The calls that were made for these games."""
+    ids = games.order_by().annotate(name=Cast("pk", CharField())).values("name")
+    return ModelCall.objects.filter(owner_type=CALLS_OWNER, owner_id__in=ids)
+
+
+def run_spent(run: JudgeRun, closed: Closed = OPEN) -> JudgeSpent:
+    """Return it by pairing, in order of their names, and in all, without the closed games."""
+    games = open_games(Game.objects.filter(run=run), closed)
+    spent = spent_by_owner(calls_of(games))
+    grouped: dict[str, list[Spent]] = {}
+    for owner, label in pairings_of(games).items():
+        if str(owner) in spent:
+            grouped.setdefault(label, []).append(spent[str(owner)])
+    return JudgeSpent(
+        tuple(PairingSpent(label, total(parts)) for label, parts in sorted(grouped.items())),
+        tuple(reason_kinds(calls_of(games))),
+        total(spent.values()),
+    )
+
+
+def pairings_of(games: QuerySet[Game]) -> Mapping[int, str]:
+    """Game id → what its two sources are called on unblinded pages."""
+    sides = [f"comparison__{side}__{part}" for side in ("first", "second") for part in ("source", "kind", "alternative")]
+    return {pk: " | ".join((SourceKey(*six[:3]).label, SourceKey(*six[3:]).label)) for pk, *six in games.values_list("pk", *sides)}
+
+
+def named(timeline: Timeline) -> str:
+    """A timeline as unblinded pages call it: "rules · revised"."""
+    return SourceKey(timeline.source, timeline.kind, timeline.alternative).label
+
+
+def sides_of(game: Game) -> tuple[str, str] | None:
+    """(who was A, who was B); None before the game was judged."""
+    if game.a_is_first is None:
+        return None
+    first, second = both_named(game.comparison)
+    return (first, second) if game.a_is_first else (second, first)
+
+
+def both_named(comparison: Comparison) -> tuple[str, str]:
+    """The two sources, in the judge run's order."""
+    return named(comparison.first), named(comparison.second)

@@ -1,0 +1,219 @@
+"""The games of a cohort out of the database: which pairs of timelines there are, and what a judge is given for one of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
+from typing import Any
+
+import pyarrow as pa
+from django.db import connection
+
+from adjudication.judging.config import JudgeConfig
+from adjudication.judging.input import Candidate, CandidateRow, JudgeInput, judge_input
+from adjudication.models import Comparison, Game
+from ehr.models import Dataset, Encounter, SourceRow
+from ehr.schema import ROWS
+from ehr.summarise import Series, summarise
+from jobs.errors import PermanentFailure
+from timelines import domain
+from timelines.evaluation.values import SourceKey
+from timelines.models import Entry, Timeline
+from timelines.runs.storage import checked_text, note_of
+from timelines.transfer.lines import Selection, chosen_of_cases, chosen_timelines
+
+#: Cases whose timelines are chosen in one query.
+CASES_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class LoadedGame:
+    """A game as its judge gets it, and what its answer is stored with.
+
+    `entries`: row number → the entry behind it. `input_sha256` is of the note, both timelines as judged, the record and the settings:
+    whatever may change the findings changes it.
+    """
+
+    given: JudgeInput
+    entries: dict[int, int]
+    input_sha256: str
+    series_omitted: int
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a case's games have in common. Hours from the anchor."""
+
+    note: str
+    anchor: domain.Anchor
+    series: tuple[Series, ...]
+    rows: tuple[domain.SourceRow, ...]
+
+
+#: Every (source, kind, alternative) there is, one step in the index for each: a plain DISTINCT would read every timeline.
+_KEYS = """
+WITH RECURSIVE keys AS (
+    (SELECT source, kind, alternative FROM timelines_timeline ORDER BY source, kind, alternative LIMIT 1)
+    UNION ALL
+    SELECT next.* FROM keys CROSS JOIN LATERAL (
+        SELECT source, kind, alternative FROM timelines_timeline t
+        WHERE (t.source, t.kind, t.alternative) > (keys.source, keys.kind, keys.alternative)
+        ORDER BY source, kind, alternative LIMIT 1
+    ) next
+)
+SELECT source, kind, alternative FROM keys
+"""
+
+
+def sources_of(datasets: Sequence[Dataset], closed: Collection[int] = ()) -> list[SourceKey]:
+    """Return every source, kind and alternative with timelines in these datasets, references first, leaving out `closed` encounters."""
+    with connection.cursor() as cursor:
+        cursor.execute(_KEYS)
+        keys = [SourceKey(*row) for row in cursor.fetchall()]
+    there = (key for key in keys if has_source(datasets, key, closed))
+    return sorted(there, key=lambda k: (k.kind != domain.TimelineKind.REFERENCE, k.source, k.kind, k.alternative))
+
+
+def has_source(datasets: Sequence[Dataset], key: SourceKey, closed: Collection[int] = ()) -> bool:
+    """Return whether any case of these datasets, but the `closed` encounters, has a timeline of the source."""
+    timelines = Timeline.objects.filter(encounter__dataset__in=datasets).exclude(encounter__in=list(closed))
+    return timelines.filter(source=key.source, kind=key.kind, alternative=key.alternative).exists()
+
+
+def pairs_of(datasets: Sequence[Dataset], sources: Sequence[SourceKey], cases: Sequence[str] = ()) -> Iterator[tuple[Timeline, Timeline]]:
+    """Every two finished timelines of one case by different ones of `sources`, in the order of `sources`; case after case."""
+    encounters = Encounter.objects.filter(dataset__in=datasets).select_related("dataset").order_by("dataset", "case_id")
+    if cases:
+        encounters = encounters.filter(case_id__in=cases)
+    rows = encounters.iterator(chunk_size=CASES_AT_ONCE)
+    while some := list(islice(rows, CASES_AT_ONCE)):
+        yield from pairs_in(some, sources)
+
+
+def pairs_in(encounters: Sequence[Encounter], sources: Sequence[SourceKey]) -> Iterator[tuple[Timeline, Timeline]]:
+    """The pairs of these cases, as `pairs_of`, in one query."""
+    names = sorted({k.source for k in sources})
+    chosen = chosen_of_cases([e.pk for e in encounters], Selection(sources=names))
+    for encounter in encounters:
+        timelines = {SourceKey(t.source, t.kind, t.alternative): t for t in chosen.get(encounter.pk, [])}
+        there = [timelines[k] for k in sources if k in timelines]
+        for timeline in there:
+            timeline.encounter = encounter
+        yield from combinations(there, 2)
+
+
+def pairable(dataset: Dataset, source: SourceKey, cases: Sequence[str] = ()) -> Iterator[Timeline]:
+    """The finished timeline of that source of each case that has one."""
+    encounters = Encounter.objects.filter(dataset=dataset).order_by("case_id")
+    for encounter in (encounters.filter(case_id__in=cases) if cases else encounters).iterator(chunk_size=200):
+        for timeline in chosen_timelines(encounter, Selection(sources=(source.source,))):
+            if (timeline.kind, timeline.alternative) == (source.kind, source.alternative):
+                timeline.encounter = encounter
+                yield timeline
+
+
+def load_game(game: Game, config: JudgeConfig) -> LoadedGame:
+    """Note, timelines, summaries and rows of one game. Raises NoteChanged, PermanentFailure."""
+    comparison = Comparison.objects.select_related("encounter", "first", "second").get(pk=game.comparison_id)
+    encounter = comparison.encounter
+    material = material_of(encounter)
+    first, second = candidates_of(comparison.first), candidates_of(comparison.second)
+    given = judge_input(
+        [c for c, _ in first],
+        [c for c, _ in second],
+        note=material.note,
+        anchor=material.anchor,
+        seed=game.seed,
+        series=material.series,
+        rows=material.rows,
+        swap=game.swapped,
+        uid_table=config.uid_table,
+        limit=config.series_limit,
+    )
+    # Each row's candidate is the very object that was read: equal rows stay apart.
+    entry = {id(c): pk for c, pk in (*first, *second)}
+    return LoadedGame(
+        given,
+        {row.row: entry[id(row.source)] for row in (*given.a_rows, *given.b_rows)},
+        input_digest(given, config),
+        len(material.series) - len(given.series),
+    )
+
+
+def material_of(encounter: Encounter) -> Material:
+    """Note, hour zero, summaries and rows of a case. Raises NoteChanged, PermanentFailure without a note."""
+    note = note_of(encounter)
+    if note is None:
+        raise PermanentFailure("the case has no note")
+    table = rows_table(encounter)
+    anchor = domain.Anchor(encounter.admitted_at, "presentation" if encounter.anchor_kind == "presentation" else "admission")
+    return Material(checked_text(note), anchor, tuple(summarise(table, untimed=True)), tuple(source_rows(table, anchor)))
+
+
+def candidates_of(timeline: Timeline) -> list[tuple[Candidate, int]]:
+    """The rows of a stored timeline in its order, each with its entry's primary key."""
+    rows = Entry.objects.filter(timeline=timeline).select_related("occurrence").order_by("occurrence__ordinal", "pk")
+    return [(_candidate(e), e.pk) for e in rows]
+
+
+def _candidate(entry: Entry) -> Candidate:
+    o = entry.occurrence
+    if o is None:
+        return Candidate(event=entry.event, time=entry.time, lower=entry.lower, upper=entry.upper, known=bool(entry.known))
+    return Candidate(
+        event=o.mention,
+        time=entry.time,
+        uid=o.uid4,
+        polarity=domain.Polarity(o.polarity),
+        start=o.start,
+        end=o.end,
+        lower=entry.lower,
+        upper=entry.upper,
+        known=bool(entry.known),
+        context=tuple(entry.context),
+    )
+
+
+def rows_table(encounter: Encounter) -> pa.Table:
+    """All source rows of the encounter as columns (`ehr.schema.ROWS`), by row index."""
+    names = list(ROWS.names)
+    rows = SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter_id=encounter.pk).order_by("row_index").values_list(*names)
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
+    return pa.table([pa.array(column, type=ROWS.field(name).type) for name, column in zip(names, columns, strict=True)], schema=ROWS)
+
+
+def source_rows(table: pa.Table, anchor: domain.Anchor) -> list[domain.SourceRow]:
+    """The same rows with hours from the anchor."""
+    return [
+        domain.SourceRow(
+            r["row_index"],
+            None if r["time"] is None else anchor.hours(r["time"]),
+            r["event"],
+            r["value"],
+            r["unit"],
+            r["source"],
+            domain.TimeKind(r["time_kind"]),
+            r["numeric_value"],
+        )
+        for r in table.to_pylist()
+    ]
+
+
+def input_digest(given: JudgeInput, config: JudgeConfig) -> str:
+    """SHA-256 of all that a judge decides from, whatever the labels are: what prompts show, and places and source rows that rules read."""
+    sides = [given.a_rows, given.b_rows] if given.a_is_first else [given.b_rows, given.a_rows]
+    settings = {k: v for k, v in config.to_dict().items() if k not in ("seed", "swap")}
+    timelines = [sorted(json.dumps(_judged_by(r, config)) for r in side) for side in sides]
+    record = [(r.row_index, r.time, r.event, r.value, r.unit, r.source, r.time_kind, r.numeric_value) for r in given.rows]
+    told = [given.note, str(given.anchor), timelines, given.record_text, record, settings]
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def _judged_by(row: CandidateRow, config: JudgeConfig) -> list[Any]:
+    """Without its number, which is drawn; bounds and context count where the judge is shown them."""
+    c = row.source
+    shown = [c.lower, c.upper, c.known, *c.context] if config.uid_table else []
+    return [row.event, row.time, c.uid, c.polarity, c.start, c.end, *shown]

@@ -1,0 +1,193 @@
+"""Where a judge run stands: its games by what became of them, and whether anybody works on it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from django.db.models import Count, Max, Q, Sum
+from django.utils import timezone
+
+from adjudication.findings.access import OPEN, Closed
+from adjudication.models import Finding, Game, JudgeCount, JudgePreparation, JudgeRun
+from ehr.presentation.wording import duration_words
+from jobs.models import JobState
+from timelines.runs.progress import QUIET_AFTER, Preparation, preparation_of
+
+
+class GameStatus(StrEnum):
+    """What a page says of a game. Unjudged is not failed: a judge was asked and gave no answer that holds."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    JUDGED = "judged"
+    UNJUDGED = "unjudged"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def badge(self) -> str:
+        return {GameStatus.JUDGED: "done", GameStatus.UNJUDGED: "incomplete"}.get(self, self.value)
+
+    @property
+    def condition(self) -> Q:
+        """The rows with this status, so that an index finds them in order."""
+        state, outcome = _PAIRS[self]
+        return Q(state=state, outcome=outcome)
+
+
+#: (state, outcome) of a game. Constraints of the table see to it that there are no other pairs once a transaction has ended.
+_PAIRS: Mapping[GameStatus, tuple[JobState, str]] = {
+    GameStatus.WAITING: (JobState.QUEUED, ""),
+    GameStatus.RUNNING: (JobState.RUNNING, ""),
+    GameStatus.JUDGED: (JobState.SUCCEEDED, Game.Outcome.JUDGED),
+    GameStatus.UNJUDGED: (JobState.FAILED, Game.Outcome.UNJUDGED),
+    GameStatus.FAILED: (JobState.FAILED, ""),
+    GameStatus.CANCELLED: (JobState.CANCELLED, ""),
+}
+
+
+def status_of(game: Game) -> GameStatus:
+    """The same rule for one game in hand."""
+    if game.state == JobState.FAILED and game.outcome == Game.Outcome.UNJUDGED:
+        return GameStatus.UNJUDGED
+    return _OF_STATE[JobState(game.state)]
+
+
+_OF_STATE = {
+    JobState.BLOCKED: GameStatus.WAITING,
+    JobState.QUEUED: GameStatus.WAITING,
+    JobState.RUNNING: GameStatus.RUNNING,
+    JobState.SUCCEEDED: GameStatus.JUDGED,
+    JobState.FAILED: GameStatus.FAILED,
+    JobState.CANCELLED: GameStatus.CANCELLED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GameTotals:
+    """How many games of a run stand where. `done` are those that need nothing more unless a person asks for it."""
+
+    counts: Mapping[GameStatus, int] = field(default_factory=dict)
+    findings: int = 0
+    #: When any of this last changed; None where something of the run is closed to the person, since that would be shown by it.
+    moved_at: datetime | None = None
+    #: Adding the games, as long as it is not done.
+    preparation: Preparation | None = None
+
+    @property
+    def preparing(self) -> bool:
+        return self.preparation is not None and self.preparation.active
+
+    @property
+    def under_way(self) -> bool:
+        """True while anything may still change without a person: then pages keep asking."""
+        return self.preparing or self.active > 0
+
+    @property
+    def retryable(self) -> bool:
+        """True if games failed or were cancelled, or never came to be."""
+        return bool(self.failed or self.cancelled or (self.preparation is not None and not self.preparing))
+
+    def of(self, status: GameStatus) -> int:
+        return self.counts.get(status, 0)
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def active(self) -> int:
+        return self.of(GameStatus.WAITING) + self.of(GameStatus.RUNNING)
+
+    @property
+    def done(self) -> int:
+        return self.total - self.active
+
+    @property
+    def judged(self) -> int:
+        return self.of(GameStatus.JUDGED)
+
+    @property
+    def unjudged(self) -> int:
+        return self.of(GameStatus.UNJUDGED)
+
+    @property
+    def failed(self) -> int:
+        return self.of(GameStatus.FAILED)
+
+    @property
+    def cancelled(self) -> int:
+        return self.of(GameStatus.CANCELLED)
+
+
+def totals_of(runs: Sequence[JudgeRun], closed: Closed = OPEN) -> dict[int, GameTotals]:
+    """Return run id → its counts without the closed games. Reads what is counted already (`JudgeCount`), and closed games alone."""
+    counts: dict[int, Counter[GameStatus]] = {run.pk: Counter() for run in runs}
+    findings: Counter[int] = Counter()
+    moved: dict[int, datetime] = {}
+    kept = JudgeCount.objects.filter(run__in=runs).order_by().values_list("run_id", "state", "outcome")
+    for run, state, outcome, n, moved_at in kept.annotate(sum=Sum("n"), latest=Max("moved_at")):
+        moved[run] = max(moved_at, moved.get(run, moved_at))
+        if state:
+            counts[run][status_of(Game(state=state, outcome=outcome))] += n
+        else:
+            findings[run] += n
+    if closed:
+        moved = {}
+        _subtract(runs, closed, counts, findings)
+    unprepared = {p.run_id: p for p in JudgePreparation.objects.filter(run__in=runs).exclude(state=JobState.SUCCEEDED).defer("wanted")}
+    return {
+        run: GameTotals(dict(+found), findings[run], moved.get(run), preparation_of(unprepared.get(run))) for run, found in counts.items()
+    }
+
+
+def _subtract(runs: Sequence[JudgeRun], closed: Closed, counts: Mapping[int, Counter[GameStatus]], findings: Counter[int]) -> None:
+    """Take the closed games and their findings out of the counts; they are few."""
+    games = Game.objects.filter(closed.condition("comparison__"), run__in=runs).order_by()
+    for run, state, outcome, n in games.values_list("run_id", "state", "outcome").annotate(n=Count("*")):
+        counts[run][status_of(Game(state=state, outcome=outcome))] -= n
+    hidden = Finding.objects.filter(closed.condition("game__comparison__"), game__run__in=runs).order_by()
+    findings.subtract(dict(hidden.values_list("game__run_id").annotate(n=Count("pk"))))
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """The run's state in a word, and the badge that goes with it."""
+
+    words: str
+    badge: str
+
+
+def state_of(run: JudgeRun, totals: GameTotals) -> RunState:
+    """At work while anything may change, then what is left undone, worst first."""
+    if totals.under_way:
+        if run.paused_at is not None:
+            return RunState("Paused", "waiting")
+        if totals.done or totals.of(GameStatus.RUNNING):
+            return RunState("Judging", "running")
+        return RunState("Preparing" if totals.preparing else "Waiting", "waiting")
+    if totals.preparation is not None and totals.preparation.state == JobState.CANCELLED:
+        return RunState("Cancelled", "cancelled")
+    if totals.failed or totals.preparation is not None:
+        return RunState("Failed in part" if totals.judged else "Failed", "failed")
+    if totals.unjudged:
+        return RunState("Unjudged in part" if totals.judged else "Unjudged", "incomplete")
+    return RunState("Cancelled", "cancelled") if totals.cancelled else RunState("Done", "done")
+
+
+def waiting_warning(run: JudgeRun, totals: GameTotals) -> str:
+    """Return a sentence if games have waited long without any sign of a worker, else an empty text."""
+    running = totals.of(GameStatus.RUNNING) or (totals.preparation and totals.preparation.state == JobState.RUNNING)
+    if not totals.under_way or running or run.paused_at is not None or totals.moved_at is None:
+        return ""
+    quiet = timezone.now() - totals.moved_at
+    if quiet < QUIET_AFTER:
+        return ""
+    return (
+        f"No worker has taken a game of this run for {duration_words(quiet.total_seconds())}. Games wait on the queue “judge”: start the "
+        "workers with make run; elsewhere, ask whoever runs them whether one listens. Nothing is lost while it waits."
+    )

@@ -1,0 +1,29 @@
+"""What the sources of a judge run are called in its files and its report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from adjudication.models import JudgeRun
+from timelines.authoring.access import SUPERSEDED
+from timelines.evaluation.values import SourceKey
+
+#: From a game: what tells its comparison's first timeline, then the second one.
+SIDES = tuple(f"comparison__{side}__{name}" for side in ("first", "second") for name in ("source", "kind", "alternative"))
+
+
+def labels_of_run(run: JudgeRun) -> list[str]:
+    """In the run's order."""
+    return [SourceKey(*source).label for source in run.sources]
+
+
+def label_among(labels: Sequence[str], source: str, kind: str, alternative: int) -> str:
+    """The timeline's label as the run has it: a submission that was superseded since is still its author's."""
+    label = SourceKey(source, kind, alternative).label
+    return label if label in labels else SourceKey(SUPERSEDED.sub("", source), kind, alternative).label
+
+
+def labels_of_sides(labels: Sequence[str], sides: Sequence[Any]) -> tuple[str, str]:
+    """Of a comparison's first and second timeline, of which `sides` holds the values at SIDES; `labels` are the run's."""
+    return label_among(labels, *sides[:3]), label_among(labels, *sides[3:])

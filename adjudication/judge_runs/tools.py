@@ -1,0 +1,62 @@
+"""The judges there are, built for one game or for saying who they are."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from adjudication.judging.config import JudgeConfig
+from adjudication.judging.input import Judge
+from adjudication.judging.prompted.judge import PromptedJudge
+from llm_runtime.calls.calling import Asker, Ledger, MemoryLedger
+from llm_runtime.calls.stopping import StoppableModel
+from timelines.backbones.base import never_stop
+from timelines.runs.language_models import Recorded, UnknownModel, choices_of, model_of, recorded_models
+from timelines.runs.tools import roles
+
+RULES, PROMPTED = "rules", "prompted"
+JUDGES = (RULES, PROMPTED)
+JUDGE = "judge"
+
+
+class UnknownJudge(ValueError):
+    """The message names the known ones."""
+
+    log_safe = True
+    retryable = False
+
+
+def models_of_judge(judge: str, model: str = "") -> dict[str, dict[str, Any]]:
+    """What a judge run records of its language model; `model` names an entry of MODEL_ENDPOINTS, "" takes what MODEL_ROLES says.
+
+    Raises UnknownJudge, UnknownModel, ProviderError.
+    """
+    if judge not in JUDGES:
+        raise UnknownJudge(f"unknown judge {judge!r}; known: {', '.join(JUDGES)}")
+    if judge == RULES:
+        if model:
+            raise UnknownModel("the judge rules asks no language model")
+        return {}
+    return recorded_models((JUDGE,), {JUDGE: model} if model else {}, roles())
+
+
+def judge_of(
+    judge: str,
+    config: JudgeConfig,
+    models: Recorded,
+    *,
+    ledger: Ledger | None = None,
+    check: Callable[[], None] | None = None,
+    round: int = 0,
+) -> Judge:
+    """The judge of a run; a prompted one asks through `ledger`, and is stopped where `check` raises. Raises ProviderError."""
+    if judge == RULES:
+        # Loaded where it is used: its reading of notes brings a language pipeline that the web process does without.
+        built: Judge = importlib.import_module("adjudication.judging.rules.judge").RulesJudge(config.tolerance, check or never_stop)
+        return built
+    choices: Mapping[str, str] = choices_of(models)
+    model = model_of(JUDGE, choices, roles())
+    if check is not None:
+        model = StoppableModel(model, check)
+    return PromptedJudge(Asker(JUDGE, model, ledger or MemoryLedger(), seed=config.seed, round=round), config.tolerance)

@@ -1,0 +1,76 @@
+"""What a judge run freezes, and how its sources are written. No Django here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from adjudication.judging.validation import TOLERANCE, Tolerance
+from ehr.presentation.rendering import JUDGE_SERIES
+from timelines.domain import TimelineKind
+from timelines.evaluation.values import SourceKey
+
+#: The seed of the protocol's resamples serves the order of labels too.
+SEED = 20260904
+
+
+class SourceUnknown(ValueError):
+    """A source that is written wrongly, not there, or ambiguous; the message says what there is."""
+
+    log_safe = True
+    retryable = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeConfig:
+    """`swap` adds to every game its rerun in swapped positions; `uid_table` shows UIDs and spans to the judge."""
+
+    seed: int = SEED
+    swap: bool = False
+    uid_table: bool = False
+    tolerance: Tolerance = field(default=TOLERANCE)
+    series_limit: int = JUDGE_SERIES
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> JudgeConfig:
+        """Raises TypeError for a key that there is not."""
+        return cls(**{**plain, "tolerance": Tolerance(**plain.get("tolerance", asdict(TOLERANCE)))})
+
+
+def game_seed(seed: int, *names: str) -> int:
+    """The seed of one game out of the run's: the same case and sources draw the same sides whenever they are judged."""
+    digest = hashlib.sha256("\x1f".join([str(seed), *names]).encode()).digest()
+    return int.from_bytes(digest[:4], "big")
+
+
+def parse_source(text: str, known: Sequence[SourceKey]) -> SourceKey:
+    """`source`, `source@kind` or `source@kind#alternative` among those there are.
+
+    A bare name is its reference, else its first revised timeline, else its text-only one. Raises SourceUnknown.
+    """
+    name, at, rest = text.strip().rpartition("@")
+    if not at:
+        name, rest = rest, ""
+    kind, _, number = rest.partition("#")
+    fits = [k for k in known if k.source == name and (not kind or k.kind == kind.replace("-", "_"))]
+    fits = [k for k in fits if str(k.alternative) == (number or "1")]
+    order = [TimelineKind.REFERENCE, TimelineKind.REVISED, TimelineKind.TEXT_ONLY]
+    if not fits:
+        there = ", ".join(written(k) for k in known) or "none yet"
+        raise SourceUnknown(f"no timeline has the source {text.strip()!r}; there are: {there}")
+    return min(fits, key=lambda k: order.index(TimelineKind(k.kind)))
+
+
+def written(key: SourceKey) -> str:
+    """As `parse_source` reads it."""
+    return f"{key.source}@{key.kind}" + (f"#{key.alternative}" if key.alternative > 1 else "")
+
+
+def pairing(first: SourceKey, second: SourceKey) -> str:
+    """What a pair of sources is called on unblinded pages: "rules · revised | reference"."""
+    return f"{first.label} | {second.label}"

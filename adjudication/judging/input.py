@@ -1,0 +1,218 @@
+"""What a judge is given and what it gives back (protocol section 4, "Input"). No Django here.
+
+Two timelines stand under the labels A and B; which source is behind a label is known to the caller alone, and no name of a source
+is anywhere in here. Row numbers are opaque and belong to a row, not to a label: they stay the same when the labels are swapped.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+from adjudication.domain import Finding, FindingType, Side, Verdict
+from ehr.presentation.rendering import JUDGE_SERIES, judge_record, judge_shown
+from ehr.summarise import Series
+from timelines.domain import Anchor, Inventory, NamedTimeline, Polarity, SourceRow, Timeline
+
+#: Row numbers are drawn from as many numbers a row, beginning here: nothing can be read from one.
+ROW_NUMBERS_FROM, ROW_NUMBERS_EACH = 100, 4
+_BARE_BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One row of a timeline that goes to a judge. `time`, `lower` and `upper` in hours from admission, None for N/A or open.
+
+    `uid`, span and context are known where the timeline belongs to an inventory.
+    """
+
+    event: str
+    time: float | None
+    uid: str | None = None
+    polarity: Polarity = Polarity.PRESENT
+    start: int | None = None
+    end: int | None = None
+    lower: float | None = None
+    upper: float | None = None
+    known: bool = False
+    context: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateRow:
+    """A row as it is judged: its number, its words on one line with bars escaped, its time in whole hours (None for N/A).
+
+    `source` is the candidate behind it, with its UID; a prompt shows of it no more than `uid_table` allows.
+    """
+
+    row: int
+    event: str
+    time: int | None
+    source: Candidate
+
+    @property
+    def uid(self) -> str | None:
+        return self.source.uid
+
+
+@dataclass(frozen=True)
+class JudgeInput:
+    """One game: the complete note, two timelines, the structured record.
+
+    `series` are the summaries that `record_text` holds, in its order. `rows` are the source rows of the encounter, hours from
+    admission: for judges that read rows, never for a prompt. `a_is_first` unblinds: whether A is the comparison's first timeline.
+    """
+
+    note: str
+    a_rows: tuple[CandidateRow, ...]
+    b_rows: tuple[CandidateRow, ...]
+    anchor: Anchor
+    series: tuple[Series, ...] = ()
+    record_text: str = ""
+    rows: tuple[SourceRow, ...] = ()
+    a_is_first: bool = True
+    uid_table: bool = False
+    series_limit: int = JUDGE_SERIES
+
+    @cached_property
+    def by_row(self) -> dict[int, tuple[Side, CandidateRow]]:
+        """Row number → its side and the row with its UID: the private map that resolves findings."""
+        return {r.row: (side, r) for side, rows in ((Side.A, self.a_rows), (Side.B, self.b_rows)) for r in rows}
+
+    @cached_property
+    def by_series(self) -> dict[str, Series]:
+        """Supplied summaries by their event names on one line, as the record shows them."""
+        return {" ".join(s.event.split()): s for s in self.series}
+
+    def swapped(self) -> JudgeInput:
+        """The same game with the labels exchanged; row numbers stay."""
+        return replace(self, a_rows=self.b_rows, b_rows=self.a_rows, a_is_first=not self.a_is_first)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedFinding:
+    """A valid finding with what its evidence was resolved to: `[start, end)` of the note, and the event name of the series."""
+
+    finding: Finding
+    note_span: tuple[int, int] | None = None
+    series_event: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """No answer that holds, which is not the same as no findings. `reasons` never quote patient text."""
+
+    reasons: tuple[str, ...]
+
+
+class Judge(Protocol):
+    """`name` and `version` are recorded with every game."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> str: ...
+
+    def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
+        """Every difference that was found ([] for none), or that the game could not be judged."""
+        ...
+
+
+def candidates(timeline: Timeline, inventory: Inventory) -> list[Candidate]:
+    """The rows of a timeline over its inventory. Raises KeyError for an entry whose UID the inventory lacks."""
+    rows = []
+    for e in timeline:
+        o = inventory.by_uid[e.uid]
+        rows.append(
+            Candidate(
+                event=o.mention, time=e.time, uid=o.uid, polarity=o.polarity, start=o.start, end=o.end,
+                lower=e.lower, upper=e.upper, known=bool(e.known), context=e.context,
+            )
+        )  # fmt: skip
+    return rows
+
+
+def named_candidates(timeline: NamedTimeline) -> list[Candidate]:
+    """The rows of a timeline whose lines have no identifiers."""
+    return [Candidate(event=e.event, time=e.time, lower=e.lower, upper=e.upper, known=bool(e.known)) for e in timeline]
+
+
+def judge_input(
+    first: Sequence[Candidate],
+    second: Sequence[Candidate],
+    *,
+    note: str,
+    anchor: Anchor,
+    seed: int,
+    series: Sequence[Series] = (),
+    rows: Sequence[SourceRow] = (),
+    swap: bool = False,
+    uid_table: bool = False,
+    limit: int = JUDGE_SERIES,
+) -> JudgeInput:
+    """The game of two timelines: which is A is drawn by `seed`, and is the other one with `swap` (the rerun in swapped positions).
+
+    Rows are put in order of time, N/A last, so that the order a source writes in does not tell who it is. `series` are all of the
+    encounter; at most `limit` are supplied. Raises ValueError where `uid_table` is asked for rows without UIDs.
+    """
+    if uid_table and any(c.uid is None for c in (*first, *second)):
+        raise ValueError("a table of UIDs needs a UID for every row of both timelines")
+    rng = random.Random(seed)
+    first_is_a = (rng.random() < 0.5) != swap
+    count = len(first) + len(second)
+    numbers = rng.sample(range(ROW_NUMBERS_FROM, ROW_NUMBERS_FROM + ROW_NUMBERS_EACH * count), count)
+    one, two = _numbered(first, numbers[: len(first)]), _numbered(second, numbers[len(first) :])
+    return JudgeInput(
+        note=note,
+        a_rows=one if first_is_a else two,
+        b_rows=two if first_is_a else one,
+        anchor=anchor,
+        series=tuple(judge_shown(series, limit)),
+        record_text=judge_record(series, limit),
+        rows=tuple(rows),
+        a_is_first=first_is_a,
+        uid_table=uid_table,
+        series_limit=limit,
+    )
+
+
+def whole_hours(hours: float | None) -> int | None:
+    """To the nearest whole hour, halves away from zero; None stays None."""
+    if hours is None:
+        return None
+    below = math.floor(abs(hours))
+    rounded = below + (abs(hours) - below >= 0.5)
+    return -rounded if hours < 0 else rounded
+
+
+def with_labels_swapped(finding: Finding) -> Finding:
+    """The same finding told of swapped labels: type, verdict and sides are exchanged, nothing else changes."""
+    types = {FindingType.A_ONLY: FindingType.B_ONLY, FindingType.B_ONLY: FindingType.A_ONLY}
+    verdicts = {Verdict.A: Verdict.B, Verdict.B: Verdict.A}
+    return replace(
+        finding,
+        type=types.get(finding.type, finding.type),
+        verdict=verdicts.get(finding.verdict, finding.verdict),
+        a_event=finding.b_event,
+        a_time=finding.b_time,
+        a_row=finding.b_row,
+        b_event=finding.a_event,
+        b_time=finding.a_time,
+        b_row=finding.a_row,
+    )
+
+
+def _numbered(given: Sequence[Candidate], numbers: Sequence[int]) -> tuple[CandidateRow, ...]:
+    rows = [CandidateRow(n, one_line(c.event), whole_hours(c.time), c) for n, c in zip(numbers, given, strict=True)]
+    return tuple(sorted(rows, key=lambda r: (r.time is None, r.time or 0, r.event, r.row)))
+
+
+def one_line(event: str) -> str:
+    r"""The words on one line, each bar written `\|` so that it is no column."""
+    return _BARE_BAR.sub(r"\1\\|", " ".join(event.split()))

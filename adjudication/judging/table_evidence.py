@@ -1,0 +1,107 @@
+"""Whether a cited structured event stands in a supplied summary, with that value at that time (protocol section 4). No Django.
+
+It is cited as `<type> = <value> @ <hours>`, the type copied as the summary names it, the hours counted from admission ("+6h", "-12h",
+or "NA" where the record has no time); ` = <value>` is left out where only the time matters.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from adjudication.judging.quotes import NOT_FOUND
+from ehr.summarise import Observation, Series
+from timelines.domain import Anchor
+
+#: Hours that a citation may be off: summaries show clock times, and rounding one to whole hours may go either way.
+OFFSET_SLACK = 1.0
+_CITED = re.compile(r"(?P<what>.+?)\s*@\s*(?:(?P<hours>[+-]?\d{1,7}(?:\.\d{1,4})?)\s*h?|(?P<none>NA|N/A))\s*\Z", re.DOTALL)
+_FORM = "table_evidence is not of the form <type> = <value> @ <hours from admission>"
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """`text` is what is kept (None for null), `series` the event name of the summary that holds it, None where none is cited."""
+
+    text: str | None = None
+    series: str | None = None
+    faults: tuple[str, ...] = ()
+
+
+def read_table_evidence(value: str | None, supplied: Mapping[str, Series], anchor: Anchor) -> Cited:
+    """The citation, checked. `supplied` are the summaries by their names on one line."""
+    if value is None or value.strip().casefold() == NOT_FOUND:
+        return Cited(None if value is None else NOT_FOUND)
+    text = " ".join(value.split())
+    match = _CITED.match(text.removeprefix("- "))
+    if match is None:
+        return Cited(faults=(_FORM,))
+    hours = None if match["none"] else float(match["hours"])
+    named = list(_readings(match["what"], supplied))
+    if not named:
+        return Cited(faults=("table_evidence names no supplied event type; copy the type exactly",))
+    for series, told in named:
+        if _stands(series, told, hours, anchor):
+            return Cited(text, series.event)
+    return Cited(faults=("table_evidence: the summary does not show that value at that time",))
+
+
+def _readings(what: str, supplied: Mapping[str, Series]) -> Iterator[tuple[Series, str | None]]:
+    """(series, value or None) for every way to read `<type> = <value>`: either may hold an equals sign itself."""
+    for at, end in [(m.start(), m.end()) for m in re.finditer(r" ?= ?", what)] + [(len(what), len(what))]:
+        # The list puts a colon after the type, which may be taken for one of its own.
+        series = supplied.get(what[:at]) or supplied.get(what[:at].removesuffix(":"))
+        if series is not None:
+            yield series, what[end:] if at < len(what) else None
+
+
+def _stands(series: Series, value: str | None, hours: float | None, anchor: Anchor) -> bool:
+    for seen in _shown(series):
+        if _same_time(seen, hours, anchor) and (value is None or _same_value(value, seen.value, seen.unit)):
+            return True
+    if series.observations is not None or series.numbers is not None:
+        return False
+    # A long series of words shows its values without times and its times without values: any of them within its extent is possible.
+    known = value is None or any(_same_value(value, v, u) for v, _ in series.top_values for u in series.units or ("",))
+    return known and _within(series, hours, anchor)
+
+
+def _shown(series: Series) -> Iterator[Observation]:
+    """The observations that a summary tells with both value and time."""
+    if series.observations is not None:
+        yield from series.observations
+    elif series.numbers is not None:
+        yield series.numbers.lowest
+        yield series.numbers.highest
+        yield from (o for o in (series.first, series.last) if o is not None)
+
+
+def _within(series: Series, hours: float | None, anchor: Anchor) -> bool:
+    first, last = series.first, series.last
+    if hours is None or first is None or last is None or first.time is None or last.time is None:
+        return hours is None and first is None
+    return anchor.hours(first.time) - OFFSET_SLACK <= hours <= anchor.hours(last.time) + OFFSET_SLACK
+
+
+def _same_time(seen: Observation, hours: float | None, anchor: Anchor) -> bool:
+    if hours is None or seen.time is None:
+        return hours is None and seen.time is None
+    return abs(anchor.hours(seen.time) - hours) <= OFFSET_SLACK
+
+
+def _same_value(told: str, value: str, unit: str) -> bool:
+    """As written, with or without the unit; numbers by their value."""
+    bare, shown = told.casefold(), " ".join(value.split()).casefold()
+    measure = unit.casefold()
+    if measure and bare.endswith(measure) and bare != shown:
+        bare = bare[: -len(measure)].strip()
+    if bare == shown:
+        return True
+    one, two = _number(bare), _number(shown)
+    return one is not None and two is not None and math.isclose(one, two, rel_tol=1e-9, abs_tol=0.0)
+
+
+def _number(text: str) -> float | None:
+    return float(text) if re.fullmatch(r"[+-]?\d{1,15}(?:\.\d{1,15})?", text) else None

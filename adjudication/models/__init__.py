@@ -1,0 +1,24 @@
+"""Comparisons, games and findings; packets, slots and decisions of the blinded review. The database holds the protocol's rules too."""
+
+from adjudication.models.findings import CHOICES_OF_TYPE, CHOICES_OF_VERDICT, Finding
+from adjudication.models.judge_runs import Comparison, Game, JudgeCount, JudgePreparation, JudgeRun
+from adjudication.models.packets import Assignment, Packet, PacketItem
+from adjudication.models.review import Decision, ItemMark, PracticeAnswer, Slot
+
+__all__ = [
+    "CHOICES_OF_TYPE",
+    "CHOICES_OF_VERDICT",
+    "Assignment",
+    "Comparison",
+    "Decision",
+    "Finding",
+    "Game",
+    "ItemMark",
+    "JudgeCount",
+    "JudgePreparation",
+    "JudgeRun",
+    "Packet",
+    "PacketItem",
+    "PracticeAnswer",
+    "Slot",
+]

@@ -1,0 +1,131 @@
+"""Judge runs: comparisons of two timelines and the games that judge them."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+
+from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
+from accounts.models import Study
+from ehr.models import Dataset, Encounter
+from jobs.models import ClaimableJob, PreparationJob
+from timelines.models import Timeline
+
+
+class JudgeRun(models.Model):
+    """One judge over the pairs of chosen sources of a cohort, with everything that its answers depend on frozen."""
+
+    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="judge_runs")
+    datasets = models.ManyToManyField(Dataset, related_name="judge_runs")
+    label = models.CharField(max_length=200, blank=True)
+    #: What is compared, in order: [[source, kind, alternative], …].
+    sources = models.JSONField()
+    #: "rules" or "prompted"; `judge_name` and `judge_version` are what the judge says of itself.
+    judge = models.CharField(max_length=30)
+    judge_name = models.CharField(max_length=200)
+    judge_version = models.CharField(max_length=64)
+    #: `adjudication.judging.config.JudgeConfig` as plain values: seed, swap, uid_table, tolerance, series limit.
+    config = models.JSONField(default=dict)
+    #: As `timelines.Run.language_models`, for role "judge"; never a key.
+    language_models = models.JSONField(default=dict)
+    prompt_hashes = models.JSONField(default=dict)
+    code_revision = models.CharField(max_length=64, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    paused_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+
+class Comparison(models.Model):
+    """Two timelines of one case. A judge sees them as A and B; which one is which is the game's alone."""
+
+    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="comparisons")
+    first = models.ForeignKey(Timeline, on_delete=models.CASCADE, related_name="comparisons_as_first")
+    second = models.ForeignKey(Timeline, on_delete=models.CASCADE, related_name="comparisons_as_second")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["first", "second"], name="comparison_once"),
+            models.CheckConstraint(condition=~Q(first=F("second")), name="comparison_of_two"),
+        ]
+
+
+class Game(ClaimableJob):
+    """One judging of one comparison. Done without an answer is `unjudged`, which is not the same as no findings."""
+
+    class Outcome(models.TextChoices):
+        JUDGED = "judged", "judged"
+        UNJUDGED = "unjudged", "unjudged"
+
+    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    run = models.ForeignKey(JudgeRun, on_delete=models.CASCADE, related_name="games")
+    comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="games")
+    #: The rerun in swapped positions.
+    swapped = models.BooleanField(default=False)
+    seed = models.BigIntegerField()
+    #: Whether A was the comparison's first timeline; null until it was judged.
+    a_is_first = models.BooleanField(null=True)
+    outcome = models.CharField(max_length=10, choices=Outcome.choices, blank=True)
+    unjudged_reasons = ArrayField(models.TextField(), default=list, blank=True)
+    #: Of all that the judge was given, rendered: tells whether note, rows or timelines have changed since.
+    input_sha256 = models.CharField(max_length=64, blank=True)
+    #: Summaries that were supplied, and how many the limit left out.
+    series_supplied = models.PositiveIntegerField(null=True)
+    series_omitted = models.PositiveIntegerField(null=True)
+    #: How often a person asked for it again: a language model then gets further attempts.
+    rounds = models.PositiveSmallIntegerField(default=0)
+
+    class Meta(ClaimableJob.Meta):
+        abstract = False
+        constraints = [
+            *ClaimableJob.Meta.constraints,
+            models.UniqueConstraint(fields=["run", "comparison", "swapped"], name="game_once_per_run"),
+            models.CheckConstraint(condition=~Q(state="succeeded") | ~Q(outcome=""), name="done_game_has_outcome"),
+            models.CheckConstraint(condition=Q(outcome="") | Q(a_is_first__isnull=False), name="judged_game_has_sides"),
+            # A judged game is done; an unjudged one failed, and for that reason. It is stored just before the state, hence "running".
+            models.CheckConstraint(
+                condition=Q(outcome="")
+                | Q(outcome="judged", state__in=["running", "succeeded"])
+                | Q(outcome="unjudged", state__in=["running", "failed"]),
+                name="outcome_belongs_to_its_end",
+            ),
+        ]
+        indexes = [
+            *ClaimableJob.Meta.indexes,
+            # The page of a judge run: its games in order, those in one state, and how many are in each.
+            models.Index(fields=["run", "id"], name="game_in_order"),
+            models.Index(fields=["run", "state", "outcome", "id"], name="game_by_state"),
+        ]
+
+
+class JudgePreparation(PreparationJob):
+    """The job that adds a judge run's games, batch by batch. A judge run without one was prepared before there were any."""
+
+    run = models.OneToOneField(JudgeRun, on_delete=models.CASCADE, related_name="preparation")
+    #: Primary key of the dataset that `cursor` is of. Datasets are dealt with in the order of their keys.
+    dataset_at = models.BigIntegerField(default=0)
+
+    class Meta(PreparationJob.Meta):
+        abstract = False
+
+
+class JudgeCount(models.Model):
+    """A change in how many games of a judge run have a state and outcome. The sum of the rows is the count.
+
+    Findings are counted too, as rows with an empty state. Triggers add the rows and now and then replace those of a run by their
+    sum (migration 0010), so that no worker waits for another's count.
+    """
+
+    #: The database deletes the rows with the run (migration 0010).
+    run = models.ForeignKey(JudgeRun, on_delete=models.DO_NOTHING, db_constraint=False, related_name="counts")
+    state = models.CharField(max_length=20, blank=True)
+    outcome = models.CharField(max_length=10, blank=True)
+    n = models.IntegerField()
+    #: When it changed; for a game that waits after an outage, when that wait ends.
+    moved_at = models.DateTimeField()

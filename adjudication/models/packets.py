@@ -1,0 +1,105 @@
+"""Packets: drawn samples of findings, and the people assigned to them."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+
+from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
+from accounts.models import Study
+from adjudication.models.findings import Finding
+from adjudication.models.judge_runs import JudgeRun
+
+
+class Packet(models.Model):
+    """A drawn sample of findings for blinded review. A draft until it is opened; from then on its items never change."""
+
+    class State(models.TextChoices):
+        DRAFT = "draft", "Draft"
+        OPEN = "open", "Open"
+        CLOSED = "closed", "Closed"
+
+    class Reveal(models.TextChoices):
+        NEVER = "never", "Never"
+        AFTER_CLOSE = "after_close", "After the packet closes"
+
+    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="packets")
+    label = models.CharField(max_length=200)
+    judge_run = models.ForeignKey(JudgeRun, on_delete=models.RESTRICT, related_name="packets")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
+    reveal = models.CharField(max_length=15, choices=Reveal.choices, default=Reveal.AFTER_CLOSE)
+    seed = models.BigIntegerField()
+    #: How it was drawn (`adjudication.sampling.drawing.Design` as plain values), and what came of it: eligible, excluded, shortages.
+    design = models.JSONField(default=dict)
+    drawn = models.JSONField(default=dict)
+    #: The earlier packet of which this one holds only what has changed since.
+    follows = models.ForeignKey("self", null=True, blank=True, on_delete=models.RESTRICT, related_name="followed_by")
+    lease_minutes = models.PositiveIntegerField(default=30)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    opened_at = models.DateTimeField(null=True, blank=True)
+    closed_at = models.DateTimeField(null=True, blank=True)
+    #: Where its chain of decisions ends: links that were cut off there are missed, also where no signature covers them.
+    chain_length = models.PositiveIntegerField(default=0)
+    chain_head = models.CharField(max_length=64, blank=True, default="")
+
+    class Meta:
+        ordering = ["-created_at"]
+        constraints = [
+            models.CheckConstraint(condition=Q(state__in=["draft", "open", "closed"]), name="packet_state_valid"),
+            models.CheckConstraint(condition=Q(state="draft") | Q(opened_at__isnull=False), name="opened_packet_has_time"),
+            models.CheckConstraint(condition=Q(lease_minutes__gte=1), name="packet_lease_is_positive"),
+        ]
+
+
+class PacketItem(models.Model):
+    """One finding to decide on. `ordinal` is the packet's own order; each reviewer gets an order of their own from a stored seed."""
+
+    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    packet = models.ForeignKey(Packet, on_delete=models.CASCADE, related_name="items")
+    finding = models.ForeignKey(Finding, on_delete=models.RESTRICT, related_name="items")
+    ordinal = models.PositiveIntegerField()
+    #: "TIMING decisive", "TIMING UNCLEAR", "one-sided", "DUPLICATE", "VALUE".
+    stratum = models.CharField(max_length=30)
+    #: The two sources, "a | b" in the judge run's order. Never leaves the unblinded side.
+    pairing = models.CharField(max_length=300)
+    #: How many reviewers decide on it.
+    quota = models.PositiveSmallIntegerField(default=1)
+    #: Judge, prompt and data the finding came from, as they stood: decisions keep them.
+    versions = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["packet_id", "ordinal"]
+        constraints = [
+            models.UniqueConstraint(fields=["packet", "finding"], name="finding_once_per_packet"),
+            models.UniqueConstraint(fields=["packet", "ordinal"], name="item_ordinal_once"),
+            models.CheckConstraint(condition=Q(quota__gte=1), name="item_quota_is_positive"),
+        ]
+
+
+class Assignment(models.Model):
+    """A person in a packet: a reviewer, or the third person who decides where reviewers disagree."""
+
+    class Role(models.TextChoices):
+        REVIEWER = "reviewer", "Reviewer"
+        ADJUDICATOR = "adjudicator", "Adjudicator"
+
+    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    packet = models.ForeignKey(Packet, on_delete=models.CASCADE, related_name="assignments")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="review_assignments")
+    role = models.CharField(max_length=15, choices=Role.choices, default=Role.REVIEWER)
+    #: Draws this person's order of items and which candidate stands on which side.
+    seed = models.BigIntegerField()
+    #: Pairings that this person decides on; empty takes all.
+    pairings = ArrayField(models.CharField(max_length=300), default=list, blank=True)
+    practised_at = models.DateTimeField(null=True, blank=True)
+    #: Set while signed; unsigning clears it and both stand in the chain.
+    signed_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["packet", "person"], name="person_once_per_packet")]

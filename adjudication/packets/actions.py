@@ -1,0 +1,320 @@
+"""Packets: drawn from a judge run's findings, assigned, opened (from then on frozen) and closed. Every step is audited."""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from django.db import transaction
+
+from accounts.audit.trail import record
+from accounts.ids import new_public_id
+from accounts.models import Study, User
+from accounts.permissions import NotAllowed, check_user_can_manage_study
+from adjudication.blinding.visibility import unswapped
+from adjudication.domain import FindingType, Verdict
+from adjudication.models import Assignment, Decision, Finding, Game, JudgeRun, Packet, PacketItem, Slot
+from adjudication.packets import chain_storage
+from adjudication.packets.digests import moment, opening_facts, share_digest
+from adjudication.packets.eligibility import check_user_is_eligible, reasons_against
+from adjudication.sampling.drawing import OUTSIDE_SHARED, OUTSIDE_TIMING, Design, Drawn, Eligible, EligibleFinding, draw, stratum_of
+from adjudication.states import InvalidTransition, next_packet_state
+from jobs.leases.clock import database_time
+from timelines.authoring.access import SUPERSEDED
+from timelines.evaluation.values import SourceKey
+from timelines.models import Timeline
+
+SWAPPED = "from the rerun in swapped positions"
+UNCHANGED = "told the same by the earlier run"
+LONGEST_LABEL = 200
+
+
+class PacketRefused(ValueError):
+    """What was asked cannot be done with this packet; the message says why and holds no patient text."""
+
+    log_safe = True
+
+
+def pairings_of(judge_run: JudgeRun) -> tuple[str, ...]:
+    """Every pair of the run's sources, "a | b" in the run's order."""
+    labels = [SourceKey(*source).label for source in judge_run.sources]
+    return tuple(f"{a} | {b}" for i, a in enumerate(labels) for b in labels[i + 1 :])
+
+
+def pairing_of(game: Game, judge_run: JudgeRun) -> str:
+    """The pairing of a game, "a | b" in the run's order whatever the order of its comparison."""
+    labels = [SourceKey(*source).label for source in judge_run.sources]
+    pair = (_label(game.comparison.first), _label(game.comparison.second))
+    return " | ".join(sorted(pair, key=lambda label: labels.index(label) if label in labels else len(labels)))
+
+
+def eligible_findings(judge_run: JudgeRun) -> Eligible:
+    """What of a run may be drawn, and what not, by reason. The rerun in swapped positions is no second chance to be drawn."""
+    judged: dict[str, set[str]] = defaultdict(set)
+    pairings: dict[int, tuple[str, str]] = {}
+    for game in _judged_games(judge_run):
+        case, pairing = game.comparison.encounter.public_id, pairing_of(game, judge_run)
+        judged[case].add(pairing)
+        pairings[game.pk] = (case, pairing)
+    found: list[EligibleFinding] = []
+    excluded: Counter[str] = Counter()
+    told = Finding.objects.filter(game__run=judge_run, game__outcome=Game.Outcome.JUDGED)
+    for key, kind, verdict, game_id in told.order_by("pk").values_list("public_id", "type", "verdict", "game_id"):
+        if game_id not in pairings:
+            excluded[SWAPPED] += 1
+        elif (stratum := stratum_of(FindingType(kind), Verdict(verdict))) is None:
+            excluded[OUTSIDE_SHARED if kind == FindingType.SHARED_UNSUPPORTED else OUTSIDE_TIMING] += 1
+        else:
+            found.append(EligibleFinding(key, *pairings[game_id], stratum.value))
+    return Eligible(tuple(found), {case: frozenset(pairs) for case, pairs in judged.items()}, dict(excluded))
+
+
+@transaction.atomic
+def draw_packet(
+    *,
+    study: Study,
+    judge_run: JudgeRun,
+    label: str,
+    design: Design,
+    seed: int,
+    by: User,
+    reveal: str = Packet.Reveal.AFTER_CLOSE,
+    lease_minutes: int = 30,
+) -> Packet:
+    """A draft packet. Raises NotAllowed, PacketRefused for a run of another study, a bad label, or where nothing was drawn."""
+    return _draw(study, judge_run, label, design, seed, by, reveal, lease_minutes, eligible_findings(judge_run))
+
+
+@transaction.atomic
+def draw_changed(
+    *, packet: Packet, judge_run: JudgeRun, by: User, label: str = "", design: Design | None = None, seed: int | None = None
+) -> Packet:
+    """A draft packet of what another run tells differently about the earlier packet's cases; earlier decisions keep their versions.
+
+    A finding is the same where the earlier run has one with the same subject, verdict and judge's input. All that differ are taken,
+    or a sample of them by `design`. Raises NotAllowed, PacketRefused where nothing differs.
+    """
+    eligible = changed_findings(packet, judge_run)
+    if design is None:
+        everything = {s: max(1, sum(f.stratum == s for f in eligible.findings)) for s in {f.stratum for f in eligible.findings}}
+        design = replace(Design.of(packet.design), quotas=everything, own_quotas={}, cases=None, redistribute=False)
+    chosen = secrets.randbits(62) if seed is None else seed
+    words = label or f"{packet.label}, continued"  # reviewers read it: it does not say that the judge tells these otherwise now
+    drawn = _draw(packet.study, judge_run, words, design, chosen, by, packet.reveal, packet.lease_minutes, eligible)
+    Packet.objects.filter(pk=drawn.pk).update(follows=packet)
+    drawn.refresh_from_db()
+    return drawn
+
+
+def changed_findings(packet: Packet, judge_run: JudgeRun) -> Eligible:
+    """What may be drawn of `judge_run`, only of the packet's cases and only what its own run does not tell the same."""
+    eligible = eligible_findings(judge_run)
+    cases = set(packet.drawn.get("cases", []))
+    before = set(_told(packet.judge_run).values())
+    now = _told(judge_run)
+    within = [f for f in eligible.findings if f.case in cases]
+    changed = tuple(f for f in within if now[f.key] not in before)
+    excluded = Counter(eligible.excluded) + Counter({UNCHANGED: len(within) - len(changed)})
+    judged = {case: pairings for case, pairings in eligible.judged.items() if case in cases}
+    return Eligible(changed, judged, {reason: n for reason, n in excluded.items() if n})
+
+
+@transaction.atomic
+def second_reviewer(*, packet: Packet, pairing: str, by: User) -> int:
+    """Have two people decide on each item of that pairing; returns how many items. Raises NotAllowed, PacketRefused once opened."""
+    mine = _managed(packet, by)
+    _check_draft(mine)
+    changed = mine.items.filter(pairing=pairing, quota=1).update(quota=2)
+    if not mine.items.filter(pairing=pairing).exists():
+        raise PacketRefused("The packet has no items of that pairing.")
+    _audit(mine, "packet.second_reviewer", by, items=changed)
+    return changed
+
+
+@transaction.atomic
+def assign(
+    *, packet: Packet, person: User, by: User, role: str = Assignment.Role.REVIEWER, pairings: Sequence[str] = (), seed: int | None = None
+) -> Assignment:
+    """Put a person into the packet, or back into it. `pairings` narrows what they decide on; empty takes all.
+
+    Raises NotAllowed (also for someone not eligible, with the reason), PacketRefused for a closed packet or an unknown pairing.
+    """
+    mine = _managed(packet, by)
+    if mine.state == Packet.State.CLOSED:
+        raise PacketRefused("The packet is closed.")
+    if set(pairings) - set(mine.items.values_list("pairing", flat=True)):
+        raise PacketRefused("The packet has no items of that pairing.")
+    check_user_is_eligible(person, mine)
+    found = Assignment.objects.filter(packet=mine, person=person).first()
+    if found is not None and found.role != role and found.decisions.exists():
+        raise PacketRefused("They have decided on items of this packet in another role.")
+    values: dict[str, Any] = {"role": role, "pairings": list(pairings), "withdrawn_at": None}
+    if found is None:
+        found = Assignment(packet=mine, person=person, seed=secrets.randbits(62) if seed is None else seed)
+    for name, value in values.items():
+        setattr(found, name, value)
+    found.save()
+    _audit(mine, chain_storage.ASSIGNED, by, person=person.public_id, role=str(role), share_sha256=share_digest(found))
+    return found
+
+
+@transaction.atomic
+def withdraw_assignment(*, assignment: Assignment, by: User) -> Assignment:
+    """Take a person out: what they hold returns, what they decided stays, a signature of theirs in an open packet is void.
+
+    Raises NotAllowed, PacketRefused where they are out already.
+    """
+    mine = _managed(assignment.packet, by)
+    standing = Assignment.objects.filter(pk=assignment.pk, withdrawn_at__isnull=True).select_related("person").first()
+    if standing is None:
+        raise PacketRefused("They are not in this packet any more.")
+    if standing.signed_at is not None and mine.state == Packet.State.OPEN:
+        void = chain_storage.append(
+            mine, assignment=standing, kind=Decision.Kind.UNSIGN, token=new_public_id(), comment="taken out of the packet",
+            detail={"by": by.public_id},
+        )  # fmt: skip
+        _audit(mine, chain_storage.UNSIGNED, by, sequence=void.sequence)
+        standing.signed_at = None
+    standing.withdrawn_at = database_time()
+    standing.save(update_fields=["withdrawn_at", "signed_at"])
+    Slot.objects.filter(assignment=assignment, decision__isnull=True).update(assignment=None, lease_expires_at=None)
+    _audit(mine, chain_storage.WITHDRAWN, by, person=assignment.person.public_id)
+    assignment.refresh_from_db()
+    return assignment
+
+
+def obstacles(packet: Packet) -> list[str]:
+    """Why the packet cannot be opened now; [] where it can."""
+    found = []
+    if not packet.items.exists():
+        found.append("It holds no items.")
+    standing = list(packet.assignments.filter(withdrawn_at__isnull=True).select_related("person"))
+    reviewers = [a for a in standing if a.role == Assignment.Role.REVIEWER]
+    for pairing, quota in sorted(set(packet.items.values_list("pairing", "quota"))):
+        able = sum(not a.pairings or pairing in a.pairings for a in reviewers)
+        if able < quota:
+            found.append(f"{pairing}: {quota} reviewer{'' if quota == 1 else 's'} an item, {able} assigned.")
+    for a in standing:
+        found += [f"{a.person.get_username()}: {reason}" for reason in reasons_against(a.person, packet)]
+    return found
+
+
+@transaction.atomic
+def open_packet(*, packet: Packet, by: User) -> Packet:
+    """Freeze the items and let reviewers begin. Raises NotAllowed, InvalidTransition, PacketRefused with all `obstacles`."""
+    mine = _managed(packet, by)
+    state = next_packet_state(mine.state, "open")
+    if faults := obstacles(mine):
+        raise PacketRefused(" ".join(faults))
+    items = mine.items.values_list("pk", "quota")
+    Slot.objects.bulk_create(Slot(item_id=pk, number=number) for pk, quota in items for number in range(1, quota + 1))
+    Packet.objects.filter(pk=mine.pk).update(state=state, opened_at=database_time())
+    packet.refresh_from_db()
+    _audit(packet, chain_storage.OPENED, by, items=len(items), **opening_facts(packet))
+    return packet
+
+
+@transaction.atomic
+def close_packet(*, packet: Packet, by: User) -> Packet:
+    """End the review: what is held returns, and what comes from now on is late. Raises NotAllowed, InvalidTransition."""
+    mine = _managed(packet, by)
+    state = next_packet_state(mine.state, "close")
+    Slot.objects.filter(item__packet=mine, decision__isnull=True).update(assignment=None, lease_expires_at=None)
+    Packet.objects.filter(pk=mine.pk).update(state=state, closed_at=database_time())
+    undecided = Slot.objects.filter(item__packet=mine, purpose=Slot.Purpose.REVIEW, decision__isnull=True).count()
+    sequence, head = chain_storage.head_of(mine)
+    packet.refresh_from_db()
+    _audit(packet, chain_storage.CLOSED, by, undecided=undecided, sequence=sequence, head=head, closed_at=moment(packet.closed_at))
+    return packet
+
+
+@transaction.atomic
+def delete_draft(*, packet: Packet, by: User) -> None:
+    """Throw a draft away. Raises NotAllowed, PacketRefused once opened."""
+    mine = _managed(packet, by)
+    _check_draft(mine)
+    _audit(mine, chain_storage.DELETED, by)
+    mine.delete()
+
+
+def _draw(
+    study: Study, judge_run: JudgeRun, label: str, design: Design, seed: int, by: User, reveal: str, lease_minutes: int, eligible: Eligible
+) -> Packet:
+    check_user_can_manage_study(by, study)
+    if judge_run.study_id != study.pk:
+        raise PacketRefused("The judge run belongs to another study.")
+    if not label.strip() or len(label) > LONGEST_LABEL:
+        raise PacketRefused(f"A packet has a label of at most {LONGEST_LABEL} characters.")
+    if unknown := set(design.pairings) - set(pairings_of(judge_run)):
+        raise PacketRefused(f"The judge run has no pairing {sorted(unknown)[0]}.")
+    drawn = draw(eligible, design, seed)
+    if not drawn.items:
+        raise PacketRefused("No finding could be drawn.")
+    packet = Packet.objects.create(
+        study=study, judge_run=judge_run, label=label.strip(), reveal=reveal, seed=seed, created_by=by,
+        design=design.plain(), drawn={"eligible": eligible.counts(), **drawn.plain()}, lease_minutes=lease_minutes,
+    )  # fmt: skip
+    PacketItem.objects.bulk_create(_items(packet, judge_run, drawn, design))
+    _audit(packet, chain_storage.DRAWN, by, items=len(drawn.items), short=sum(s.wanted - s.available for s in drawn.shortages))
+    return packet
+
+
+def _items(packet: Packet, judge_run: JudgeRun, drawn: Drawn, design: Design) -> list[PacketItem]:
+    rows = Finding.objects.filter(public_id__in=[f.key for f in drawn.items]).select_related("game").in_bulk(field_name="public_id")
+    return [
+        PacketItem(
+            packet=packet, finding=rows[f.key], ordinal=ordinal, stratum=f.stratum, pairing=f.pairing,
+            quota=design.reviewers_of(f.pairing), versions=_versions(judge_run, rows[f.key].game),
+        )
+        for ordinal, f in enumerate(drawn.items, start=1)
+    ]  # fmt: skip
+
+
+def _versions(judge_run: JudgeRun, game: Game) -> dict[str, Any]:
+    """Judge, prompt and data as they stood when the finding was told."""
+    return {
+        "judge_run": judge_run.public_id,
+        "judge": judge_run.judge_name,
+        "judge_version": judge_run.judge_version,
+        "prompts": judge_run.prompt_hashes,
+        "input_sha256": game.input_sha256,
+    }
+
+
+def _told(judge_run: JudgeRun) -> dict[str, tuple[str, str, str]]:
+    """Finding → its subject, its verdict as told of the comparison's first timeline, and what the judge was given."""
+    rows = Finding.objects.filter(game__run=judge_run, game__swapped=False)
+    fields = ("public_id", "subject_sha256", "verdict", "game__a_is_first", "game__input_sha256")
+    return {
+        key: (subject, unswapped(verdict, not a_is_first), given) for key, subject, verdict, a_is_first, given in rows.values_list(*fields)
+    }
+
+
+def _judged_games(judge_run: JudgeRun) -> Iterable[Game]:
+    games = Game.objects.filter(run=judge_run, outcome=Game.Outcome.JUDGED, swapped=False)
+    return games.select_related("comparison__encounter", "comparison__first", "comparison__second")
+
+
+def _label(timeline: Timeline) -> str:
+    return SourceKey(SUPERSEDED.sub("", timeline.source), timeline.kind, timeline.alternative).label
+
+
+def _managed(packet: Packet, by: User) -> Packet:
+    """The packet, locked, if the person is an admin of its study and not blinded in it. Raises NotAllowed."""
+    found = Packet.objects.select_for_update(of=("self",), no_key=True).select_related("study", "judge_run").get(pk=packet.pk)
+    check_user_can_manage_study(by, found.study)
+    if found.state == Packet.State.OPEN and found.assignments.filter(person=by, withdrawn_at__isnull=True).exists():
+        raise NotAllowed("You are assigned to this open packet: another admin has to do this.")
+    return found
+
+
+def _check_draft(packet: Packet) -> None:
+    if packet.state != Packet.State.DRAFT:
+        raise InvalidTransition("a packet", packet.state, "change its items")
+
+
+def _audit(packet: Packet, action: str, by: User, **detail: str | int | bool | None) -> None:
+    record(actor=by, study=packet.study, action=action, object_type="adjudication.packet", object_id=packet.public_id, detail=detail)

@@ -1,0 +1,94 @@
+"""The chain of a packet in the database: links are appended one at a time. `adjudication.packets.chain_verification` checks the whole."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import connection
+
+from accounts.ids import new_public_id
+from adjudication.chain import BEGINNING, link_hash
+from adjudication.models import Assignment, Decision, Packet, PacketItem
+from adjudication.packets.digests import finding_digest, order_digest
+
+#: Audit events of a packet: what it rests on, who is in it, and heads of its chain (`adjudication.packets.chain_verification`).
+DRAWN, DELETED, OPENED, CLOSED = "packet.draw", "packet.delete", "packet.open", "packet.close"
+ASSIGNED, WITHDRAWN, SIGNED, UNSIGNED = "packet.assign", "packet.withdraw", "review.sign", "review.unsign"
+
+
+def locked_packet(packet_id: int) -> Packet:
+    """The packet's row, locked until the transaction ends: everything that appends to its chain takes turns here."""
+    return Packet.objects.select_for_update(of=("self",), no_key=True).get(pk=packet_id)
+
+
+def append(packet: Packet, *, assignment: Assignment, kind: str, token: str, item: PacketItem | None = None, **values: Any) -> Decision:
+    """Append one link, at the database's time. The caller holds the packet by `locked_packet`. `values`: further fields of Decision.
+
+    Of an item, its versions and the digest of its finding are put into `detail`; of the person, one of the seed of their sides and order.
+    """
+    last = Decision.objects.filter(packet=packet).order_by("-sequence").first()
+    detail = {**values.pop("detail", {}), **_about(item), "order_sha256": order_digest(assignment)}
+    link = Decision(
+        public_id=new_public_id(), packet=packet, sequence=last.sequence + 1 if last else 1, assignment=assignment, item=item, kind=kind,
+        token=token, at=_now(), previous_hash=last.hash if last else BEGINNING, detail=detail, **values,
+    )  # fmt: skip
+    link.hash = link_hash(payload_of(link), link.previous_hash)
+    link.save(force_insert=True)
+    Packet.objects.filter(pk=packet.pk).update(chain_length=link.sequence, chain_head=link.hash)
+    return link
+
+
+def payload_of(link: Decision) -> dict[str, Any]:
+    """What a link says, as plain values; other rows by their public ids. This is what an export holds to recompute the hash."""
+    return {
+        "public_id": link.public_id,
+        "packet": link.packet.public_id,
+        "sequence": link.sequence,
+        "assignment": link.assignment.public_id,
+        "person": link.assignment.person.public_id,
+        "role": link.assignment.role,
+        "item": link.item.public_id if link.item else None,
+        "kind": str(link.kind),
+        "answer": str(link.answer),
+        "own_time": link.own_time,
+        "comment": link.comment,
+        "flagged": link.flagged,
+        "active_seconds": link.active_seconds,
+        "shown_swapped": link.shown_swapped,
+        "amends": link.amends.public_id if link.amends else None,
+        "detail": link.detail,
+        "token": link.token,
+        "at": link.at.astimezone(UTC).isoformat(timespec="microseconds"),
+    }
+
+
+def head_of(packet: Packet) -> tuple[int, str]:
+    """(sequence, hash) of the last link; (0, "") for an empty chain."""
+    last = Decision.objects.filter(packet=packet).order_by("-sequence").values_list("sequence", "hash").first()
+    return last or (0, BEGINNING)
+
+
+def standing(links: list[Decision]) -> dict[tuple[int, int], Decision]:
+    """(assignment, item) → the decision that stands by the chain alone: the last answer or amendment that nothing withdrew."""
+    found: dict[tuple[int, int], Decision] = {}
+    for d in links:
+        if d.item_id is None:
+            continue
+        if d.kind in (Decision.Kind.ANSWER, Decision.Kind.AMENDMENT):
+            found[d.assignment_id, d.item_id] = d
+        elif d.kind == Decision.Kind.WITHDRAWAL:
+            found.pop((d.assignment_id, d.item_id), None)
+    return found
+
+
+def _about(item: PacketItem | None) -> dict[str, Any]:
+    return {} if item is None else {"versions": item.versions, "finding_sha256": finding_digest(item.finding)}
+
+
+def _now() -> datetime:
+    """The database's clock now, not at the start of the transaction: links are in order of time."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        (at,) = cursor.fetchone()
+    return at.astimezone(UTC)

@@ -1,0 +1,81 @@
+"""Digests of what a packet rests on: noted in the audit trail when it is opened, compared by `manage.py verify_chain`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from adjudication.chain import digest
+from adjudication.models import Assignment, Finding, Packet
+from timelines.authoring.access import SUPERSEDED
+
+#: Everything of a finding that a decision is about.
+_FINDING = (
+    "public_id", "type", "verdict", "polarity", "a_event", "a_time", "b_event", "b_time", "a_row", "b_row", "note_evidence",
+    "note_start", "note_end", "table_evidence", "grounding", "relation", "reason", "flagged", "category", "charged_first", "subject_sha256",
+)  # fmt: skip
+_ITEM = ("public_id", "finding__public_id", "ordinal", "stratum", "pairing", "quota", "versions")
+_SIDE = ("public_id", "kind", "alternative", "inventory_id", "case_run_id", "encounter__public_id")
+#: Of an item: its finding with its place, the game with its sides, and the two timelines.
+_ORIGIN = (
+    "public_id", *(f"finding__{name}" for name in _FINDING), "finding__ordinal", "finding__a_entry_id", "finding__b_entry_id",
+    *(f"finding__game__{name}" for name in ("public_id", "run__public_id", "swapped", "seed", "a_is_first", "outcome", "input_sha256")),
+    "finding__game__comparison__public_id", "finding__game__comparison__encounter__public_id",
+    *(f"finding__game__comparison__{side}__{name}" for side in ("first", "second") for name in _SIDE),
+    *(f"finding__{side}_entry__timeline__public_id" for side in "ab"),
+)  # fmt: skip
+_SOURCES = tuple(f"finding__game__comparison__{side}__source" for side in ("first", "second"))
+_PACKET = (
+    "study__public_id", "label", "judge_run__public_id", "judge_run__study__public_id", "judge_run__sources", "judge_run__judge",
+    "judge_run__judge_name",
+    "judge_run__judge_version", "judge_run__config", "drawn", "follows_id", "lease_minutes", "created_by__public_id",
+)  # fmt: skip
+
+
+def finding_digest(finding: Finding) -> str:
+    """SHA-256 of a finding: noted in every decision about it."""
+    return digest({name: getattr(finding, name) for name in _FINDING})
+
+
+def items_digest(packet: Packet) -> str:
+    """SHA-256 of the packet's items as they were drawn."""
+    return digest({"items": [list(row) for row in packet.items.order_by("ordinal").values_list(*_ITEM)]})
+
+
+def terms_digest(packet: Packet) -> str:
+    """SHA-256 of what was agreed before the first answer: how the packet was drawn, and when its judges' answers are shown."""
+    return digest({"seed": packet.seed, "reveal": packet.reveal, "design": packet.design})
+
+
+def origins_digest(packet: Packet) -> str:
+    """SHA-256 of where the items come from: findings, which side of their games was which timeline, and the packet's own origin."""
+    own = Packet.objects.filter(pk=packet.pk).values_list(*_PACKET, "created_at").get()
+    rows = packet.items.order_by("ordinal").values_list(*_ORIGIN, *_SOURCES)
+    # A timeline that its author replaced is renamed (`timelines.authoring.access`), and remains the same.
+    items = [[*row[: -len(_SOURCES)], *(SUPERSEDED.sub("", source) for source in row[-len(_SOURCES) :])] for row in rows]
+    return digest({"packet": [*own[:-1], moment(own[-1])], "items": items})
+
+
+def order_digest(assignment: Assignment) -> str:
+    """SHA-256 of what draws a person's sides and order: noted in each of their links."""
+    return digest({"seed": assignment.seed})
+
+
+def share_digest(assignment: Assignment) -> str:
+    """SHA-256 of what somebody was assigned to do: noted when they are."""
+    return digest({"seed": assignment.seed, "pairings": assignment.pairings, "assignment": assignment.public_id})
+
+
+def opening_facts(packet: Packet) -> dict[str, Any]:
+    """What the audit trail notes when a packet is opened."""
+    return {
+        "items_sha256": items_digest(packet),
+        "terms_sha256": terms_digest(packet),
+        "origins_sha256": origins_digest(packet),
+        "opened_at": moment(packet.opened_at),
+    }
+
+
+def moment(at: datetime | None) -> str | None:
+    """As digests and the audit trail write a time."""
+    return None if at is None else at.astimezone(UTC).isoformat(timespec="microseconds")

@@ -1,0 +1,115 @@
+"""The forms of packets: how one is drawn, and who comes into it. Defaults are the protocol's."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from django import forms
+
+from accounts.models import Role, Study, User
+from adjudication.models import Assignment, JudgeRun, Packet
+from adjudication.packets.actions import LONGEST_LABEL, pairings_of
+from adjudication.sampling.drawing import CASES, QUOTAS, Design
+
+MOST = 10_000
+LONGEST_LEASE = 7 * 24 * 60
+
+
+def quota_field(stratum: str) -> str:
+    """The name of a stratum's field: "quota_timing_decisive"."""
+    return "quota_" + stratum.lower().replace(" ", "_").replace("-", "_")
+
+
+class DrawForm(forms.Form):
+    """Pairings, a quota for each stratum of a pairing, cases, and how the packet is reviewed."""
+
+    label = forms.CharField(max_length=LONGEST_LABEL, help_text="Reviewers see it: name no source and no judge in it.")
+    pairings = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, help_text="Reviewers never see them.")
+    cases = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MOST,
+        initial=CASES,
+        help_text="So many are drawn by the seed among those judged in all chosen pairings. Empty: every such case.",
+    )
+    second = forms.ChoiceField(
+        required=False, label="Second reviewer", help_text="Items of this pairing are decided by two people each, for agreement."
+    )
+    redistribute = forms.BooleanField(
+        required=False,
+        label="Where a stratum is short, draw more of the others",
+        help_text="Otherwise the packet is smaller by what is missing, and says so.",
+    )
+    reveal = forms.ChoiceField(choices=Packet.Reveal.choices, initial=Packet.Reveal.AFTER_CLOSE, label="Reviewers see the judge's side")
+    lease_minutes = forms.IntegerField(
+        min_value=1,
+        max_value=LONGEST_LEASE,
+        initial=30,
+        label="Minutes an item is held",
+        help_text="Then it returns; what was typed stays.",
+    )
+    seed = forms.IntegerField(min_value=0, max_value=2**62, help_text="The same findings, settings and seed draw the same packet.")
+
+    def __init__(self, *args: Any, judge_run: JudgeRun, **options: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **options})
+        pairings = [(p, p) for p in pairings_of(judge_run)]
+        self.fields["pairings"].choices = pairings  # type: ignore[attr-defined]  # a ChoiceField
+        self.fields["pairings"].initial = [p for p, _ in pairings]
+        self.fields["second"].choices = [("", "nobody"), *pairings]  # type: ignore[attr-defined]  # as above
+        self.fields["seed"].initial = secrets.randbelow(10**9)
+        for stratum, quota in QUOTAS.items():
+            self.fields[quota_field(str(stratum))] = forms.IntegerField(
+                min_value=0, max_value=MOST, initial=quota, label=str(stratum), required=True
+            )
+
+    @property
+    def quotas(self) -> list[forms.BoundField]:
+        """The quota fields, in the protocol's order."""
+        return [self[quota_field(str(s))] for s in QUOTAS]
+
+    def clean(self) -> dict[str, Any]:
+        told = super().clean() or {}
+        if not self.errors and not any(told[quota_field(str(s))] for s in QUOTAS):
+            raise forms.ValidationError("Every quota is 0: there would be nothing to review.")
+        if told.get("second") and told["second"] not in told.get("pairings", []):
+            self.add_error("second", "That pairing is not among those drawn.")
+        return told
+
+    def design(self) -> Design:
+        """What the form asks for; valid forms only."""
+        told = self.cleaned_data
+        return Design(
+            pairings=tuple(told["pairings"]),
+            quotas={str(s): told[quota_field(str(s))] for s in QUOTAS},
+            cases=told["cases"],
+            redistribute=told["redistribute"],
+            own_per_item={told["second"]: 2} if told["second"] else {},
+        )
+
+
+class AssignForm(forms.Form):
+    """A member of the study, their role in the packet, and the pairings they decide on."""
+
+    person = forms.ModelChoiceField(User.objects.none(), to_field_name="public_id", empty_label="choose a person")
+    role = forms.ChoiceField(choices=[(Assignment.Role.REVIEWER, "Reviewer"), (Assignment.Role.ADJUDICATOR, "Adjudicator (third person)")])
+    pairing = forms.ChoiceField(required=False, label="Items")
+
+    def __init__(self, *args: Any, packet: Packet, **options: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **options})
+        self.fields["person"].queryset = members(packet.study).exclude(  # type: ignore[attr-defined]  # a ModelChoiceField
+            review_assignments__in=packet.assignments.filter(withdrawn_at__isnull=True)
+        )
+        pairings = packet.items.order_by("pairing").values_list("pairing", flat=True).distinct()
+        self.fields["pairing"].choices = [("", "all items"), *((p, p) for p in pairings)]  # type: ignore[attr-defined]  # a ChoiceField
+
+    @property
+    def has_people(self) -> bool:
+        """Whether anybody is left to be assigned."""
+        return bool(self.fields["person"].queryset.exists())  # type: ignore[attr-defined]  # as above
+
+
+def members(study: Study) -> Any:
+    """Active members of the study, reviewers first."""
+    people = User.objects.filter(memberships__study=study, is_active=True).distinct()
+    return people.order_by("username").filter(memberships__role__in=[Role.REVIEWER, Role.CLINICIAN, Role.ADMIN])

@@ -1,0 +1,118 @@
+"""What the packet page shows: items by pairing and stratum, who reviews and how far they are, and what stands in the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Count
+
+from adjudication.models import Assignment, Decision, Packet, Slot
+from adjudication.packets import chain_verification
+from adjudication.packets.eligibility import reasons_against
+from adjudication.review.slots import Progress, progress
+from adjudication.sampling.drawing import QUOTAS, Shortage
+
+
+@dataclass(frozen=True, slots=True)
+class PairingLine:
+    """Items of one pairing by stratum, in the protocol's order; `reviewers` an item."""
+
+    pairing: str
+    counts: tuple[int, ...]
+    total: int
+    reviewers: int
+
+
+@dataclass(frozen=True, slots=True)
+class PersonLine:
+    """Somebody of the packet. `late` are answers that came too late to stand; `reasons` why they may not review it; `state` in words."""
+
+    assignment: Assignment
+    progress: Progress
+    late: int
+    reasons: tuple[str, ...]
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """What closing an open packet would cut off: answers still to come, people who have not signed, disagreements nobody settled."""
+
+    answers: int
+    unsigned: int
+    disagreements: int
+
+
+def strata() -> tuple[str, ...]:
+    """The strata in the protocol's order."""
+    return tuple(str(s) for s in QUOTAS)
+
+
+def pairing_lines(packet: Packet) -> list[PairingLine]:
+    """A line a pairing."""
+    rows = packet.items.values("pairing", "stratum", "quota").annotate(n=Count("pk")).order_by("pairing")
+    lines = []
+    for pairing in dict.fromkeys(r["pairing"] for r in rows):
+        mine = [r for r in rows if r["pairing"] == pairing]
+        counts = tuple(sum(r["n"] for r in mine if r["stratum"] == s) for s in strata())
+        lines.append(PairingLine(pairing, counts, sum(counts), max(r["quota"] for r in mine)))
+    return lines
+
+
+def shortages(packet: Packet) -> list[Shortage]:
+    """What was wanted and not there when the packet was drawn."""
+    return [Shortage(**told) for told in packet.drawn.get("shortages", [])]
+
+
+def people(packet: Packet) -> list[PersonLine]:
+    """Everybody of the packet in order of assignment, with how far they are."""
+    late = dict(
+        Decision.objects.filter(packet=packet, kind=Decision.Kind.LATE).order_by().values_list("assignment").annotate(n=Count("pk"))
+    )
+    found = packet.assignments.select_related("person", "packet__study").order_by("pk")
+    lines = []
+    for a in found:
+        made = progress(assignment=a)
+        lines.append(PersonLine(a, made, late.get(a.pk, 0), _reasons(a), _state_words(a, made)))
+    return lines
+
+
+def unfinished(packet: Packet) -> Unfinished:
+    """What is still open in it, for whoever is about to close it."""
+    review = Slot.objects.filter(item__packet=packet, purpose=Slot.Purpose.REVIEW)
+    third, settled = disagreements(packet)
+    unsigned = packet.assignments.filter(withdrawn_at__isnull=True, signed_at__isnull=True)
+    return Unfinished(review.filter(decision__isnull=True).count(), unsigned.count(), third - settled)
+
+
+def _state_words(assignment: Assignment, made: Progress) -> str:
+    if assignment.withdrawn_at is not None:
+        return "taken out"
+    if assignment.signed_at is not None:
+        return f"signed {assignment.signed_at:%Y-%m-%d %H:%M} UTC"
+    if assignment.packet.state == Packet.State.CLOSED:
+        return "has not signed"
+    if assignment.packet.state == Packet.State.DRAFT:
+        return "waits for the packet to open"
+    if assignment.practised_at is None:
+        return "has not practised yet"
+    if made.done < made.total:
+        return "at work"
+    return "has yet to sign" if made.total else "waits for disagreements"
+
+
+def _reasons(assignment: Assignment) -> tuple[str, ...]:
+    if assignment.packet.state == Packet.State.CLOSED or assignment.withdrawn_at is not None:
+        return ()
+    return tuple(reasons_against(assignment.person, assignment.packet))
+
+
+def disagreements(packet: Packet) -> tuple[int, int]:
+    """(items that wait for a third person or were decided by one, how many of them are decided)."""
+    third = Slot.objects.filter(item__packet=packet, purpose=Slot.Purpose.ADJUDICATION)
+    return third.count(), third.filter(decision__isnull=False).count()
+
+
+def chain_faults(packet: Packet) -> list[chain_verification.Fault]:
+    """What is wrong with the packet's chain of decisions; [] where every link holds."""
+    return chain_verification.faults_of(packet)

@@ -1,0 +1,230 @@
+"""Planted discrepancies: a perturbed twin of a timeline, and the list of what was changed in it.
+
+Held against its original, a twin tells how many differences a judge finds, and how many of its findings are differences. Two changes
+are none: a shift within the tolerance, and two events told as one. No Django here. Times in hours from admission.
+Source: protocol section 4 ("Beyond the paper"; tolerance by whole hours).
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from adjudication.judging.input import Candidate, whole_hours
+from adjudication.judging.validation import TOLERANCE, Tolerance
+
+#: A measured number in the words of an event; not the ordinal of a day, nor part of a word or of a reading such as 120/80.
+MEASURED = re.compile(r"(?<![\w#./:+-])(?<!POD )(?<!HD )(?<!\bday )(?<!\bDay )\d+(?:\.\d+)?(?![\w/:+-]|\.\d)")
+#: Shifts, as multiples of the tolerance at the row's own time.
+BEYOND, WITHIN = (1.5, 3.0, 10.0), (0.25, 0.5)
+#: Factors of a changed value.
+FACTORS = (0.5, 0.8, 1.25, 2.0)
+#: Events for a twin to invent; those that the timeline itself holds are not used.
+INVENTED = (
+    "acute appendicitis",
+    "cochlear implant malfunction",
+    "corneal abrasion repair",
+    "dengue serology positive",
+    "elective septoplasty",
+    "hyperbaric oxygen session",
+    "kidney donation",
+    "patellar tendon rupture",
+    "snake bite to the left hand",
+    "tympanostomy tube placement",
+)
+
+
+class Plant(StrEnum):
+    """How a twin differs from its original."""
+
+    SHIFTED_BEYOND = "shifted beyond the tolerance"
+    SHIFTED_WITHIN = "shifted within the tolerance"
+    SIGN_FLIPPED = "sign flipped"
+    DROPPED = "dropped"
+    DUPLICATED = "duplicated"
+    INVENTED = "invented"
+    VALUE_CHANGED = "value changed"
+    MERGED = "merged"
+
+    @property
+    def quiet(self) -> bool:
+        """Whether the protocol calls it no difference: a judge must not find it."""
+        return self in (Plant.SHIFTED_WITHIN, Plant.MERGED)
+
+
+class Held(StrEnum):
+    """Which timeline holds the rows that a difference is about."""
+
+    ORIGINAL = "original"
+    TWIN = "twin"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """One change. `size` is |Δ| in hours for shifts and sign flips, |Δ| over the original value for values, else None.
+
+    `uids` are those of the rows that a finding of it may name: of a copy also its pattern's, of a merger both.
+    """
+
+    kind: Plant
+    uids: frozenset[str]
+    held: Held
+    size: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """The perturbed rows, and what was planted in them. A row has one change at most."""
+
+    rows: tuple[Candidate, ...]
+    planted: tuple[Planted, ...]
+
+
+def plant(
+    rows: Sequence[Candidate],
+    *,
+    seed: int,
+    each: int = 3,
+    kinds: Sequence[Plant] = tuple(Plant),
+    invented: Sequence[str] = INVENTED,
+    tolerance: Tolerance = TOLERANCE,
+) -> Twin:
+    """The twin of `rows` with at most `each` changes of each of `kinds`, fewer where too few rows allow one. Same seed, same twin.
+
+    Raises ValueError for rows without UIDs, or two rows of one UID: nothing would tell which row a finding is about.
+    """
+    uids = [r.uid for r in rows if r.uid is not None]
+    if len(uids) < len(rows) or len(set(uids)) < len(uids):
+        raise ValueError("planting needs a UID of its own for every row")
+    work = _Planting(list(rows), random.Random(seed), tolerance, set(uids))
+    for kind in kinds:
+        if kind is Plant.INVENTED:
+            work.invent(each, invented)
+        elif kind is Plant.MERGED:
+            work.merge(each)
+        else:
+            work.change(each, kind)
+    kept = {r.uid for r in work.rows}
+    pruned = (replace(r, context=tuple(u for u in r.context if u in kept)) for r in work.rows)
+    return Twin(tuple(pruned), tuple(work.planted))
+
+
+class _Planting:
+    def __init__(self, rows: list[Candidate], rng: random.Random, tolerance: Tolerance, used: set[str]) -> None:
+        self.rows, self.rng, self.tolerance, self.used = rows, rng, tolerance, used
+        self.original = tuple(rows)
+        self.planted: list[Planted] = []
+        self.touched: set[str] = set()
+
+    def change(self, each: int, kind: Plant) -> None:
+        """Changes of single rows, drawn until `each` are made or no row is left to try."""
+        make: dict[Plant, Callable[[Candidate], tuple[list[Candidate], Held, float | None] | None]] = {
+            Plant.SHIFTED_BEYOND: lambda r: self._shifted(r, BEYOND, beyond=True),
+            Plant.SHIFTED_WITHIN: lambda r: self._shifted(r, WITHIN, beyond=False),
+            Plant.SIGN_FLIPPED: self._flipped,
+            Plant.DROPPED: lambda r: ([], Held.ORIGINAL, None),
+            Plant.DUPLICATED: lambda r: ([r, replace(r, uid=self._fresh())], Held.TWIN, None),
+            Plant.VALUE_CHANGED: self._revalued,
+        }
+        made = 0
+        for row in self._untouched():
+            if made == each:
+                return
+            if (changed := make[kind](row)) is None:
+                continue
+            into, held, size = changed
+            self._replace(row, into)
+            self._record(kind, [row, *into], held, size)
+            made += 1
+
+    def invent(self, each: int, pool: Sequence[str]) -> None:
+        """Events that are nowhere in the original, at times between its first and last ones after admission."""
+        own = {r.event.casefold() for r in self.original}
+        free = [event for event in pool if event.casefold() not in own]
+        last = max((r.time for r in self.original if r.time is not None), default=0.0)
+        for event in self.rng.sample(free, min(each, len(free))):
+            row = Candidate(event=event, time=round(self.rng.uniform(0, max(last, 24.0)), 2), uid=self._fresh())
+            self.rows.append(row)
+            self._record(Plant.INVENTED, [row], Held.TWIN, None)
+
+    def merge(self, each: int) -> None:
+        """Two neighbours of the note at equal times as one row, under the first one's UID and time."""
+        made = 0
+        for row in self._untouched():
+            if made == each:
+                return
+            at = self.original.index(row)
+            other = self.original[at + 1] if at + 1 < len(self.original) else None
+            if (
+                other is None
+                or {row.uid, other.uid} & self.touched
+                or row.polarity is not other.polarity
+                or not self._equal(row.time, other.time)
+            ):
+                continue
+            ends = [e for e in (row.end, other.end) if e is not None]
+            merged = replace(row, event=f"{row.event} with {other.event}", end=max(ends, default=None))
+            self._replace(row, [merged])
+            self._replace(other, [])
+            self._record(Plant.MERGED, [row, other], Held.BOTH, None)
+            made += 1
+
+    def _untouched(self) -> list[Candidate]:
+        """The rows without a change so far, in random order."""
+        free = [r for r in self.original if r.uid not in self.touched]
+        return self.rng.sample(free, len(free))
+
+    def _shifted(self, row: Candidate, multiples: Sequence[float], *, beyond: bool) -> tuple[list[Candidate], Held, float] | None:
+        if row.time is None:
+            return None
+        reach = max(self.tolerance.least, self.tolerance.share * abs(row.time))
+        delta = self.rng.choice(multiples) * reach * self.rng.choice((-1, 1))
+        if self._equal(row.time, row.time + delta) is beyond:
+            return None
+        moved = replace(row, time=row.time + delta, lower=_plus(row.lower, delta), upper=_plus(row.upper, delta))
+        return [moved], Held.BOTH, abs(delta)
+
+    def _flipped(self, row: Candidate) -> tuple[list[Candidate], Held, float] | None:
+        if row.time is None or self._equal(row.time, -row.time):
+            return None
+        lower, upper = (None if bound is None else -bound for bound in (row.upper, row.lower))
+        return [replace(row, time=-row.time, lower=lower, upper=upper)], Held.BOTH, 2 * abs(row.time)
+
+    def _revalued(self, row: Candidate) -> tuple[list[Candidate], Held, float] | None:
+        found = list(MEASURED.finditer(row.event))
+        if not found:
+            return None
+        number = self.rng.choice(found)
+        decimals = len(number[0].partition(".")[2])
+        value = float(number[0])
+        told = f"{value * self.rng.choice(FACTORS):.{decimals}f}"
+        if value == 0 or float(told) == value:
+            return None
+        event = row.event[: number.start()] + told + row.event[number.end() :]
+        return [replace(row, event=event)], Held.BOTH, abs(float(told) - value) / value
+
+    def _equal(self, first: float | None, second: float | None) -> bool:
+        return self.tolerance.equal(whole_hours(first), whole_hours(second))
+
+    def _replace(self, row: Candidate, into: Sequence[Candidate]) -> None:
+        at = self.rows.index(row)
+        self.rows[at : at + 1] = into
+
+    def _record(self, kind: Plant, rows: Sequence[Candidate], held: Held, size: float | None) -> None:
+        uids = frozenset(r.uid for r in rows if r.uid is not None)
+        self.touched |= uids
+        self.planted.append(Planted(kind, uids, held, size))
+
+    def _fresh(self) -> str:
+        while (uid := f"{self.rng.randrange(0x10000):04x}") in self.used:
+            continue
+        self.used.add(uid)
+        return uid
+
+
+def _plus(bound: float | None, delta: float) -> float | None:
+    return None if bound is None else bound + delta

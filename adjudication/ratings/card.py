@@ -1,0 +1,75 @@
+"""The report card of a packet for a person who may see it: its tables, and their files."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
+
+from accounts.audit.trail import record
+from accounts.permissions import NotAllowed
+from accounts.scoping import ANY_ROLE, StudyRequest, scoped
+from adjudication.models import Packet
+from adjudication.packets.eligibility import may_see
+from adjudication.packets.exposure import record_exposure
+from adjudication.ratings.card_data import card_of, items_of
+from adjudication.reports.card import tables
+from ehr.models import Encounter
+from timelines.evaluation.tables import Table
+
+FORMATS = {"csv": ("text/csv", "csv"), "latex": ("application/x-tex", "tex"), "json": ("application/json", "json")}
+
+
+CLOSED = "The report card of this packet is closed to you while you review it, and afterwards where its results are not revealed."
+
+
+def card_table(request: StudyRequest, packet: Packet, name: str, format: str) -> HttpResponse:
+    """One table of a packet that is open to the person as a file, told of in the trail. Raises Http404 for no table or no format."""
+    response = table_file(_table(packet, name), format, f"{name}-{packet.public_id}")
+    record_opened(request, packet, "packet.export")
+    return response
+
+
+def table_file(table: Table, format: str, stem: str) -> HttpResponse:
+    """A table in one of the `FORMATS`. Raises Http404 for another one."""
+    if format not in FORMATS:
+        raise Http404
+    kind, ending = FORMATS[format]
+    text = {"csv": table.to_csv, "latex": table.to_latex, "json": table.to_json}[format]()
+    response = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{stem}.{ending}"'
+    return response
+
+
+def revealed(request: StudyRequest, public_id: str) -> Packet:
+    """The packet, if this person may see what it found. Raises Http404, NotAllowed."""
+    found = scoped(Packet.objects.filter(study=request.study), request.user, roles=ANY_ROLE).select_related("study", "judge_run")
+    packet = get_object_or_404(found, public_id=public_id)
+    seen = may_see(request.user, packet)
+    if not seen.report:
+        if not seen.items and not seen.own_answers:
+            raise Http404
+        raise NotAllowed(CLOSED)
+    return packet
+
+
+def _table(packet: Packet, name: str) -> Table:
+    if name == "decisions":
+        return tables.decisions(items_of(packet))
+    card = card_of(packet)
+    if name.startswith("confusion-"):
+        number = name.removeprefix("confusion-")
+        if not number.isascii() or not number.isdigit() or int(number) >= len(card.agreements):
+            raise Http404
+        return tables.confusion(card.agreements[int(number)])
+    if name not in tables.TABLES:
+        raise Http404
+    return tables.TABLES[name](card)
+
+
+def record_opened(request: StudyRequest, packet: Packet, action: str, **detail: bool) -> None:
+    """For the trail; and whoever has read what a judge held of a case has seen it unblinded."""
+    record(
+        actor=request.user, study=packet.study, action=action, object_type="adjudication.packet", object_id=packet.public_id, detail=detail
+    )
+    cases = Encounter.objects.filter(comparisons__games__findings__items__packet=packet).select_related("dataset__study").distinct()
+    record_exposure(user=request.user, encounters=cases, page="report card")

@@ -1,0 +1,137 @@
+"""What a report card is computed from, out of the database: a packet's items with the decisions that stand, and the corpus they sample."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+
+from django.db.models import QuerySet
+
+from adjudication.domain import FindingType, Verdict
+from adjudication.models import Assignment, Decision, Finding, Game, JudgeRun, Packet, Slot
+from adjudication.reports.card.compute import blinding_check, report_card
+from adjudication.reports.card.values import BlindingCheck, Item, ReportCard, Reviewed
+from adjudication.sampling.drawing import stratum_of
+from timelines.domain import TimelineKind
+from timelines.models import Timeline
+
+#: The question of the blinding check: which side a clinician wrote.
+CLINICIAN = "clinician"
+
+
+def card_of(packet: Packet) -> ReportCard:
+    """The card of everything that stands now. Answers of the third person are listed, never counted as a reviewer's."""
+    corpus, outside = corpus_of(packet.judge_run)
+    return report_card(items_of(packet), reviewers_of(packet), corpus, outside=outside, blinding=blinding_of(packet))
+
+
+def reviewers_of(packet: Packet) -> list[str]:
+    """User names of those who review, in order of assignment; who was taken out is there if decisions of theirs stand."""
+    found = packet.assignments.filter(role=Assignment.Role.REVIEWER).select_related("person").order_by("pk")
+    stand = set(_standing(packet).values_list("assignment_id", flat=True))
+    return [a.person.get_username() for a in found if a.withdrawn_at is None or a.pk in stand]
+
+
+def items_of(packet: Packet) -> list[Item]:
+    """Every item in the packet's order, with the decisions that stand."""
+    decided: dict[int, list[Reviewed]] = defaultdict(list)
+    third: dict[int, str] = {}
+    for slot in _standing(packet).select_related("assignment__person", "decision").order_by("assignment_id"):
+        made = slot.decision
+        if made is None:
+            continue
+        if slot.purpose == Slot.Purpose.ADJUDICATION:
+            third[slot.item_id] = made.answer
+        elif slot.assignment is not None:
+            decided[slot.item_id].append(_reviewed(slot.assignment, made))
+    rows = packet.items.select_related("finding__game__comparison__encounter").order_by("ordinal")
+    return [
+        Item(
+            number=row.ordinal,
+            case=row.finding.game.comparison.encounter.case_id,
+            pairing=row.pairing,
+            stratum=row.stratum,
+            verdict=row.finding.verdict,
+            decisions=tuple(decided[row.pk]),
+            adjudicated=third.get(row.pk, ""),
+            key=row.finding.public_id,
+        )
+        for row in rows
+    ]
+
+
+def corpus_of(judge_run: JudgeRun) -> tuple[dict[str, int], int]:
+    """(findings of all games by stratum, findings outside the five strata); reruns in swapped positions are no part of the corpus."""
+    found = Finding.objects.filter(game__run=judge_run, game__swapped=False, game__outcome=Game.Outcome.JUDGED)
+    counts: Counter[str] = Counter()
+    outside = 0
+    for kind, verdict in found.values_list("type", "verdict").iterator(chunk_size=5000):
+        stratum = stratum_of(FindingType(kind), Verdict(verdict))
+        if stratum is None:
+            outside += 1
+        else:
+            counts[stratum.value] += 1
+    return dict(counts), outside
+
+
+def blinding_of(packet: Packet) -> BlindingCheck | None:
+    """How often reviewers told which side a clinician wrote, where just one was; None where none was asked about such an item.
+
+    Of several guesses of one person on one item the last one counts.
+    """
+    last: dict[tuple[int, int], Decision] = {}
+    guesses = Decision.objects.filter(packet=packet, kind=Decision.Kind.GUESS, item__isnull=False, detail__question=CLINICIAN)
+    for guess in guesses.select_related("item__finding__game__comparison__first", "item__finding__game__comparison__second"):
+        last[(guess.assignment_id, guess.item_id or 0)] = guess
+    right = wrong = unsure = 0
+    for guess in last.values():
+        truth = clinician_side(guess)
+        if truth is None:
+            continue
+        told = guess.detail.get("guess")
+        right += told == truth
+        unsure += told not in ("A", "B")
+        wrong += told in ("A", "B") and told != truth
+    if not right + wrong + unsure:
+        return None
+    return blinding_check(right, right + wrong, unsure=unsure)
+
+
+def clinician_side(guess: Decision) -> str | None:
+    """The judge's label of the side that a clinician wrote; None where both sides or neither were."""
+    if guess.item is None:
+        return None
+    game = guess.item.finding.game
+    first, second = (written_by_a_clinician(t) for t in (game.comparison.first, game.comparison.second))
+    if first == second:
+        return None
+    return "A" if first == game.a_is_first else "B"
+
+
+def written_by_a_clinician(timeline: Timeline) -> bool:
+    """References and authored timelines are; what a run made, or another tool's file, is not."""
+    return timeline.kind == TimelineKind.REFERENCE or timeline.source.startswith("author:")
+
+
+def _standing(packet: Packet) -> QuerySet[Slot]:
+    return Slot.objects.filter(item__packet=packet, decision__isnull=False)
+
+
+def _reviewed(assignment: Assignment, made: Decision) -> Reviewed:
+    return Reviewed(
+        reviewer=assignment.person.get_username(),
+        answer=made.answer,
+        active_seconds=made.active_seconds,
+        own_time=made.own_time,
+        comment=made.comment,
+        flagged=made.flagged,
+        amended=made.kind == Decision.Kind.AMENDMENT,
+    )
+
+
+def states_of(packet: Packet) -> Mapping[str, int]:
+    """How many review slots are decided, held and free."""
+    slots = Slot.objects.filter(item__packet=packet, purpose=Slot.Purpose.REVIEW)
+    decided = slots.filter(decision__isnull=False).count()
+    held = slots.filter(decision__isnull=True, assignment__isnull=False).count()
+    return {"decided": decided, "held": held, "free": slots.count() - decided - held, "total": slots.count()}

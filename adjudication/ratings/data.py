@@ -1,0 +1,204 @@
+"""The columns of a judge run's report out of the database: counted in SQL, so that a cohort of any size is a few queries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from django.db.models import Count, Q, QuerySet
+
+from adjudication.domain import FindingType, Verdict
+from adjudication.judge_runs.actions import UNJUDGED
+from adjudication.judge_runs.source_labels import label_among
+from adjudication.models import Finding, Game, JudgeRun
+from adjudication.reports.league.compute import DECISIVE, judge_report
+from adjudication.reports.league.overlapping import Overlapping, family_of
+from adjudication.reports.league.values import CATEGORIES, Games, JudgeReport, Overlap, Told
+from adjudication.scoring.errors import Category
+from timelines.domain import TimelineKind
+from timelines.evaluation.values import SourceKey
+from timelines.models import Authoring, Timeline
+
+IMPORTED, WITHOUT = "imported reference", "no reference"
+CHUNK = 5000
+#: Comparisons whose findings are held in memory at once.
+BLOCK = 2000
+
+
+def report_of(run: JudgeRun) -> JudgeReport:
+    """The report on what is judged by now."""
+    return judge_report(games_of(run), swap=_overlap(_judged_twice(run), (run, False), (run, True)))
+
+
+def games_of(run: JudgeRun) -> Games:
+    """The judged games in first positions, and how many others there are by pair of sources."""
+    keys = tuple(SourceKey(*source) for source in run.sources)
+    labels = [key.label for key in keys]
+    fields = (
+        "pk",
+        "comparison__encounter_id",
+        *(f"comparison__{side}__{name}" for side in ("first", "second") for name in ("source", "kind", "alternative")),
+    )
+    judged = run.games.filter(outcome=Game.Outcome.JUDGED, swapped=False).order_by("pk").values_list(*fields)
+    rows = [(pk, case, _index(labels, *told[:3]), _index(labels, *told[3:])) for pk, case, *told in judged.iterator(chunk_size=CHUNK)]
+    place = {row[0]: n for n, row in enumerate(rows)}
+    strata_of = strata(run, {row[1] for row in rows})
+    names = tuple(sorted(set(strata_of.values())))
+    charges, flagged, findings, flagged_findings = _counts(run, place)
+    timing = _timing(run, place)
+    return Games(
+        sources=tuple(labels),
+        strata=names,
+        first=_ints(row[2] for row in rows),
+        second=_ints(row[3] for row in rows),
+        case=_ints(row[1] for row in rows),
+        stratum=_ints(names.index(strata_of[row[1]]) for row in rows),
+        charges=charges,
+        flagged=flagged,
+        findings=findings,
+        flagged_findings=flagged_findings,
+        timing_game=_ints(t[0] for t in timing),
+        timing_side=_ints(t[1] for t in timing),
+        timing_apart=np.array([_apart(*t[2:]) for t in timing], dtype=np.float64),
+        timing_far=np.array([_far(*t[2:]) for t in timing], dtype=np.float64),
+        unjudged=_by_pair(run, labels, UNJUDGED),
+        open=_by_pair(run, labels, ~UNJUDGED & ~Q(outcome=Game.Outcome.JUDGED)),
+        keys=keys,
+        tally=_tally(run),
+        for_a=_for_a(run),
+    )
+
+
+def strata(run: JudgeRun, cases: set[int]) -> dict[int, str]:
+    """Encounter → annotation protocol of its reference: an author's, as it was written; else imported, or none."""
+    found = dict.fromkeys(cases, WITHOUT)
+    references = Timeline.objects.filter(
+        kind=TimelineKind.REFERENCE.value, encounter__dataset__in=run.datasets.all(), authoring__isnull=True
+    )
+    found |= {pk: IMPORTED for pk in references.values_list("encounter_id", flat=True) if pk in found}
+    written = Authoring.objects.filter(encounter__dataset__in=run.datasets.all(), timeline__isnull=False).order_by("pk")
+    authored = {pk: protocol for pk, protocol in written.values_list("encounter_id", "protocol") if pk in found}
+    return found | {pk: protocol for pk, protocol in authored.items() if found[pk] == WITHOUT or _compares_authors(run)}
+
+
+def _compares_authors(run: JudgeRun) -> bool:
+    return any(str(source).startswith("author:") for source, *_ in run.sources)
+
+
+def told_of(run: JudgeRun, comparisons: Sequence[int], *, swapped: bool) -> Iterator[Told]:
+    """The findings on these comparisons (primary keys), told of the comparison's first and second timeline."""
+    fields = ("game__comparison_id", "subject_sha256", "type", "verdict", "category", "charged_first", "game__a_is_first")
+    found = Finding.objects.filter(game__run=run, game__swapped=swapped, game__outcome=Game.Outcome.JUDGED)
+    rows = found.filter(game__comparison__in=comparisons).order_by("game_id", "ordinal").values_list(*fields)
+    for comparison, subject, kind, verdict, category, charged, a_is_first in rows.iterator(chunk_size=CHUNK):
+        yield Told(comparison, subject, FindingType(kind), _of_first(verdict, a_is_first), category, charged)
+
+
+def agreement_of(first: JudgeRun, second: JudgeRun) -> tuple[int, tuple[Overlap, ...]]:
+    """(comparisons that both have judged, what both told of them)."""
+    judged = [
+        set(r.games.filter(outcome=Game.Outcome.JUDGED, swapped=False).values_list("comparison_id", flat=True)) for r in (first, second)
+    ]
+    both = sorted(judged[0] & judged[1])
+    return len(both), _overlap(both, (first, False), (second, False))
+
+
+def _overlap(comparisons: Sequence[int], one: tuple[JudgeRun, bool], two: tuple[JudgeRun, bool]) -> tuple[Overlap, ...]:
+    """Two judgings (run, whether in exchanged positions) of these comparisons, a block of them at a time; () of none."""
+    found = Overlapping()
+    for at in range(0, len(comparisons), BLOCK):
+        block = comparisons[at : at + BLOCK]
+        found.take(*(told_of(run, block, swapped=swapped) for run, swapped in (one, two)))
+    return found.rows() if comparisons else ()
+
+
+def _judged(run: JudgeRun) -> set[int]:
+    return set(run.games.filter(outcome=Game.Outcome.JUDGED, swapped=False).values_list("comparison_id", flat=True))
+
+
+def _judged_twice(run: JudgeRun) -> list[int]:
+    """Comparisons that were judged in both positions."""
+    twice = run.games.filter(outcome=Game.Outcome.JUDGED).values("comparison").annotate(n=Count("pk")).filter(n=2)
+    return list(twice.order_by("comparison").values_list("comparison", flat=True))
+
+
+def _counts(run: JudgeRun, place: dict[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(charges, flagged wrong times, findings, flagged findings) as `Games` has them."""
+    charges = np.zeros((len(place), 2, len(CATEGORIES)), np.int64)
+    flagged = np.zeros((len(place), 2), np.int64)
+    findings, flagged_findings = np.zeros(len(place), np.int64), np.zeros(len(place), np.int64)
+    category_at = {c.value: n for n, c in enumerate(CATEGORIES)}
+    grouped = _findings(run).values("game_id", "category", "charged_first", "flagged").annotate(n=Count("pk")).order_by("game_id")
+    for row in grouped.iterator(chunk_size=CHUNK):
+        at, n = place[row["game_id"]], row["n"]
+        findings[at] += n
+        flagged_findings[at] += n * row["flagged"]
+        if row["category"]:
+            side = 0 if row["charged_first"] else 1
+            charges[at, side, category_at[row["category"]]] += n
+            if row["flagged"] and row["category"] == Category.WRONG_TIME:
+                flagged[at, side] += n
+    return charges, flagged, findings, flagged_findings
+
+
+def _tally(run: JudgeRun) -> dict[tuple[str, str, str, bool], int]:
+    """Findings by type, verdict, grounding and flag, as `Games` has them."""
+    counted: Counter[tuple[str, str, str, bool]] = Counter()
+    grouped = _findings(run).order_by().values_list("type", "verdict", "grounding", "flagged").annotate(n=Count("pk"))
+    for kind, verdict, grounding, flagged, n in grouped:
+        counted[family_of(FindingType(kind)), DECISIVE if Verdict(verdict).decisive else verdict, grounding, flagged] += n
+    return dict(counted)
+
+
+def _for_a(run: JudgeRun) -> tuple[int, int]:
+    """(findings that hold A right, decisive findings), in both positions."""
+    decisive = Finding.objects.filter(game__run=run, game__outcome=Game.Outcome.JUDGED, verdict__in=(Verdict.A, Verdict.B))
+    counts = dict(decisive.order_by().values_list("verdict").annotate(n=Count("pk")))
+    return counts.get(Verdict.A, 0), sum(counts.values())
+
+
+def _timing(run: JudgeRun, place: dict[int, int]) -> list[tuple[int, int, int | None, int | None]]:
+    """(game, side charged, the two times) of every decisive TIMING finding."""
+    decisive = _findings(run).filter(type=FindingType.TIMING.value, charged_first__isnull=False)
+    rows = decisive.order_by("pk").values_list("game_id", "charged_first", "a_time", "b_time")
+    return [(place[game], 0 if first else 1, a, b) for game, first, a, b in rows.iterator(chunk_size=CHUNK)]
+
+
+def _findings(run: JudgeRun) -> QuerySet[Finding]:
+    return Finding.objects.filter(game__run=run, game__swapped=False, game__outcome=Game.Outcome.JUDGED)
+
+
+def _by_pair(run: JudgeRun, labels: Sequence[str], condition: Q) -> dict[tuple[int, int], int]:
+    fields = [f"comparison__{side}__{name}" for side in ("first", "second") for name in ("source", "kind", "alternative")]
+    rows = run.games.filter(condition, swapped=False).order_by().values_list(*fields).annotate(n=Count("pk"))
+    found: Counter[tuple[int, int]] = Counter()
+    for *told, n in rows:
+        found[_index(labels, *told[:3]), _index(labels, *told[3:])] += n
+    return dict(found)
+
+
+def _index(labels: Sequence[str], source: str, kind: str, alternative: int) -> int:
+    return labels.index(label_among(labels, source, kind, alternative))
+
+
+def _of_first(verdict: str, a_is_first: bool) -> str:
+    """The verdict told of the comparison: "first" and "second" for the sides."""
+    if verdict not in (Verdict.A, Verdict.B):
+        return verdict
+    return "first" if (verdict == Verdict.A) == a_is_first else "second"
+
+
+def _apart(a: int | None, b: int | None) -> float:
+    """As the tolerance of judging has it: two N/A are equal, N/A and a time are within no tolerance (NaN)."""
+    if a is None or b is None:
+        return 0.0 if a is b else float("nan")
+    return float(abs(a - b))
+
+
+def _far(a: int | None, b: int | None) -> float:
+    return float("nan") if a is None or b is None else float(max(abs(a), abs(b)))
+
+
+def _ints(values: Iterable[int]) -> np.ndarray:
+    return np.fromiter(values, dtype=np.int64)

@@ -1,0 +1,87 @@
+"""Two judgings of the same comparisons laid side by side: exchanged positions, or two judges. No Django here.
+
+Findings are the same when they are of one comparison and one subject, several of one subject in their order, as `adjudication.judge_runs.changes`
+holds them together in the database. Verdicts are told of the comparison's timelines, so that a swap of labels is no difference.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from adjudication.domain import FindingType
+from adjudication.reports.league.values import Overlap, Told
+from adjudication.scoring.agreement import cohen_kappa
+
+ALL, ONE_SIDED = "all", "one-sided"
+#: Types of findings in the order of tables; which label stands for which timeline names one-sided ones, so these are one type.
+FAMILIES = ("TIMING", "VALUE", ONE_SIDED, "DUPLICATE", "SHARED_UNSUPPORTED")
+#: Comparison, subject, which of several findings of the subject.
+Subject = tuple[int, str, int]
+
+
+class Overlapping:
+    """Counts that grow block by block: a comparison's findings, by both judgings, stand in one block."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, Counter[str]] = defaultdict(Counter)
+        self._sides: dict[str, Counter[tuple[bool, bool]]] = defaultdict(Counter)
+
+    def take(self, first: Iterable[Told], second: Iterable[Told]) -> None:
+        """The findings of some comparisons that both have judged."""
+        one, two = _numbered(first), _numbered(second)
+        for told in one.values():
+            self._counts[family_of(told.type)]["first"] += 1
+        for told in two.values():
+            self._counts[family_of(told.type)]["second"] += 1
+        for subject in one.keys() & two.keys():
+            self._pair(one[subject], two[subject])
+
+    def _pair(self, a: Told, b: Told) -> None:
+        counts = self._counts[family_of(a.type)]
+        counts["both"] += 1
+        if a.verdict_first == b.verdict_first:
+            counts["alike"] += 1
+            counts["charged"] += (a.category, a.charged_first) == (b.category, b.charged_first)
+        if a.charged_first is not None and b.charged_first is not None:
+            self._sides[family_of(a.type)][a.charged_first, b.charged_first] += 1
+
+    def rows(self) -> tuple[Overlap, ...]:
+        """All findings, then type by type."""
+        present = [family for family in FAMILIES if self._counts.get(family)]
+        return tuple(self._row(name, families) for name, families in ((ALL, present), *((f, [f]) for f in present)))
+
+    def _row(self, name: str, families: Sequence[str]) -> Overlap:
+        counts = sum((self._counts[f] for f in families), Counter[str]())
+        sides = sum((self._sides[f] for f in families), Counter[tuple[bool, bool]]())
+        return Overlap(
+            type=name,
+            first=counts["first"],
+            second=counts["second"],
+            both=counts["both"],
+            alike=counts["alike"],
+            kappa=cohen_kappa([[sides[x, y] for y in (True, False)] for x in (True, False)]),
+            charged_alike=counts["charged"],
+            turned=sides[True, False] + sides[False, True],
+        )
+
+
+def overlaps(first: Iterable[Told], second: Iterable[Told]) -> tuple[Overlap, ...]:
+    """The same of two whole judgings. Comparisons that only one has judged are the caller's to leave out."""
+    found = Overlapping()
+    found.take(first, second)
+    return found.rows()
+
+
+def family_of(kind: FindingType) -> str:
+    """The type as tables have it."""
+    return ONE_SIDED if kind.one_sided else kind.value
+
+
+def _numbered(told: Iterable[Told]) -> dict[Subject, Told]:
+    times: Counter[tuple[int, str]] = Counter()
+    found = {}
+    for t in told:
+        found[t.comparison, t.subject, times[t.comparison, t.subject]] = t
+        times[t.comparison, t.subject] += 1
+    return found

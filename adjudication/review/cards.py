@@ -1,0 +1,39 @@
+"""What the home page and the navigation say of reviews: only to people who are assigned to one."""
+
+from __future__ import annotations
+
+from django.urls import reverse
+
+from accounts.models import Study, User
+from accounts.registry import Card, Link
+from adjudication.blinding.page import time_left_words
+from adjudication.models import Assignment, Packet
+from adjudication.packets.eligibility import assignments_of
+from adjudication.review import slots
+
+
+def review_card(user: User, study: Study) -> Card | None:
+    """Open packets of the person, with how far they are. Nothing for people without one."""
+    mine = [a for a in assignments_of(user, study) if a.packet.state == Packet.State.OPEN]
+    if not mine:
+        return None
+    return Card("My review", [_line(a) for a in mine], [Link("Go to my review", reverse("adjudication:review_queue"))])
+
+
+def has_reviews(user: User, study: Study) -> bool:
+    """Whether the person is assigned to a packet of the study that is past drafting."""
+    found = Assignment.objects.filter(person=user, packet__study=study, withdrawn_at__isnull=True)
+    return found.exclude(packet__state=Packet.State.DRAFT).exists()
+
+
+def _line(assignment: Assignment) -> str:
+    label = assignment.packet.label
+    if assignment.signed_at is not None:
+        return f"{label}: signed."
+    if assignment.practised_at is None:
+        return f"{label}: practice comes first."
+    progress = slots.progress(assignment=assignment)
+    if progress.done and progress.done >= progress.total:
+        return f"{label}: all {progress.total} items decided, to be signed."
+    left = time_left_words(progress.seconds_each, progress.total - progress.done)
+    return f"{label}: {progress.done} of {progress.total} items decided{', ' if left else ''}{left}."

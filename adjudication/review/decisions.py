@@ -1,0 +1,365 @@
+"""What reviewers decide: every step appends a link to the packet's chain, and none overwrites another.
+
+Answers are given in the judge's labels of the finding (`visibility.unswapped` turns the page's A and B into them). A token is made by
+the page for each step; sent again after a lost connection it gives the same answer and stores nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.http import HttpRequest
+
+from accounts.audit.chain import current_head
+from accounts.audit.trail import record
+from accounts.ids import new_public_id
+from accounts.models import User
+from accounts.permissions import NotAllowed, user_can_manage_study
+from accounts.sign_in.password_check import Purpose, check_password_of
+from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem, Slot
+from adjudication.packets import chain_storage
+from adjudication.review import slots
+from adjudication.states import next_assignment_state
+
+TOKEN = re.compile(r"[0-9A-Za-z_-]{1,64}")
+LONGEST_COMMENT = 10_000
+LONGEST_REASON = 1_000
+#: Hours from admission that a person may give as their own time: over a lifetime before, and ten years after.
+EARLIEST, LATEST = -1_100_000.0, 90_000.0
+#: What may be guessed in the blinding check: one side in the judge's labels, or no idea.
+GUESSES = ("A", "B", "NO_IDEA")
+
+
+class DecisionRefused(ValueError):
+    """A value that cannot be stored; the message says which and holds no patient text."""
+
+    log_safe = True
+
+
+class Conflict(RuntimeError):
+    """The item stands otherwise than the page thought: decided on another device, say. `standing` is what stands now, if anything."""
+
+    log_safe = True
+
+    def __init__(self, words: str, standing: Decision | None) -> None:
+        super().__init__(words)
+        self.standing = standing
+
+
+class NotFinished(RuntimeError):
+    """The review cannot be signed: `left` items are still to be decided, `elsewhere` of them are with another reviewer now."""
+
+    log_safe = True
+
+    def __init__(self, left: int, elsewhere: int = 0) -> None:
+        words = f"{left} item{'' if left == 1 else 's'} still to decide."
+        if elsewhere:
+            words += f" Another reviewer has {elsewhere} of them in hand; what they leave undecided comes back to you."
+        super().__init__(words)
+        self.left = left
+        self.elsewhere = elsewhere
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The link that was stored. `late`: the item's quota was taken or the packet closed, so it is kept beside and does not stand."""
+
+    decision: Decision
+    late: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """The withdrawal, and the decision that it took back; its item is leased to the person again."""
+
+    withdrawal: Decision
+    undone: Decision
+
+
+@transaction.atomic
+def decide(
+    *,
+    assignment: Assignment,
+    item: PacketItem,
+    answer: str,
+    shown_swapped: bool,
+    token: str,
+    by: User,
+    own_time: float | None = None,
+    comment: str = "",
+    flagged: bool = False,
+    active_seconds: float | None = None,
+) -> Decided:
+    """Store an answer. It stands where the person holds the item's slot or can still take one; else it is kept as late, and told so.
+
+    Raises NotAllowed, DecisionRefused, Conflict where the person has decided on the item already, InvalidTransition where they signed.
+    """
+    values = _values(answer, own_time, comment, flagged, active_seconds)
+    packet, mine = _locked(assignment, by)
+    if (known := _known(mine, token, item)) is not None:
+        return Decided(known, known.kind == Decision.Kind.LATE)
+    _check_item(mine, item)
+    if packet.state == Packet.State.DRAFT:
+        slots.check_working(mine)
+    held = slots.slot_of(assignment=mine, item=item)
+    if held is not None and held.decision is not None:
+        raise Conflict("You have decided on this item already.", held.decision)
+    over = packet.state == Packet.State.CLOSED or mine.withdrawn_at is not None
+    slot = None if over else slots.claim(assignment=mine, item=item)
+    if slot is None:
+        late = chain_storage.append(
+            packet, assignment=mine, kind=Decision.Kind.LATE, token=token, item=item, shown_swapped=shown_swapped, **values
+        )
+        return Decided(late, True)
+    made = _stored(packet, mine, item, token, shown_swapped=shown_swapped, **values)
+    _stand(slot, made, values["active_seconds"])
+    _settle_disagreement(item)
+    return Decided(made, False)
+
+
+@transaction.atomic
+def amend(
+    *,
+    assignment: Assignment,
+    item: PacketItem,
+    expects: str,
+    answer: str,
+    shown_swapped: bool,
+    token: str,
+    by: User,
+    own_time: float | None = None,
+    comment: str = "",
+    flagged: bool = False,
+    active_seconds: float | None = None,
+) -> Decided:
+    """Replace the decision that stands (`expects`: its public id) by another; the earlier one stays in the chain.
+
+    Raises NotAllowed, DecisionRefused, InvalidTransition, Conflict where something else stands.
+    """
+    values = _values(answer, own_time, comment, flagged, active_seconds)
+    packet, mine = _locked(assignment, by)
+    if (known := _known(mine, token, item)) is not None:
+        return Decided(known, known.kind == Decision.Kind.LATE)
+    slots.check_working(mine)
+    _check_item(mine, item)
+    slot = Slot.objects.select_for_update(of=("self",)).select_related("decision").filter(assignment=mine, item=item).first()
+    stands = slot.decision if slot else None
+    if slot is None or stands is None or stands.public_id != expects:
+        raise Conflict("Your decision on this item has changed since.", stands)
+    made = chain_storage.append(
+        packet, assignment=mine, kind=Decision.Kind.AMENDMENT, token=token, item=item, amends=stands, shown_swapped=shown_swapped, **values
+    )
+    _stand(slot, made, values["active_seconds"])
+    _settle_disagreement(item)
+    return Decided(made, False)
+
+
+@transaction.atomic
+def undo(*, assignment: Assignment, token: str, by: User) -> Undone | None:
+    """Take back this person's last decision that stands; its item is theirs again, with what they had chosen as draft.
+
+    None where nothing stands. Raises NotAllowed, DecisionRefused, InvalidTransition.
+    """
+    _check_token(token)
+    packet, mine = _locked(assignment, by)
+    if (known := Decision.objects.filter(assignment=mine, token=token).select_related("amends__item").first()) is not None:
+        if known.kind != Decision.Kind.WITHDRAWAL or known.amends is None:
+            raise Conflict("The token belongs to another step.", known)
+        return Undone(known, known.amends)
+    slots.check_working(mine)
+    held = Slot.objects.select_for_update(of=("self",)).filter(assignment=mine, decision__isnull=False)
+    slot = held.select_related("decision", "item__finding").order_by("-decision__sequence").first()
+    if slot is None or slot.decision is None:
+        return None
+    last = slot.decision
+    withdrawal = chain_storage.append(packet, assignment=mine, kind=Decision.Kind.WITHDRAWAL, token=token, item=slot.item, amends=last)
+    draft = {"answer": last.answer, "own_time": last.own_time, "comment": last.comment, "active_seconds": last.active_seconds or 0.0}
+    Slot.objects.filter(pk=slot.pk).update(decision=None, draft={**slot.draft, mine.public_id: draft})
+    slots.claim(assignment=mine, item=slot.item)
+    _settle_disagreement(slot.item)
+    return Undone(withdrawal, last)
+
+
+def sign(*, assignment: Assignment, password: str, by: User, request: HttpRequest | None = None) -> Decision:
+    """Sign one's review with the password; the link covers the chain's head, and its own hash is the receipt.
+
+    With the `request`, wrong passwords count against the sign-in throttle. Raises NotAllowed, WrongPassword, InvalidTransition,
+    NotFinished.
+    """
+    _check_own(assignment, by)
+    check_password_of(by.get_username(), password, request=request, purpose=Purpose.SIGNATURE)
+    return _sign(assignment, by)
+
+
+@transaction.atomic
+def unsign(*, assignment: Assignment, reason: str, by: User) -> Decision:
+    """Void a signature: by the person themselves or a study admin. Stored in the chain and in the audit trail.
+
+    Raises NotAllowed, DecisionRefused without a reason, InvalidTransition.
+    """
+    packet = chain_storage.locked_packet(assignment.packet_id)
+    mine = _row(assignment)
+    if by.pk != mine.person_id and not user_can_manage_study(by, packet.study):
+        raise NotAllowed("Only the reviewer or a study admin can void a signature.")
+    if not reason.strip() or len(reason) > LONGEST_REASON or "\x00" in reason:
+        raise DecisionRefused(f"Say why, in at most {LONGEST_REASON} characters.")
+    next_assignment_state(_state(mine), "unsign")
+    slots.check_open(mine)
+    link = chain_storage.append(
+        packet, assignment=mine, kind=Decision.Kind.UNSIGN, token=new_public_id(), comment=reason.strip(), detail={"by": by.public_id}
+    )
+    Assignment.objects.filter(pk=mine.pk).update(signed_at=None)
+    _audit(mine, chain_storage.UNSIGNED, by, sequence=link.sequence)
+    return link
+
+
+@transaction.atomic
+def guess(
+    *,
+    assignment: Assignment,
+    question: str,
+    guessed: str,
+    token: str,
+    by: User,
+    item: PacketItem | None = None,
+    shown_swapped: bool | None = None,
+) -> Decision:
+    """Store an answer of the blinding check, in the judge's labels (one of GUESSES), about one item or about the whole.
+
+    `question` is a word that names what was asked. A later guess on the same question and item replaces the earlier one in analysis;
+    both stay. Raises NotAllowed, DecisionRefused, InvalidTransition.
+    """
+    _check_token(token)
+    if guessed not in GUESSES or not TOKEN.fullmatch(question):
+        raise DecisionRefused("A guess is one of the two sides, or no idea.")
+    packet, mine = _locked(assignment, by)
+    if (known := Decision.objects.filter(assignment=mine, token=token).first()) is not None:
+        return known
+    slots.check_open(mine)
+    if item is not None:
+        _check_item(mine, item)
+    detail = {"question": question, "guess": guessed}
+    return chain_storage.append(
+        packet, assignment=mine, kind=Decision.Kind.GUESS, token=token, item=item, shown_swapped=shown_swapped, detail=detail
+    )
+
+
+def history(*, assignment: Assignment) -> list[Decision]:
+    """Everything this person did in the packet, oldest first."""
+    return list(Decision.objects.filter(assignment=assignment).select_related("item", "amends").order_by("sequence"))
+
+
+@transaction.atomic
+def _sign(assignment: Assignment, by: User) -> Decision:
+    packet, mine = _locked(assignment, by)
+    next_assignment_state(_state(mine), "sign")
+    slots.check_working(mine)
+    progress = slots.progress(assignment=mine)
+    if progress.total > progress.done:
+        raise NotFinished(progress.total - progress.done, progress.elsewhere)
+    sequence, head = chain_storage.head_of(packet)
+    detail: Mapping[str, Any] = {"head": head, "head_sequence": sequence, "decided": progress.done, **current_head().as_detail()}
+    link = chain_storage.append(packet, assignment=mine, kind=Decision.Kind.SIGN, token=new_public_id(), detail=detail)
+    Assignment.objects.filter(pk=mine.pk).update(signed_at=link.at)
+    _audit(mine, chain_storage.SIGNED, by, sequence=link.sequence, head=link.hash)
+    return link
+
+
+def _locked(assignment: Assignment, by: User) -> tuple[Packet, Assignment]:
+    """The packet, then the assignment, locked in the order that everything here takes. Raises NotAllowed for anyone else's."""
+    _check_own(assignment, by)
+    packet = chain_storage.locked_packet(assignment.packet_id)
+    return packet, _row(assignment)
+
+
+def _row(assignment: Assignment) -> Assignment:
+    return Assignment.objects.select_for_update(of=("self",), no_key=True).select_related("packet__study", "person").get(pk=assignment.pk)
+
+
+def _check_own(assignment: Assignment, by: User) -> None:
+    if by.pk != assignment.person_id or not by.is_active:
+        raise NotAllowed("A review is its reviewer's alone.")
+
+
+def _check_item(assignment: Assignment, item: PacketItem) -> None:
+    if item.packet_id != assignment.packet_id or (assignment.pairings and item.pairing not in assignment.pairings):
+        raise NotAllowed("The item is not among yours.")
+
+
+def _check_token(token: str) -> None:
+    if not TOKEN.fullmatch(token):
+        raise DecisionRefused("A token is 1 to 64 letters, digits, hyphens or underscores.")
+
+
+def _known(assignment: Assignment, token: str, item: PacketItem) -> Decision | None:
+    """What was stored under this token. Raises Conflict where that was another step or another item."""
+    _check_token(token)
+    found = Decision.objects.filter(assignment=assignment, token=token).first()
+    answers = (Decision.Kind.ANSWER, Decision.Kind.AMENDMENT, Decision.Kind.LATE)
+    if found is not None and (found.item_id != item.pk or found.kind not in answers):
+        raise Conflict("The token belongs to another step.", found)
+    return found
+
+
+def _values(answer: str, own_time: float | None, comment: str, flagged: bool, active_seconds: float | None) -> dict[str, Any]:
+    """Checked fields of a decision. Raises DecisionRefused."""
+    if answer not in Decision.Answer.values:
+        raise DecisionRefused("There is no such answer.")
+    if own_time is not None and not (math.isfinite(own_time) and EARLIEST <= own_time <= LATEST):
+        raise DecisionRefused("Your own time is not a plausible number of hours from admission.")
+    if len(comment) > LONGEST_COMMENT or "\x00" in comment:
+        raise DecisionRefused(f"A comment has at most {LONGEST_COMMENT} characters.")
+    if active_seconds is not None and not (math.isfinite(active_seconds) and active_seconds >= 0):
+        raise DecisionRefused("Seconds in hand are not negative.")
+    # As the database has them: a whole number would be hashed otherwise than it is read back.
+    own_time, active_seconds = (None if number is None else float(number) for number in (own_time, active_seconds))
+    return {"answer": answer, "own_time": own_time, "comment": comment, "flagged": flagged, "active_seconds": active_seconds}
+
+
+def _stored(packet: Packet, assignment: Assignment, item: PacketItem, token: str, **values: Any) -> Decision:
+    """An answer; after one that was taken back, an amendment of that one: each person answers an item once."""
+    before = Decision.objects.filter(assignment=assignment, item=item, kind__in=[Decision.Kind.ANSWER, Decision.Kind.AMENDMENT])
+    amends = before.order_by("-sequence").first()
+    kind = Decision.Kind.ANSWER if amends is None else Decision.Kind.AMENDMENT
+    return chain_storage.append(packet, assignment=assignment, kind=kind, token=token, item=item, amends=amends, **values)
+
+
+def _stand(slot: Slot, decision: Decision, active_seconds: float | None) -> None:
+    """The slot shows the decision. What its person had typed is in the decision now, and the item is no longer set aside."""
+    person = decision.assignment.public_id
+    drafts = {key: draft for key, draft in slot.draft.items() if key != person}
+    seconds = slot.active_seconds if active_seconds is None else active_seconds
+    Slot.objects.filter(pk=slot.pk).update(decision=decision, lease_expires_at=None, draft=drafts, active_seconds=seconds)
+    marked = ItemMark.objects.filter(assignment=decision.assignment, item=slot.item).update(skipped_at=None, flagged=decision.flagged)
+    if decision.flagged and not marked:
+        slots.flag(assignment=decision.assignment, item=slot.item)
+
+
+def _settle_disagreement(item: PacketItem) -> None:
+    """A place for a third person while two reviewers or more have decided on the item and differ; none else, unless somebody has it.
+
+    What a third person has in hand, has typed or has decided stays theirs when the reviewers come to agree.
+    """
+    answers = Slot.objects.filter(item=item, purpose=Slot.Purpose.REVIEW).values_list("decision__answer", flat=True)
+    given = [a for a in answers if a is not None]
+    third = Slot.objects.filter(item=item, purpose=Slot.Purpose.ADJUDICATION)
+    if len(given) == len(answers) and len(set(given)) > 1:
+        Slot.objects.get_or_create(item=item, purpose=Slot.Purpose.ADJUDICATION, number=1)
+    else:
+        third.filter(decision__isnull=True, assignment__isnull=True, draft={}).delete()
+
+
+def _state(assignment: Assignment) -> str:
+    if assignment.withdrawn_at is not None:
+        return "withdrawn"
+    return "signed" if assignment.signed_at is not None else "working"
+
+
+def _audit(assignment: Assignment, action: str, by: User, **detail: str | int | bool) -> None:
+    packet = assignment.packet
+    record(actor=by, study=packet.study, action=action, object_type="adjudication.packet", object_id=packet.public_id, detail=detail)

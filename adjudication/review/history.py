@@ -1,0 +1,113 @@
+"""A reviewer's own answers, as they saw them, and what they may see beside them once the packet is closed."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from adjudication.blinding.page import ANSWER_WORDS, RowLine, hours_entered, page_of
+from adjudication.blinding.visibility import CandidateRow, ItemMaterial, MaySee, blinded_item, sides_swapped, unswapped
+from adjudication.models import Assignment, Decision, ItemMark, PacketItem, Slot
+
+#: The blinding check asks about so many of one's own items.
+ASKED = 20
+#: What the blinding check asks, as analysis knows it (`adjudication.ratings.card_data`).
+CLINICIAN = "clinician"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLine:
+    """One answer that stands, in the labels that the person saw. `judge` and `upheld` only where they may be seen."""
+
+    item: str
+    number: int
+    a: RowLine | None
+    b: RowLine | None
+    answer: str
+    own_time: str
+    comment: str
+    flagged: bool
+    amended: bool
+    judge: str = ""
+    upheld: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GuessLine:
+    """One question of the blinding check, with what was guessed before (in the labels of the page)."""
+
+    item: str
+    a: RowLine | None
+    b: RowLine | None
+    guess: str = ""
+
+
+def own_answers(assignment: Assignment, may: MaySee) -> list[AnswerLine]:
+    """Every answer of this person that stands, in the order they were first given."""
+    flagged = set(ItemMark.objects.filter(assignment=assignment, flagged=True).values_list("item_id", flat=True))
+    slots = _decided(assignment)
+    return [_line(assignment, s, number, s.item_id in flagged, may) for number, s in enumerate(slots, 1)]
+
+
+def guess_lines(assignment: Assignment) -> list[GuessLine]:
+    """The items that the blinding check asks about: the same for the same person, drawn from all they decided on."""
+    items = [slot.item for slot in _decided(assignment)]
+    asked = items if len(items) <= ASKED else random.Random(assignment.seed).sample(sorted(items, key=lambda i: i.public_id), ASKED)
+    before = _guessed(assignment)
+    lines = []
+    for item in asked:
+        a, b = sides_of(assignment, item)
+        swapped = sides_swapped(assignment.seed, item.public_id)
+        lines.append(GuessLine(item.public_id, a, b, unswapped(before.get(item.pk, ""), swapped)))
+    return lines
+
+
+def sides_of(assignment: Assignment, item: PacketItem) -> tuple[RowLine | None, RowLine | None]:
+    """The two rows of an item as this person saw them, A first."""
+    f = item.finding
+    material = ItemMaterial(
+        item=item.public_id,
+        repeated=False,
+        a=None if f.a_event is None else CandidateRow(f.a_event, f.a_time),
+        b=None if f.b_event is None else CandidateRow(f.b_event, f.b_time),
+        a_rows=(),
+        b_rows=(),
+        note="",
+    )
+    left, right = page_of(blinded_item(material, assignment.seed)).sides
+    return left.row, right.row
+
+
+def _line(assignment: Assignment, slot: Slot, number: int, flagged: bool, may: MaySee) -> AnswerLine:
+    item, decision = slot.item, slot.decision
+    assert decision is not None
+    swapped = sides_swapped(assignment.seed, item.public_id)
+    a, b = sides_of(assignment, item)
+    verdict = item.finding.verdict
+    return AnswerLine(
+        item=item.public_id,
+        number=number,
+        a=a,
+        b=b,
+        answer=ANSWER_WORDS[unswapped(decision.answer, swapped)],
+        own_time=hours_entered(decision.own_time),
+        comment=decision.comment,
+        flagged=flagged,
+        amended=decision.kind == Decision.Kind.AMENDMENT,
+        judge=ANSWER_WORDS[unswapped(verdict, swapped)] if may.judge else "",
+        upheld=decision.answer == verdict if may.judge else None,
+    )
+
+
+def _decided(assignment: Assignment) -> list[Slot]:
+    found = Slot.objects.filter(assignment=assignment, decision__isnull=False).select_related("item__finding", "decision")
+    first = dict(
+        Decision.objects.filter(assignment=assignment, kind=Decision.Kind.ANSWER).order_by("sequence").values_list("item_id", "sequence")
+    )
+    return sorted(found, key=lambda s: first.get(s.item_id, 0))
+
+
+def _guessed(assignment: Assignment) -> dict[int, str]:
+    """Item → the last guess, in the judge's labels."""
+    links = Decision.objects.filter(assignment=assignment, kind=Decision.Kind.GUESS, detail__question=CLINICIAN, item__isnull=False)
+    return {d.item_id: str(d.detail.get("guess", "")) for d in links.order_by("sequence") if d.item_id is not None}

@@ -1,0 +1,123 @@
+"""From stored rows to what `visibility.blinded_item` takes, and the blinded item of one reviewer. Nothing else loads an item for them."""
+
+from __future__ import annotations
+
+from django.http import Http404
+
+from adjudication.blinding.visibility import (
+    SERIES_WITH_ROWS,
+    BlindedItem,
+    CandidateRow,
+    ItemMaterial,
+    RecordRow,
+    RecordSeries,
+    blinded_item,
+    series_order,
+    shown_rows,
+)
+from adjudication.domain import FindingType
+from adjudication.models import Assignment, Finding, PacketItem
+from ehr.models import Encounter, EventSeries, SourceRow
+from timelines.domain import Anchor
+from timelines.models import Entry, Timeline
+from timelines.runs.storage import checked_text, note_of
+
+
+def blinded(*, assignment: Assignment, item: PacketItem) -> BlindedItem:
+    """The item as this person sees it. Raises NoteChanged where the note is not what was imported, LookupError without a note."""
+    return blinded_item(material_of(item), assignment.seed)
+
+
+def blinded_series_rows(*, item: PacketItem, number: int) -> tuple[RecordRow, ...]:
+    """All rows of the series with that number on the item's page, in order of time. Raises Http404 for a number that is not there."""
+    finding, encounter = _finding(item), _encounter(item)
+    series = _series(encounter)
+    order = series_order([_plain(s, ()) for s in series], _events(finding))
+    if not 0 <= number < len(order):
+        raise Http404
+    return shown_rows(_rows(encounter, [series[order[number]]])[series[order[number]].pk], (), limit=None)
+
+
+def material_of(item: PacketItem) -> ItemMaterial:
+    """What is known of an item. Of the judge's answer only the two rows are read, and whether a row is held to be a repeat."""
+    finding, encounter = _finding(item), _encounter(item)
+    note = note_of(encounter)
+    if note is None:
+        raise LookupError("a case without a note cannot be reviewed")
+    comparison, a_is_first = finding.game.comparison, bool(finding.game.a_is_first)
+    first, second = _timeline_rows(comparison.first), _timeline_rows(comparison.second)
+    a_rows, b_rows = (first, second) if a_is_first else (second, first)
+    discharged = None if encounter.discharged_at is None else Anchor(encounter.admitted_at).hours(encounter.discharged_at)
+    return ItemMaterial(
+        item=item.public_id,
+        repeated=finding.type == FindingType.DUPLICATE,
+        a=_candidate(finding.a_event, finding.a_time, finding.a_entry),
+        b=_candidate(finding.b_event, finding.b_time, finding.b_entry),
+        a_rows=a_rows,
+        b_rows=b_rows,
+        note=checked_text(note),
+        both_have_spans=comparison.first.inventory_id is not None and comparison.second.inventory_id is not None,
+        series=_with_rows(encounter, finding),
+        stay_hours=discharged,
+        admitted_at=encounter.admitted_at,
+    )
+
+
+def _finding(item: PacketItem) -> Finding:
+    joined = (
+        "game__comparison__encounter",
+        "game__comparison__first",
+        "game__comparison__second",
+        "a_entry__occurrence",
+        "b_entry__occurrence",
+    )
+    return Finding.objects.select_related(*joined).get(pk=item.finding_id)
+
+
+def _encounter(item: PacketItem) -> Encounter:
+    return Encounter.objects.get(comparisons__games__findings__items=item)
+
+
+def _candidate(event: str | None, time: int | None, entry: Entry | None) -> CandidateRow | None:
+    if event is None:
+        return None
+    occurrence = entry.occurrence if entry is not None else None
+    if occurrence is None or occurrence.start is None or occurrence.end is None:
+        return CandidateRow(event, time)
+    return CandidateRow(event, time, (occurrence.start, occurrence.end))
+
+
+def _timeline_rows(timeline: Timeline) -> tuple[tuple[str, float | None], ...]:
+    rows = timeline.entries.order_by("pk").values_list("occurrence__mention", "event", "time")
+    return tuple((mention if mention is not None else event, time) for mention, event, time in rows)
+
+
+def _series(encounter: Encounter) -> list[EventSeries]:
+    return list(EventSeries.objects.filter(encounter=encounter).order_by("event"))
+
+
+def _events(finding: Finding) -> list[str]:
+    return [event for event in (finding.a_event, finding.b_event) if event is not None]
+
+
+def _with_rows(encounter: Encounter, finding: Finding) -> tuple[RecordSeries, ...]:
+    """All series; those that come first on the page with their rows."""
+    series = _series(encounter)
+    first = series_order([_plain(s, ()) for s in series], _events(finding))[:SERIES_WITH_ROWS]
+    rows = _rows(encounter, [series[index] for index in first])
+    return tuple(_plain(s, rows.get(s.pk, ())) for s in series)
+
+
+def _plain(series: EventSeries, rows: tuple[RecordRow, ...]) -> RecordSeries:
+    return RecordSeries(series.event, series.summary, series.count, series.priority, rows)
+
+
+def _rows(encounter: Encounter, series: list[EventSeries]) -> dict[int, tuple[RecordRow, ...]]:
+    """Series → its rows in hours from admission."""
+    anchor = Anchor(encounter.admitted_at)
+    wanted = {index for s in series for index in s.row_indices}
+    found = SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter=encounter, row_index__in=wanted)
+    rows = {
+        r.row_index: RecordRow(None if r.time is None else anchor.hours(r.time), r.value, r.unit, r.time_kind, r.row_index) for r in found
+    }
+    return {s.pk: tuple(rows[index] for index in s.row_indices if index in rows) for s in series}

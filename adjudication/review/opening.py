@@ -1,0 +1,146 @@
+"""What the views of the blinded review share: finding one's own assignment and items, and saying what was refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
+
+from django.http import Http404, HttpResponseBase
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from accounts.permissions import NotAllowed
+from accounts.requests.json_bodies import BadBody, refusal
+from accounts.scoping import ANY_ROLE, StudyRequest, scoped
+from adjudication.blinding.page import hours_entered, page_of, time_left_words
+from adjudication.blinding.visibility import sides_swapped, unswapped
+from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem, Slot
+from adjudication.review import slots
+from adjudication.review.decisions import Conflict, DecisionRefused
+from adjudication.review.items import blinded
+from adjudication.review.slots import DraftRefused, Progress
+from adjudication.review.trail import record_item
+from adjudication.states import InvalidTransition
+from timelines.runs.storage import NoteChanged
+
+P = ParamSpec("P")
+CANNOT_BE_SHOWN = "This item cannot be shown: the note of its case is not as it was imported. Tell your study admin."
+
+
+def own_assignment(request: StudyRequest, public_id: str, *, withdrawn: bool = False) -> Assignment:
+    """The person's own assignment in one of their studies, of a packet past drafting. Raises Http404 for any other.
+
+    `withdrawn`: also one they were taken out of, so that an answer under way can be told that it is late.
+    """
+    found = Assignment.objects.select_related("packet__study", "person").exclude(packet__state=Packet.State.DRAFT)
+    if not withdrawn:
+        found = found.filter(withdrawn_at__isnull=True)
+    mine = scoped(found, request.user, "packet__study", roles=ANY_ROLE).filter(public_id=public_id, person=request.user).first()
+    if mine is None:
+        raise Http404
+    return mine
+
+
+def own_item(assignment: Assignment, public_id: str) -> PacketItem:
+    """An item of the packet that is among this person's. Raises Http404."""
+    found = PacketItem.objects.select_related("packet").filter(packet=assignment.packet, public_id=public_id)
+    if assignment.pairings:
+        found = found.filter(pairing__in=assignment.pairings)
+    if assignment.role == Assignment.Role.ADJUDICATOR:
+        found = found.filter(slots__purpose=Slot.Purpose.ADJUDICATION)
+    item = found.first()
+    if item is None:
+        raise Http404
+    return item
+
+
+def answers_refusals(
+    view: Callable[Concatenate[StudyRequest, P], HttpResponseBase],
+) -> Callable[Concatenate[StudyRequest, P], HttpResponseBase]:
+    """Say what was refused as JSON: 400/413/415 body, 403 not theirs, 409 decided elsewhere, 422 value, 423 not open."""
+
+    @wraps(view)
+    def answered(request: StudyRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        try:
+            return view(request, *args, **kwargs)
+        except BadBody as error:
+            return refusal(error.message, error.status)
+        except (DecisionRefused, DraftRefused) as error:
+            return refusal(str(error), 422)
+        except Conflict as error:
+            return refusal(f"{error} What was stored first stands; nothing was changed.", 409)
+        except NotAllowed as error:
+            return refusal(str(error), 403)
+        except InvalidTransition as error:
+            return refusal(closed_words(error), 423)
+        except NoteChanged:
+            return refusal(CANNOT_BE_SHOWN, 409)
+
+    return answered
+
+
+def closed_words(error: InvalidTransition) -> str:
+    """Why nothing more can be decided, for the reviewer."""
+    return {
+        "closed": "The packet was closed. What you decided before is kept.",
+        "signed": "You have signed this packet. Take the signature back, with a reason, to go on.",
+        "withdrawn": "You are not assigned to this packet any more. What you decided before is kept.",
+    }.get(error.state, "The packet is not open yet.")
+
+
+def progress_json(assignment: Assignment) -> dict[str, Any]:
+    """How far the person is, as the page shows it."""
+    return progress_words(slots.progress(assignment=assignment))
+
+
+def progress_words(found: Progress) -> dict[str, Any]:
+    """The same of a progress at hand."""
+    left = time_left_words(found.seconds_each, found.total - found.done)
+    return {"done": found.done, "total": found.total, "left": left, "skipped": found.skipped, "flagged": found.flagged}
+
+
+def item_context(assignment: Assignment, item: PacketItem, decided: Decision | None = None) -> dict[str, Any]:
+    """Return what `_review_item.html` shows: the blinded item, and what this person has chosen and typed. The trail records it.
+
+    Raise NoteChanged.
+    """
+    kept = kept_of(decided) if decided else slots.draft_of(assignment=assignment, item=item)
+    mark = ItemMark.objects.filter(assignment=assignment, item=item).first()
+    page = page_of(blinded(assignment=assignment, item=item))
+    record_item(assignment=assignment, item=item)
+    return {
+        "item_id": item.public_id,
+        "item_url": reverse("adjudication:review_chosen", args=[assignment.public_id, item.public_id]),
+        "page": page,
+        "kept": on_page(assignment, item, kept),
+        "flagged": mark is not None and mark.flagged,
+        "decided": decided,
+        "commit_words": "Change answer" if decided else "",
+    }
+
+
+def item_html(assignment: Assignment, item: PacketItem) -> str:
+    """The item as one piece of HTML. Raises NoteChanged."""
+    return render_to_string("adjudication/_review_item.html", item_context(assignment, item))
+
+
+def kept_of(decision: Decision) -> dict[str, Any]:
+    """A stored decision as the page's fields begin with it, in the judge's labels like a draft."""
+    return {
+        "answer": decision.answer,
+        "own_time": decision.own_time,
+        "comment": decision.comment,
+        "active_seconds": decision.active_seconds or 0.0,
+    }
+
+
+def on_page(assignment: Assignment, item: PacketItem, kept: Mapping[str, Any]) -> dict[str, Any]:
+    """A draft, which is kept in the judge's labels, in the labels that this person sees."""
+    own_time = kept.get("own_time")
+    return {
+        "answer": unswapped(str(kept.get("answer") or ""), sides_swapped(assignment.seed, item.public_id)),
+        "own_time_entered": hours_entered(own_time) if isinstance(own_time, int | float) else "",
+        "comment": str(kept.get("comment") or ""),
+        "active_seconds": float(kept.get("active_seconds") or 0.0),
+    }

@@ -1,0 +1,65 @@
+"""Two timelines of one case side by side: a dumbbell plot, one aligned table, and a judge's findings in place."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.html import json_script
+from django.views.decorators.http import require_GET
+
+from accounts.permissions import CASE_READERS
+from accounts.scoping import StudyRequest, study_role_required
+from adjudication.findings.compare import labels_of, payload, rows_of
+from adjudication.findings.pair_choice import chosen_pair, chosen_run, runs_of_pair
+from adjudication.packets.exposure import record_exposure
+from ehr.presentation.wording import span_words
+from timelines.authoring.access import hidden_timelines
+from timelines.cases.choices import choices_of
+from timelines.cases.opening import opened, stay
+from timelines.cases.way_back import leads_back_to_draft
+from timelines.runs.storage import NoteChanged, checked_text, note_of
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+@leads_back_to_draft
+def compare(request: StudyRequest, public_id: str) -> HttpResponse:
+    """One case. `a` and `b` choose the timelines, `run` the judge run, `o` or `f` the row: public ids and row numbers only."""
+    encounter = opened(request, public_id)
+    choices = choices_of(encounter, hidden=hidden_timelines(request.user, encounter))
+    labels = labels_of(choices)
+    anchor, discharge = stay(encounter)
+    context = {"encounter": encounter, "labels": labels, "stay": span_words(discharge) if discharge is not None else ""}
+    if len(labels) < 2:
+        return render(request, "adjudication/compare.html", context)
+    a, b = chosen_pair(request, choices, labels)
+    runs = runs_of_pair(request, encounter, a, b)
+    run = chosen_run(request, runs)
+    note = note_of(encounter)
+    try:
+        text = checked_text(note) if note else ""
+    except NoteChanged:
+        return render(request, "timelines/note_changed.html", context, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+    rows = rows_of(a, b, run)
+    focused = request.GET.get("f", "")
+    context |= {
+        "a": a,
+        "b": b,
+        "names": {choice.pk: label for choice, label in labels},
+        "a_name": next(label for choice, label in labels if choice is a),
+        "b_name": next(label for choice, label in labels if choice is b),
+        "runs": runs,
+        "run": run,
+        "rows": rows,
+        "counts": [(state, words, sum(r.state == state for r in rows)) for state, words in _STATES],
+        "told": sum(bool(r.findings) for r in rows),
+        "data": json_script(payload(rows, anchor, discharge, text), "case-data"),
+        "selected": next((r.key for r in rows if any(line.finding.public_id == focused for line in r.findings)), request.GET.get("o", "")),
+    }
+    record_exposure(user=request.user, encounters=[encounter], page="comparison")
+    return render(request, "adjudication/compare.html", context)
+
+
+_STATES = (("differs", "apart"), ("agrees", "within tolerance"), ("only-a", "only in A"), ("only-b", "only in B"))

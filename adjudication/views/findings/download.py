@@ -1,0 +1,25 @@
+"""All findings of a judge run and all its games as files, and what their columns mean."""
+
+from __future__ import annotations
+
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_GET
+
+from accounts.permissions import CASE_READERS
+from accounts.scoping import StudyRequest, study_role_required
+from adjudication.findings.files import findings_file, games_file
+from adjudication.judge_runs.opening import judge_run_of
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def findings_download(request: StudyRequest, public_id: str, format: str) -> HttpResponseBase:
+    """Every finding that is open to the person; `text=1` adds words of note, timelines, record and judge. "dictionary": the columns."""
+    return findings_file(request, judge_run_of(request, public_id), format)
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def games_download(request: StudyRequest, public_id: str, format: str) -> HttpResponseBase:
+    """Every game that is open to the person, with or without findings. "dictionary": the columns."""
+    return games_file(request, judge_run_of(request, public_id), format)

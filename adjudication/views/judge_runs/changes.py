@@ -1,0 +1,52 @@
+"""What changed between two judge runs: findings by subject, the same, with another verdict, gone or new."""
+
+from __future__ import annotations
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from accounts.permissions import CASE_READERS
+from accounts.scoping import StudyRequest, study_role_required
+from adjudication.findings.access import check_judge_run_is_open, closed_to
+from adjudication.findings.listing import TYPES
+from adjudication.judge_runs.changes import Change, ChangeFilter, ChangeLine, Changes, comparable_runs
+from adjudication.judge_runs.opening import judge_run_of
+from adjudication.packets.exposure import record_exposure
+from timelines.runs.controls import Choice
+
+CHANGES_PER_PAGE = 50
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def judge_changes(request: StudyRequest, public_id: str, later_id: str) -> HttpResponse:
+    """From one judge run to a later one. `change` and `type` narrow it."""
+    earlier, later = judge_run_of(request, public_id), judge_run_of(request, later_id)
+    if earlier.pk == later.pk or earlier.study_id != later.study_id:
+        raise Http404
+    wanted, closed = ChangeFilter.of(request.GET.dict()), closed_to(request.user)
+    for run in (earlier, later):
+        check_judge_run_is_open(run, closed)
+    changes = Changes(earlier, later, closed, wanted)
+    counts = changes.counts()
+    paginator: Paginator[ChangeLine] = Paginator(changes, CHANGES_PER_PAGE)  # type: ignore[arg-type]  # it counts and slices like a list
+    page = paginator.get_page(request.GET.get("page"))
+    lines = list(page.object_list)
+    record_exposure(user=request.user, encounters={line.either.game.comparison.encounter for line in lines}, page="judge changes")
+    context = {
+        "earlier": earlier,
+        "later": later,
+        "wanted": wanted,
+        "page": page,
+        "lines": lines,
+        "comparisons": changes.comparisons(),
+        "choices": [
+            Choice("", "Every change", sum(n for c, n in counts.items() if c is not Change.SAME)),
+            *(Choice(c.value, c.words.capitalize(), n) for c, n in counts.items()),
+        ],
+        "types": [(value, words) for value, (words, _) in TYPES.items()],
+        "others": [run for run in comparable_runs(later, closed) if run.pk != earlier.pk],
+    }
+    return render(request, "adjudication/judge_changes.html", context)

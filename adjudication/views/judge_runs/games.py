@@ -1,0 +1,102 @@
+"""One game of a judge run: what was judged, why not if so, its findings and calls; and one call whole."""
+
+from __future__ import annotations
+
+import json
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from accounts.models import Role
+from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
+from accounts.scoping import StudyRequest, scoped, study_role_required
+from adjudication.findings.listing import finding_line
+from adjudication.findings.opening import check_user_may_see_game
+from adjudication.judge_runs import actions
+from adjudication.judge_runs.calls import both_named, calls_of, sides_of
+from adjudication.judge_runs.progress import status_of
+from adjudication.models import Finding, Game
+from adjudication.packets.exposure import record_exposure
+from llm_runtime.accounting import spent_by_owner, total
+from llm_runtime.ledger import reply_of, request_messages
+from llm_runtime.models import ModelCall
+from timelines.cases.way_back import leads_back_to_draft
+
+_RELATED = ("run__study", "comparison__encounter__dataset__study", "comparison__first", "comparison__second")
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+@leads_back_to_draft
+def judge_game(request: StudyRequest, public_id: str, game_id: str) -> HttpResponse:
+    """One game."""
+    game = game_of(request, game_id, run_id=public_id)
+    calls = calls_of(Game.objects.filter(pk=game.pk))
+    findings = Finding.objects.filter(game=game).order_by("ordinal")
+    first, second = both_named(game.comparison)
+    _exposed(request, game, "game")
+    context = {
+        "game": game,
+        "run": game.run,
+        "encounter": game.comparison.encounter,
+        "status": status_of(game),
+        "first": first,
+        "second": second,
+        "sides": sides_of(game),
+        "lines": [finding_line(f, game) for f in findings],
+        "calls": calls.defer("response"),
+        "total": total(spent_by_owner(calls).values()),
+        "may_start": user_can_manage_study(request.user, game.run.study),
+    }
+    return render(request, "adjudication/judge_game.html", context)
+
+
+@require_POST
+@study_role_required(Role.ADMIN)
+def judge_game_again(request: StudyRequest, public_id: str, game_id: str) -> HttpResponse:
+    """Give one failed, cancelled or unjudged game another go."""
+    games = scoped(Game.objects.select_related("run__study"), request.user, "run__study", roles=STUDY_ADMINS)
+    game = get_object_or_404(games.select_related(*_RELATED), public_id=game_id, run__public_id=public_id)
+    check_user_may_see_game(request, game)
+    if not actions.judge_again(game=game, by=request.user):
+        messages.warning(request, "This game is judged or under way, so there was nothing to repeat.")
+    return redirect("adjudication:judge_run", public_id)
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+@leads_back_to_draft
+def judge_call(request: StudyRequest, public_id: str) -> HttpResponse:
+    """One call of a judge: what it was asked, word for word, and what came back."""
+    call = get_object_or_404(ModelCall.objects.select_related("request"), public_id=public_id, owner_type=actions.CALLS_OWNER)
+    found = Game.objects.filter(pk=call.owner_id).values_list("public_id", "run__public_id").first()
+    if found is None:
+        raise Http404
+    game = game_of(request, found[0], run_id=found[1])
+    _exposed(request, game, "call")
+    schema = json.loads(call.request.body).get("schema")
+    context = {
+        "call": call,
+        "run": game.run,
+        "game": game,
+        "encounter": game.comparison.encounter,
+        "messages_sent": request_messages(call.request.body),
+        "schema": json.dumps(schema, indent=2, ensure_ascii=False) if schema else "",
+        "reply": reply_of(call.response) if call.response is not None else None,
+    }
+    return render(request, "adjudication/judge_call.html", context)
+
+
+def game_of(request: StudyRequest, game_id: str, *, run_id: str) -> Game:
+    """The game, if the person may see its case, its findings and both of its timelines. Raises Http404, NotAllowed, CaseClosed."""
+    games = scoped(Game.objects.select_related(*_RELATED), request.user, "run__study", roles=CASE_READERS)
+    game = get_object_or_404(games, public_id=game_id, run__public_id=run_id)
+    check_user_may_see_game(request, game)
+    return game
+
+
+def _exposed(request: HttpRequest, game: Game, page: str) -> None:
+    assert request.user.is_authenticated
+    record_exposure(user=request.user, encounters=[game.comparison.encounter], page=page)

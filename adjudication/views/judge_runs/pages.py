@@ -1,0 +1,240 @@
+"""Judge runs: the list, the form that starts one, the page that follows one, and what an admin may do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Page, Paginator
+from django.db.models import Count, OuterRef, Subquery
+from django.db.models.functions import Coalesce
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from accounts.models import Role
+from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
+from accounts.scoping import StudyRequest, study_role_required
+from adjudication.findings.access import Closed, closed_to, open_games, open_judge_runs
+from adjudication.judge_runs import actions
+from adjudication.judge_runs.calls import both_named, run_spent, sides_of
+from adjudication.judge_runs.changes import comparable_runs
+from adjudication.judge_runs.forms import JudgeForm
+from adjudication.judge_runs.opening import _open_run, judge_run_of
+from adjudication.judge_runs.progress import GameStatus, GameTotals, state_of, status_of, totals_of, waiting_warning
+from adjudication.judge_runs.tools import UnknownJudge
+from adjudication.judging.config import SourceUnknown
+from adjudication.models import Finding, Game, JudgeRun
+from ehr.models import Dataset
+from llm_runtime.base import ProviderError
+from timelines.cases.closed import any_closed
+from timelines.evaluation.values import SourceKey
+from timelines.runs.controls import Choice, RunAction
+from timelines.runs.language_models import UnknownModel
+
+RUNS_PER_PAGE = 30
+GAMES_PER_PAGE = 50
+_REFUSALS = (actions.JudgingRefused, SourceUnknown, UnknownJudge, UnknownModel, ProviderError)
+_ACTIONS: Mapping[str, Callable[..., object]] = {
+    "pause": actions.pause_judging,
+    "resume": actions.resume_judging,
+    "cancel": actions.cancel_judging,
+    "retry": lambda *, run, by: actions.judge_failed_again(run=run, by=by, only=~actions.UNJUDGED),
+    "unjudged": lambda *, run, by: actions.judge_failed_again(run=run, by=by, only=actions.UNJUDGED),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """What the list says about a run."""
+
+    run: JudgeRun
+    totals: GameTotals
+    words: str
+    badge: str
+    sources: int
+
+
+@dataclass(frozen=True, slots=True)
+class GameLine:
+    """One game of the page."""
+
+    game: Game
+    status: GameStatus
+    first: str
+    second: str
+    #: Who was A; empty before it was judged.
+    a: str
+    findings: int
+    reasons: tuple[str, ...]
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def judge_runs(request: StudyRequest) -> HttpResponse:
+    """All judge runs of the study, newest first. htmx gets the table, which asks again while one is under way."""
+    closed = closed_to(request.user)
+    runs = open_judge_runs(JudgeRun.objects.filter(study=request.study).prefetch_related("datasets"), closed)
+    page = Paginator(runs, RUNS_PER_PAGE).get_page(request.GET.get("page"))
+    counted = totals_of(list(page.object_list), closed)
+    lines = [_line(run, counted[run.pk]) for run in page.object_list]
+    context = {
+        "page": page,
+        "lines": lines,
+        "active": any(line.totals.under_way for line in lines),
+        "closed": any_closed(Dataset.objects.filter(study=request.study), closed.cases),
+        "may_start": user_can_manage_study(request.user, request.study),
+    }
+    return _partial(request, "adjudication/_judge_run_list.html", "adjudication/judge_runs.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@study_role_required(Role.ADMIN)
+def judge_run_new(request: StudyRequest) -> HttpResponse:
+    """Choose what is judged and by whom, and start it."""
+    closed = closed_to(request.user)
+    form = JudgeForm(request.POST or None, study=request.study, closed=closed.cases)
+    if request.method == "POST" and form.is_valid():
+        try:
+            started = actions.start_judging(study=request.study, by=request.user, **form.arguments())
+        except _REFUSALS as refused:
+            form.add_error(None, f"Nothing was started: {refused}.")
+        else:
+            messages.success(request, _started(started, closed))
+            return redirect("adjudication:judge_run", started.public_id)
+    return render(request, "adjudication/judge_run_new.html", {"form": form})
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def judge_run(request: StudyRequest, public_id: str) -> HttpResponse:
+    """One run: its state and its games; `show` narrows them. htmx gets that part, which asks again while anything is under way."""
+    run, closed = _open_run(request, public_id)
+    context = _live(request, run, closed)
+    if not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
+        context |= _facts(run, closed)
+    return _partial(request, "adjudication/_judge_run_poll.html", "adjudication/judge_run.html", context)
+
+
+def _facts(run: JudgeRun, closed: Closed) -> dict[str, Any]:
+    """Return what the whole page says besides: how the run was set up, and which runs judged the same."""
+    return {
+        "config_items": sorted((name, value) for name, value in run.config.items()),
+        "prompt_items": sorted(run.prompt_hashes.items()),
+        "model_items": sorted(run.language_models.items()),
+        "sources": [SourceKey(*source).label for source in run.sources],
+        "others": comparable_runs(run, closed),
+    }
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def judge_run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
+    """The part of a run's page that counts its calls; it asks for itself again while the run goes on."""
+    run, closed = _open_run(request, public_id)
+    context = {"run": run, "spent": run_spent(run, closed), "active": totals_of([run], closed)[run.pk].under_way}
+    return render(request, "adjudication/_judge_run_calls.html", context)
+
+
+@require_POST
+@study_role_required(Role.ADMIN)
+def judge_run_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
+    """Pause, resume, cancel, retry what failed, or judge the unjudged again."""
+    run = judge_run_of(request, public_id, roles=STUDY_ADMINS)
+    act = _ACTIONS.get(action)
+    if act is None:
+        raise Http404
+    act(run=run, by=request.user)
+    return redirect("adjudication:judge_run", run.public_id)
+
+
+def _line(run: JudgeRun, totals: GameTotals) -> RunLine:
+    state = state_of(run, totals)
+    return RunLine(run, totals, state.words, state.badge, len(run.sources))
+
+
+def _live(request: StudyRequest, run: JudgeRun, closed: Closed) -> dict[str, Any]:
+    """Return what changes while a run goes on, without the closed games.
+
+    A game's state and how many findings it has show nothing of a timeline or a finding, so that following a run exposes nobody.
+    """
+    totals = totals_of([run], closed)[run.pk]
+    show = request.GET.get("show", "")
+    page, games = _page(request, run, totals, show, closed)
+    lines = [_game_line(game) for game in games]
+    state = state_of(run, totals)
+    return {
+        "run": run,
+        "page": page,
+        "lines": lines,
+        "totals": totals,
+        "state": state,
+        "show": show,
+        "choices": [Choice("", "All", totals.total), *(Choice(s.value, s.capitalize(), totals.of(s)) for s in GameStatus if totals.of(s))],
+        "closed": any_closed(run.datasets.all(), closed.cases),
+        "may_start": user_can_manage_study(request.user, run.study),
+        "actions": _actions(run, totals),
+        "queue_warning": waiting_warning(run, totals),
+        "cancel_words": _cancel_words(totals),
+    }
+
+
+def _page(request: StudyRequest, run: JudgeRun, totals: GameTotals, show: str, closed: Closed) -> tuple[Page[int], list[Game]]:
+    """One page of the run's games, case after case. How many there are is known, so that no other game is read."""
+    status = GameStatus(show) if show in list(GameStatus) else None
+    games = open_games(Game.objects.filter(run=run), closed).order_by("pk")  # added case after case, in order
+    paginator = Paginator((games if status is None else games.filter(status.condition)).values_list("pk", flat=True), GAMES_PER_PAGE)
+    paginator.count = totals.total if status is None else totals.of(status)
+    page = paginator.get_page(request.GET.get("page"))
+    found = Finding.objects.filter(game=OuterRef("pk")).order_by().values("game").annotate(n=Count("pk")).values("n")
+    listed = Game.objects.filter(pk__in=list(page.object_list)).annotate(found=Coalesce(Subquery(found), 0)).order_by("pk")
+    return page, list(listed.prefetch_related("comparison__encounter__dataset__study", "comparison__first", "comparison__second"))
+
+
+def _game_line(game: Game) -> GameLine:
+    first, second = both_named(game.comparison)
+    status, sides = status_of(game), sides_of(game)
+    told = game.unjudged_reasons if status is GameStatus.UNJUDGED else game.reasons if status is GameStatus.FAILED else []
+    return GameLine(game, status, first, second, sides[0] if sides else "", getattr(game, "found", 0), tuple(told))
+
+
+def _actions(run: JudgeRun, totals: GameTotals) -> list[RunAction]:
+    over = "" if totals.under_way else "Nothing of this run is under way."
+    nothing_failed = "" if totals.retryable else "No game has failed or was cancelled."
+    all_judged = "" if totals.unjudged else "No game was left unjudged."
+    return [
+        RunAction("resume", "Resume", over) if run.paused_at is not None else RunAction("pause", "Pause", over),
+        RunAction("cancel", "Cancel", over),
+        RunAction("retry", "Retry failed", nothing_failed),
+        RunAction("unjudged", "Judge unjudged again", all_judged),
+    ]
+
+
+def _cancel_words(totals: GameTotals) -> str:
+    """What cancelling the run loses, and what it keeps."""
+    left = totals.total - totals.done
+    return (
+        f"{_games(left)} will not be judged; an answer on its way from the judge is lost. The {_games(totals.judged)} judged so far and "
+        f"their {totals.findings} finding{'' if totals.findings == 1 else 's'} stay. Retry failed goes on from there."
+    )
+
+
+def _partial(request: HttpRequest, part: str, whole: str, context: dict[str, Any]) -> HttpResponse:
+    htmx = request.htmx  # type: ignore[attr-defined]  # set by django-htmx's middleware
+    response = render(request, part if htmx else whole, context)
+    response["Vary"] = "HX-Request"
+    return response
+
+
+def _started(run: JudgeRun, closed: Closed) -> str:
+    """What the person who started the run reads next."""
+    totals = totals_of([run], closed)[run.pk]
+    if totals.preparation is None:
+        return f"{_games(totals.total)} wait to be judged."
+    return f"The judge run over {totals.preparation.total} cases has started. Its games are being added."
+
+
+def _games(count: int) -> str:
+    return f"{count} game{'' if count == 1 else 's'}"

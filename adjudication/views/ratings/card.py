@@ -1,0 +1,115 @@
+"""The judge's report card: its tables as a page and as files, and every decision of a packet as a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils.html import json_script
+from django.views.decorators.http import require_GET
+
+from accounts.scoping import StudyRequest, study_role_required
+from adjudication.blinding.page import ANSWER_WORDS
+from adjudication.packets import export as packet_export
+from adjudication.packets.eligibility import may_see
+from adjudication.ratings.card import card_table, record_opened, revealed
+from adjudication.ratings.card_data import card_of
+from adjudication.reports.card import tables
+from adjudication.reports.card.values import Agreement, Disagreement, ReportCard
+from timelines.evaluation.tables import Cell, Content, Table
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTable:
+    """A table with its columns of numbers told apart: heads and cells each come with whether they are one.
+
+    Each row comes with whether its first cell says again what the row above said.
+    """
+
+    title: str
+    heads: list[tuple[str, bool]]
+    rows: list[tuple[bool, list[tuple[Content, bool]]]]
+
+    @classmethod
+    def of(cls, table: Table) -> ShownTable:
+        columns = [[row[at] for row in table.rows] for at in range(len(table.heads))]
+        numbers = [bool(at) and bool(cells) and all(isinstance(c, int | Cell) for c in cells) for at, cells in enumerate(columns)]
+        first = [row[0] for row in table.rows]
+        again = [n > 0 and first[n] == first[n - 1] for n in range(len(first))]
+        rows = [(repeats, list(zip(row, numbers, strict=True))) for repeats, row in zip(again, table.rows, strict=True)]
+        return cls(table.title, list(zip(table.heads, numbers, strict=True)), rows)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDisagreement:
+    """A disagreement with what was answered in the words of the reviewer's page."""
+
+    found: Disagreement
+    verdict: str
+    answers: tuple[tuple[str, str], tuple[str, str]]
+    adjudicated: str
+
+    @classmethod
+    def of(cls, agreement: Agreement, found: Disagreement) -> ShownDisagreement:
+        def words(answer: str) -> str:
+            return ANSWER_WORDS.get(answer, answer)
+
+        answers = ((agreement.first, words(found.first)), (agreement.second, words(found.second)))
+        return cls(found, words(found.verdict), answers, words(found.adjudicated))
+
+
+@require_GET
+@study_role_required()
+def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
+    """The card of what stands now."""
+    found = revealed(request, public_id)
+    card = card_of(found)
+    context: dict[str, Any] = {
+        "packet": found,
+        "card": card,
+        "tables": {name: ShownTable.of(build(card)) for name, build in tables.TABLES.items()},
+        "confusions": [ShownTable.of(tables.confusion(a, ANSWER_WORDS)) for a in card.agreements],
+        "disagreements": [ShownDisagreement.of(a, d) for a in card.agreements for d in a.disagreements],
+        "may_steer": may_see(request.user, found).colleagues_answers,
+        "plot": json_script(_plot(card), "evaluation-data"),
+        "corpus": sum(card.corpus.values()),
+    }
+    record_opened(request, found, "packet.report")
+    return render(request, "adjudication/report_card.html", context)
+
+
+@require_GET
+@study_role_required()
+def report_table(request: StudyRequest, public_id: str, name: str, format: str) -> HttpResponse:
+    """One table as a file."""
+    return card_table(request, revealed(request, public_id), name, format)
+
+
+@require_GET
+@study_role_required()
+def packet_download(request: StudyRequest, public_id: str, format: str) -> HttpResponseBase:
+    """Every link of the chain as a file; `text=1` adds what patients' notes and reviewers said."""
+    found = revealed(request, public_id)
+    if format not in packet_export.FORMATS:
+        raise Http404
+    with_text = request.GET.get("text") == "1"
+    record_opened(request, found, "packet.export", text=with_text)
+    parts = packet_export.parts(found, format, with_text=with_text)
+    response = StreamingHttpResponse(parts, content_type=packet_export.FORMATS[format][0])
+    name = packet_export.file_name(found, format, with_text=with_text)
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def _plot(card: ReportCard) -> dict[str, Any]:
+    """Rates in percent with their intervals, a point a stratum, for the forest plot."""
+    primary = next((r for r in card.reviewers if r.reviewer == card.primary), None)
+    if primary is None:
+        return {"rows": []}
+    rows = [(s.stratum, s.rate.rate, s.rate.low, s.rate.high) for s in primary.strata]
+    rows += [("raw", primary.raw.rate, primary.raw.low, primary.raw.high)]
+    rows += [("standardised", primary.standardised.rate, primary.standardised.low, primary.standardised.high)]
+    return {"rows": [[name, *(None if v is None else round(100 * v, 2) for v in values)] for name, *values in rows]}

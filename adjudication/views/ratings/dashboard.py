@@ -1,0 +1,102 @@
+"""What a judge run adds up to: ratings with their uncertainty, errors, pairs, and what the ratings rest on; every table as a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.html import json_script
+from django.views.decorators.http import require_GET
+
+from accounts.permissions import CASE_READERS
+from accounts.scoping import StudyRequest, study_role_required
+from adjudication.findings.files import DICTIONARY
+from adjudication.judge_runs.tools import RULES
+from adjudication.judging.finding_words import CATEGORY_WORDS
+from adjudication.models import JudgeRun
+from adjudication.ratings.card import FORMATS
+from adjudication.ratings.reports import (
+    _against,
+    _others,
+    agreement_table,
+    current_report,
+    rated_run,
+    rated_table,
+)
+from adjudication.reports.league import pages as dashboard_tables
+from adjudication.reports.league import tables
+from adjudication.reports.league.values import CATEGORIES, Favoured, JudgeReport, Rated
+from adjudication.scoring.errors import WEIGHTS
+from timelines.evaluation.values import SourceKey
+from timelines.models import Timeline
+
+#: The backbone that shares its code with the rules judge.
+RULES_BACKBONE = "rules"
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def dashboard(request: StudyRequest, public_id: str) -> HttpResponse:
+    """The report on what is judged by now."""
+    run = rated_run(request, public_id)
+    report = current_report(run)
+    others = _others(request, run) if report.games else []
+    against = _against(request, others)
+    compared, agreement = agreement_table(run, against) if against else (0, None)
+    links = dashboard_tables.links_of(report)
+    context: dict[str, Any] = {
+        "run": run,
+        "report": report,
+        "tables": {name: dashboard_tables.linked(build(report), links.get(name, {})) for name, build in tables.TABLES.items()},
+        "others": others,
+        "against": against,
+        "compared": compared,
+        "agreement": dashboard_tables.linked(agreement, {}) if agreement else None,
+        "favoured_percent": _percent(report.favoured) if report.favoured else "",
+        "formats": [(name, "LaTeX" if name == "latex" else name.upper()) for name in FORMATS],
+        "file_formats": [("csv", "CSV"), ("jsonl", "JSONL"), ("parquet", "Parquet"), (DICTIONARY, "Data dictionary")],
+        "pairs_left_out": [m for m in report.matchups if m.unjudged or m.open],
+        "own_reader": own_reader(run),
+        "plots": json_script(_plots(report), "evaluation-data"),
+    }
+    return render(request, "adjudication/dashboard.html", context)
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def dashboard_table(request: StudyRequest, public_id: str, name: str, format: str) -> HttpResponse:
+    """One table as a file."""
+    return rated_table(request, rated_run(request, public_id), name, format)
+
+
+def own_reader(run: JudgeRun) -> list[str]:
+    """Sources that were made by the backbone whose reading of notes the judge uses: it is no independent witness for or against them."""
+    if run.judge != RULES:
+        return []
+    keys = [SourceKey(*source) for source in run.sources]
+    made = Timeline.objects.filter(encounter__dataset__in=run.datasets.all(), case_run__run__backbone=RULES_BACKBONE)
+    names = set(made.filter(source__in=[k.source for k in keys]).values_list("source", flat=True).distinct())
+    return [k.label for k in keys if k.source in names]
+
+
+def _percent(favoured: Favoured) -> str:
+    return f"{100 * (favoured.rate or 0):.1f} % ({100 * (favoured.low or 0):.1f} to {100 * (favoured.high or 0):.1f})"
+
+
+def _plots(report: JudgeReport) -> dict[str, Any]:
+    """Ratings with intervals, and the cost of errors a matchup, for the page's plots."""
+    weights = [WEIGHTS[c] for c in CATEGORIES]
+    order = [r.source for r in report.rated.ratings]
+    profiles = sorted(report.profiles[:-1], key=lambda p: order.index(p.source))
+    costs = [[p.source, [round((n or 0.0) * w, 4) for n, w in zip(p.a_matchup, weights, strict=True)]] for p in profiles]
+    return {
+        "ratings": _rated(report.rated),
+        "without": _rated(report.without_flagged) if report.flagged else [],
+        "categories": [CATEGORY_WORDS[c] for c in CATEGORIES],
+        "costs": costs,
+    }
+
+
+def _rated(rated: Rated) -> list[list[Any]]:
+    return [[r.source, *(None if v is None else round(v, 1) for v in (r.rating, r.low, r.high))] for r in rated.ratings]

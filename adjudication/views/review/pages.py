@@ -1,0 +1,141 @@
+"""The reviewer's pages: my review, one packet, one item at a time, my answers. Everything on them comes through `visibility`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from accounts.permissions import NotAllowed
+from accounts.scoping import StudyRequest, study_role_required
+from adjudication.blinding.practice import practice_cases
+from adjudication.models import Assignment, Decision, Packet
+from adjudication.packets.eligibility import assignments_of, may_see
+from adjudication.packets.exposure import record_revealed
+from adjudication.review import slots
+from adjudication.review.history import CLINICIAN, own_answers
+from adjudication.review.opening import CANNOT_BE_SHOWN, closed_words, item_context, own_assignment, own_item, progress_words
+from adjudication.review.practice import check_practised
+from adjudication.review.trail import record_answers
+from adjudication.states import InvalidTransition
+from timelines.runs.storage import NoteChanged
+
+ELSEWHERE = "Other reviewers have the remaining items in hand. What they leave undecided comes back to you."
+
+
+@require_GET
+@study_role_required()
+def review_queue(request: StudyRequest) -> HttpResponse:
+    """The packets that this person is assigned to, open ones first."""
+    mine = [a for a in assignments_of(request.user, request.study) if a.packet.state != Packet.State.DRAFT]
+    return render(request, "adjudication/review_queue.html", {"lines": [(a, progress_words(slots.progress(assignment=a))) for a in mine]})
+
+
+@require_GET
+@study_role_required()
+def review_packet(request: StudyRequest, public_id: str) -> HttpResponse:
+    """One packet from practice to signature: what is done, what comes next."""
+    assignment = own_assignment(request, public_id)
+    progress = progress_words(slots.progress(assignment=assignment))
+    own = Decision.objects.filter(assignment=assignment)
+    context = {
+        "assignment": assignment,
+        "packet": assignment.packet,
+        "is_open": assignment.packet.state == Packet.State.OPEN,
+        "progress": progress,
+        "complete": progress["done"] > 0 and progress["done"] >= progress["total"],
+        "practice": len(practice_cases()),
+        "guessed": own.filter(kind=Decision.Kind.GUESS, detail__question=CLINICIAN).exists(),
+        "signature": own.filter(kind=Decision.Kind.SIGN).order_by("-sequence").first() if assignment.signed_at else None,
+        "revealed": may_see(request.user, assignment.packet).judge,
+    }
+    return render(request, "adjudication/review_packet.html", context)
+
+
+@require_GET
+@study_role_required()
+def review_item(request: StudyRequest, public_id: str) -> HttpResponseBase:
+    """The item in hand, or the next one; back to the packet's page where there is none, or where practice comes first."""
+    assignment = own_assignment(request, public_id)
+    try:
+        check_practised(assignment)
+        slot = slots.next_item(assignment=assignment)
+        if slot is None:
+            if slots.progress(assignment=assignment).elsewhere:
+                messages.info(request, ELSEWHERE)
+            return redirect("adjudication:review_packet", public_id)
+        return _page(request, assignment, item_context(assignment, slot.item))
+    except (NotAllowed, InvalidTransition, NoteChanged) as error:
+        return _led_back(request, public_id, error)
+
+
+@require_GET
+@study_role_required()
+def review_chosen(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
+    """One item of the person's own choice: decided on already, to be amended; else leased where it can still be had."""
+    assignment = own_assignment(request, public_id)
+    item = own_item(assignment, item_id)
+    try:
+        check_practised(assignment)
+        slots.check_working(assignment)
+        held = slots.slot_of(assignment=assignment, item=item)
+        decided = held.decision if held else None
+        if decided is None and slots.claim(assignment=assignment, item=item) is None:
+            messages.info(request, "Somebody else has that item now.")
+            return redirect("adjudication:review_packet", public_id)
+        return _page(request, assignment, item_context(assignment, item, decided))
+    except (NotAllowed, InvalidTransition, NoteChanged) as error:
+        return _led_back(request, public_id, error)
+
+
+@require_GET
+@study_role_required()
+def review_history(request: StudyRequest, public_id: str) -> HttpResponse:
+    """My answers, each with a way to change it while the packet is open; beside the judge's where the policy shows them."""
+    assignment = own_assignment(request, public_id)
+    may = may_see(request.user, assignment.packet)
+    lines = own_answers(assignment, may)
+    judged = [line for line in lines if line.upheld is not None]
+    if judged:
+        record_revealed(user=request.user, packet=assignment.packet, page="own answers")
+    record_answers(assignment=assignment)
+    context = {
+        "assignment": assignment,
+        "packet": assignment.packet,
+        "lines": lines,
+        "may_change": assignment.packet.state == Packet.State.OPEN and assignment.signed_at is None,
+        "revealed": may.judge,
+        "upheld": sum(bool(line.upheld) for line in judged),
+    }
+    return render(request, "adjudication/review_history.html", context)
+
+
+def _page(request: StudyRequest, assignment: Assignment, item: dict[str, Any]) -> HttpResponse:
+    progress = progress_words(slots.progress(assignment=assignment))
+    back = "adjudication:review_history" if item["decided"] else "adjudication:review_packet"
+    context = {
+        **item,
+        "mode": "review",
+        "heading": assignment.packet.label,
+        "done": progress["done"],
+        "total": progress["total"],
+        "left_words": progress["left"],
+        "packet_url": reverse("adjudication:review_packet", args=[assignment.public_id]),
+        "next_url": reverse("adjudication:review_next", args=[assignment.public_id]),
+        "undo_url": reverse("adjudication:review_undo", args=[assignment.public_id]),
+        "back_url": reverse(back, args=[assignment.public_id]),
+    }
+    return render(request, "adjudication/review_item.html", context)
+
+
+def _led_back(request: StudyRequest, public_id: str, error: Exception) -> HttpResponseBase:
+    """To the packet's page, with the reason as a message."""
+    words = (
+        closed_words(error) if isinstance(error, InvalidTransition) else CANNOT_BE_SHOWN if isinstance(error, NoteChanged) else str(error)
+    )
+    messages.info(request, words)
+    return redirect("adjudication:review_packet", public_id)

@@ -1,0 +1,69 @@
+"""The practice round: the reviewer's page over made-up cases, with the right answer and why after each."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from accounts.requests.json_bodies import json_body, text_in
+from accounts.scoping import StudyRequest, study_role_required
+from adjudication.blinding.page import ANSWER_WORDS, page_of
+from adjudication.blinding.practice import PracticeCase, practice_cases
+from adjudication.review.opening import answers_refusals, own_assignment
+from adjudication.review.practice import answer_practice, next_practice
+
+
+@require_GET
+@study_role_required()
+def review_practice(request: StudyRequest, public_id: str) -> HttpResponseBase:
+    """To the first case not answered yet, or again to the first."""
+    assignment = own_assignment(request, public_id)
+    return redirect("adjudication:review_practice_case", public_id, next_practice(assignment) or 1)
+
+
+@require_GET
+@study_role_required()
+def review_practice_case(request: StudyRequest, public_id: str, number: int) -> HttpResponse:
+    """One case of the round."""
+    assignment = own_assignment(request, public_id)
+    case = _case(number)
+    last = number == len(practice_cases())
+    packet_url = reverse("adjudication:review_packet", args=[public_id])
+    context = {
+        "mode": "practice",
+        "heading": "Practice",
+        "item_id": case.item.item,
+        "item_url": reverse("adjudication:review_practice_case", args=[public_id, number]),
+        "page": page_of(case.item),
+        "kept": {"answer": ""},
+        "commit_words": "Answer",
+        "done": number - 1,
+        "total": len(practice_cases()),
+        "left_words": "",
+        "packet_url": packet_url,
+        "back_url": packet_url,
+        "practice_next": packet_url if last else reverse("adjudication:review_practice_case", args=[public_id, number + 1]),
+        "practice_next_words": "Done" if last else "Next case",
+    }
+    return render(request, "adjudication/review_item.html", {**context, "assignment": assignment})
+
+
+@require_POST
+@study_role_required()
+@answers_refusals
+def review_practice_decide(request: StudyRequest, public_id: str, number: int) -> HttpResponseBase:
+    """Keep the answer; says which was right and why."""
+    assignment = own_assignment(request, public_id)
+    case = _case(number)
+    right = answer_practice(assignment=assignment, number=number, answer=text_in(json_body(request), "answer"), by=request.user)
+    title = "Right." if right else f"The answer here is “{ANSWER_WORDS[case.answer]}”."
+    return JsonResponse({"right": right, "answer": case.answer, "title": title, "explanation": case.explanation})
+
+
+def _case(number: int) -> PracticeCase:
+    found = next((case for case in practice_cases() if case.number == number), None)
+    if found is None:
+        raise Http404
+    return found

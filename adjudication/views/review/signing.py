@@ -1,0 +1,140 @@
+"""The last steps of a review: the blinding check, the signature with the password, its receipt, and taking it back."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from accounts.audit.chain import Head
+from accounts.ids import new_public_id
+from accounts.scoping import StudyRequest, study_role_required
+from accounts.sign_in.password_check import WrongPassword
+from adjudication.blinding.visibility import sides_swapped, unswapped
+from adjudication.models import Assignment, Decision, Packet
+from adjudication.review import decisions, slots
+from adjudication.review.decisions import DecisionRefused, NotFinished
+from adjudication.review.history import CLINICIAN, guess_lines
+from adjudication.review.opening import closed_words, own_assignment, own_item
+from adjudication.review.trail import record_answers
+from adjudication.states import InvalidTransition
+
+
+@require_http_methods(["GET", "POST"])
+@study_role_required()
+def review_guess(request: StudyRequest, public_id: str) -> HttpResponseBase:
+    """The blinding check over one's own items, once all are decided; answers can be left out."""
+    assignment = own_assignment(request, public_id)
+    progress = slots.progress(assignment=assignment)
+    if assignment.packet.state != Packet.State.OPEN or not progress.done or progress.done < progress.total:
+        messages.info(request, "This check comes after the last item, while the packet is open.")
+        return redirect("adjudication:review_packet", public_id)
+    lines = guess_lines(assignment)
+    if request.method == "GET":
+        record_answers(assignment=assignment)
+        return render(request, "adjudication/review_guess.html", {"assignment": assignment, "packet": assignment.packet, "lines": lines})
+    chosen = {line.item: request.POST.get(f"guess-{line.item}", "") for line in lines}
+    for item_id, guessed in chosen.items():
+        if guessed in decisions.GUESSES:
+            _guess(request, assignment, item_id, guessed)
+    messages.success(request, "Your guesses are kept. Thank you.")
+    return redirect("adjudication:review_packet", public_id)
+
+
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "POST"])
+@study_role_required()
+def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
+    """Sign with the password; leads to the receipt."""
+    assignment = own_assignment(request, public_id)
+    if assignment.signed_at is not None:
+        return redirect("adjudication:review_receipt", public_id)
+    error, status = "", 200
+    progress = slots.progress(assignment=assignment)
+    if request.method == "GET" and (assignment.packet.state != Packet.State.OPEN or not progress.done or progress.done < progress.total):
+        messages.info(request, "The signature comes after the last item, while the packet is open.")
+        return redirect("adjudication:review_packet", public_id)
+    if request.method == "POST":
+        try:
+            decisions.sign(assignment=assignment, password=request.POST.get("password", ""), by=request.user, request=request)
+        except WrongPassword as refused:
+            error, status = str(refused), 400
+        except NotFinished as refused:
+            error, status = f"{refused} Signing comes after the last one.", 400
+        except InvalidTransition as refused:
+            error, status = closed_words(refused), 400
+        else:
+            return redirect("adjudication:review_receipt", public_id)
+    context = {"assignment": assignment, "packet": assignment.packet, "progress": progress, "error": error}
+    return render(request, "adjudication/review_sign.html", context, status=status)
+
+
+@require_POST
+@study_role_required()
+def review_unsign(request: StudyRequest, public_id: str) -> HttpResponseBase:
+    """Take the signature back, with a reason; both stay in the record of the packet."""
+    assignment = own_assignment(request, public_id)
+    try:
+        decisions.unsign(assignment=assignment, reason=request.POST.get("reason", ""), by=request.user)
+    except DecisionRefused as refused:
+        messages.error(request, str(refused))
+        return redirect("adjudication:review_receipt", public_id)
+    except InvalidTransition as refused:
+        messages.info(request, closed_words(refused) if refused.state != "working" else "There is no signature to take back.")
+    else:
+        messages.success(request, "Your signature is taken back; you can change answers and sign again.")
+    return redirect("adjudication:review_packet", public_id)
+
+
+@require_GET
+@study_role_required()
+def review_receipt(request: StudyRequest, public_id: str) -> HttpResponse:
+    """The receipt of the signature that stands. Raises Http404 without one."""
+    assignment = own_assignment(request, public_id)
+    context = {"assignment": assignment, "packet": assignment.packet, "link": _signature(assignment)}
+    return render(request, "adjudication/review_receipt.html", context)
+
+
+@require_GET
+@study_role_required()
+def review_receipt_file(request: StudyRequest, public_id: str) -> HttpResponse:
+    """The same as a text file."""
+    assignment = own_assignment(request, public_id)
+    link = _signature(assignment)
+    lines = [
+        "Receipt of a signed review",
+        f"packet: {assignment.packet.public_id}",
+        f"review: {assignment.public_id}",
+        f"signed by: {assignment.person.get_username()}",
+        f"signed at: {link.at:%Y-%m-%d %H:%M:%S} UTC",
+        f"items decided: {link.detail.get('decided')}",
+        f"link of the chain: {link.sequence}",
+        f"head that it covers (SHA-256): {link.detail.get('head')}",
+        f"hash of the signature (SHA-256): {link.hash}",
+        *([f"head of the audit trail before it: {Head.of(link.detail)}"] if "audit_head" in link.detail else []),
+    ]
+    name = f"review-receipt-{assignment.public_id}.txt"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse("\n".join([*lines, ""]), content_type="text/plain; charset=utf-8", headers=headers)
+
+
+def _signature(assignment: Assignment) -> Decision:
+    link = Decision.objects.filter(assignment=assignment, kind=Decision.Kind.SIGN).order_by("-sequence").first()
+    if link is None or assignment.signed_at is None:
+        raise Http404
+    return link
+
+
+def _guess(request: StudyRequest, assignment: Assignment, item_id: str, guessed: str) -> None:
+    swapped = sides_swapped(assignment.seed, item_id)
+    decisions.guess(
+        assignment=assignment,
+        question=CLINICIAN,
+        guessed=unswapped(guessed, swapped),
+        token=new_public_id(),
+        by=request.user,
+        item=own_item(assignment, item_id),
+        shown_swapped=swapped,
+    )

@@ -1,0 +1,183 @@
+"""What the review page sends: all POST and JSON, each step with a token of its own, sent again until it was answered."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponseBase, JsonResponse
+from django.template.loader import render_to_string
+from django.views.decorators.http import require_POST
+
+from accounts.requests.json_bodies import BadBody, json_body, text_in
+from accounts.scoping import StudyRequest, study_role_required
+from adjudication.blinding.page import record_lines
+from adjudication.blinding.visibility import sides_swapped, unswapped
+from adjudication.models import Assignment, PacketItem
+from adjudication.review import decisions, slots
+from adjudication.review.items import blinded_series_rows
+from adjudication.review.opening import answers_refusals, item_html, own_assignment, own_item, progress_json
+from adjudication.review.practice import check_practised
+from adjudication.review.trail import ROWS, record_item
+
+#: A page has the item on screen and a few answers on their way in hand, never many.
+MOST_IN_HAND = 50
+LONGEST_ACTIVE = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What a step says of an item, the answer in the judge's labels already."""
+
+    answer: str
+    shown_swapped: bool
+    own_time: float | None
+    comment: str
+    flagged: bool
+    active_seconds: float
+
+
+@require_POST
+@study_role_required()
+@answers_refusals
+def review_next(request: StudyRequest, public_id: str) -> HttpResponseBase:
+    """Lease the item after those in hand: `html` with it, or nothing but the progress where none is left."""
+    assignment = own_assignment(request, public_id)
+    check_practised(assignment)
+    slot = slots.next_item(assignment=assignment, besides=_in_hand(json_body(request)))
+    html = {} if slot is None else {"html": item_html(assignment, slot.item)}
+    return JsonResponse({**html, "progress": progress_json(assignment)})
+
+
+@require_POST
+@study_role_required()
+@answers_refusals
+def review_decide(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
+    """Store an answer, or with `expects` another one in place of that decision. `late`: kept beside, it does not stand."""
+    assignment = own_assignment(request, public_id, withdrawn=True)
+    item = own_item(assignment, item_id)
+    check_practised(assignment)
+    body = json_body(request)
+    typed = _typed(body, assignment, item)
+    values: dict[str, Any] = {
+        "assignment": assignment,
+        "item": item,
+        "by": request.user,
+        "token": text_in(body, "token"),
+        "answer": typed.answer,
+        "shown_swapped": typed.shown_swapped,
+        "own_time": typed.own_time,
+        "comment": typed.comment,
+        "flagged": typed.flagged,
+        "active_seconds": typed.active_seconds,
+    }
+    expects = text_in(body, "expects")
+    made = decisions.amend(expects=expects, **values) if expects else decisions.decide(**values)
+    return JsonResponse({"late": made.late, "progress": progress_json(assignment)})
+
+
+@require_POST
+@study_role_required()
+@answers_refusals
+def review_draft(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
+    """Keep what was chosen and typed so far. `held`: whether the item is still theirs."""
+    assignment = own_assignment(request, public_id)
+    item = own_item(assignment, item_id)
+    check_practised(assignment)
+    typed = _typed(json_body(request), assignment, item)
+    return JsonResponse({"held": _keep(assignment, item, typed)})
+
+
+@require_POST
+@study_role_required()
+@answers_refusals
+def review_skip(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
+    """Set the item aside with what was typed; it comes again after all others."""
+    assignment = own_assignment(request, public_id)
+    item = own_item(assignment, item_id)
+    check_practised(assignment)
+    _keep(assignment, item, _typed(json_body(request), assignment, item))
+    slots.skip(assignment=assignment, item=item)
+    return JsonResponse({"progress": progress_json(assignment)})
+
+
+@require_POST
+@study_role_required()
+@answers_refusals
+def review_flag(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
+    """Mark the item for a second look, or take the mark away."""
+    assignment = own_assignment(request, public_id)
+    item = own_item(assignment, item_id)
+    flagged = json_body(request).get("flagged")
+    if not isinstance(flagged, bool):
+        raise BadBody("flagged is true or false.")
+    slots.flag(assignment=assignment, item=item, flagged=flagged)
+    return JsonResponse({"progress": progress_json(assignment)})
+
+
+@require_POST
+@study_role_required()
+@answers_refusals
+def review_undo(request: StudyRequest, public_id: str) -> HttpResponseBase:
+    """Take back the last answer that stands: `html` with its item, with what was chosen; nothing but the progress where none stands."""
+    assignment = own_assignment(request, public_id)
+    check_practised(assignment)
+    undone = decisions.undo(assignment=assignment, token=text_in(json_body(request), "token"), by=request.user)
+    item = undone.undone.item if undone else None
+    html = {} if item is None else {"html": item_html(assignment, item)}
+    return JsonResponse({**html, "progress": progress_json(assignment)})
+
+
+@require_POST
+@study_role_required()
+@answers_refusals
+def review_series(request: StudyRequest, public_id: str, item_id: str, number: int) -> HttpResponseBase:
+    """All rows of one series of the record beside an item."""
+    assignment = own_assignment(request, public_id)
+    item = own_item(assignment, item_id)
+    check_practised(assignment)
+    rows = record_lines(blinded_series_rows(item=item, number=number))
+    record_item(assignment=assignment, item=item, action=ROWS, series=number)
+    return JsonResponse({"html": render_to_string("adjudication/_review_rows.html", {"rows": rows, "more": len(rows)})})
+
+
+def _in_hand(body: dict[str, Any]) -> list[str]:
+    """Public ids of the items that the page has already. Raises BadBody."""
+    found = body.get("besides", [])
+    if isinstance(found, list) and len(found) <= MOST_IN_HAND and all(isinstance(one, str) and "\x00" not in one for one in found):
+        return found
+    raise BadBody("besides is a short list of items.")
+
+
+def _keep(assignment: Assignment, item: PacketItem, typed: Typed) -> bool:
+    draft = {"answer": typed.answer, "own_time": typed.own_time, "comment": typed.comment}
+    return slots.keep_draft(assignment=assignment, item=item, draft=draft, active_seconds=typed.active_seconds).held
+
+
+def _typed(body: dict[str, Any], assignment: Assignment, item: PacketItem) -> Typed:
+    """Read what the page says; A and B become the judge's. Raises BadBody."""
+    flagged = body.get("flagged", False)
+    if not isinstance(flagged, bool):
+        raise BadBody("flagged is true or false.")
+    swapped = sides_swapped(assignment.seed, item.public_id)
+    return Typed(
+        answer=unswapped(text_in(body, "answer"), swapped),
+        shown_swapped=swapped,
+        own_time=_number(body, "own_time"),
+        comment=text_in(body, "comment"),
+        flagged=flagged,
+        active_seconds=min(max(_number(body, "active_seconds") or 0.0, 0.0), LONGEST_ACTIVE),
+    )
+
+
+def _number(body: dict[str, Any], name: str) -> float | None:
+    found = body.get(name)
+    if found is None:
+        return None
+    try:
+        if not isinstance(found, bool) and isinstance(found, int | float) and math.isfinite(found):
+            return float(found)
+    except OverflowError:
+        pass  # a whole number beyond any float is refused like the others
+    raise BadBody(f"{name} is a number.")

@@ -1,0 +1,163 @@
+"""What the record page reads: a page of series with their shapes, the rows of one series, and the rows outside any series."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, F, Func, Min, QuerySet, TextField, Value
+
+from ehr.models import Encounter, EventSeries, RejectedRow, SourceRow
+from ehr.presentation.sparkline import Sparkline, sparkline
+from ehr.presentation.wording import category_words, clock_words, event_words, hours_words, name_words, time_kind_words, value_words
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesFilter:
+    category: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time of the record: hours from admission in words, the clock beside it, and the clock for machines."""
+
+    hours: str
+    clock: str
+    iso: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesLine:
+    """One series as the page lists it."""
+
+    id: int
+    category: str
+    name: str
+    count: int
+    first: Moment | None
+    last: Moment | None
+    shape: Sparkline | None
+    latest: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowLine:
+    """One raw row; `at` is None for a row without a time, `known_from` where the source kept no time of the result."""
+
+    index: int
+    at: Moment | None
+    event: str
+    value: str
+    time_kind: str
+    source: str
+    known_from: Moment | None
+
+
+#: time, value, number, unit
+_Observed = tuple[datetime | None, str, float | None, str]
+
+
+def _category() -> Func:
+    return Func(F("event"), Value(":"), Value(1), function="split_part", output_field=TextField())
+
+
+def series_of(encounter: Encounter, wanted: SeriesFilter = SeriesFilter()) -> QuerySet[EventSeries]:
+    """The encounter's series in clinical priority, narrowed."""
+    found = EventSeries.objects.filter(encounter=encounter).order_by("priority", "-count", "event")
+    if wanted.category:
+        found = found.annotate(category=_category()).filter(category=wanted.category)
+    if wanted.text:
+        found = found.filter(event__icontains=wanted.text)
+    return found
+
+
+def categories_of(encounter: Encounter) -> list[tuple[str, str, int]]:
+    """(category, its words, number of series) in clinical priority."""
+    named = EventSeries.objects.filter(encounter=encounter).annotate(category=_category()).order_by().values("category")
+    counted = named.annotate(n=Count("id"), place=Min("priority")).order_by("place", "category")
+    return [(c["category"], category_words(c["category"]), c["n"]) for c in counted]
+
+
+def series_lines(encounter: Encounter, series: Sequence[EventSeries]) -> list[SeriesLine]:
+    """Lines for one page of series: one query for all their rows."""
+    observed: dict[str, list[_Observed]] = defaultdict(list)
+    rows = _rows(encounter).filter(event__in=[s.event for s in series], time__isnull=False).order_by("time", "row_index")
+    for event, time, value, number, unit in rows.values_list("event", "time", "value", "numeric_value", "unit"):
+        observed[event].append((time, value, number, unit))
+    return [_line(encounter, s, observed[s.event]) for s in series]
+
+
+def _line(encounter: Encounter, series: EventSeries, observed: Sequence[_Observed]) -> SeriesLine:
+    points = [(_hours(encounter, time), number) for time, _, number, _ in observed if time is not None and number is not None]
+    _, value, _, unit = observed[-1] if observed else (None, "", None, "")
+    return SeriesLine(
+        id=series.pk,
+        category=category_words(series.event.partition(":")[0]),
+        name=name_words(series.event),
+        count=series.count,
+        first=_moment(encounter, series.first),
+        last=_moment(encounter, series.last),
+        shape=sparkline(points),
+        latest=value_words(value, unit),
+        summary=series.summary,
+    )
+
+
+def row_lines(encounter: Encounter, indices: Sequence[int]) -> list[RowLine]:
+    """The rows with these indices, in time order; those without a time by name."""
+    rows = _rows(encounter).filter(row_index__in=list(indices)).order_by("time", "event", "row_index")
+    return [_row_line(encounter, row) for row in rows]
+
+
+def in_time_order(encounter: Encounter, series: EventSeries) -> list[int]:
+    """The row indices of a series by time, as its table pages them."""
+    rows = _rows(encounter).filter(event=series.event, time__isnull=False).order_by("time", "row_index")
+    return list(rows.values_list("row_index", flat=True))
+
+
+def untimed_indices(encounter: Encounter) -> list[int]:
+    """The rows that have no time (billing codes and the like), which no series holds, by name."""
+    rows = _rows(encounter).filter(time__isnull=True).order_by("event", "row_index")
+    return list(rows.values_list("row_index", flat=True))
+
+
+def rejected_of(encounter: Encounter) -> QuerySet[RejectedRow]:
+    """What the import set aside of this case, rows with an unreadable time among them."""
+    return RejectedRow.objects.filter(dataset_id=encounter.dataset_id, case_id=encounter.case_id).order_by("file", "line", "pk")
+
+
+def series_of_row(encounter: Encounter, row_index: int) -> EventSeries | None:
+    """The series that holds the row; None for a row without a time or outside this record."""
+    event = _rows(encounter).filter(row_index=row_index, time__isnull=False).values("event")
+    return EventSeries.objects.filter(encounter=encounter, event__in=event).first()
+
+
+def _rows(encounter: Encounter) -> QuerySet[SourceRow]:
+    """Both keys, so that one partition alone is read."""
+    return SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter_id=encounter.pk)
+
+
+def _row_line(encounter: Encounter, row: SourceRow) -> RowLine:
+    return RowLine(
+        index=row.row_index,
+        at=_moment(encounter, row.time),
+        event=event_words(row.event),
+        value=value_words(row.value, row.unit),
+        time_kind=time_kind_words(row.time_kind),
+        source=row.source,
+        known_from=_moment(encounter, row.result_time),
+    )
+
+
+def _moment(encounter: Encounter, time: datetime | None) -> Moment | None:
+    if time is None:
+        return None
+    return Moment(hours_words(_hours(encounter, time)), clock_words(encounter.admitted_at, time), time.isoformat())
+
+
+def _hours(encounter: Encounter, time: datetime) -> float:
+    return (time - encounter.admitted_at).total_seconds() / 3600

@@ -1,0 +1,73 @@
+"""Taking a job: one conditional UPDATE; one row changed means that it is yours."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from datetime import timedelta
+from typing import TypeVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import transaction
+from django.db.models import Case, F, Func, Q, TextField, Value, When
+from django.db.models.functions import Concat
+
+from jobs.leases.clock import database_time, default_lease
+from jobs.models import ClaimableJob, JobState
+from jobs.states import next_state
+
+J = TypeVar("J", bound=ClaimableJob)
+
+
+def due() -> Q:
+    """Queued, and past its backoff."""
+    return Q(state=JobState.QUEUED) & (Q(not_before__isnull=True) | Q(not_before__lte=database_time()))
+
+
+def expired() -> Q:
+    """Running, with a lease that ran out: its worker is gone or cut off."""
+    return Q(state=JobState.RUNNING, lease_expires_at__lte=database_time())
+
+
+def claimable() -> Q:
+    """What a worker may take: due, or expired with an attempt left; and nobody asked it to stop."""
+    return Q(cancel_requested=False) & (due() | (expired() & Q(attempt__lt=F("max_attempts"))))
+
+
+def worker_name() -> str:
+    """This thread of this process on this machine."""
+    return f"{socket.gethostname()}:{os.getpid()}:{threading.get_native_id()}"
+
+
+def claim(job_class: type[J], job_id: int, *, worker: str | None = None, lease: timedelta | None = None) -> J | None:
+    """Take the job for `lease` (default: the settings'); None where it is not there to take, which is no error.
+
+    The returned instance carries the fencing token of this claim in `fence`. Update and read share a transaction, so the token
+    read is the token written.
+    """
+    with transaction.atomic():
+        taken = job_class._default_manager.filter(claimable(), pk=job_id).update(
+            state=next_state(JobState.QUEUED, "claim"),
+            fence=F("fence") + 1,
+            attempt=F("attempt") + 1,
+            worker=worker or worker_name(),
+            reasons=_reasons_with_lost_worker(),
+            started_at=database_time(),
+            heartbeat_at=database_time(),
+            lease_expires_at=database_time(lease or default_lease()),
+            not_before=None,
+            finished_at=None,
+            progress={},
+        )
+        return job_class._default_manager.get(pk=job_id) if taken == 1 else None
+
+
+def _reasons_with_lost_worker() -> Case:
+    """The reasons as they are; a reclaim adds that the worker before stopped answering."""
+    reasons: ArrayField[list[str], list[str]] = ArrayField(TextField())
+    words = Concat(Value("attempt "), F("attempt"), Value(": the worker stopped answering"), output_field=TextField())
+    return Case(
+        When(state=JobState.RUNNING, then=Func(F("reasons"), words, function="array_append", output_field=reasons)),
+        default=F("reasons"),
+    )

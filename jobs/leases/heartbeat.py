@@ -1,0 +1,98 @@
+"""The thread that extends a lease while the work goes on, on a database connection of its own."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.db import DatabaseError, InterfaceError, connection
+
+from jobs.errors import LostLease
+from jobs.leases.clock import database_time
+
+if TYPE_CHECKING:
+    from jobs.leases.holding import Hold
+
+logger = logging.getLogger(__name__)
+
+
+#: How often a cancellation is looked for between two heartbeats.
+LOOK_SECONDS = 2.0
+#: How long past its limit work may go on without a check before its job is failed from outside.
+GRACE_SECONDS = 15.0
+
+
+class Heartbeat:
+    """Extends the lease every `interval`; sets `hold.lost` and `hold.cancelled` when it learns of either.
+
+    A lease that ran out while the machine slept is renewed if nobody took the job: the fence is unchanged, so there is still one
+    holder. A database that is away is waited for until the lease must be taken for lost.
+    """
+
+    def __init__(self, hold: Hold, *, lease: timedelta, interval: timedelta, overdue: Callable[[Hold], None]) -> None:
+        self._hold = hold
+        self._lease = lease
+        self._interval = interval.total_seconds()
+        self._overdue = overdue
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"heartbeat-{hold.job_id}", daemon=True)
+
+    def start(self) -> None:
+        """Begin beating after one interval (the claim itself was the first beat)."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and its connection; returns when both are gone."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        confirmed = beaten = time.monotonic()
+        try:
+            while not self._stop.wait(min(self._interval, LOOK_SECONDS)) and not self._hold.lost.is_set():
+                now = time.monotonic()
+                if self._hold.seconds_left() < -GRACE_SECONDS:
+                    self._give_up()
+                elif now - beaten < self._interval:
+                    self._look()
+                elif self._beat():
+                    confirmed = beaten = now
+                elif now - confirmed > self._lease.total_seconds():
+                    self._hold.lost.set()
+        finally:
+            connection.close()
+
+    def _look(self) -> None:
+        """Notice a cancellation; a database that does not answer is the next heartbeat's business."""
+        try:
+            if self._hold.row.filter(cancel_requested=True).exists():
+                self._hold.cancelled.set()
+        except (DatabaseError, InterfaceError):
+            connection.close()
+
+    def _give_up(self) -> None:
+        """Have the job failed by somebody else than the work, which does not check; what it may still store is refused."""
+        try:
+            self._overdue(self._hold)
+        except (DatabaseError, InterfaceError, LostLease):
+            logger.warning("job %s is past its limit and could not be failed", self._hold.job_id, exc_info=True)
+            connection.close()
+        self._hold.lost.set()
+
+    def _beat(self) -> bool:
+        """One heartbeat; False where the database did not answer."""
+        try:
+            row = self._hold.row
+            if row.update(heartbeat_at=database_time(), lease_expires_at=database_time(self._lease)) != 1:
+                self._hold.lost.set()
+            elif row.filter(cancel_requested=True).exists():
+                self._hold.cancelled.set()
+        except (DatabaseError, InterfaceError):
+            logger.warning("heartbeat of job %s failed; trying again", self._hold.job_id)
+            connection.close()
+            return False
+        return True

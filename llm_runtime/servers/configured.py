@@ -1,0 +1,20 @@
+"""The models that this installation has set: MODEL_ROLES and MODEL_ENDPOINTS, built once a process."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from django.conf import settings
+
+from llm_runtime.roles import DEFAULT_ROLES, ModelRoles
+from llm_runtime.servers.shared_slots import SharedSlots
+from llm_runtime.servers.stored_facts import StoredFacts
+
+
+@lru_cache(maxsize=1)
+def configured_roles() -> ModelRoles:
+    """The providers behind the roles. Keys are read from the variables that the settings name, and stand in no setting.
+
+    The limits of their endpoints hold over all processes on this database, and so does what their servers said of prompts."""
+    roles = {**DEFAULT_ROLES, **settings.MODEL_ROLES}
+    return ModelRoles(roles, settings.MODEL_ENDPOINTS, secret=settings.MODEL_KEY, slots=SharedSlots(), facts=StoredFacts())

@@ -1,0 +1,148 @@
+"""The life of a clinician's timeline: begun, submitted, opened again. Every step is audited."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from accounts.audit.trail import record
+from accounts.ids import new_public_id
+from accounts.models import User
+from accounts.permissions import NotAllowed, check_user_can_open, user_can_manage_study
+from ehr.models import Encounter
+from timelines import domain, models
+from timelines.authoring.access import AUTHORING_PAGES, check_user_can_author, source_of, was_exposed
+from timelines.authoring.edits import Conflict, Locked, locked_draft, log
+from timelines.authoring.storage import insert, load_document, renumber
+from timelines.drafts.document import Document
+from timelines.drafts.values import LONGEST_REASON, EditRefused
+from timelines.models import Authoring, Inventory, Timeline
+from timelines.pipeline.uids import escape_mention
+from timelines.runs import storage
+
+DECIDED_BY = "reference author"
+
+
+class NotReady(ValueError):
+    """A draft that cannot be submitted: these occurrences are not placed yet (none at all where the list is empty)."""
+
+    log_safe = True
+
+    def __init__(self, unplaced: list[str]) -> None:
+        super().__init__("the draft is not complete")
+        self.unplaced = unplaced
+
+    @property
+    def message(self) -> str:
+        if not self.unplaced:
+            return "There is no occurrence yet."
+        count = len(self.unplaced)
+        return f"{count} occurrence{'' if count == 1 else 's'} not placed yet. An occurrence without a defensible time is N/A."
+
+
+@transaction.atomic
+def start_authoring(*, encounter: Encounter, protocol: Authoring.Protocol, by: User) -> tuple[Authoring, bool]:
+    """The person's authoring of this case, and whether it was begun now; an existing one stays as it is.
+
+    Raises NotAllowed, NoteChanged, LookupError for a case without a note.
+    """
+    study = encounter.dataset.study
+    check_user_can_author(by, study)
+    check_user_can_open(by, study, "ehr.encounter", encounter.public_id)
+    check_user_can_open(by, study, AUTHORING_PAGES, encounter.public_id)
+    # Two clicks at once wait for each other here, not at the unique constraint.
+    Encounter.objects.select_for_update(no_key=True).get(pk=encounter.pk)
+    if found := Authoring.objects.filter(encounter=encounter, author=by).first():
+        return found, False
+    note = storage.note_of(encounter)
+    if note is None:
+        raise LookupError("a case without a note has nothing to author")
+    storage.checked_text(note)
+    inventory = Inventory.objects.create(encounter=encounter, note=note, origin=Inventory.Origin.REFERENCE)
+    made = Authoring.objects.create(
+        encounter=encounter, author=by, protocol=protocol, inventory=inventory, exposed=was_exposed(by, encounter)
+    )
+    _audit(made, "authoring.start", by, protocol=protocol.value, exposed=made.exposed)
+    return made, True
+
+
+@transaction.atomic
+def submit(*, authoring: Authoring, by: User, revision: int | None = None) -> Timeline:
+    """Lock the draft: its inventory is sealed and its timeline made; an earlier submission becomes superseded.
+
+    Raises Locked where it is submitted already, Conflict where `revision` is given and old, NotReady, NoteChanged.
+    """
+    mine = locked_draft(authoring.pk, by)
+    if mine.state != Authoring.State.DRAFT:
+        raise Locked("submitted already")
+    document = load_document(mine.inventory)
+    if revision is not None and revision != mine.revision:
+        raise Conflict(mine.revision, document)
+    if not document.occurrences or document.unplaced:
+        raise NotReady(document.unplaced)
+    storage.checked_text(mine.inventory.note)
+    _supersede(mine)
+    timeline = _seal(mine, document)
+    log(mine, "submit", new_public_id())
+    Authoring.objects.filter(pk=mine.pk).update(state=Authoring.State.SUBMITTED, timeline=timeline, submitted_at=timezone.now())
+    _audit(mine, "authoring.submit", by, occurrences=len(document.occurrences), revision=mine.revision)
+    return timeline
+
+
+@transaction.atomic
+def reopen(*, authoring: Authoring, reason: str, by: User) -> Authoring:
+    """Open a submitted timeline again: the draft is a copy with the same UIDs, the submitted timeline stays until the next one.
+
+    By its author or a study admin. Raises NotAllowed, Locked where it is open already, EditRefused without a reason.
+    """
+    found = Authoring.objects.select_for_update(of=("self",)).select_related("encounter__dataset__study", "inventory").get(pk=authoring.pk)
+    study = found.encounter.dataset.study
+    if by.pk != found.author_id and not user_can_manage_study(by, study):
+        raise NotAllowed("Only its author or a study admin can open a submitted timeline again.")
+    if found.state != Authoring.State.SUBMITTED:
+        raise Locked("open already")
+    if not reason.strip() or len(reason) > LONGEST_REASON or "\x00" in reason:
+        raise EditRefused("reason", f"Say why, in at most {LONGEST_REASON} characters.")
+    document = load_document(found.inventory)
+    copy = Inventory.objects.create(encounter=found.encounter, note_id=found.inventory.note_id, origin=Inventory.Origin.REFERENCE)
+    insert(copy, document.ordered)
+    exposed = found.exposed or was_exposed(found.author, found.encounter)
+    Authoring.objects.filter(pk=found.pk).update(state=Authoring.State.DRAFT, inventory=copy, exposed=exposed)
+    log(found, "reopen", new_public_id(), reason=reason.strip())
+    _audit(found, "authoring.reopen", by, by_author=by.pk == found.author_id, exposed=exposed)
+    found.refresh_from_db()
+    return found
+
+
+def _seal(authoring: Authoring, document: Document) -> Timeline:
+    """The sealed inventory with mentions escaped as stage 2 does, and the complete timeline over it."""
+    renumber(authoring.inventory, document)
+    for o in document.ordered:
+        if (escaped := escape_mention(o.mention)) != o.mention:
+            models.Occurrence.objects.filter(inventory=authoring.inventory, uid4=o.uid).update(mention=escaped)
+    entries = [domain.Entry(o.uid, o.time, o.lower, o.upper, o.known, o.context, DECIDED_BY, o.reason, o.rows) for o in document.ordered]
+    complete = domain.Timeline.complete(storage.load_inventory(authoring.inventory_id), entries, domain.TimelineKind.REFERENCE)
+    timeline = storage.save_timeline(timeline=complete, inventory=authoring.inventory, source=source_of(authoring.author))
+    Inventory.objects.filter(pk=authoring.inventory_id).update(sealed_at=Now())
+    return timeline
+
+
+def _supersede(authoring: Authoring) -> None:
+    """The last submission keeps its rows under a numbered source, which default lists leave out."""
+    if authoring.timeline_id is None:
+        return
+    source = source_of(authoring.author)
+    before = Timeline.objects.filter(encounter=authoring.encounter, source__startswith=f"{source}#").count()
+    Timeline.objects.filter(pk=authoring.timeline_id).update(source=f"{source}#{before + 1}")
+
+
+def _audit(authoring: Authoring, action: str, by: User, **detail: str | int | bool) -> None:
+    record(
+        actor=by,
+        study=authoring.encounter.dataset.study,
+        action=action,
+        object_type="timelines.authoring",
+        object_id=authoring.public_id,
+        detail={"case": authoring.encounter.public_id, **detail},
+    )

@@ -1,0 +1,58 @@
+"""Answers to the editor page, in JSON: a draft's state, and what was refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
+
+from django.http import HttpResponseBase
+
+from accounts.requests.json_bodies import BadBody, refusal
+from accounts.scoping import StudyRequest
+from timelines.authoring.edits import Locked
+from timelines.domain import Anchor
+from timelines.drafts.document import Document
+from timelines.drafts.time_entry import TimeNotUnderstood
+from timelines.drafts.undoing import Stacks
+from timelines.drafts.values import EditRefused
+from timelines.presentation.authored import occurrences_json, progress_json
+
+P = ParamSpec("P")
+
+
+LOCKED = "This timeline is submitted. Open it again, with a reason, to change it."
+
+
+CONFLICT = "This draft was changed elsewhere since. Here is how it stands now."
+
+
+def answers_refusals(
+    view: Callable[Concatenate[StudyRequest, P], HttpResponseBase],
+) -> Callable[Concatenate[StudyRequest, P], HttpResponseBase]:
+    """Say what was refused as JSON: 400/413/415 body, 409 conflict, 422 value, 423 submitted."""
+
+    @wraps(view)
+    def answered(request: StudyRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        try:
+            return view(request, *args, **kwargs)
+        except BadBody as error:
+            return refusal(error.message, error.status)
+        except EditRefused as error:
+            return refusal(error.message, 422, field=error.field)
+        except TimeNotUnderstood as error:
+            return refusal(str(error), 422, field="text")
+        except Locked:
+            return refusal(LOCKED, 423)
+
+    return answered
+
+
+def state_json(document: Document, revision: int, anchor: Anchor) -> dict[str, Any]:
+    """The whole document as the page holds it."""
+    return {"revision": revision, "occurrences": occurrences_json(document.ordered, anchor), "progress": progress_json(document)}
+
+
+def stacks_json(found: Stacks) -> dict[str, bool]:
+    """What can be taken back and brought back."""
+    return {"can_undo": bool(found.undo), "can_redo": bool(found.redo)}

@@ -1,0 +1,158 @@
+"""Rows of the record that an assisted author is shown beside an occurrence. What is shown, and what becomes of it, is kept.
+
+They come from the evidence of the study timeline (else of the oldest finished full run) where its occurrences overlap the span, else
+from a search of words (`llm_runtime.providers.lexical`: no model). Nothing of this is ever served to an unaided author.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from accounts.audit.trail import record
+from accounts.models import User
+from accounts.permissions import NotAllowed
+from ehr.models import Encounter, EventSeries
+from jobs.models import JobState
+from llm_runtime.calls.blocking import waited
+from llm_runtime.providers.lexical import LexicalReranker
+from timelines.authoring.edits import Locked, locked_draft
+from timelines.authoring.rows import timed_rows
+from timelines.authoring.storage import load_document
+from timelines.domain import Anchor
+from timelines.drafts.values import DraftOccurrence, EditRefused
+from timelines.models import AnchorSuggestion, Authoring, CaseRun, Evidence, StageRun
+from timelines.pipeline.config import Variant
+from timelines.study_timeline.selection import fallback_order, is_study_run
+
+SHOWN_AT_MOST = 5
+#: Series that the search of words keeps (protocol stage 5: the top three of a query).
+SERIES_AT_MOST = 3
+LONGEST_MAKER = 200
+SEARCH = "search of words"
+UNAIDED = "This timeline is written unaided: no suggestion is shown."
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A row that may date an occurrence. `score` is on its maker's scale, None where it has none."""
+
+    row_index: int
+    hours: float
+    score: float | None
+
+
+@transaction.atomic
+def suggestions(*, authoring: Authoring, uid: str, by: User) -> list[AnchorSuggestion]:
+    """What the author is shown beside that occurrence, by rank; shown for the first time, it is recorded.
+
+    Raises NotAllowed for an unaided timeline, EditRefused for a UID that is not there. A submitted timeline shows what was shown.
+    """
+    mine = _assisted(authoring, by)
+    occurrence = load_document(mine.inventory).get(uid)
+    shown = {s.row_index: s for s in mine.suggestions.filter(uid4=uid)}
+    if mine.state == Authoring.State.SUBMITTED:
+        return sorted(shown.values(), key=lambda s: s.rank)
+    offers, made_by = _offers(mine.encounter, occurrence)
+    new = [
+        AnchorSuggestion(authoring=mine, uid4=uid, row_index=o.row_index, rank=rank, score=o.score, made_by=made_by)
+        for rank, o in enumerate(offers, start=1)
+        if o.row_index not in shown
+    ]
+    AnchorSuggestion.objects.bulk_create(new)
+    if new:
+        _audit(mine, "authoring.suggestions", by, uid4=uid, shown=len(new))
+    shown |= {s.row_index: s for s in new}
+    return [shown[o.row_index] for o in offers]
+
+
+@transaction.atomic
+def decide(*, authoring: Authoring, uid: str, row: int, accept: bool, by: User) -> AnchorSuggestion:
+    """Record that a shown row was accepted or dismissed; the last word counts. Raises NotAllowed, Locked, EditRefused."""
+    mine = _assisted(authoring, by)
+    if mine.state == Authoring.State.SUBMITTED:
+        raise Locked("submitted")
+    found = mine.suggestions.filter(uid4=uid, row_index=row).first()
+    if found is None:
+        raise EditRefused("row", "This row was not suggested here.")
+    now = timezone.now()
+    found.accepted_at, found.dismissed_at = (now, None) if accept else (None, now)
+    found.save(update_fields=["accepted_at", "dismissed_at"])
+    _audit(mine, "authoring.suggestion", by, uid4=uid, row=row, accepted=accept)
+    return found
+
+
+def state_of(suggestion: AnchorSuggestion) -> str:
+    """accepted, dismissed or shown."""
+    if suggestion.accepted_at is not None:
+        return "accepted"
+    return "shown" if suggestion.dismissed_at is None else "dismissed"
+
+
+def _assisted(authoring: Authoring, by: User) -> Authoring:
+    mine = locked_draft(authoring.pk, by)
+    if mine.protocol != Authoring.Protocol.ASSISTED:
+        raise NotAllowed(UNAIDED)
+    return mine
+
+
+def _offers(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Offer], str]:
+    """The best few rows and what made them: nearest to the stated time, where there is one, else by score."""
+    found, made_by = _of_run(encounter, occurrence)
+    if not found:
+        found, made_by = _of_search(encounter, occurrence), SEARCH
+    stated = occurrence.time
+    if stated is None:
+        found.sort(key=lambda o: (-(o.score or 0.0), o.hours, o.row_index))
+    else:
+        found.sort(key=lambda o: (abs(o.hours - stated), -(o.score or 0.0), o.row_index))
+    return found[:SHOWN_AT_MOST], made_by
+
+
+def _of_run(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Offer], str]:
+    """The evidence that the shown run (`study_timeline`) found for occurrences on the same words of the note."""
+    unfinished = StageRun.objects.filter(case_run=OuterRef("pk")).exclude(state=JobState.SUCCEEDED)
+    finished = CaseRun.objects.filter(~Exists(unfinished), encounter=encounter, run__variant=Variant.FULL.value, inventory__isnull=False)
+    case_runs = finished.select_related("run").annotate(of_study=is_study_run("run"))
+    case_run = min(case_runs, key=lambda c: (not c.of_study, fallback_order(c.run)), default=None)
+    if case_run is None:
+        return [], ""
+    evidence = Evidence.objects.filter(
+        candidate__query__case_run=case_run,
+        candidate__query__occurrence__start__lt=occurrence.end,
+        candidate__query__occurrence__end__gt=occurrence.start,
+    )
+    best: dict[int, Offer] = {}
+    for row, hours, rerank, dense in evidence.values_list("row_index", "hours", "candidate__rerank_score", "candidate__dense_score"):
+        score = dense if rerank is None else rerank
+        if row not in best or score > (best[row].score or 0.0):
+            best[row] = Offer(row, hours, score)
+    tools = [str(case_run.run.tools[name]) for name in ("backbone", "embedder", "reranker") if case_run.run.tools.get(name)]
+    return list(best.values()), " · ".join(tools or [case_run.run.source])[:LONGEST_MAKER]
+
+
+def _of_search(encounter: Encounter, occurrence: DraftOccurrence) -> list[Offer]:
+    """Rows of those series whose summaries answer to the mention's words."""
+    series = list(EventSeries.objects.filter(encounter=encounter).values_list("summary", "row_indices"))
+    reranker = LexicalReranker()
+    scores = waited(reranker.rerank(occurrence.mention, [summary for summary, _ in series]))
+    ranked = sorted(zip(scores, series, strict=True), key=lambda pair: -pair[0])
+    kept = [(score, rows) for score, (_, rows) in ranked[:SERIES_AT_MOST] if score >= reranker.threshold]
+    score_of = {row: score for score, rows in reversed(kept) for row in rows}
+    anchor = Anchor(encounter.admitted_at)
+    timed = timed_rows(encounter).filter(row_index__in=list(score_of)).values_list("row_index", "time")
+    return [Offer(row, anchor.hours(time), score_of[row]) for row, time in timed if time is not None]
+
+
+def _audit(authoring: Authoring, action: str, by: User, **detail: str | int | bool) -> None:
+    record(
+        actor=by,
+        study=authoring.encounter.dataset.study,
+        action=action,
+        object_type="timelines.authoring",
+        object_id=authoring.public_id,
+        detail={"case": authoring.encounter.public_id, **detail},
+    )

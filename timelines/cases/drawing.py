@@ -1,0 +1,74 @@
+"""The note and the plot of one timeline of a case, drawn once and reused while nothing of it can change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.core.cache import cache
+from django.utils.html import json_script
+from django.utils.safestring import SafeString, mark_safe
+
+from ehr.models import Encounter, Note
+from timelines.cases.choices import Choice, Choices
+from timelines.cases.items import spans_and_items
+from timelines.cases.opening import stay
+from timelines.evaluations.case_pairs import CasePairs
+from timelines.models import Inventory, StageRun
+from timelines.presentation.case_plot import payload
+from timelines.presentation.note_html import note_html
+from timelines.runs.storage import checked_text, note_of
+
+#: What is drawn from settled timelines is kept in this process for an hour of use.
+KEEP_SECONDS = 3600
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What one timeline of a case looks like: the note with its highlights, and the data of plot and table."""
+
+    note: SafeString
+    data: SafeString
+    count: int
+
+
+def shown_note(choice: Choice, encounter: Encounter) -> Note | None:
+    """The note that the timeline's spans point into. Raises NoteChanged where its text no longer has the checksum of its import."""
+    note = Inventory.objects.select_related("note").get(pk=choice.inventory_id).note if choice.inventory_id else note_of(encounter)
+    if note is not None:
+        checked_text(note)
+    return note
+
+
+def drawn(encounter: Encounter, choice: Choice, choices: Choices, pairs: CasePairs | None = None) -> Drawn:
+    """The note and data of one timeline, kept once neither it nor what it is compared with can change any more.
+
+    With `pairs` of an evaluation it is compared with those instead, and not kept.
+    """
+    if pairs is not None:
+        return _draw(encounter, choice, choices, pairs)
+    compared = choices.references[0] if choices.references else None
+    lasting = choice.settled and (compared is None or compared.settled) and _finished(choice)
+    key = f"case:{choice.pk}:{compared.pk if compared else 0}"
+    found: Drawn | None = cache.get(key) if lasting else None
+    if found is None:
+        found = _draw(encounter, choice, choices)
+        if lasting:
+            cache.set(key, found, KEEP_SECONDS)
+    return found
+
+
+def _draw(encounter: Encounter, choice: Choice, choices: Choices, pairs: CasePairs | None = None) -> Drawn:
+    note = shown_note(choice, encounter)
+    spans, items = spans_and_items(choice, choices)
+    items = pairs.on(items) if pairs else items
+    anchor, discharge = stay(encounter)
+    html = note_html(note.text, spans, {i.key: i.status.value for i in items}) if note else ""
+    data = json_script(payload(items, anchor, discharge, choice.kind.value), "case-data")
+    return Drawn(mark_safe(html), data, len(items))  # note_html escapes every character of the note
+
+
+def _finished(choice: Choice) -> bool:
+    """Whether the run behind a timeline has no stage left that could still store evidence or alternatives."""
+    if choice.case_run_id is None:
+        return True
+    return not StageRun.objects.filter(case_run_id=choice.case_run_id).exclude(state="succeeded").exists()

@@ -1,0 +1,41 @@
+"""Opening a case for a person: the guards of its page, the timeline they ask for, and its time zero."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest
+
+from accounts.permissions import CASE_READERS, check_user_can_open
+from accounts.scoping import scoped
+from ehr.models import Encounter
+from timelines.authoring.access import check_user_may_see_timelines
+from timelines.cases.choices import Choice, Choices
+from timelines.domain import Anchor
+
+
+def opened(request: HttpRequest, public_id: str) -> Encounter:
+    """The encounter, if it is in one of the person's studies and they may see its timelines. Raises Http404, NotAllowed."""
+    cases = scoped(Encounter.objects.select_related("dataset__study"), request.user, "dataset__study", roles=CASE_READERS)
+    encounter = cases.filter(public_id=public_id).first()
+    if encounter is None:
+        raise Http404
+    assert request.user.is_authenticated
+    check_user_can_open(request.user, encounter.dataset.study, "ehr.encounter", public_id)
+    check_user_may_see_timelines(request.user, encounter)
+    return encounter
+
+
+def chosen_timeline(request: HttpRequest, choices: Choices) -> Choice:
+    """The timeline that `t` names, else the case's default. Raises Http404 for a timeline of another case."""
+    wanted = request.GET.get("t", "")
+    if not wanted:
+        return choices.default
+    found = choices.find(wanted)
+    if found is None:
+        raise Http404
+    return found
+
+
+def stay(encounter: Encounter) -> tuple[Anchor, float | None]:
+    """What time zero is, and the hour of discharge."""
+    anchor = Anchor(encounter.admitted_at, "presentation" if encounter.anchor_kind == Encounter.AnchorKind.PRESENTATION else "admission")
+    return anchor, None if encounter.discharged_at is None else anchor.hours(encounter.discharged_at)

@@ -1,0 +1,31 @@
+"""What an unaided author meets on a page that shows timelines of their case: why it is closed, and the way back to the draft."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from http import HTTPStatus
+from typing import Concatenate, ParamSpec
+
+from django.http import HttpResponseBase
+from django.shortcuts import render
+
+from accounts.scoping import StudyRequest
+from timelines.authoring.access import CaseClosed
+
+P = ParamSpec("P")
+
+
+def leads_back_to_draft(
+    view: Callable[Concatenate[StudyRequest, P], HttpResponseBase],
+) -> Callable[Concatenate[StudyRequest, P], HttpResponseBase]:
+    """Answer CaseClosed with a page of its own; without this the plain 403 page says the same sentence."""
+
+    @wraps(view)
+    def answered(request: StudyRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        try:
+            return view(request, *args, **kwargs)
+        except CaseClosed as closed:
+            return render(request, "timelines/case_closed.html", {"closed": closed}, status=HTTPStatus.FORBIDDEN)
+
+    return answered

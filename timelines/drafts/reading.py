@@ -1,0 +1,114 @@
+"""What the page sends about an occurrence → checked fields of it. No Django.
+
+The page is trusted with nothing: names, types and sizes are checked here, the protocol's invariants in `values` and `document`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from timelines.drafts.time_entry import TimeNotUnderstood, read_time
+from timelines.drafts.values import EditRefused
+
+NO_TIME: dict[str, Any] = {"time": None, "lower": None, "upper": None, "known": False}
+
+
+def fields_of(data: object, admitted: datetime, discharged: datetime | None = None) -> dict[str, Any]:
+    """Those fields of an occurrence that `data` speaks of. Raises EditRefused, naming the field.
+
+    `time_text` is read as typed (empty: not placed) and kept as `entered`; it changes `known` only if its words say
+    "about". Explicit `lower` and `upper` go before the bounds it implies.
+    `time` in hours or null places the occurrence, within the bounds given with it or none; `placed` false takes every time away.
+    """
+    if not isinstance(data, Mapping):
+        raise EditRefused("values", "An occurrence is an object of values.")
+    unknown = sorted(str(name)[:40] for name in data if name not in _READERS and name != "time_text")
+    if unknown:
+        raise EditRefused("values", "An occurrence has no such value.")
+    given = {name: _READERS[name](name, value) for name, value in data.items() if name != "time_text"}
+    if "time_text" in data:
+        given = {**_typed(data["time_text"], admitted, discharged), **given}
+    elif "time" in given:
+        given = {"placed": True, "entered": "", "lower": None, "upper": None, **given}
+    if given.get("placed") is False:
+        given |= NO_TIME | {"entered": ""}
+    return given
+
+
+def _typed(text: object, admitted: datetime, discharged: datetime | None) -> dict[str, Any]:
+    said = _line("time_text", text)
+    if not said:
+        return {**NO_TIME, "placed": False, "entered": ""}
+    try:
+        read = read_time(said, admitted, discharged)
+    except TimeNotUnderstood as error:
+        raise EditRefused("time_text", str(error)) from None
+    known = {} if read.known is None else {"known": read.known}
+    return {"time": read.time, "lower": read.lower, "upper": read.upper, **known, "placed": True, "entered": said}
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str) or "\x00" in value:
+        raise EditRefused(name, "This is a text.")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise EditRefused(name, "This text has half a character.") from None
+    return value.strip()
+
+
+def _line(name: str, value: object) -> str:
+    return " ".join(_text(name, value).split())
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise EditRefused(name, "True or false.")
+    return value
+
+
+def _index(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
+        raise EditRefused(name, "A whole number from 0.")
+    return value
+
+
+def _hours(name: str, value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e9 or not math.isfinite(value):
+        raise EditRefused(name, "Hours from admission, or nothing.")
+    return float(value)
+
+
+def _uids(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(uid, str) for uid in value):
+        raise EditRefused(name, "A list of identifiers.")
+    return tuple(value)
+
+
+def _indices(name: str, value: object) -> tuple[int, ...]:
+    if not isinstance(value, list):
+        raise EditRefused(name, "A list of row numbers.")
+    return tuple(_index(name, row) for row in value)
+
+
+_READERS: dict[str, Callable[[str, object], Any]] = {
+    "start": _index,
+    "end": _index,
+    "mention": _line,
+    "polarity": _line,
+    "lane": _line,
+    "placed": _flag,
+    "time": _hours,
+    "lower": _hours,
+    "upper": _hours,
+    "known": _flag,
+    "context": _uids,
+    "rows": _indices,
+    "entered": _line,
+    "reason": _text,
+}

@@ -1,0 +1,187 @@
+"""Starting an evaluation, and doing it: a job of its own, because mentions are embedded where models run, never in the web process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from django.db import transaction
+from numpy.typing import NDArray
+
+from accounts.audit.trail import record
+from accounts.models import Study, User
+from ehr.models import Dataset
+from jobs.hints import send_hints
+from jobs.leases.holding import Hold, write_guard
+from jobs.models import JobState
+from jobs.worker import work
+from llm_runtime.base import Embedder
+from llm_runtime.calls.blocking import waited
+from llm_runtime.roles import MATCHER
+from timelines.evaluation.plain import case_to_plain, report_to_plain, settings_from_plain, settings_to_plain
+from timelines.evaluation.report import evaluate
+from timelines.evaluation.values import Basis, CaseResult, EvaluatedCase, EvaluationSettings, Report
+from timelines.evaluations.data import Chosen, known_sources, load_cases, referenced
+from timelines.evaluations.rho import points_anew, points_of_runs
+from timelines.models import Evaluation, EvaluationCase
+from timelines.runs.tools import roles
+from timelines.runs.versions import code_revision
+
+#: Case results are stored in blocks of so many.
+BLOCK = 50
+#: Vectors of mentions that are kept at once; of 768 numbers each they take 150 MiB.
+MOST_VECTORS = 50_000
+
+#: Called with (cases done, cases in all).
+Progress = Callable[[int, int], None]
+
+
+class EvaluationRefused(ValueError):
+    """An evaluation that cannot be started; the message says what there is and never holds patient text."""
+
+    log_safe = True
+    retryable = False
+
+
+@transaction.atomic
+def start_evaluation(
+    *,
+    study: Study,
+    datasets: Sequence[Dataset],
+    reference: str,
+    sources: Sequence[str] = (),
+    settings: EvaluationSettings | None = None,
+    label: str = "",
+    by: User | None,
+    tell_workers: bool = True,
+) -> Evaluation:
+    """Freeze what is to be compared and queue the job. No `sources` takes every source there is.
+
+    Raises EvaluationRefused, naming what is there, for a dataset of another study, an unknown source or a reference that no case has.
+    """
+    chosen = Chosen(datasets, reference, sources)
+    check(study, chosen)
+    evaluation = Evaluation.objects.create(
+        study=study,
+        label=label,
+        reference=reference,
+        sources=list(sources),
+        config=settings_to_plain(settings or EvaluationSettings()),
+        code_revision=code_revision(),
+        created_by=by,
+    )
+    evaluation.datasets.set(datasets)
+    record(
+        actor=by,
+        study=study,
+        action="evaluation.start",
+        object_type="timelines.evaluation",
+        object_id=evaluation.public_id,
+        detail={"cases": referenced(chosen).count()},
+    )
+    if tell_workers:
+        send_hints(Evaluation, [evaluation.pk])
+    return evaluation
+
+
+def check(study: Study | None, chosen: Chosen) -> None:
+    """Whether such an evaluation can be made. Raises EvaluationRefused."""
+    if not chosen.datasets:
+        raise EvaluationRefused("choose at least one dataset")
+    if study is not None and any(d.study_id != study.pk for d in chosen.datasets):
+        raise EvaluationRefused("a dataset of another study cannot be evaluated here")
+    references, others = known_sources(chosen.datasets)
+    if chosen.reference not in references:
+        known = ", ".join(references) or "none yet (import cases with a reference.jsonl, or author one)"
+        raise EvaluationRefused(f"no case of these datasets has the reference {chosen.reference!r}; references there are: {known}")
+    unknown = sorted(set(chosen.sources) - set(others) - set(references))
+    if unknown:
+        raise EvaluationRefused(f"no timeline has the source {', '.join(unknown)}; there are: {', '.join(others) or 'none yet'}")
+    if not chosen.sources and not others and references == [chosen.reference]:
+        raise EvaluationRefused("there is no timeline to hold against the reference; reconstruct or import one first")
+
+
+def execute_evaluation(evaluation_id: int) -> JobState | None:
+    """Do the evaluation if it waits; returns its new state, None where there was nothing to do."""
+    reports: list[Report] = []
+
+    def store(evaluation: Evaluation) -> None:
+        Evaluation.objects.filter(pk=evaluation.pk).update(report=report_to_plain(reports[-1]))
+
+    return work(Evaluation, evaluation_id, lambda evaluation, hold: reports.append(_evaluated(evaluation, hold)), then=store)
+
+
+def _evaluated(evaluation: Evaluation, hold: Hold) -> Report:
+    """Computed outside any transaction; case results go in blocks. Done again, it starts over."""
+    chosen = Chosen(list(evaluation.datasets.order_by("name")), evaluation.reference, evaluation.sources)
+    settings = settings_from_plain(evaluation.config)
+    with write_guard(hold):
+        EvaluationCase.objects.filter(evaluation=evaluation).delete()
+    waiting: list[EvaluationCase] = []
+
+    def store(*, everything: bool = False) -> None:
+        if waiting and (everything or len(waiting) >= BLOCK):
+            with write_guard(hold):
+                EvaluationCase.objects.bulk_create(waiting)
+            waiting.clear()
+
+    def keep(encounter_id: int, result: CaseResult) -> None:
+        waiting.append(EvaluationCase(evaluation=evaluation, encounter_id=encounter_id, result=case_to_plain(result)))
+        store()
+
+    def progress(done: int, total: int) -> None:
+        hold.check()
+        hold.report(done=done, total=total, words=f"compared {done} of {total} cases")
+
+    report = compute(chosen, settings, keep=keep, progress=progress)
+    store(everything=True)
+    return report
+
+
+def compute(
+    chosen: Chosen,
+    settings: EvaluationSettings,
+    *,
+    keep: Callable[[int, CaseResult], None] = lambda encounter_id, result: None,
+    progress: Progress = lambda done, total: None,
+) -> Report:
+    """The report over everything chosen; `keep` gets each case's result as it is made. Embeds in this process."""
+    chosen = Chosen(chosen.datasets, chosen.reference, chosen.sources, settings.rho_sweep)
+    total = referenced(chosen).count()
+    embedder = roles().embedder(MATCHER) if Basis.EMBEDDING in settings.bases else None
+    current: list[int] = []
+
+    def on_case(result: CaseResult) -> None:
+        keep(current[-1], result)
+        progress(len(current), total)
+
+    def cases() -> Iterator[EvaluatedCase]:
+        for loaded in load_cases(chosen):
+            current.append(loaded.encounter.pk)
+            yield loaded.case
+
+    return evaluate(
+        cases(),
+        settings=settings,
+        reference=chosen.reference,
+        embed=None if embedder is None else _remembering(embedder),
+        embedder="" if embedder is None else embedder.name,
+        rho=points_anew(chosen.datasets, settings.rho_sweep),
+        rho_runs=points_of_runs(chosen.datasets),
+        on_case=on_case,
+    )
+
+
+def _remembering(embedder: Embedder) -> Callable[[list[str]], NDArray[np.floating]]:
+    """The embedder with the vectors of the last texts kept: notes of one cohort share many mentions."""
+    vector: dict[str, NDArray[np.float32]] = {}
+
+    def embed(texts: list[str]) -> NDArray[np.floating]:
+        if len(vector) > MOST_VECTORS:
+            vector.clear()
+        new = [t for t in texts if t not in vector]
+        if new:
+            vector.update(zip(new, waited(embedder.embed_documents(new)), strict=True))
+        return np.stack([vector[t] for t in texts])
+
+    return embed

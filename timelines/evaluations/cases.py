@@ -1,0 +1,76 @@
+"""The cases of an evaluation as its pages list them: one timeline's figures a case, read out of the stored results by the database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import F, Func, JSONField, QuerySet, Value
+
+from accounts.models import User
+from ehr.models import Encounter
+from timelines.authoring.access import SUPERSEDED, hidden_timelines
+from timelines.evaluation.values import Basis, SourceKey
+from timelines.models import Evaluation, EvaluationCase, Timeline
+from timelines.presentation.evaluation_tables import value_words
+
+CASE_METRICS = ("match_rate", "concordance", "aultc_ref", "median_error", "within_tolerance")
+_SOURCE = (
+    "$.sources[*] ? (@.key.source == $source && @.key.kind == $kind && @.key.alternative == $alternative && @.basis == $basis)"  # JSON path
+)
+
+
+@dataclass(frozen=True)
+class CaseLine:
+    """One case of the list."""
+
+    public_id: str
+    case_id: str
+    dataset: str
+    reference_events: int
+    predicted_events: int
+    figures: tuple[str, ...]
+    values: Mapping[str, float | None]
+    available: bool
+
+
+def case_lines(evaluation: Evaluation, key: SourceKey, basis: Basis, dataset: str = "") -> list[CaseLine]:
+    """The cases of an evaluation with the figures of one timeline, by case id; of one dataset where its public id is given."""
+    rows = evaluation.cases.order_by("encounter__dataset__name", "encounter__case_id")
+    if dataset:
+        rows = rows.filter(encounter__dataset__public_id=dataset)
+    fields = ("encounter__public_id", "encounter__case_id", "encounter__dataset__name", "found")
+    return [_line(*row) for row in _with_source(rows, key, basis).values_list(*fields)]
+
+
+def hidden_sources(user: User, encounter: Encounter) -> set[SourceKey]:
+    """The timelines of a case that the person must not see, as an evaluation names them."""
+    found = Timeline.objects.filter(pk__in=hidden_timelines(user, encounter)).values_list("source", "kind", "alternative")
+    return {SourceKey(SUPERSEDED.sub("", source), kind, alternative) for source, kind, alternative in found}
+
+
+def _with_source(rows: QuerySet[EvaluationCase], key: SourceKey, basis: Basis) -> QuerySet[EvaluationCase]:
+    """`found`: the stored source without its pairs, which are long."""
+    wanted = {"source": key.source, "kind": key.kind, "alternative": key.alternative, "basis": basis.value}
+    path = Func(Value(_SOURCE), template="%(expressions)s::jsonpath")
+    variables = Func(Value(json.dumps(wanted)), template="%(expressions)s::jsonb")
+    first = Func(F("result"), path, variables, function="jsonb_path_query_first", output_field=JSONField())
+    return rows.annotate(found=Func(first, template="(%(expressions)s - 'pairs')", output_field=JSONField()))
+
+
+def _line(public_id: str, case_id: str, dataset: str, found: dict[str, Any] | None) -> CaseLine:
+    source = found or {}
+    metrics = source.get("metrics") or {}
+    values = {name: (metrics.get(name) or {}).get("value") for name in CASE_METRICS}
+    return CaseLine(
+        public_id=public_id,
+        case_id=case_id,
+        dataset=dataset,
+        reference_events=source.get("reference_events", 0),
+        predicted_events=source.get("predicted_events", 0),
+        figures=tuple(value_words(name, values[name]) for name in CASE_METRICS),
+        values=values,
+        available=bool(source.get("available")),
+    )

@@ -1,0 +1,95 @@
+"""The ρ sweep of an evaluation: revised timelines at several thresholds of the reranker (protocol section 3).
+
+A backbone that asks no model revises again here, from what stage 4 stored. For the others every threshold is a run of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ehr.models import Dataset, Encounter
+from timelines.domain import TimelineKind
+from timelines.evaluation.values import PlacedEvent, SourceKey
+from timelines.models import Run, Timeline
+from timelines.pipeline.config import PipelineConfig, Variant
+from timelines.pipeline.retrieval import judged_again
+from timelines.pipeline.run import expanded, revised_with
+from timelines.pipeline.uids import unescape_mention
+from timelines.runs import storage
+from timelines.runs.record import load_record
+from timelines.runs.tools import asks_models, roles, tools_of
+
+#: Timeline → the source whose sweep it is a point of, and its ρ.
+Points = Mapping[SourceKey, tuple[str, float]]
+
+
+def points_anew(datasets: Sequence[Dataset], thresholds: Sequence[float]) -> Points:
+    """Every timeline that `revised_anew` makes of the sources there are."""
+    sources = {run.source for run in _full_runs(datasets) if is_swept(run)} if thresholds else set()
+    return {_key_at(source, rho): (source, rho) for source in sorted(sources) for rho in thresholds}
+
+
+def points_of_runs(datasets: Sequence[Dataset]) -> Points:
+    """Revisions of runs at a ρ of their own, and beside them that of the run at the reranker's threshold.
+
+    The latter only where the reranker that is set here is the run's: no other threshold is known.
+    """
+    runs = list(_full_runs(datasets))
+    found = {_revised(run.source): (_base(run), rho) for run in runs if (rho := _rho(run)) is not None}
+    reranker = roles().reranker() if found else None
+    for run in runs:
+        own = _rho(run) is None and run.source in {base for base, _ in found.values()}
+        if own and reranker is not None and run.tools.get("reranker") == reranker.name:
+            found[_revised(run.source)] = (run.source, reranker.threshold)
+    return found
+
+
+def is_swept(run: Run | None) -> bool:
+    """Whether its timelines can be revised again without asking a model: a full run that has no ρ of its own."""
+    return run is not None and run.variant == Variant.FULL and _rho(run) is None and not asks_models(run.backbone)
+
+
+def revised_anew(encounter: Encounter, timeline: Timeline, thresholds: Sequence[float]) -> dict[SourceKey, tuple[PlacedEvent, ...]]:
+    """Stages 5 and 6 once more at each ρ, from what is stored, which is read once; nothing is kept. Raises NoteChanged."""
+    case_run = timeline.case_run
+    assert case_run is not None
+    assert case_run.inventory is not None
+    config = replace(PipelineConfig.from_dict(case_run.run.config), alternatives=1)
+    tools = tools_of(case_run.run.backbone, config)
+    case = storage.load_case(encounter, case_run.inventory.note)
+    stored = storage.load_reconstruction(case_run, case.note)
+    record = load_record(encounter, tools.embedder)
+    occurrences = {o.uid: o for o in stored.note.inventory}
+    found = {}
+    for rho in thresholds:
+        at = replace(tools, config=replace(config, rho_threshold=rho))
+        candidates = judged_again(stored.candidates, at.reranker, at.config)
+        reached = expanded(stored.note.inventory, stored.text_only, candidates, record, case.window, at)
+        (revised,) = revised_with(reached, stored.note, stored.text_only, case.window, at).timelines
+        placed = ((e, occurrences[e.uid]) for e in revised)
+        found[_key_at(timeline.source, rho)] = tuple(
+            PlacedEvent(e.uid, unescape_mention(o.mention), e.time, o.start, o.end, e.adopted_rows) for e, o in placed
+        )
+    return found
+
+
+def _full_runs(datasets: Sequence[Dataset]) -> Iterable[Run]:
+    return Run.objects.filter(dataset__in=datasets, variant=Variant.FULL.value).order_by("pk")
+
+
+def _rho(run: Run) -> float | None:
+    return PipelineConfig.from_dict(run.config).rho_threshold
+
+
+def _base(run: Run) -> str:
+    """The source of the same run at the reranker's own threshold."""
+    return run.source.removesuffix(f"/rho={_rho(run):g}")
+
+
+def _revised(source: str) -> SourceKey:
+    return SourceKey(source, TimelineKind.REVISED.value)
+
+
+def _key_at(source: str, rho: float) -> SourceKey:
+    return _revised(f"{source}@ρ={rho:g}")

@@ -1,0 +1,146 @@
+"""brat standoff: `.ann` files, each with its `.txt` beside it where there is one.
+
+Every text-bound annotation (T) is an occurrence. An attribute Absent, Negated or Negation makes it absent. Its AnnotatorNotes hold either
+our JSON or `time=… lower=… upper=… known=… confidence=…`. Events (E), relations (R) and equivalences (*) say nothing of times and are not
+read. Offsets are code points of the text file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from timelines.domain import Lane
+from timelines.formats.alignment import Alignment, align, same_ink
+from timelines.formats.assembling import assembled, case_of, files_of, read_text, stem_of
+from timelines.formats.fields import event_of, heading_of, object_of
+from timelines.formats.values import Cases, Event, Fault, Foreign, Heading, Unreadable
+
+ABSENT = frozenset({"absent", "negated", "negation"})
+UNLOCATED = ".unlocated.jsonl"
+_PAIR = re.compile(r"(time|lower|upper|known|confidence)\s*=\s*(\S+)")
+_PIECE = re.compile(r"\d{1,9} \d{1,9}")
+
+
+def read_brat(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
+    """A folder with `.ann` files at any depth, or one `.ann` file."""
+    for file in files_of(path, ".ann"):
+        try:
+            yield from _document(file, cases)
+        except Unreadable as error:
+            yield error.at(file.name)
+
+
+def _document(file: Path, cases: Cases) -> Iterator[Foreign | Fault]:
+    lines = [(n, line.rstrip("\r")) for n, line in enumerate(read_text(file).split("\n"), start=1)]
+    notes, absent = _notes(lines), _absent(lines)
+    beside = file.with_name(file.name.removesuffix(".ann") + UNLOCATED)
+    loose = [_loose(beside.name, n, line) for n, line in enumerate(read_text(beside).split("\n"), 1) if line] if beside.is_file() else []
+    heading = _heading(notes, loose, stem_of(file))
+    facts = case_of(heading, cases)
+    text = _text(file)
+    over = Alignment() if text is None else align(text, facts.note)
+    items: list[tuple[float, Event | Fault]] = [(order, item) for order, _, item in loose]
+    seen: set[str] = set()
+    for number, line in lines:
+        if not line.startswith("T"):
+            continue
+        try:
+            name, label, pieces, words = _bound(line)
+            if name in seen:
+                raise Unreadable("T", "the same identifier twice")
+            seen.add(name)
+            order, event = _event(label, pieces, words, notes.get(name, {}), name in absent, text or facts.note, over)
+            items.append((order if order is not None else number, event))
+        except Unreadable as error:
+            items.append((number, error.at(file.name, number)))
+    yield from assembled(file.name, heading, [item for _, item in sorted(items, key=lambda pair: pair[0])], facts)
+
+
+def _event(
+    label: str, pieces: list[tuple[int, int]], words: str, note: dict[str, Any], absent: bool, text: str, over: Alignment
+) -> tuple[float | None, Event]:
+    start, end = pieces[0][0], pieces[-1][1]
+    if end > len(text):
+        raise Unreadable("T", "the span ends outside the text")
+    if not same_ink("".join(text[a:b] for a, b in pieces), words):
+        raise Unreadable("T", "the text at these offsets is not the one that the line gives")
+    values = {
+        "mention": words,
+        "polarity": "absent" if absent else "present",
+        "lane": label.lower() if label.lower() in tuple(Lane) else None,
+    }
+    event = event_of(values | {k: v for k, v in note.items() if not (k == "polarity" and absent)})
+    if event.start is not None and fragments(text, event.start, event.end or 0) == pieces and over.ours is None:
+        start, end = event.start, event.end or 0
+    place = over.span(start, end)
+    order = note.get("ordinal")
+    return order if isinstance(order, int) else None, replace(event, start=place[0], end=place[1])
+
+
+def fragments(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The span without its line breaks: an annotation of brat stays on one line."""
+    return [(m.start(), m.end()) for m in re.compile(r"[^\r\n]+").finditer(text, start, end)]
+
+
+def _bound(line: str) -> tuple[str, str, list[tuple[int, int]], str]:
+    parts = line.split("\t", 2)
+    if len(parts) < 3 or " " not in parts[1]:
+        raise Unreadable("T", "not `T1<tab>Type start end<tab>text`; the file may be cut off")
+    label, where = parts[1].split(" ", 1)
+    if not all(_PIECE.fullmatch(piece) for piece in where.split(";")):
+        raise Unreadable("T", "offsets are not whole numbers")
+    pieces = [(int(a), int(b)) for a, b in (piece.split(" ") for piece in where.split(";"))]
+    if any(a >= b for a, b in pieces) or pieces != sorted(pieces):
+        raise Unreadable("T", "offsets are reversed or out of order")
+    return parts[0], label, pieces, parts[2]
+
+
+def _notes(lines: list[tuple[int, str]]) -> dict[str, dict[str, Any]]:
+    """Annotation → what its notes say. Free words of an annotator are no fault and are not read."""
+    found: dict[str, dict[str, Any]] = {}
+    for number, line in lines:
+        head, _, words = line.partition("\t")
+        kind, _, words = words.partition("\t")
+        if not head.startswith("#") or " " not in kind:
+            continue
+        target = kind.split(" ", 1)[1]
+        if words.startswith("{"):
+            try:
+                found[target] = object_of(words)
+            except Unreadable as error:
+                raise Unreadable("#", error.reason, number) from None
+        else:
+            pairs: dict[str, Any] = {key: value.rstrip(",;") for key, value in _PAIR.findall(words)}
+            if pairs.get("known") in ("0", "1"):
+                pairs["known"] = int(pairs["known"])
+            found.setdefault(target, {}).update(pairs)
+    return found
+
+
+def _absent(lines: list[tuple[int, str]]) -> set[str]:
+    words = (line.split("\t")[1].split() for _, line in lines if line[:1] in ("A", "M") and "\t" in line)
+    return {found[1] for found in words if len(found) >= 2 and found[0].lower() in ABSENT}
+
+
+def _loose(file: str, number: int, line: str) -> tuple[float, dict[str, Any], Event | Fault]:
+    """(position in the inventory, values, event) of an occurrence that no annotation can carry."""
+    try:
+        values = object_of(line)
+        order = values.get("ordinal")
+        return order if isinstance(order, int) else number, values, event_of(values)
+    except Unreadable as error:
+        return number, {}, error.at(file, number)
+
+
+def _heading(notes: dict[str, dict[str, Any]], loose: list[tuple[float, dict[str, Any], Event | Fault]], name: str) -> Heading:
+    own = next((v for v in [*notes.values(), *(values for _, values, _ in loose)] if "case_id" in v), None)
+    return heading_of(own or {}, name)
+
+
+def _text(file: Path) -> str | None:
+    beside = file.with_suffix(".txt")
+    return read_text(beside, exactly=True) if beside.is_file() else None

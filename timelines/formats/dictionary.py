@@ -1,0 +1,130 @@
+"""The data dictionary of the exports: written beside every table, and as a page of the documentation.
+
+`python -m timelines.formats.dictionary` writes docs/reference/timeline-export.md; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "reference" / "timeline-export.md"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column: its type as in Parquet, its unit, and what it says."""
+
+    name: str
+    type: str
+    unit: str
+    description: str
+
+
+FIELDS = (
+    Field("case_id", "string", "", "The case within its dataset."),
+    Field("source", "string", "", "Who made the timeline: a backbone, a backbone with its variant, or `reference`."),
+    Field("kind", "string", "", "`text_only` (from the note alone), `revised` (after the structured record) or `reference` (authored)."),
+    Field("alternative", "int32", "", "1 is the primary timeline; further revised alternatives count on."),
+    Field("uid4", "string", "", "The occurrence's identifier within its inventory: four lower-case hex digits. Empty: no inventory."),
+    Field("mention", "string", "", 'The occurrence in words that stand alone; `\\`, `|` and `"` are preceded by a backslash.'),
+    Field("start", "int32", "code points", "Where the occurrence begins in the note. Empty: not located."),
+    Field("end", "int32", "code points", "Where it ends, exclusive."),
+    Field("time", "double", "hours", "When it happened, from admission (negative before). Empty: not placeable."),
+    Field("lower", "double", "hours", "Earliest plausible time."),
+    Field("upper", "double", "hours", "Latest plausible time."),
+    Field(
+        "known",
+        "int8",
+        "",
+        "1: stated as an absolute time or in explicit relation to admission; 0: inferred. Empty: an imported file does not say.",
+    ),
+    Field(
+        "context",
+        "list<string>",
+        "",
+        "At most five identifiers of other occurrences, most relevant first (CSV: by spaces).",
+    ),
+    Field("evidence", "list<struct>", "", "The structured rows that the time rests on (CSV: as JSON). Empty for `text_only`."),
+    Field("polarity", "string", "", "`present` or `absent`. Empty: no inventory."),
+    Field("lane", "string", "", "What kind of thing it is: history, finding, lab, medication, procedure, transfer or plan."),
+    Field("rows", "list<int32>", "", "`row_index` of all rows that the time rests on (CSV: by spaces)."),
+    Field("reason", "string", "", "Why this time, in words."),
+    Field("decided_by", "string", "", "The rule, model or person that decided."),
+    Field("confidence", "double", "the source's", "How sure the source says it is, on its own scale. Empty: it says nothing."),
+    Field("span_text", "string", "", "The note's own text of the span; only in exports with note text."),
+)
+
+EVIDENCE_FIELDS = (
+    Field("row_index", "int32", "", "The row's 0-based position in the case's record."),
+    Field("event", "string", "", "`category:subcategory:detail`."),
+    Field("value", "string", "", "As the record has it."),
+    Field("unit", "string", "", "As the record has it."),
+    Field("hours", "double", "hours", "The row's time, from admission."),
+    Field("time_kind", "string", "", "Which act that time stands for: collection, result, order, administration, performed, charted, …"),
+    Field("query", "string", "", "The query that brought the row. Empty for references."),
+    Field("dense_rank", "int32", "", "Rank of the row's series for that query by cosine, from 1."),
+    Field("dense_score", "double", "", "That cosine."),
+    Field("rerank_score", "double", "0…1", "The reranker's relevance ρ; scores of two rerankers do not compare."),
+)
+
+
+def fields(*, with_note_text: bool) -> tuple[Field, ...]:
+    """The columns of a table in order."""
+    return FIELDS if with_note_text else FIELDS[:-1]
+
+
+def write_beside(table: Path, *, with_note_text: bool) -> Path:
+    """`TABLE.dictionary.csv` beside the table; returns its path."""
+    path = table.with_name(f"{table.name}.dictionary.csv")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("column", "type", "unit", "description"))
+        for field in fields(with_note_text=with_note_text):
+            writer.writerow((field.name, field.type, field.unit, field.description))
+        for field in EVIDENCE_FIELDS:
+            writer.writerow((f"evidence.{field.name}", field.type, field.unit, field.description))
+    return path
+
+
+def render() -> str:
+    """The documentation page."""
+    return "\n".join(
+        [
+            "# Exported timelines",
+            "",
+            "Generated from `timelines/formats/dictionary.py` by `python -m timelines.formats.dictionary`.",
+            "",
+            "`manage.py export_timelines --dataset NAME --format FORMAT --out PATH` writes one occurrence of one timeline a line",
+            "(JSONL, CSV, Parquet), or the formats below. Of several runs of one source the study timeline is taken, and for cases",
+            "that it lacks the latest finished run; `--run` chooses another. Times are hours from admission. Text cells of CSV that a",
+            "spreadsheet would take for a formula begin with an apostrophe; numbers stay numbers.",
+            "",
+            *_table(FIELDS),
+            "",
+            "Each element of `evidence`:",
+            "",
+            *_table(EVIDENCE_FIELDS),
+            "",
+            "MEDS: one row an occurrence with `subject_id`, `time` (the record's clock), `code` (`OCCURRENCE//LANE//POLARITY`),",
+            "`numeric_value` (empty), `text_value` (the mention), and the columns above beside `evidence` as extra ones; `ordinal` is the",
+            "occurrence's place in its timeline. prov: one object an occurrence of a run with all that its times were derived from.",
+            "",
+            "brat, doccano, Label Studio, i2b2 and bars (`bsv`): [foreign timelines](foreign-timelines.md). They carry the columns above",
+            "beside `evidence` where each format has room for what it does not know, so every format but prov can be imported again:",
+            "`manage.py import_timelines`. What comes back is the timeline: query, ranks and scores of `evidence` belong to the run that",
+            "searched, and stay with it.",
+            "",
+        ]
+    )
+
+
+def _table(listed: tuple[Field, ...]) -> list[str]:
+    head = ["| column | type | unit | what it says |", "|---|---|---|---|"]
+    escaped = [(f.name, f.type, f.unit, f.description.replace("|", "\\|")) for f in listed]
+    return head + [f"| `{name}` | {kind} | {unit} | {words} |" for name, kind, unit, words in escaped]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render(), encoding="utf-8")

@@ -1,0 +1,38 @@
+"""doccano JSONL: one document a timeline of a case, spans as entities; everything else in keys that doccano keeps as metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from timelines.domain import Lane
+from timelines.formats.extension import as_json, is_shown, values_of, with_notes
+from timelines.formats.files import replacing
+from timelines.formats.lines import CaseLines
+
+
+def write_doccano(cases: Iterable[CaseLines], out: Path) -> int:
+    """Offsets in code points of `text`; returns how many occurrences."""
+    count = 0
+    with replacing(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+        for number, (case, note, timeline) in enumerate(with_notes(cases), start=1):
+            first = timeline[0]
+            entities = [
+                {"id": n, "label": (line.lane or Lane.FINDING).capitalize(), "start_offset": line.start, "end_offset": line.end}
+                for n, line in enumerate(timeline, start=1)
+                if is_shown(line, note)
+            ]
+            document = {
+                "id": number,
+                "text": note,
+                "entities": entities,
+                "relations": [],
+                "case_id": case.encounter.case_id,
+                "source": first.source,
+                "kind": first.kind,
+                "alternative": first.alternative,
+                "occurrences": [values_of(line, n) | {"marked": is_shown(line, note)} for n, line in enumerate(timeline)],
+            }
+            file.write(as_json(document) + "\n")
+            count += len(timeline)
+    return count

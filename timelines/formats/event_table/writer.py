@@ -1,0 +1,32 @@
+"""Events and times by bars: `event|time|confidence`, hours or N/A, as single-step baselines answer; the fourth column holds the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from timelines.formats.event_table.reader import COLUMNS
+from timelines.formats.extension import as_json, file_name, folder_name, values_of
+from timelines.formats.files import replacing
+from timelines.formats.lines import CaseLines, Line
+
+
+def write_bsv(cases: Iterable[CaseLines], out: Path) -> int:
+    """`OUT/SOURCE-KIND-ALTERNATIVE/CASE.bsv` with a heading; returns how many occurrences."""
+    count = 0
+    for case in cases:
+        for timeline in case.timelines:
+            if not timeline:
+                continue
+            rows = ["|".join(COLUMNS), *(_row(line, n) for n, line in enumerate(timeline))]
+            with replacing(out / folder_name(timeline[0]) / f"{file_name(timeline[0].case_id)}.bsv") as part:
+                part.write_bytes("".join(f"{row}\n" for row in rows).encode("utf-8"))
+            count += len(timeline)
+    return count
+
+
+def _row(line: Line, ordinal: int) -> str:
+    time = "N/A" if line.time is None else repr(line.time)
+    confidence = "" if line.confidence is None else repr(line.confidence)
+    cells: Sequence[str] = (line.mention, time, confidence, as_json(values_of(line, ordinal)).replace("|", "\\u007c"))
+    return "|".join(cells)

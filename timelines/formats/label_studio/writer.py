@@ -1,0 +1,56 @@
+"""Label Studio JSON: one task a timeline of a case, its spans as the regions of one annotation; everything else in `meta` and `data`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from timelines.domain import Lane
+from timelines.formats.extension import as_json, is_shown, values_of, with_notes
+from timelines.formats.files import replacing
+from timelines.formats.lines import CaseLines, Line
+
+
+def write_label_studio(cases: Iterable[CaseLines], out: Path) -> int:
+    """A JSON list written task by task, offsets in code points; returns how many occurrences.
+
+    The labelling interface names the text `text`, its labels `label`, a number per region `time`, choices per region `polarity`.
+    """
+    count = 0
+    with replacing(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+        file.write("[")
+        for number, (case, note, timeline) in enumerate(with_notes(cases)):
+            file.write(("," if number else "") + "\n" + as_json(_task(case.encounter.case_id, note, timeline)))
+            count += len(timeline)
+        file.write("\n]\n")
+    return count
+
+
+def _task(case_id: str, note: str, timeline: Sequence[Line]) -> dict[str, Any]:
+    first = timeline[0]
+    loose = [values_of(line, n) for n, line in enumerate(timeline) if not is_shown(line, note)]
+    heading = {"source": first.source, "kind": first.kind, "alternative": first.alternative}
+    result = [item for n, line in enumerate(timeline) if is_shown(line, note) for item in _region(note, line, n)]
+    return {"data": {"text": note, "case_id": case_id, **heading, "occurrent": loose}, "annotations": [{"result": result}]}
+
+
+def _region(note: str, line: Line, ordinal: int) -> list[dict[str, Any]]:
+    """The region, its polarity and, where it has one, its time."""
+    place = {"start": line.start, "end": line.end, "text": note[line.start : line.end]}
+    shared = {"id": f"o{ordinal}", "to_name": "text"}
+    label = (line.lane or Lane.FINDING).capitalize()
+    found: list[dict[str, Any]] = [
+        {
+            **shared,
+            "from_name": "label",
+            "type": "labels",
+            "value": {**place, "labels": [label]},
+            "meta": {"occurrent": values_of(line, ordinal)},
+        }
+    ]
+    if line.polarity:
+        found.append({**shared, "from_name": "polarity", "type": "choices", "value": {**place, "choices": [line.polarity.capitalize()]}})
+    if line.time is not None:
+        found.append({**shared, "from_name": "time", "type": "number", "value": {**place, "number": line.time}})
+    return found

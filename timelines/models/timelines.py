@@ -1,0 +1,106 @@
+"""Timelines: when each occurrence happened, as one source has it."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+
+from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
+from ehr.models import Encounter
+from timelines.domain import MAX_CONTEXT, TimelineKind
+from timelines.models.inventories import Inventory, Occurrence
+from timelines.models.runs import CaseRun
+
+
+class Timeline(models.Model):
+    """One complete timeline of a case from one source."""
+
+    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="timelines")
+    inventory = models.ForeignKey(
+        Inventory,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="timelines",
+    )
+    case_run = models.ForeignKey(
+        CaseRun,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="timelines",
+    )
+    source = models.CharField(max_length=100)
+    kind = models.CharField(max_length=20, choices=[(k.value, k.value) for k in TimelineKind])
+    alternative = models.PositiveSmallIntegerField(default=1)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["case_run", "kind", "alternative"],
+                condition=Q(case_run__isnull=False),
+                name="timeline_once_per_case_run",
+            ),
+            models.UniqueConstraint(
+                fields=["encounter", "source", "kind", "alternative"],
+                condition=Q(case_run__isnull=True),
+                name="timeline_once_per_source",
+            ),
+            models.CheckConstraint(condition=Q(alternative__gte=1), name="alternative_counts_from_one"),
+        ]
+        indexes = [
+            # Which sources there are, and whether a cohort has one, without reading every timeline.
+            models.Index(fields=["source", "kind", "alternative", "encounter"], name="timeline_by_source"),
+        ]
+
+
+class Entry(models.Model):
+    """When one occurrence happened. Hours from admission; `time` null means N/A.
+
+    `occurrence` is null only for sources without an inventory, whose `event` stands for itself.
+    """
+
+    timeline = models.ForeignKey(Timeline, on_delete=models.CASCADE, related_name="entries")
+    occurrence = models.ForeignKey(Occurrence, null=True, on_delete=models.CASCADE, related_name="entries")
+    event = models.TextField(blank=True)
+    time = models.FloatField(null=True)
+    lower = models.FloatField(null=True)
+    upper = models.FloatField(null=True)
+    #: Stated in the note or inferred; null where an imported file does not say.
+    known = models.BooleanField(null=True, default=False)
+    context = ArrayField(models.CharField(max_length=4), default=list, blank=True)
+    decided_by = models.TextField(blank=True)
+    reason = models.TextField(blank=True)
+    #: row_index of the rows of this encounter that the time rests on.
+    adopted_rows = ArrayField(models.IntegerField(), default=list, blank=True)
+    #: How sure the source says it is, on the source's own scale (single-step baselines: 1-9); null where it says nothing.
+    confidence = models.FloatField(null=True)
+
+    class Meta:
+        verbose_name_plural = "entries"
+        constraints = [
+            models.UniqueConstraint(fields=["timeline", "occurrence"], name="one_entry_per_occurrence"),
+            models.CheckConstraint(
+                condition=Q(time__isnull=True) | Q(lower__isnull=True) | Q(lower__lte=F("time")),
+                name="lower_not_after_time",
+            ),
+            models.CheckConstraint(
+                condition=Q(time__isnull=True) | Q(upper__isnull=True) | Q(upper__gte=F("time")),
+                name="upper_not_before_time",
+            ),
+            models.CheckConstraint(
+                condition=Q(lower__isnull=True) | Q(upper__isnull=True) | Q(lower__lte=F("upper")),
+                name="bounds_are_ordered",
+            ),
+            models.CheckConstraint(
+                condition=Q(context__len__lte=MAX_CONTEXT),
+                name="at_most_five_context_uids",
+            ),
+            models.CheckConstraint(
+                condition=Q(occurrence__isnull=False) | ~Q(event=""),
+                name="entry_names_an_event",
+            ),
+        ]

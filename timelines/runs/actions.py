@@ -1,0 +1,211 @@
+"""Every change of a run's state. A run is its configuration, frozen, and one row a stage of each case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, QuerySet
+from django.utils import timezone
+
+from accounts.audit.trail import record
+from accounts.models import User
+from ehr.models import Dataset, Encounter, Note
+from jobs.actions import cancel_all, retry_all
+from jobs.hints import SWEEP_LIMIT, send_hints
+from jobs.models import JobState
+from llm_runtime.base import ProviderError
+from timelines.case_state import ENDED
+from timelines.models import CaseRun, Run, RunPreparation, Stage, StageRun
+from timelines.pipeline.config import PipelineConfig, Variant
+from timelines.pipeline.variants import VariantUnsupported
+from timelines.runs import tools
+from timelines.runs.bases import BaseRefused, check_base, check_base_cases
+from timelines.runs.language_models import UnknownModel, choices_of, label_of
+from timelines.runs.preparing import cases_under_preparation, stages_of, start_preparation
+from timelines.runs.versions import code_revision, package_versions, prompt_hashes
+
+
+class RunRefused(ValueError):
+    """A run that cannot be started; the message says what to change and never holds patient text."""
+
+
+@transaction.atomic
+def start_run(
+    *,
+    dataset: Dataset,
+    backbone: str,
+    config: PipelineConfig | None = None,
+    cases: Sequence[str] | None = None,
+    label: str = "",
+    based_on: Run | None = None,
+    models: Mapping[str, str] | None = None,
+    by: User | None,
+) -> Run:
+    """Freeze the configuration and let the cases be added (`timelines.runs.preparing`): `cases` are case ids, None means all with a note.
+
+    With `based_on`, all that this run has: their inventories, text-only estimates and searches are kept (`run_bases`).
+    `models` chooses language models by name, role → entry of MODEL_ENDPOINTS; a run on a base takes the base's.
+    Raises RunRefused for a variant, model, base or case that cannot be run, UnknownBackbone for a backbone that is not there.
+    """
+    config = config or PipelineConfig()
+    if models is None and based_on is not None:
+        models = choices_of(based_on.language_models)
+    try:
+        recorded = tools.models_of(backbone, models)
+        names = tools.tool_names(backbone, config, models or {}, recorded)
+        stages_of(config.variant, backbone=backbone)  # refuses a variant that the backbone does not have
+        if based_on is not None:
+            check_base(based_on, dataset, backbone, config, names)
+            total = check_base_cases(based_on, cases)
+        else:
+            total = _count_cases(dataset, cases)
+    except (VariantUnsupported, BaseRefused, UnknownModel, ProviderError) as refused:
+        raise RunRefused(str(refused)) from refused
+    run = Run.objects.create(
+        study=dataset.study,
+        dataset=dataset,
+        label=label,
+        source=source_of(backbone, config.variant, config.rho_threshold, label_of(recorded)),
+        backbone=backbone,
+        variant=config.variant.value,
+        config=config.to_dict(),
+        code_revision=code_revision(),
+        prompt_hashes=prompt_hashes(),
+        package_versions=package_versions(),
+        language_models=recorded,
+        tools={**names, "reranker": "none"} if config.variant is Variant.NO_RERANKER else names,
+        created_by=by,
+        based_on=based_on,
+    )
+    _audit(run, "run.start", by, cases=total)
+    start_preparation(run, total, cases)
+    return run
+
+
+def source_of(backbone: str, variant: Variant, rho_threshold: float | None = None, models: str = "") -> str:
+    """What pages and exports call the timelines of such a run: "rules", "rules/no_uid", "rules/rho=0.1", "prompted:GLM-4.6"."""
+    parts = [f"{backbone}:{models}" if models else backbone, *([] if variant is Variant.FULL else [variant.value])]
+    return "/".join([*parts, *([] if rho_threshold is None else [f"rho={rho_threshold:g}"])])
+
+
+def missing_cases(dataset: Dataset, source: str) -> list[str]:
+    """Case ids with a note that no run of that source has reconstructed or is about to: those never run, failed or cancelled."""
+    covered = CaseRun.objects.filter(run__source=source, run__dataset=dataset).exclude(state__in=ENDED)
+    missing = _noted(dataset).exclude(pk__in=covered.values("encounter"))
+    return list(missing.exclude(pk__in=cases_under_preparation(dataset, source).values("pk")).values_list("case_id", flat=True))
+
+
+def noted_cases(dataset: Dataset) -> list[str]:
+    """Case ids of the cases that have a note, in order."""
+    return list(_noted(dataset).values_list("case_id", flat=True))
+
+
+def _noted(dataset: Dataset) -> QuerySet[Encounter]:
+    return Encounter.objects.filter(Exists(Note.objects.filter(encounter=OuterRef("pk"))), dataset=dataset).order_by("case_id")
+
+
+def _count_cases(dataset: Dataset, cases: Sequence[str] | None) -> int:
+    if cases is None:
+        if not (total := _noted(dataset).count()):
+            raise RunRefused("no case of this dataset has a note to reconstruct")
+        return total
+    known = set(_noted(dataset).filter(case_id__in=set(cases)).values_list("case_id", flat=True))
+    missing = sorted(set(cases) - known)
+    if missing or not known:
+        raise RunRefused(f"not in this dataset, or without a note: {', '.join(missing[:10]) or 'every case'}")
+    return len(known)
+
+
+@transaction.atomic
+def cancel_run(*, run: Run, by: User) -> int:
+    """Cancel what waits and ask what runs to stop; returns how many stages that touched. What is stored stays.
+
+    The preparation comes first: once it is asked to stop it adds no further stage.
+    """
+    Run.objects.filter(pk=run.pk, cancelled_at=None).update(cancelled_at=timezone.now())
+    cancel_all(jobs=_preparation(run), by=by, study=run.study)
+    return cancel_all(jobs=_stages(run), by=by, study=run.study)
+
+
+@transaction.atomic
+def pause_run(*, run: Run, by: User) -> None:
+    """Let running stages end and start no other until the run is resumed."""
+    if Run.objects.filter(pk=run.pk, paused_at=None).update(paused_at=timezone.now()):
+        _audit(run, "run.pause", by)
+
+
+@transaction.atomic
+def resume_run(*, run: Run, by: User) -> None:
+    """Go on where the run was paused."""
+    if Run.objects.filter(pk=run.pk, paused_at__isnull=False).update(paused_at=None):
+        send_hints(StageRun, _waiting(run))
+        _audit(run, "run.resume", by)
+
+
+def retry_failed(*, run: Run, by: User) -> int:
+    """Give every failed or cancelled case of the run another go from the stage where it ended; returns how many cases.
+
+    A preparation that ended early goes on, too.
+    """
+    with transaction.atomic():
+        _reopen(run)
+        if retry_all(jobs=_preparation(run), by=by, study=run.study):
+            send_hints(RunPreparation, list(_preparation(run).values_list("pk", flat=True)))
+        return _retry(run, CaseRun.objects.filter(run=run, state__in=ENDED), by)
+
+
+def retry_case(*, case_run: CaseRun, by: User) -> int:
+    """As `retry_failed`, for one case."""
+    with transaction.atomic():
+        _reopen(case_run.run)
+        return _retry(case_run.run, CaseRun.objects.filter(pk=case_run.pk), by)
+
+
+def _reopen(run: Run) -> None:
+    """The run's row is locked first, as a cancellation does: one of the two waits for the other, before it locks a stage."""
+    Run.objects.filter(pk=run.pk).update(cancelled_at=None)
+
+
+def _retry(run: Run, case_runs: QuerySet[CaseRun], by: User) -> int:
+    """The first stage that has not succeeded is queued, those after it wait for it. What earlier stages stored is kept."""
+    first: list[int] = []
+    later: list[int] = []
+    for stages in _stages_by_case(case_runs):
+        ended = [pk for pk, state in stages if state in (JobState.FAILED, JobState.CANCELLED)]
+        if ended and not any(state in (JobState.RUNNING, JobState.QUEUED) for _, state in stages):
+            first.append(ended[0])
+            later += ended[1:]
+    retry_all(jobs=StageRun.objects.filter(pk__in=later), by=by, study=run.study, waits=True)
+    retry_all(jobs=StageRun.objects.filter(pk__in=first), by=by, study=run.study)
+    CaseRun.objects.filter(stages__in=first).update(rounds=F("rounds") + 1)
+    send_hints(StageRun, first)
+    return len(first)
+
+
+def _stages_by_case(case_runs: QuerySet[CaseRun]) -> Iterable[list[tuple[int, str]]]:
+    """(primary key, state) of each case's stages in order; the rows stay locked until the transaction ends."""
+    locked = StageRun.objects.filter(case_run__in=case_runs).order_by("pk").select_for_update(of=("self",))
+    rows = sorted(
+        (case, Stage.values.index(stage), pk, state) for case, stage, pk, state in locked.values_list("case_run_id", "stage", "pk", "state")
+    )
+    for _, group in groupby(rows, key=itemgetter(0)):
+        yield [(pk, state) for _, _, pk, state in group]
+
+
+def _stages(run: Run) -> QuerySet[StageRun]:
+    return StageRun.objects.filter(case_run__run=run)
+
+
+def _waiting(run: Run) -> list[int]:
+    return list(_stages(run).filter(state=JobState.QUEUED).order_by("pk").values_list("pk", flat=True)[:SWEEP_LIMIT])
+
+
+def _preparation(run: Run) -> QuerySet[RunPreparation]:
+    return RunPreparation.objects.filter(run=run)
+
+
+def _audit(run: Run, action: str, by: User | None, **detail: int) -> None:
+    record(actor=by, study=run.study, action=action, object_type="timelines.run", object_id=run.public_id, detail=detail)

@@ -1,0 +1,143 @@
+"""Following a run from a terminal: words about its progress, whether any worker listens, and doing the work in this process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from celery import current_app
+from django.db import close_old_connections
+from django.db.models import Exists, OuterRef
+from kombu.exceptions import OperationalError
+
+from jobs.actions import settle_abandoned
+from jobs.leases.claims import due, expired
+from jobs.models import JobState
+from timelines.models import Run, RunPreparation, Stage, StageBatch, StageRun
+from timelines.runs.bases import is_kept
+from timelines.runs.exchange import waiting_words
+from timelines.runs.preparing import execute_preparation
+from timelines.runs.progress import RunTotals, totals
+from timelines.runs.stages import execute_stage
+from timelines.runs.tools import queue_of
+
+POLL_SECONDS = 1.0
+#: How long a run may stand still without any worker that answers.
+PATIENCE_SECONDS = 45.0
+ANSWER_SECONDS = 1.0
+
+
+class NoWorker(RuntimeError):
+    """Nobody answers on a queue where stages wait; the message names the queues."""
+
+    log_safe = True
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A stage that failed, for the person who started the run."""
+
+    case_id: str
+    stage: str
+    reasons: tuple[str, ...]
+
+
+def follow(run: Run, say: Callable[[str], None]) -> None:
+    """Return when nothing of the run is under way any more, telling what changed. Raises NoWorker.
+
+    While stages wait and none runs, workers are asked whether they listen; a run that a person paused is waited for. One that waits for
+    answers from outside is left.
+    """
+    told = ""
+    moved = time.monotonic()
+    while (counts := _settled(run)).active:
+        words = progress_words(counts)
+        if words != told:
+            say(words)
+            told, moved = words, time.monotonic()
+        elif words := waiting_words(run):
+            say(words)
+            return
+        elif not _works(counts) and time.monotonic() - moved > PATIENCE_SECONDS:
+            run.refresh_from_db(fields=["paused_at"])
+            if run.paused_at is None and (silent := silent_queues(run)):
+                raise NoWorker(f"no worker answers on {', '.join(silent)}")
+            moved = time.monotonic()
+        time.sleep(POLL_SECONDS)
+    if (words := progress_words(totals(run))) != told:
+        say(words)
+
+
+def work_inline(run: Run, say: Callable[[str], None]) -> None:
+    """Execute the run's stages in this process until nothing of it is under way or all waits for answers from outside.
+
+    Other workers may help.
+    """
+    told = ""
+    while (counts := _settled(run)).active:
+        if (words := progress_words(counts)) != told:
+            say(words)
+            told = words
+        run.refresh_from_db(fields=["paused_at"])
+        waiting = StageRun.objects.filter(due() | expired(), case_run__run=run).order_by("case_run_id", "pk")
+        if counts.preparing and execute_preparation(run.preparation.pk) is not None:
+            continue
+        stage = waiting.first() if run.paused_at is None else None
+        if stage is None and (words := waiting_words(run)):
+            say(words)
+            return
+        if stage is None or execute_stage(stage.pk) is None:
+            time.sleep(POLL_SECONDS)
+        close_old_connections()
+    say(progress_words(totals(run)))
+
+
+def _settled(run: Run) -> RunTotals:
+    """The counts once stages whose worker is gone for good are ended: the sweeper may not be running here."""
+    settle_abandoned(jobs=RunPreparation.objects.filter(run=run))
+    settle_abandoned(jobs=StageRun.objects.filter(case_run__run=run))
+    return totals(run)
+
+
+def _works(counts: RunTotals) -> bool:
+    preparing = counts.preparation is not None and counts.preparation.state == JobState.RUNNING
+    return preparing or bool(counts.stages.get(JobState.RUNNING))
+
+
+def progress_words(counts: RunTotals) -> str:
+    """For example "34 of 84 stages done, 2 running (tag occurrences, revise jointly), 1 failed"."""
+    words = [f"{counts.succeeded} of {counts.total} stages done"]
+    if counts.preparation is not None:
+        words.insert(0, f"{counts.preparation.prepared} of {counts.preparation.total} cases prepared")
+    running = {stage: states[JobState.RUNNING] for stage, states in counts.by_stage.items() if JobState.RUNNING in states}
+    if running:
+        names = sorted(Stage(stage).label.lower() for stage in running)
+        words.append(f"{sum(running.values())} running ({', '.join(names)})")
+    for state in (JobState.FAILED, JobState.CANCELLED):
+        if n := counts.stages.get(state, 0):
+            words.append(f"{n} {state.label.lower()}")
+    return ", ".join(words)
+
+
+def silent_queues(run: Run) -> list[str]:
+    """The queues on which stages of the run wait and no worker listens; all of them where the broker does not answer."""
+    queued = StageRun.objects.filter(case_run__run=run, state=JobState.QUEUED).order_by()
+    begun = Exists(StageBatch.objects.filter(stage_run=OuterRef("pk")))
+    waiting = queued.annotate(begun=begun).values_list("stage", "begun").distinct()
+    needed = {"pipeline"} if totals(run).preparing else set()
+    needed |= {queue_of(run.backbone, stage, kept=is_kept(run, stage), begun=begun) for stage, begun in waiting}
+    try:
+        answers = current_app.control.inspect(timeout=ANSWER_SECONDS).active_queues() or {}
+    except (OperationalError, OSError):
+        return sorted(needed)
+    return sorted(needed - {queue["name"] for queues in answers.values() for queue in queues})
+
+
+def failures(run: Run) -> list[Failure]:
+    """Every failed stage with its reasons, by case."""
+    failed = StageRun.objects.filter(case_run__run=run, state=JobState.FAILED).select_related("case_run__encounter")
+    return [
+        Failure(s.case_run.encounter.case_id, Stage(s.stage).label, tuple(s.reasons))
+        for s in failed.order_by("case_run__encounter__case_id")
+    ]

@@ -1,0 +1,130 @@
+"""The language models of a run: which entry serves which role, what is recorded of them, and askers over the ledger for one stage.
+
+A run may choose its models by name (`MODEL_ENDPOINTS`), role → name; `language_model` stands for every role that it does not name.
+Roles that are not chosen are served as the settings say (`MODEL_ROLES`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from asgiref.sync import sync_to_async
+
+from jobs.errors import PermanentFailure
+from jobs.leases.holding import Hold
+from llm_runtime.base import LanguageModel, ModelReply
+from llm_runtime.calls.calling import Asker, Call, Ledger, MemoryLedger
+from llm_runtime.calls.stopping import StoppableModel
+from llm_runtime.errors import TooLarge
+from llm_runtime.roles import LANGUAGE_MODEL, LANGUAGE_ROLES, ModelRoles
+from timelines.pipeline.config import PipelineConfig
+
+#: Role → what a run recorded of its model: the entry that was chosen ("" for the settings' own), name, endpoint, limits.
+Recorded = Mapping[str, Mapping[str, Any]]
+
+
+class UnknownModel(ValueError):
+    """A role or an entry that is not there; the message names the known ones."""
+
+    log_safe = True
+    retryable = False
+
+
+@dataclass(frozen=True)
+class Calls:
+    """What the calls of one stage have in common. `check` raises where the work must stop."""
+
+    choices: Mapping[str, str] = field(default_factory=dict)
+    ledger: Ledger = field(default_factory=MemoryLedger)
+    check: Callable[[], None] | None = None
+    round: int = 0
+
+
+@dataclass
+class ReportingLedger:
+    """A ledger that shows on the job's row how many answers have come. Raises LostLease where the job is another's by now."""
+
+    ledger: Ledger
+    hold: Hold
+    answers: int = 0
+
+    async def find(self, request_sha256: str) -> ModelReply | None:
+        return await self.ledger.find(request_sha256)
+
+    async def too_large(self, request_sha256: str) -> TooLarge | None:
+        return await self.ledger.too_large(request_sha256)
+
+    async def keep(self, call: Call) -> None:
+        await self.ledger.keep(call)
+        await self._report(call)
+
+    async def reuse(self, call: Call) -> None:
+        await self.ledger.reuse(call)
+        await self._report(call)
+
+    async def _report(self, call: Call) -> None:
+        self.answers += call.reply is not None
+        words = f"{self.answers} answer{'' if self.answers == 1 else 's'} of the model"
+        # How many there will be is not known: what is too large is split as it goes.
+        await sync_to_async(self.hold.report)(done=self.answers, total=0, words=words)
+
+
+def model_of(role: str, choices: Mapping[str, str], roles: ModelRoles) -> LanguageModel:
+    """The model that serves the role in a run that chose these. Raises ProviderError."""
+    return roles.language_model(role, choices.get(role) or choices.get(LANGUAGE_MODEL) or None)
+
+
+def askers_of(wanted: Sequence[str], config: PipelineConfig, calls: Calls, roles: ModelRoles) -> dict[str, Asker]:
+    """An asker for each role, over the calls' ledger; the run's seed begins the attempts'. Raises ProviderError."""
+    askers = {}
+    for role in wanted:
+        model = model_of(role, calls.choices, roles)
+        if calls.check is not None:
+            model = StoppableModel(model, calls.check)
+        askers[role] = Asker(role, model, calls.ledger, seed=config.seed, round=calls.round)
+    return askers
+
+
+def recorded_models(wanted: Sequence[str], choices: Mapping[str, str], roles: ModelRoles) -> dict[str, dict[str, Any]]:
+    """What a run records of its models, never a key. Raises UnknownModel, ProviderError."""
+    known = {*LANGUAGE_ROLES, LANGUAGE_MODEL}
+    for role, entry in choices.items():
+        if role not in known:
+            raise UnknownModel(f"unknown role {role!r}; known: {', '.join(sorted(known))}")
+        if entry not in roles.endpoints:
+            raise UnknownModel(f"no model is named {entry!r}; MODEL_ENDPOINTS has: {', '.join(sorted(roles.endpoints)) or 'nothing'}")
+    told = {}
+    for role in wanted:
+        model = model_of(role, choices, roles)
+        facts = model.told() if hasattr(model, "told") else {"name": model.name}
+        told[role] = {"entry": choices.get(role) or choices.get(LANGUAGE_MODEL) or "", **facts}
+    return told
+
+
+def choices_of(recorded: Recorded) -> dict[str, str]:
+    """What a run chose, as `Calls` takes it."""
+    return {role: told["entry"] for role, told in recorded.items() if told.get("entry")}
+
+
+def check_unchanged(recorded: Recorded, roles: ModelRoles) -> None:
+    """Raise PermanentFailure where an entry names another model or other `extra` fields now than when the run was started: its cases
+    would not compare."""
+    for role, told in recorded.items():
+        now = model_of(role, choices_of(recorded), roles)
+        if now.name != told["name"]:
+            raise PermanentFailure(f"the run was started with {told['name']} as {role}, which is {now.name} now: start another run")
+        if dict(now.extra) != told.get("extra", now.extra):
+            raise PermanentFailure(f"the run was started with other `extra` fields for {told['name']} as {role}: start another run")
+
+
+def names_of_models(recorded: Recorded) -> dict[str, str]:
+    """Role → name, for what a run says it was made with."""
+    return {role: str(told["name"]) for role, told in recorded.items()}
+
+
+def label_of(recorded: Recorded) -> str:
+    """The models of a run in its source's name: "GLM-4.6", or "GLM-4.6+Qwen3-32B" in order of roles; "" for none."""
+    names = dict.fromkeys(str(told["name"]).partition("@")[0].rpartition("/")[2] for told in recorded.values())
+    return "+".join(names)[:60]

@@ -1,0 +1,232 @@
+"""Where a run stands: its stages counted over all cases, its state, and whether anybody works on it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Max, Sum
+from django.utils import timezone
+
+from ehr.presentation.wording import duration_words
+from jobs.models import JobState, PreparationJob
+from timelines.case_state import CaseState, case_state
+from timelines.models import STAGE_ORDER, CaseRun, Run, RunCount, RunPreparation, Stage, StageRun
+
+#: Stages that wait longer than this without a worker's sign of life are worth a word.
+QUIET_AFTER = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True)
+class StageTotal:
+    """One stage over all cases of the run."""
+
+    stage: str
+    label: str
+    done: int
+    running: int
+    failed: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """Adding the cases of a run, as long as it is not done."""
+
+    state: str
+    prepared: int
+    total: int
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def active(self) -> bool:
+        return self.state in (JobState.QUEUED, JobState.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class RunTotals:
+    """How many stages and cases of the run are in each state, when that last changed, and what is still to be added."""
+
+    by_stage: dict[str, dict[str, int]]
+    by_case: dict[CaseState, int]
+    moved_at: datetime | None = None
+    preparation: Preparation | None = None
+
+    @property
+    def cases(self) -> int:
+        return sum(self.by_case.values())
+
+    @property
+    def stages(self) -> dict[str, int]:
+        """Job state → number of stage rows."""
+        summed: Counter[str] = Counter()
+        for states in self.by_stage.values():
+            summed.update(states)
+        return dict(summed)
+
+    @property
+    def total(self) -> int:
+        return sum(self.stages.values())
+
+    @property
+    def succeeded(self) -> int:
+        return self.stages.get(JobState.SUCCEEDED, 0)
+
+    @property
+    def failed(self) -> int:
+        return self.stages.get(JobState.FAILED, 0)
+
+    @property
+    def retryable(self) -> int:
+        unprepared = self.preparation is not None and not self.preparation.active
+        return self.failed + self.stages.get(JobState.CANCELLED, 0) + unprepared
+
+    @property
+    def preparing(self) -> bool:
+        return self.preparation is not None and self.preparation.active
+
+    @property
+    def active(self) -> bool:
+        """True while anything may still change without a person: then the page keeps asking."""
+        return self.preparing or bool(self.stages.get(JobState.RUNNING, 0) or self.stages.get(JobState.QUEUED, 0))
+
+    @property
+    def percent(self) -> int:
+        return 100 * self.succeeded // self.total if self.total else 0
+
+    def of_stages(self) -> list[StageTotal]:
+        """The stages that this run has, in order."""
+        return [self._of(stage) for stage in STAGE_ORDER if stage in self.by_stage]
+
+    def _of(self, stage: str) -> StageTotal:
+        states = self.by_stage[stage]
+        return StageTotal(
+            stage=stage,
+            label=Stage(stage).label,
+            done=states.get(JobState.SUCCEEDED, 0),
+            running=states.get(JobState.RUNNING, 0),
+            failed=states.get(JobState.FAILED, 0),
+            total=sum(states.values()),
+        )
+
+
+def totals(run: Run, closed: Collection[int] = ()) -> RunTotals:
+    """Return the counts of one run over all cases but the `closed` encounters."""
+    return totals_of([run], closed)[run.pk]
+
+
+def totals_of(runs: Sequence[Run], closed: Collection[int] = ()) -> dict[int, RunTotals]:
+    """Return run id → its counts without the `closed` encounters. Reads what is counted already (`RunCount`) and no other stage."""
+    by_stage: dict[int, dict[str, Counter[str]]] = {run.pk: defaultdict(Counter) for run in runs}
+    by_case: dict[int, Counter[CaseState]] = {run.pk: Counter() for run in runs}
+    moved: dict[int, datetime] = {}
+    counts = RunCount.objects.filter(run__in=runs).order_by().values_list("run_id", "stage", "state")
+    for run, stage, state, n, moved_at in counts.annotate(sum=Sum("n"), latest=Max("moved_at")):
+        moved[run] = max(moved_at, moved.get(run, moved_at))
+        if stage:
+            by_stage[run][stage][state] += n
+        else:
+            by_case[run][CaseState(state)] += n
+    if closed:
+        moved = {}  # when something of a closed case happened is closed, too
+        _subtract(runs, list(closed), by_stage, by_case)
+    unprepared = {p.run_id: p for p in RunPreparation.objects.filter(run__in=runs).exclude(state=JobState.SUCCEEDED).defer("wanted")}
+    return {
+        pk: RunTotals(
+            {stage: dict(+states) for stage, states in by_stage[pk].items() if +states},
+            dict(+by_case[pk]),
+            moved.get(pk),
+            preparation_of(unprepared.get(pk)),
+        )
+        for pk in by_stage
+    }
+
+
+def _subtract(
+    runs: Sequence[Run], closed: list[int], by_stage: dict[int, dict[str, Counter[str]]], by_case: dict[int, Counter[CaseState]]
+) -> None:
+    """Take the closed cases out of the counts; they are few."""
+    cases = CaseRun.objects.filter(run__in=runs, encounter__in=closed)
+    for run, state in cases.values_list("run_id", "state"):
+        by_case[run][CaseState(state)] -= 1
+    for run, stage, state in StageRun.objects.filter(case_run__in=cases).values_list("case_run__run_id", "stage", "state"):
+        by_stage[run][stage][state] -= 1
+
+
+def preparation_of(job: PreparationJob | None) -> Preparation | None:
+    """What pages say of a preparation that is not done."""
+    return None if job is None else Preparation(job.state, job.prepared, job.total, tuple(job.reasons))
+
+
+def state_of_run(run: Run, counts: RunTotals) -> CaseState:
+    """What the run as a whole does: at work while anything may change, then failed or cancelled in part, else done.
+
+    A cancelled run says so even while its last stage ends.
+    """
+    if run.cancelled_at is not None:
+        return CaseState.CANCELLED
+    if counts.active:
+        begun = counts.succeeded or counts.failed or counts.stages.get(JobState.RUNNING)
+        return CaseState.RUNNING if begun else CaseState.WAITING
+    if counts.preparation is not None:
+        return CaseState.CANCELLED if counts.preparation.state == JobState.CANCELLED else CaseState.FAILED
+    return case_state(counts.stages)
+
+
+def run_state_words(run: Run, counts: RunTotals) -> str:
+    """The run's state in a word or two; a case that is "reconstructed" makes a run that is "done"."""
+    state = state_of_run(run, counts)
+    if run.paused_at is not None and counts.active:
+        return "Paused"
+    if counts.preparing and state is CaseState.WAITING:
+        return "Preparing"
+    return "Done" if state is CaseState.DONE else state.label
+
+
+def cancel_words(counts: RunTotals) -> str:
+    """What cancelling the run loses, and what it keeps."""
+    running = counts.stages.get(JobState.RUNNING, 0)
+    waiting = counts.stages.get(JobState.QUEUED, 0) + counts.stages.get(JobState.BLOCKED, 0)
+    return (
+        f"{_stages(running)} now running will stop, and what they have not stored yet is lost. "
+        f"{_stages(waiting)} that wait will not be done. "
+        f"The {_stages(counts.succeeded)} done so far stay stored. Retry failed goes on from there."
+    )
+
+
+def _stages(count: int) -> str:
+    return f"{count} stage{'' if count == 1 else 's'}"
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """What lists say about a run."""
+
+    run: Run
+    state: CaseState
+    state_words: str
+    totals: RunTotals
+
+
+def run_line(run: Run, counts: RunTotals) -> RunLine:
+    """The line of one run."""
+    return RunLine(run, state_of_run(run, counts), run_state_words(run, counts), counts)
+
+
+def waiting_warning(run: Run, counts: RunTotals) -> str:
+    """Return a sentence if work has waited long without any sign of a worker, else an empty text.
+
+    None where cases are closed to the person: it would tell when something happened to them.
+    """
+    running = counts.stages.get(JobState.RUNNING) or (counts.preparation and counts.preparation.state == JobState.RUNNING)
+    if not counts.active or running or run.paused_at is not None or counts.moved_at is None:
+        return ""
+    quiet = timezone.now() - counts.moved_at
+    if quiet < QUIET_AFTER:
+        return ""
+    return (
+        f"No worker has taken a stage of this run for {duration_words(quiet.total_seconds())}. "
+        "Start the workers with make run; elsewhere, ask whoever runs them whether one listens. Nothing is lost while it waits."
+    )

@@ -1,0 +1,75 @@
+"""The study timeline: one run per dataset whose timelines pages show first, until an admin chooses another (docs/adr/0040)."""
+
+from __future__ import annotations
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from accounts.models import Study
+from ehr.models import Encounter, Note
+from timelines.models import Run, StudyTimeline
+from timelines.pipeline.config import ConfigError, PipelineConfig, Variant
+from timelines.runs.baselines import BASELINES
+from timelines.runs.bases import finished_full_runs
+
+
+def current() -> QuerySet[StudyTimeline]:
+    """The choice that counts for each dataset that has one."""
+    return StudyTimeline.objects.filter(replaced_at__isnull=True)
+
+
+def is_study_run(run_field: str) -> Exists:
+    """A condition on rows that name a run in `run_field`: it is the study timeline of its dataset."""
+    return Exists(current().filter(run=OuterRef(run_field)))
+
+
+def study_timelines(study: Study) -> dict[int, StudyTimeline]:
+    """Dataset id → its study timeline, for the datasets of a study that have one."""
+    return {chosen.dataset_id: chosen for chosen in current().filter(dataset__study=study).select_related("run", "chosen_by")}
+
+
+def study_run_of(dataset_id: int) -> Run | None:
+    """The run that is the dataset's study timeline, if one is chosen."""
+    chosen = current().filter(dataset=dataset_id).select_related("run").first()
+    return chosen.run if chosen else None
+
+
+def history(study: Study) -> QuerySet[StudyTimeline]:
+    """All choices of a study, newest first."""
+    return StudyTimeline.objects.filter(dataset__study=study).select_related("run", "chosen_by", "dataset")
+
+
+def run_words(run: Run) -> str:
+    """How pages tell one run from others: "rules, 2026-11-22 14:05 UTC, ρ 0.2"."""
+    rho = run.config.get("rho_threshold")
+    name = run.label or run.source.split("/rho=")[0]
+    return f"{name}, {run.created_at:%Y-%m-%d %H:%M} UTC{'' if rho is None else f', ρ {rho:g}'}"
+
+
+def fallback_order(run: Run) -> tuple[bool, bool, int]:
+    """Sort key of runs where no study timeline decides: full runs first, those with a ρ of their own after them, oldest first.
+
+    A newer run therefore never replaces what pages show.
+    """
+    return not is_full(run), run.config.get("rho_threshold") is not None, run.pk
+
+
+def is_full(run: Run) -> bool:
+    """Whether the run is of variant full with occurrences of its own or of its base; baselines have none."""
+    return run.variant == Variant.FULL.value and run.backbone not in BASELINES
+
+
+def first_default_run(dataset_id: int) -> Run | None:
+    """The oldest finished full run with default settings over every case of the dataset that has a note; None without one."""
+    noted = Encounter.objects.filter(Exists(Note.objects.filter(encounter=OuterRef("pk"))), dataset=dataset_id)
+    for run in finished_full_runs().filter(dataset=dataset_id, based_on__isnull=True).order_by("created_at", "pk"):
+        if has_default_settings(run) and not noted.exclude(case_runs__run=run).exists():
+            return run
+    return None
+
+
+def has_default_settings(run: Run) -> bool:
+    """Whether every setting of the run is the protocol's default."""
+    try:
+        return PipelineConfig.from_dict(run.config) == PipelineConfig()
+    except ConfigError:
+        return False

@@ -1,0 +1,276 @@
+"""Storing timelines that others made, each as a source of its own: sealed, whole, and the same input twice changes nothing."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.db import transaction
+from django.db.models import ProtectedError, RestrictedError
+
+from accounts.audit.trail import record
+from accounts.models import User
+from ehr.models import Dataset, Encounter, Note, SourceRow
+from timelines import domain, models
+from timelines.cases.references import SOURCE as REFERENCE_SOURCE
+from timelines.domain import TimelineKind
+from timelines.formats.assembling import domain_of
+from timelines.formats.extension import file_name
+from timelines.formats.readers import READERS
+from timelines.formats.values import CaseFacts, Fault, Foreign, Unreadable
+from timelines.models import Inventory, Run, Timeline
+from timelines.pipeline.uids import UidsUsedUp
+from timelines.runs import storage
+from timelines.runs.baselines import BASELINES
+from timelines.runs.tools import BACKBONES
+
+SOURCE_NAME = re.compile(r"[\w][\w.:/ +=-]{0,99}")
+_Key = tuple[TimelineKind, int]
+
+
+class SourceRefused(ValueError):
+    """The name of a source cannot be used; the message says why."""
+
+    log_safe = True
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to make of the files. `kind` and `alternative` None: what a file says, else text_only and 1. `only`: this source of theirs."""
+
+    source: str
+    kind: TimelineKind | None = None
+    alternative: int | None = None
+    only: str = ""
+    replace: bool = False
+
+
+@dataclass
+class ForeignReport:
+    """What an import did, in counts of timelines; `faults` in order of the files."""
+
+    imported: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+    left_out: int = 0
+    cases: int = 0
+    events: int = 0
+    placed: int = 0
+    faults: list[Fault] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        """The summary, without any text of notes or events."""
+        new = f"{self.imported} timelines imported, {self.replaced} replaced, {self.unchanged} unchanged in {self.cases} cases"
+        spans = f"{self.events} occurrences stored, {self.placed} of them with a place in the note"
+        left = [f"  {self.left_out} timelines of other sources, kinds or alternatives left out"] if self.left_out else []
+        return [f"{new}; {spans}; {len(self.faults)} faults", *left, *(f"  {fault.words()}" for fault in self.faults)]
+
+
+def import_foreign(*, dataset: Dataset, path: Path, format: str, wanted: Wanted, by: User | None = None) -> ForeignReport:
+    """Read the files and store what holds, case by case; an audit event says so. Raises SourceRefused, Unreadable (no file at `path`)."""
+    check_source(dataset, wanted.source)
+    report, book = ForeignReport(), CaseBook(dataset)
+    found: dict[str, list[Foreign]] = defaultdict(list)
+    for item in READERS[format](path, book.find):
+        if isinstance(item, Fault):
+            report.faults.append(item)
+        else:
+            found[item.heading.case].append(item)
+    named = sorted({f.heading.source for listed in found.values() for f in listed if f.heading.source})
+    if len(named) > 1 and not wanted.only:
+        raise SourceRefused(f"the files hold timelines of {len(named)} sources: {', '.join(named)}; choose one with --only")
+    for case_id, listed in found.items():
+        _take(book.encounters[case_id], listed, wanted, report)
+    counts = {"imported": report.imported, "replaced": report.replaced, "unchanged": report.unchanged, "faults": len(report.faults)}
+    record(
+        actor=by,
+        study=dataset.study,
+        action="timelines.import",
+        object_type="ehr.dataset",
+        object_id=dataset.public_id,
+        detail={"format": format, "source": wanted.source, **counts},
+    )
+    return report
+
+
+def check_source(dataset: Dataset, source: str) -> None:
+    """Names of runs, references and authors stay theirs. Raises SourceRefused."""
+    if not SOURCE_NAME.fullmatch(source):
+        raise SourceRefused("a source is named by at most 100 letters, digits, spaces and . : / + = - _")
+    runs = Run.objects.filter(study=dataset.study, source=source)
+    ours = source == REFERENCE_SOURCE or source.startswith("author:") or re.split("[/:]", source)[0] in {*BACKBONES, *BASELINES}
+    if ours or runs.exists():
+        raise SourceRefused(f"{source!r} is the name of a reference, an author or a run; choose another")
+
+
+class CaseBook:
+    """The dataset's cases by id, or by the name that an export gives their files."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.dataset = dataset
+        self.encounters: dict[str, Encounter] = {}
+        self._facts: dict[str, CaseFacts] = {}
+        self._files: dict[str, str] | None = None
+
+    def find(self, name: str) -> CaseFacts | None:
+        """Raises Unreadable for a case whose note is missing or no longer the one that was imported."""
+        if name not in self._facts:
+            encounter = self._encounter(name)
+            if encounter is None:
+                return None
+            self.encounters[encounter.case_id] = encounter
+            self._facts[name] = _facts(encounter)
+        return self._facts[name]
+
+    def _encounter(self, name: str) -> Encounter | None:
+        cases = Encounter.objects.filter(dataset=self.dataset)
+        if "\x00" in name:
+            return None
+        if encounter := cases.filter(case_id=name).first():
+            return encounter
+        if self._files is None:
+            self._files = {file_name(case_id): case_id for case_id in cases.values_list("case_id", flat=True)}
+        return cases.filter(case_id=self._files.get(name, "")).first()
+
+
+def _facts(encounter: Encounter) -> CaseFacts:
+    note = storage.note_of(encounter)
+    if note is None:
+        raise Unreadable("case_id", "the case has no note")
+    try:
+        case = storage.load_case(encounter, note)
+    except storage.NoteChanged:
+        raise Unreadable("case_id", "our note no longer has the checksum of its import; import the case anew") from None
+    return CaseFacts(encounter.case_id, case.note, case.window.anchor)
+
+
+def _take(encounter: Encounter, listed: Sequence[Foreign], wanted: Wanted, report: ForeignReport) -> None:
+    """Store what is wanted of one case, or nothing of it."""
+    chosen: dict[_Key, Foreign] = {}
+    for foreign in listed:
+        heading = foreign.heading
+        kind, alternative = wanted.kind or heading.kind or TimelineKind.TEXT_ONLY, wanted.alternative or heading.alternative or 1
+        other = (wanted.only and heading.source != wanted.only) or heading.kind not in (None, kind)
+        if other or heading.alternative not in (None, alternative):
+            report.left_out += 1
+        elif (kind, alternative) in chosen:
+            report.faults.append(Fault(foreign.file, None, "case_id", "a second timeline of the same case, kind and alternative"))
+            return
+        else:
+            chosen[kind, alternative] = foreign
+    if chosen:
+        _store(encounter, chosen, wanted, report)
+
+
+@transaction.atomic
+def _store(encounter: Encounter, chosen: dict[_Key, Foreign], wanted: Wanted, report: ForeignReport) -> None:
+    # No key lock: a run that stores its inventory of this note refers to the encounter while it has the note's lock.
+    Encounter.objects.select_for_update(no_key=True).get(pk=encounter.pk)
+    note = storage.note_of(encounter)
+    assert note is not None
+    there = {
+        (TimelineKind(t.kind), t.alternative): t
+        for t in Timeline.objects.filter(encounter=encounter, source=wanted.source, case_run=None).select_related("inventory")
+    }
+    try:
+        made = _made(note, chosen, there, wanted)
+    except UidsUsedUp as error:
+        report.faults.append(Fault(next(iter(chosen.values())).file, None, "uid", str(error)))
+        return
+    same = {key for key in made if key in there and _stored(there[key]) == made[key]}
+    changed = [key for key in made if key in there and key not in same]
+    faults = [f for key in made if key not in same if (f := _refusal(chosen[key], encounter, there.get(key), wanted))]
+    if faults:
+        report.faults += faults
+        return
+    try:
+        with transaction.atomic():
+            for key in changed:
+                _remove(there[key])
+    except (ProtectedError, RestrictedError):
+        reason = "findings about the stored timeline are in a review packet, so it is not replaced; choose another --source"
+        report.faults += [Fault(chosen[key].file, None, "", reason) for key in changed]
+        return
+    inventories: dict[domain.Inventory, Inventory] = {}
+    for key, stored in there.items():
+        if key not in changed and stored.inventory is not None:
+            inventories[storage.load_inventory(stored.inventory.pk)] = stored.inventory
+    for key in made:
+        if key in same:
+            continue
+        inventory, timeline = made[key]
+        if inventory not in inventories:
+            inventories[inventory] = storage.save_inventory(note=note, inventory=inventory, origin=Inventory.Origin.IMPORT)
+            report.events += len(inventory)
+            report.placed += sum(o.start is not None for o in inventory)
+        storage.save_timeline(timeline=timeline, inventory=inventories[inventory], source=wanted.source)
+    report.cases += 1
+    report.unchanged += len(same)
+    report.replaced += len(changed)
+    report.imported += len(made) - len(same) - len(changed)
+
+
+def _made(
+    note: Note, chosen: Mapping[_Key, Foreign], there: Mapping[_Key, Timeline], wanted: Wanted
+) -> dict[_Key, tuple[domain.Inventory, domain.Timeline]]:
+    """What the files give, as values; a timeline that replaces one of its own source may keep that one's UIDs. Raises UidsUsedUp."""
+    staying = {t.inventory_id for key, t in there.items() if key not in chosen}
+    replaced = {t.inventory_id for key, t in there.items() if t.inventory_id and t.inventory_id not in staying}
+    in_use = storage.uids_in_use(note.pk, without={i for i in replaced if i is not None})
+    seed = f"{note.sha256}:{wanted.source}"
+    made = {}
+    for (kind, alternative), foreign in chosen.items():
+        found = domain_of(foreign, note.text, seed=seed, kind=kind, alternative=alternative, in_use=in_use)
+        in_use |= {o.uid: (o.start, o.end, o.mention) for o in found[0]}
+        made[kind, alternative] = found
+    return made
+
+
+def _stored(timeline: Timeline) -> tuple[domain.Inventory, domain.Timeline] | None:
+    """What is stored, as values; None for a timeline without an inventory."""
+    if timeline.inventory is None:
+        return None
+    rows = models.Entry.objects.filter(timeline=timeline).order_by("occurrence__ordinal").select_related("occurrence")
+    entries = tuple(
+        domain.Entry(
+            e.occurrence.uid4 if e.occurrence else "",
+            e.time,
+            e.lower,
+            e.upper,
+            e.known,
+            tuple(e.context),
+            e.decided_by,
+            e.reason,
+            tuple(e.adopted_rows),
+            e.confidence,
+        )
+        for e in rows
+    )
+    return storage.load_inventory(timeline.inventory.pk), domain.Timeline(entries, TimelineKind(timeline.kind), timeline.alternative)
+
+
+def _refusal(foreign: Foreign, encounter: Encounter, there: Timeline | None, wanted: Wanted) -> Fault | None:
+    rows = {row for event in foreign.events for row in event.rows}
+    if rows:
+        known = SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter_id=encounter.pk, row_index__in=rows)
+        missing = sorted(rows - set(known.values_list("row_index", flat=True)))
+        if missing:
+            return Fault(foreign.file, None, "rows", f"the record has no row {', '.join(map(str, missing[:5]))}")
+    if there is None:
+        return None
+    if there.inventory is None or there.inventory.origin != Inventory.Origin.IMPORT:
+        return Fault(foreign.file, None, "", "the source has a timeline of this case that was not imported; choose another --source")
+    if not wanted.replace:
+        return Fault(foreign.file, None, "", "the source has another timeline of this case; add --replace, or choose another --source")
+    return None
+
+
+def _remove(timeline: Timeline) -> None:
+    """The timeline, and its inventory where no other timeline stands on it."""
+    inventory = timeline.inventory
+    timeline.delete()
+    if inventory is not None and not inventory.timelines.exists():
+        inventory.delete()

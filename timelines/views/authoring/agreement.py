@@ -1,0 +1,138 @@
+"""How far the authors of one case agree; only once all of them, at least two, have submitted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from accounts.audit.trail import record
+from accounts.permissions import CASE_READERS
+from accounts.scoping import StudyRequest, study_role_required
+from ehr.models import Encounter
+from ehr.presentation.wording import span_words
+from timelines.authoring.access import Undecided, is_agreement_open
+from timelines.cases.opening import opened, stay
+from timelines.cases.way_back import leads_back_to_draft
+from timelines.domain import Anchor
+from timelines.drafts.agreement import Agreement, Authored, Pair, agreement
+from timelines.models import Authoring, Entry
+from timelines.pipeline.uids import unescape_mention
+from timelines.presentation.authored import time_words
+from timelines.presentation.wording import bounds_words
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two authors and what they share. `chosen`: its pairs are listed."""
+
+    first: Authoring
+    second: Authoring
+    found: Agreement
+    chosen: bool
+
+    @property
+    def key(self) -> str:
+        return f"{self.first.public_id}-{self.second.public_id}"
+
+
+@dataclass(frozen=True)
+class Side:
+    """An occurrence of one author in words."""
+
+    uid: str
+    mention: str
+    absent: bool
+    when: str
+    bounds: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: a pair, or what one author alone has."""
+
+    first: Side | None
+    second: Side | None
+    difference: str = ""
+    within: bool | None = None
+    how: str = ""
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+@leads_back_to_draft
+def agreed(request: StudyRequest, public_id: str) -> HttpResponse:
+    """Matching, concordance and differences of every two authors; `pair` chooses whose occurrences are listed."""
+    encounter = opened(request, public_id)
+    authors = submitted_authors(encounter)
+    comparisons = _comparisons(authors, request.GET.get("pair", ""))
+    chosen = next(c for c in comparisons if c.chosen)
+    anchor, _ = stay(encounter)
+    context = {
+        "encounter": encounter,
+        "comparisons": comparisons,
+        "chosen": chosen,
+        "median": "" if chosen.found.median_difference is None else span_words(chosen.found.median_difference),
+        "rows": _rows(chosen.found, anchor),
+    }
+    study = encounter.dataset.study
+    record(actor=request.user, study=study, action="agreement.open", object_type="ehr.encounter", object_id=public_id)
+    return render(request, "timelines/agreement.html", context)
+
+
+def submitted_authors(encounter: Encounter) -> list[Authoring]:
+    """The case's authorings in the order of their beginning. Raises Undecided unless at least two are there and all are submitted."""
+    if not is_agreement_open(encounter):
+        raise Undecided("Agreement is shown when at least two authors of this case have submitted, and none of them has a draft open.")
+    return list(Authoring.objects.filter(encounter=encounter).select_related("author").order_by("pk"))
+
+
+def _comparisons(authors: Sequence[Authoring], wanted: str) -> list[Comparison]:
+    """Every two authors; raises Http404 where `wanted` names no pair of them."""
+    sides = {a.pk: _authored(a) for a in authors}
+    pairs = list(combinations(authors, 2))
+    keys = [f"{first.public_id}-{second.public_id}" for first, second in pairs]
+    if wanted and wanted not in keys:
+        raise Http404
+    shown = wanted or keys[0]
+    return [
+        Comparison(first, second, agreement(sides[first.pk], sides[second.pk]), key == shown)
+        for key, (first, second) in zip(keys, pairs, strict=True)
+    ]
+
+
+def _authored(authoring: Authoring) -> list[Authored]:
+    """The submitted occurrences as the note reads."""
+    entries = Entry.objects.filter(timeline__authoring=authoring, occurrence__isnull=False).select_related("occurrence")
+    return [
+        Authored(o.uid4, unescape_mention(o.mention), o.start, o.end, o.polarity, e.time, e.lower, e.upper)
+        for e in entries.order_by("occurrence__ordinal")
+        if (o := e.occurrence)
+    ]
+
+
+def _rows(found: Agreement, anchor: Anchor) -> list[Row]:
+    """Pairs and leftovers together, as the note reads."""
+    placed = [(p.first.start or 0, _pair(p, anchor)) for p in found.pairs]
+    placed += [(o.start or 0, Row(_side(o, anchor), None)) for o in found.only_first]
+    placed += [(o.start or 0, Row(None, _side(o, anchor))) for o in found.only_second]
+    return [row for _, row in sorted(placed, key=lambda item: item[0])]
+
+
+def _pair(pair: Pair, anchor: Anchor) -> Row:
+    difference = "" if pair.difference is None else _difference(pair.difference)
+    return Row(_side(pair.first, anchor), _side(pair.second, anchor), difference, pair.within, pair.how)
+
+
+def _difference(hours: float) -> str:
+    if abs(hours) * 60 < 0.5:
+        return "the same"
+    return f"{span_words(hours)} {'later' if hours > 0 else 'earlier'}"
+
+
+def _side(o: Authored, anchor: Anchor) -> Side:
+    return Side(o.uid, o.mention, o.polarity == "absent", time_words(o.time, anchor), bounds_words(o.lower, o.upper))

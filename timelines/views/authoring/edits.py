@@ -1,0 +1,80 @@
+"""What the editor page sends and gets: edits of a draft and readings of typed times, all JSON (`docs/adr/0024-authoring.md`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpResponseBase, JsonResponse
+from django.views.decorators.http import require_POST
+
+from accounts.permissions import CASE_READERS
+from accounts.requests.json_bodies import json_body, refusal, text_in
+from accounts.scoping import StudyRequest, study_role_required
+from timelines.authoring.answers import CONFLICT, answers_refusals, stacks_json, state_json
+from timelines.authoring.edits import Applied, Conflict, Edit, apply_edit
+from timelines.authoring.opening import own_authoring
+from timelines.cases.opening import stay
+from timelines.domain import Anchor
+from timelines.drafts.time_entry import read_time
+from timelines.drafts.values import EditRefused
+from timelines.presentation.authored import occurrences_json, progress_json, time_words
+from timelines.presentation.wording import bounds_words, clock_words
+
+
+@require_POST
+@study_role_required(*CASE_READERS)
+@answers_refusals
+def edits(request: StudyRequest, public_id: str) -> HttpResponseBase:
+    """Store one edit; 409 with the whole document where it was made on another revision."""
+    authoring = own_authoring(request, public_id)
+    anchor, _ = stay(authoring.encounter)
+    try:
+        applied = apply_edit(authoring=authoring, edit=_edit(json_body(request)), by=request.user)
+    except Conflict as conflict:
+        return refusal(CONFLICT, 409, **state_json(conflict.document, conflict.revision, anchor))
+    return JsonResponse(_applied_json(applied, anchor))
+
+
+@require_POST
+@study_role_required(*CASE_READERS)
+@answers_refusals
+def time(request: StudyRequest, public_id: str) -> HttpResponseBase:
+    """How a typed time would be read; nothing is stored."""
+    encounter = own_authoring(request, public_id).encounter
+    anchor, _ = stay(encounter)
+    read = read_time(text_in(json_body(request), "text"), encounter.admitted_at, encounter.discharged_at)
+    return JsonResponse(
+        {
+            "time": read.time,
+            "lower": read.lower,
+            "upper": read.upper,
+            "known": read.known,
+            "words": time_words(read.time, anchor),
+            "clock": clock_words(read.time, anchor),
+            "bounds": bounds_words(read.lower, read.upper),
+        }
+    )
+
+
+def _applied_json(applied: Applied, anchor: Anchor) -> dict[str, Any]:
+    return {
+        "revision": applied.revision,
+        "changed": occurrences_json(applied.change.after, anchor),
+        "removed": list(applied.change.removed),
+        "progress": progress_json(applied.document),
+        **stacks_json(applied.stacks),
+    }
+
+
+def _edit(body: Mapping[str, Any]) -> Edit:
+    """The edit of a body; values and parts are read later, when the case is at hand."""
+    shapes: dict[str, type] = {"token": str, "revision": int, "kind": str, "uid": str, "uids": list, "values": dict, "parts": list}
+    if missing := next((name for name in ("token", "revision", "kind") if name not in body), None):
+        raise EditRefused(missing, "An edit has a token, a revision and a kind.")
+    for name, shape in shapes.items():
+        if name in body and (not isinstance(body[name], shape) or isinstance(body[name], bool)):
+            raise EditRefused(name, "This is of the wrong kind.")
+    if not all(isinstance(uid, str) for uid in body.get("uids", [])):
+        raise EditRefused("uids", "A list of identifiers.")
+    return Edit(**{name: body[name] for name in shapes if name in body})

@@ -1,0 +1,97 @@
+"""Rows of the record for the editor page: the picker's search, and in the assisted protocol the suggestions. JSON in and out."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from django.http import HttpResponseBase, JsonResponse
+from django.views.decorators.http import require_GET, require_POST
+
+from accounts.permissions import CASE_READERS, NotAllowed
+from accounts.requests.json_bodies import json_body, refusal, text_in
+from accounts.scoping import StudyRequest, study_role_required
+from timelines.authoring import suggestions as offered
+from timelines.authoring.answers import answers_refusals
+from timelines.authoring.opening import own_authoring, record_seen
+from timelines.authoring.rows import row_json, rows_of, search_rows
+from timelines.cases.opening import stay
+from timelines.drafts.values import MOST_ROWS, EditRefused
+from timelines.models import AnchorSuggestion, Authoring
+
+
+@require_POST
+@study_role_required(*CASE_READERS)
+@answers_refusals
+def rows(request: StudyRequest, public_id: str) -> HttpResponseBase:
+    """Rows with all words of `text`, nearest to `near` hours first; or those of `indices`. What is searched for is in the body alone."""
+    authoring = own_authoring(request, public_id)
+    encounter = authoring.encounter
+    anchor, _ = stay(encounter)
+    body = json_body(request)
+    if "indices" in body:
+        found, more = rows_of(encounter, _indices(body["indices"])), False
+    else:
+        found, more = search_rows(encounter, text_in(body, "text"), _near(body.get("near")))
+    record_seen(request, authoring, "authoring.rows")
+    return JsonResponse({"rows": [row_json(row, anchor) for row in found], "more": more})
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+@answers_refusals
+def suggestions(request: StudyRequest, public_id: str, uid: str) -> HttpResponseBase:
+    """Rows that may date the occurrence; 403 for an unaided timeline."""
+    authoring = own_authoring(request, public_id)
+    try:
+        shown = offered.suggestions(authoring=authoring, uid=uid, by=request.user)
+    except NotAllowed as refused:
+        return refusal(str(refused), 403)
+    record_seen(request, authoring, "authoring.rows", uid4=uid)
+    return JsonResponse({"rows": _suggestions_json(authoring, shown)})
+
+
+@require_POST
+@study_role_required(*CASE_READERS)
+@answers_refusals
+def suggestion(request: StudyRequest, public_id: str, uid: str, row: int) -> HttpResponseBase:
+    """Record what became of a suggestion: `{"accept": true}` or false."""
+    authoring = own_authoring(request, public_id)
+    accept = json_body(request).get("accept")
+    if not isinstance(accept, bool):
+        raise EditRefused("accept", "True or false.")
+    try:
+        decided = offered.decide(authoring=authoring, uid=uid, row=row, accept=accept, by=request.user)
+    except NotAllowed as refused:
+        return refusal(str(refused), 403)
+    return JsonResponse({"row_index": decided.row_index, "state": offered.state_of(decided)})
+
+
+def _suggestions_json(authoring: Authoring, shown: list[AnchorSuggestion]) -> list[dict[str, Any]]:
+    anchor, _ = stay(authoring.encounter)
+    found = {row.row_index: row for row in rows_of(authoring.encounter, [s.row_index for s in shown])}
+    return [
+        {
+            **row_json(found[s.row_index], anchor),
+            "rank": s.rank,
+            "score": s.score,
+            "made_by": s.made_by,
+            "state": offered.state_of(s),
+        }
+        for s in shown
+        if s.row_index in found
+    ]
+
+
+def _indices(value: object) -> list[int]:
+    if not isinstance(value, list) or len(value) > MOST_ROWS or not all(type(i) is int and 0 <= i < 2**31 for i in value):
+        raise EditRefused("indices", f"At most {MOST_ROWS} row numbers.")
+    return value
+
+
+def _near(value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e9 or not math.isfinite(value):
+        raise EditRefused("near", "Hours from admission.")
+    return float(value)

@@ -1,0 +1,54 @@
+"""What is kept of a timeline that somebody writes: its history, and files of what was submitted. For its author alone."""
+
+from __future__ import annotations
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from accounts.permissions import CASE_READERS
+from accounts.scoping import StudyRequest, study_role_required
+from timelines.authoring.download import FORMATS
+from timelines.authoring.download import download as made_file
+from timelines.authoring.edits import log_of, stored_change
+from timelines.authoring.opening import own_authoring, record_seen
+from timelines.cases.opening import stay
+from timelines.drafts.undoing import taken_back
+from timelines.presentation.authored_history import history_line
+
+EDITS_PER_PAGE = 200
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def history(request: StudyRequest, public_id: str) -> HttpResponse:
+    """Every edit in words, latest first."""
+    authoring = own_authoring(request, public_id)
+    anchor, _ = stay(authoring.encounter)
+    page = Paginator(authoring.edits.select_related("undoes").order_by("-number"), EDITS_PER_PAGE).get_page(request.GET.get("page"))
+    lines = [(e, history_line(e.kind, stored_change(e), e.undoes.kind if e.undoes else "", e.reason, anchor)) for e in page.object_list]
+    context = {
+        "authoring": authoring,
+        "encounter": authoring.encounter,
+        "page": page,
+        "lines": lines,
+        "taken_back": taken_back(log_of(authoring)),
+    }
+    record_seen(request, authoring, "authoring.history")
+    return render(request, "timelines/authoring_history.html", context)
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def download(request: StudyRequest, public_id: str, format: str) -> HttpResponse:
+    """The last submitted timeline as a file. 404 for an unknown format and before the first submission."""
+    authoring = own_authoring(request, public_id)
+    if format not in FORMATS:
+        raise Http404
+    try:
+        name, content = made_file(authoring, format)
+    except LookupError:
+        raise Http404 from None
+    record_seen(request, authoring, "authoring.download", format=format)
+    return HttpResponse(content, content_type="application/octet-stream", headers={"Content-Disposition": f'attachment; filename="{name}"'})

@@ -1,0 +1,50 @@
+"""The list of cases. Filters may stand in the address; the searched text travels in the request's body only."""
+
+from __future__ import annotations
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
+
+from accounts.permissions import CASE_READERS
+from accounts.scoping import StudyRequest, study_role_required
+from ehr.models import Dataset
+from timelines.case_state import CaseState
+from timelines.cases.closed import closed_encounters
+from timelines.cases.listing import CaseFilter, case_rows, cases_of
+
+PAGE_SIZE = 50
+SORT_LABELS = (
+    ("case", "case id, a to z"),
+    ("-case", "case id, z to a"),
+    ("-admitted", "latest admission first"),
+    ("admitted", "earliest admission first"),
+    ("-rows", "most rows first"),
+    ("rows", "fewest rows first"),
+)
+
+
+@require_http_methods(["GET", "POST"])
+@study_role_required(*CASE_READERS)
+def cases(request: StudyRequest) -> HttpResponse:
+    """All cases of the active study that match; htmx gets the list alone."""
+    study = request.study
+    parameters = request.POST if request.method == "POST" else request.GET
+    wanted = CaseFilter.of(parameters.dict(), text=request.POST.get("text", ""))
+    closed = closed_encounters(request.user)
+    page = Paginator(cases_of(study, wanted, closed), PAGE_SIZE).get_page(parameters.get("page"))
+    context = {
+        "study": study,
+        "wanted": wanted,
+        "page": page,
+        "rows": case_rows(list(page.object_list), closed=closed),
+        "datasets": Dataset.objects.filter(study=study).order_by("name"),
+        "states": list(CaseState),
+        "sorts": SORT_LABELS,
+        "any_case": bool(page.paginator.count) or cases_of(study, CaseFilter()).exists(),
+    }
+    partial = bool(request.htmx)  # type: ignore[attr-defined]  # set by django-htmx's middleware
+    response = render(request, "timelines/_case_list.html" if partial else "timelines/cases.html", context | {"partial": partial})
+    response["Vary"] = "HX-Request"
+    return response

@@ -1,0 +1,64 @@
+"""The case page: the note, the plot and the table of one timeline; the provenance panel is fetched by `case_chain`."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from accounts.audit.trail import record
+from accounts.permissions import CASE_READERS
+from accounts.scoping import StudyRequest, study_role_required
+from ehr.models import Encounter
+from ehr.presentation.wording import span_words
+from timelines.authoring.access import hidden_timelines, is_agreement_open
+from timelines.cases.choices import Choices, choices_of
+from timelines.cases.drawing import drawn
+from timelines.cases.items import occurrence_of
+from timelines.cases.opening import chosen_timeline, opened, stay
+from timelines.cases.way_back import leads_back_to_draft
+from timelines.evaluations.case_pairs import pairs_asked_for
+from timelines.registry import case_links
+from timelines.runs.storage import NoteChanged, note_of
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+@leads_back_to_draft
+def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
+    """One case. `t` chooses the timeline, `o` (or the path) the occurrence, `e` an evaluation whose pairs are drawn: ids, never text."""
+    encounter = opened(request, public_id)
+    choices = choices_of(encounter, hidden=hidden_timelines(request.user, encounter))
+    context = {**_case_context(encounter, choices), "agreement": is_agreement_open(encounter)}
+    if choices:
+        chosen = chosen_timeline(request, choices)
+        selected = uid4 or request.GET.get("o", "")
+        if uid4 and occurrence_of(chosen, uid4) is None:
+            raise Http404
+        try:
+            pairs = pairs_asked_for(request, encounter, chosen)
+            picture = drawn(encounter, chosen, choices, pairs)
+        except NoteChanged:
+            return render(request, "timelines/note_changed.html", context, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+        group = choices.group_of(chosen)
+        context |= {"drawn": picture, "chosen": chosen, "group": group, "selected": selected, "pairs": pairs}
+        context["notice"] = choices.notice(group)
+        context["links"] = case_links(encounter, chosen.public_id, choices.count)
+    else:
+        context["plain_note"] = note_of(encounter)
+    seen = {"timelines": bool(choices)}
+    study = encounter.dataset.study
+    record(actor=request.user, study=study, action="case.open", object_type="ehr.encounter", object_id=public_id, detail=seen)
+    return render(request, "timelines/case.html", context)
+
+
+def _case_context(encounter: Encounter, choices: Choices) -> dict[str, Any]:
+    _, discharge = stay(encounter)
+    return {
+        "encounter": encounter,
+        "choices": choices,
+        "stay": span_words(discharge) if discharge is not None else "",
+    }

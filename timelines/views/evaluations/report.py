@@ -1,0 +1,182 @@
+"""One evaluation: its progress while it runs, then its tables and plots, and every table as a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils.html import json_script
+from django.views.decorators.http import require_GET
+
+from accounts.permissions import CASE_READERS, user_can_manage_study
+from accounts.scoping import StudyRequest, study_role_required
+from timelines.evaluation import published, tables
+from timelines.evaluation.naming import variant_of
+from timelines.evaluation.plain import report_from_plain, settings_from_plain
+from timelines.evaluation.values import Basis, Report
+from timelines.evaluations.cases import CASE_METRICS, CaseLine, case_lines
+from timelines.evaluations.opening import ACTIVE, chosen_basis, open_evaluation
+from timelines.models import Evaluation
+from timelines.pipeline.config import Variant
+from timelines.presentation import evaluation_tables as shown
+from timelines.presentation.evaluation_plots import payload
+
+CASES_PER_PAGE = 100
+FORMATS = {"csv": ("text/csv", "csv"), "latex": ("application/x-tex", "tex"), "json": ("application/json", "json")}
+RHO_METRICS = ("concordance", "aultc", "median_error", "within_tolerance", "evidence_precision", "evidence_recall")
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def evaluation(request: StudyRequest, public_id: str) -> HttpResponse:
+    """One evaluation. `basis`, `published`, `s` (a timeline's number), `d` (a dataset) and `sort` choose what is shown."""
+    found = open_evaluation(request, public_id)
+    context: dict[str, Any] = {
+        "evaluation": found,
+        "settings": settings_from_plain(found.config),
+        "active": found.state in ACTIVE,
+        "may_start": user_can_manage_study(request.user, found.study),
+    }
+    if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
+        response = render(request, "timelines/_evaluation_progress.html", context)
+        if not context["active"]:
+            response["HX-Refresh"] = "true"
+    else:
+        if found.report is not None:
+            context |= _report_context(request, found, report_from_plain(found.report))
+        response = render(request, "timelines/evaluation.html", context)
+    response["Vary"] = "HX-Request"
+    return response
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def evaluation_table(request: StudyRequest, public_id: str, name: str, format: str) -> HttpResponse:
+    """One table as a file. `basis` chooses the pairing; "ablation-0" is the first backbone's table of variants."""
+    found = open_evaluation(request, public_id)
+    if found.report is None or format not in FORMATS:
+        raise Http404
+    report = report_from_plain(found.report)
+    basis = chosen_basis(request, report)
+    table = _table(report, basis, name, with_published=request.GET.get("published") == "1")
+    kind, ending = FORMATS[format]
+    text = {"csv": table.to_csv, "latex": table.to_latex, "json": table.to_json}[format]()
+    response = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}-{basis.value}-{found.public_id}.{ending}"'
+    return response
+
+
+def _table(report: Report, basis: Basis, name: str, *, with_published: bool) -> tables.Table:
+    if name == "main":
+        return tables.main(report, basis, published=with_published)
+    if name.startswith("ablation-"):
+        number = name.removeprefix("ablation-")
+        sources = tables.backbones(report)
+        if not number.isascii() or not number.isdigit() or int(number) >= len(sources):
+            raise Http404
+        return tables.ablation(report, basis, sources[int(number)], published=with_published)
+    if name not in tables.TABLES:
+        raise Http404
+    return tables.TABLES[name](report, basis)
+
+
+def _report_context(request: StudyRequest, found: Evaluation, report: Report) -> dict[str, Any]:
+    basis = chosen_basis(request, report)
+    results = shown.main_results(report, basis)
+    ablation = shown.ablation_results(report, basis)
+    main = shown.table_of(results, shown.HEADLINE, basis)
+    varied = shown.table_of(ablation, shown.HEADLINE, basis) if ablation else None
+    with_published = request.GET.get("published") == "1" and basis is not Basis.SPAN
+    return {
+        "report": report,
+        "basis": basis,
+        "bases": [(b.value, shown.BASIS_WORDS[b], b is basis) for b in report.settings.bases],
+        "basis_sentence": shown.BASIS_SENTENCES[basis],
+        "can_publish": basis is not Basis.SPAN,
+        "published": shown.published_lines(published.main_table(), main) if with_published else [],
+        "main": main,
+        "further": shown.table_of(results, shown.FURTHER, basis),
+        "missing": any(r.missing_cases for r in results),
+        "ablation": varied,
+        "ablation_published": shown.published_lines(published.ablation_table(), varied) if with_published and varied else [],
+        "spanless": basis is Basis.SPAN and any(_has_no_spans(r.key.source) for r in ablation),
+        "ablation_files": _ablation_files(report, basis),
+        "comparisons": shown.comparisons(report.differences, basis, variants=False),
+        "variant_comparisons": shown.comparisons(report.differences, basis, variants=True),
+        "strata": [
+            (s.stratum, s.cases, shown.table_of([r for r in _of(s.results, basis) if r.key.alternative == 1], shown.HEADLINE, basis))
+            for s in report.strata
+        ],
+        "alternatives": _alternatives(report, basis),
+        "rho_basis": shown.BASIS_WORDS[report.settings.bases[0]].lower(),
+        "rho_heads": [shown.metric_words(m, basis) for m in RHO_METRICS],
+        "rho": shown.rho_rows(report.rho, RHO_METRICS),
+        "errors": [(r, [shown.figure("share", e) for _, e in r.cumulative]) for r in results if r.cumulative],
+        "horizons": [words for words, _ in results[0].cumulative] if results else [],
+        "bands": shown.band_groups(results),
+        "s_max": report.s_max.get(basis.value),
+        "plots": json_script(payload(report, basis), "evaluation-data"),
+        "has_sweep": any(r.sweep for r in results),
+        **_cases(request, found, report, basis),
+    }
+
+
+def _of(results: Any, basis: Basis) -> list[Any]:
+    return [r for r in results if r.basis is basis and not variant_of(r.key.source)[1]]
+
+
+def _has_no_spans(source: str) -> bool:
+    """Whether the source's revision names events itself, which have no place in the note."""
+    return variant_of(source)[1].split("/")[0] == Variant.NO_UID
+
+
+def _alternatives(report: Report, basis: Basis) -> shown.Table | None:
+    results = _of(report.alternatives, basis)
+    return shown.table_of(results, shown.HEADLINE, basis) if results else None
+
+
+def _ablation_files(report: Report, basis: Basis) -> list[tuple[str, str]]:
+    """(backbone, name of its table) of backbones with more than the full and the text-only rows."""
+    sources = tables.backbones(report)
+    return [(s, f"ablation-{n}") for n, s in enumerate(sources) if len(tables.ablation(report, basis, s).rows) > 2]
+
+
+def _cases(request: StudyRequest, found: Evaluation, report: Report, basis: Basis) -> dict[str, Any]:
+    """The list of cases for one timeline: the chosen one, else the first revised one."""
+    keys = list(report.keys)
+    if not keys:
+        return {}
+    wanted = request.GET.get("s", "")
+    default = next((n for n, key in enumerate(keys) if key.kind == "revised"), 0)
+    number = int(wanted) if wanted.isascii() and wanted.isdigit() and int(wanted) < len(keys) else default
+    dataset = request.GET.get("d", "")
+    sort = request.GET.get("sort", "")
+    page = Paginator(sorted_lines(case_lines(found, keys[number], basis, dataset), sort), CASES_PER_PAGE).get_page(request.GET.get("page"))
+    return {
+        "page": page,
+        "case_rows": page.object_list,
+        "case_columns": [_sort_column(m, shown.metric_words(m, basis), sort) for m in CASE_METRICS],
+        "case_sort": sort,
+        "case_sources": [(n, key.label, n == number) for n, key in enumerate(keys)],
+        "case_datasets": [(d.public_id, d.name, d.public_id == dataset) for d in found.datasets.order_by("name")],
+        "case_source": number,
+        "case_dataset": dataset,
+    }
+
+
+def sorted_lines(lines: list[CaseLine], sort: str) -> list[CaseLine]:
+    """By a metric ("aultc", or "-aultc" from the largest), cases without a value last; otherwise as they come, by case id."""
+    metric = sort.removeprefix("-")
+    if metric not in CASE_METRICS:
+        return lines
+    with_value = [line for line in lines if line.values.get(metric) is not None]
+    without = [line for line in lines if line.values.get(metric) is None]
+    return sorted(with_value, key=lambda line: line.values[metric] or 0.0, reverse=sort.startswith("-")) + without
+
+
+def _sort_column(metric: str, words: str, sort: str) -> dict[str, str]:
+    """A head that sorts: its words, what its link asks for next, and how it is sorted now."""
+    state = "ascending" if sort == metric else "descending" if sort == f"-{metric}" else ""
+    return {"words": words, "next": f"-{metric}" if state == "ascending" else metric, "state": state}

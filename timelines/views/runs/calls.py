@@ -1,0 +1,94 @@
+"""Model calls: what a run's cost by stage and case, those of one case, and one call whole (its prompt and raw answer)."""
+
+from __future__ import annotations
+
+import json
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
+
+from accounts.audit.trail import record
+from accounts.permissions import CASE_READERS
+from accounts.scoping import StudyRequest, scoped, study_role_required
+from llm_runtime.accounting import total
+from llm_runtime.ledger import reply_of, request_messages
+from llm_runtime.models import ModelCall
+from timelines.cases.closed import check_run_is_open, closed_encounters
+from timelines.cases.opening import opened
+from timelines.cases.way_back import leads_back_to_draft
+from timelines.models import CaseRun, Run, Stage, StageRun
+from timelines.runs.calls import CALLS_OWNER, calls_of, run_spent, spent_by_stage
+from timelines.runs.progress import totals
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
+    """The part of a run's page that counts its calls; it asks for itself again while the run goes on."""
+    run = get_object_or_404(scoped(Run.objects.all(), request.user, roles=CASE_READERS), public_id=public_id)
+    closed = closed_encounters(request.user)
+    check_run_is_open(run, closed)
+    context = {"run": run, "spent": run_spent(run, closed), "active": totals(run, closed).active}
+    return render(request, "timelines/_run_calls.html", context)
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+@leads_back_to_draft
+def case_calls(request: StudyRequest, public_id: str, case_run_id: str) -> HttpResponse:
+    """Every call of one case of a run, in order, with why an answer was refused."""
+    case_run = _case_run(request, CaseRun.objects.filter(public_id=case_run_id, run__public_id=public_id).first())
+    stages = StageRun.objects.filter(case_run=case_run)
+    by_stage = spent_by_stage(stages)
+    context = {
+        "run": case_run.run,
+        "case_run": case_run,
+        "encounter": case_run.encounter,
+        "calls": calls_of(stages).defer("response"),
+        "stages": by_stage,
+        "total": total(s.spent for s in by_stage),
+        "failed": stages.filter(state="failed"),
+    }
+    return render(request, "timelines/case_calls.html", context)
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+@leads_back_to_draft
+def call(request: StudyRequest, public_id: str) -> HttpResponse:
+    """One call: what was asked, word for word, and what came back. It holds the note: reading it is recorded as opening the case."""
+    found = get_object_or_404(ModelCall.objects.select_related("request"), public_id=public_id, owner_type=CALLS_OWNER)
+    stage = StageRun.objects.select_related("case_run").filter(pk=found.owner_id).first()
+    case_run = _case_run(request, stage.case_run if stage else None)
+    encounter = case_run.encounter
+    reply = reply_of(found.response) if found.response is not None else None
+    context = {
+        "call": found,
+        "run": case_run.run,
+        "case_run": case_run,
+        "encounter": encounter,
+        "stage": Stage(stage.stage).label if stage and stage.stage in Stage.values else "",
+        "messages_sent": request_messages(found.request.body),
+        "schema": _schema(found.request.body),
+        "reply": reply,
+    }
+    seen = {"timelines": True, "call": found.public_id}
+    study = encounter.dataset.study
+    record(actor=request.user, study=study, action="case.open", object_type="ehr.encounter", object_id=encounter.public_id, detail=seen)
+    return render(request, "timelines/model_call.html", context)
+
+
+def _case_run(request: StudyRequest, case_run: CaseRun | None) -> CaseRun:
+    """The case run, if the person may see its case. Raises Http404, NotAllowed, CaseClosed."""
+    if case_run is None:
+        raise Http404
+    case_run = CaseRun.objects.select_related("run", "encounter__dataset__study").get(pk=case_run.pk)
+    opened(request, case_run.encounter.public_id)
+    return case_run
+
+
+def _schema(body: str) -> str:
+    """The JSON schema that the answer was held to, "" where there was none."""
+    schema = json.loads(body).get("schema")
+    return json.dumps(schema, indent=2, ensure_ascii=False) if schema else ""

@@ -1,0 +1,205 @@
+"""Runs: the list, the launch form, and the page that follows one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Page, Paginator
+from django.db import transaction
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from accounts.models import Role
+from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
+from accounts.scoping import StudyRequest, scoped, study_role_required
+from ehr.models import Dataset
+from llm_runtime.roles import LANGUAGE_ROLES
+from timelines.authoring.access import check_user_may_see_timelines
+from timelines.case_state import CaseState
+from timelines.cases.closed import any_closed, check_run_is_open, closed_encounters, open_runs, without
+from timelines.models import CaseRun, Run
+from timelines.runs import actions
+from timelines.runs.controls import Choice, RunAction
+from timelines.runs.forms import LaunchForm
+from timelines.runs.grid import PAGE_SIZE, CaseLine, case_lines
+from timelines.runs.progress import RunTotals, cancel_words, run_line, run_state_words, state_of_run, totals, totals_of, waiting_warning
+from timelines.study_timeline.actions import why_not_choosable
+from timelines.study_timeline.selection import current, run_words, study_timelines
+
+RUNS_PER_PAGE = 30
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def runs(request: StudyRequest) -> HttpResponse:
+    """All runs of the study, newest first."""
+    closed = closed_encounters(request.user)
+    found = open_runs(Run.objects.filter(study=request.study).select_related("dataset"), closed)
+    page = Paginator(found, RUNS_PER_PAGE).get_page(request.GET.get("page"))
+    counted = totals_of(list(page.object_list), closed)
+    lines = [run_line(run, counted[run.pk]) for run in page.object_list]
+    context = {
+        "page": page,
+        "lines": lines,
+        "study_runs": {chosen.run_id for chosen in study_timelines(request.study).values()},
+        "may_launch": user_can_manage_study(request.user, request.study),
+        "closed": any_closed(Dataset.objects.filter(study=request.study), closed),
+    }
+    return render(request, "timelines/runs.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@study_role_required(Role.ADMIN)
+def run_new(request: StudyRequest) -> HttpResponse:
+    """Choose cohort, backbone and variants, and launch; several variants only on a finished full run, all or none."""
+    form = LaunchForm(request.POST or None, study=request.study, closed=closed_encounters(request.user))
+    if request.method == "POST" and form.is_valid():
+        try:
+            with transaction.atomic():
+                started = [actions.start_run(by=request.user, **arguments) for arguments in form.launch_arguments()]
+        except actions.RunRefused as refused:
+            form.add_error(None, f"Nothing was started: {refused}.")
+        else:
+            count = started[0].preparation.total
+            cases = f"{count} case{'' if count == 1 else 's'}"
+            if len(started) == 1:
+                messages.success(request, f"The run over {cases} has started.")
+                return redirect("timelines:run", started[0].public_id)
+            messages.success(request, f"{len(started)} runs over {cases} have started.")
+            return redirect("timelines:runs")
+    return render(request, "timelines/run_new.html", {"form": form})
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def run(request: StudyRequest, public_id: str) -> HttpResponse:
+    """One run: cases × stages. htmx gets the summary and those lines that changed since (`seen`)."""
+    found = _run(request, public_id)
+    closed = closed_encounters(request.user)
+    check_run_is_open(found, closed)
+    if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
+        context = _live(request, found, closed)
+        context |= _study_timeline(found, context, closed)
+        lines: list[CaseLine] = context["lines"]
+        seen = set(request.GET.getlist("seen"))
+        context["whole_table"] = {line.case_run_id for line in lines} != {sign.partition(".")[0] for sign in seen}
+        context["changed"] = [line for line in lines if line.sign not in seen]
+        response = render(request, "timelines/_run_poll.html", context)
+    else:
+        configuration = {
+            "config_items": sorted(found.config.items()),
+            "tool_items": sorted((name, used) for name, used in found.tools.items() if name not in found.language_models),
+            "model_items": sorted(found.language_models.items(), key=lambda item: _place(item[0])),
+            "package_items": sorted(found.package_versions.items()),
+            "prompt_items": sorted(found.prompt_hashes.items()),
+            "derived": open_runs(found.derived.order_by("source", "pk"), closed),
+            "based_on": open_runs(Run.objects.filter(derived=found), closed).first(),
+        }
+        context = _live(request, found, closed)
+        response = render(request, "timelines/run.html", context | _study_timeline(found, context, closed) | configuration)
+    response["Vary"] = "HX-Request"
+    return response
+
+
+@require_POST
+@study_role_required(Role.ADMIN)
+def run_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
+    """Pause, resume, cancel or retry what failed."""
+    found = _run(request, public_id, roles=STUDY_ADMINS)
+    act = {
+        "pause": actions.pause_run,
+        "resume": actions.resume_run,
+        "cancel": actions.cancel_run,
+        "retry": actions.retry_failed,
+    }.get(action)
+    if act is None:
+        raise Http404
+    act(run=found, by=request.user)
+    return redirect("timelines:run", found.public_id)
+
+
+@require_POST
+@study_role_required(Role.ADMIN)
+def case_retry(request: StudyRequest, public_id: str, case_run_id: str) -> HttpResponse:
+    """Give one failed or cancelled case another go."""
+    found = _run(request, public_id, roles=STUDY_ADMINS)
+    case_run = get_object_or_404(CaseRun.objects.select_related("run__study", "encounter"), run=found, public_id=case_run_id)
+    check_user_may_see_timelines(request.user, case_run.encounter)
+    if not actions.retry_case(case_run=case_run, by=request.user):
+        messages.warning(request, "Nothing of this case has failed or was cancelled, so there was nothing to retry.")
+    return redirect("timelines:run", found.public_id)
+
+
+def _study_timeline(run: Run, live: dict[str, Any], closed: Collection[int]) -> dict[str, Any]:
+    """What the run's page says of its cohort's study timeline; to an admin also why the run cannot become it.
+
+    A run that is closed to the person is not named.
+    """
+    study = current().filter(dataset=run.dataset_id).select_related("run", "chosen_by").first()
+    offered = live["may_launch"] and (study is None or study.run_id != run.pk)
+    return {
+        "study": study,
+        "study_words": run_words(study.run) if study and open_runs(Run.objects.filter(pk=study.run_id), closed).exists() else "",
+        "why_not_study": why_not_choosable(run, live["totals"]) if offered else "",
+    }
+
+
+def _place(role: str) -> int:
+    """Roles in the order in which the stages ask for them; others after these."""
+    return LANGUAGE_ROLES.index(role) if role in LANGUAGE_ROLES else len(LANGUAGE_ROLES)
+
+
+def _run(request: StudyRequest, public_id: str, *, roles: Collection[Role] = CASE_READERS) -> Run:
+    found = Run.objects.select_related("dataset", "study", "created_by", "based_on")
+    return get_object_or_404(scoped(found, request.user, roles=roles), public_id=public_id)
+
+
+def _live(request: StudyRequest, run: Run, closed: Collection[int]) -> dict[str, Any]:
+    """Return what changes while a run goes on: its summary and one page of its cases, without the `closed` encounters."""
+    counts = totals(run, closed)
+    show = request.GET.get("show", "")
+    show = show if show in set(CaseState) else ""
+    page, shown = _page(request, run, counts, show, closed)
+    return {
+        "run": run,
+        "page": page,
+        "totals": counts,
+        "stage_totals": counts.of_stages(),
+        "state": state_of_run(run, counts),
+        "state_words": run_state_words(run, counts),
+        "lines": case_lines(shown),
+        "show": show,
+        "choices": _choices(counts),
+        "may_launch": user_can_manage_study(request.user, run.study),
+        "actions": _actions(run, counts),
+        "queue_warning": waiting_warning(run, counts),
+        "cancel_words": cancel_words(counts),
+        "closed": any_closed([run.dataset], closed),
+    }
+
+
+def _page(request: StudyRequest, run: Run, counts: RunTotals, show: str, closed: Collection[int]) -> tuple[Page[int], list[CaseRun]]:
+    """One page of the run's cases, in order of case id. How many there are is known, so that no other case is read."""
+    cases = without(CaseRun.objects.filter(run=run, **({"state": show} if show else {})), closed).order_by("pk")
+    paginator = Paginator(cases.values_list("pk", flat=True), PAGE_SIZE)
+    paginator.count = counts.by_case.get(CaseState(show), 0) if show else counts.cases
+    page = paginator.get_page(request.GET.get("page"))
+    return page, list(CaseRun.objects.filter(pk__in=list(page.object_list)).prefetch_related("encounter").order_by("pk"))
+
+
+def _choices(counts: RunTotals) -> list[Choice]:
+    return [Choice("", "All", counts.cases), *(Choice(s.value, s.label, counts.by_case[s]) for s in CaseState if s in counts.by_case)]
+
+
+def _actions(run: Run, counts: RunTotals) -> list[RunAction]:
+    over = "" if counts.active else "Nothing of this run is under way."
+    paused = run.paused_at is not None
+    nothing_failed = "" if counts.retryable else "No stage has failed or was cancelled."
+    return [
+        RunAction("resume", "Resume", over) if paused else RunAction("pause", "Pause", over),
+        RunAction("cancel", "Cancel", over),
+        RunAction("retry", "Retry failed", nothing_failed),
+    ]
