@@ -9,10 +9,10 @@ class AdjudicationConfig(AppConfig):
         from accounts.models import Role
         from accounts.permissions import CASE_READERS
         from accounts.registry import NavItem, register_home_card, register_nav_item, register_page_guard
+        from adjudication.access.eligibility import CLOSED_PAGES, closed_by_packets, guard_open_packet
         from adjudication.findings.case_links import compare_link
         from adjudication.losses import adjudication_losses
         from adjudication.models import Game, JudgePreparation
-        from adjudication.packets.eligibility import CLOSED_PAGES, closed_by_packets, guard_open_packet
         from adjudication.review import cards as review_cards
         from adjudication.tasks import games_beside, runnable_games, send_game_hints, send_preparation_hints
         from ehr.registry import register_losses

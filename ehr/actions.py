@@ -24,10 +24,10 @@ from ehr.formats.meds import Meds
 from ehr.formats.mimic_iv import MimicIV
 from ehr.formats.stream import StreamSource
 from ehr.ingest.cases import NOTHING, Progress, Replacing, import_cases
-from ehr.ingest.report import ImportReport
 from ehr.ingest.streams import import_stream
 from ehr.models import Dataset
 from ehr.partitions import ensure_partition
+from ehr.report import ImportReport
 
 #: name → a source over a path; chosen cases or None for all.
 Source = Callable[[Path, Collection[str] | None, Limits], StreamSource]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from django.db.models import QuerySet
 
-from ehr.ingest.report import CaseReport
 from ehr.models import Encounter
+from ehr.report import CaseReport
 
 #: Takes what belongs to it from a case's folder (a reference timeline), inside the transaction of that case, and reports
 #: what it had to reject.

@@ -14,7 +14,7 @@ from accounts.audit.trail import record
 from accounts.models import Study, User
 from jobs.leases.claims import expired
 from jobs.leases.clock import database_time
-from jobs.leases.holding import Hold, write_guard
+from jobs.leases.hold import Hold, write_guard
 from jobs.models import ClaimableJob, JobState
 from jobs.states import FINAL, InvalidTransition, next_state, sources
 

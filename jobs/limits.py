@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from jobs.leases.holding import TimeLimit
+from jobs.leases.hold import TimeLimit
 
 #: After its limit and this, a worker process whose job has not ended is killed by its worker: the last resort.
 HARD_SECONDS = 60.0

@@ -11,7 +11,8 @@ from django.db.models import F, Func, QuerySet
 
 from jobs.actions import finish
 from jobs.leases.claims import claim
-from jobs.leases.holding import Hold, hold_of, write_guard
+from jobs.leases.hold import Hold, write_guard
+from jobs.leases.holding import hold_of
 from jobs.models import PreparationJob
 
 P = TypeVar("P", bound=PreparationJob)

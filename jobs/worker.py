@@ -15,7 +15,8 @@ from jobs.actions import fail, finish, hand_on, stop
 from jobs.errors import HandedOn, JobCancelled, LostLease, OutOfTime, reason_of
 from jobs.hints import send_hints
 from jobs.leases.claims import claim
-from jobs.leases.holding import Hold, TimeLimit, held
+from jobs.leases.hold import Hold, TimeLimit
+from jobs.leases.holding import held
 from jobs.models import ClaimableJob, JobState
 
 logger = logging.getLogger(__name__)

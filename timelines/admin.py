@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from accounts.admin_site.site import ReadOnlyAdmin
-from timelines.cases.closed import closed_encounters, open_runs, without
+from timelines.access.closed import closed_encounters, open_runs, without
 from timelines.models import Run, StageRun
 
 

@@ -10,7 +10,7 @@ class TimelinesConfig(AppConfig):
         from accounts.registry import NavItem, register_home_card, register_nav_item, register_page_guard, register_study_card
         from ehr.registry import register_import_hook, register_losses
         from jobs.registry import register
-        from timelines.authoring.access import TIMELINE_PAGES, closed_to_unaided, guard_unaided
+        from timelines.access.authoring import TIMELINE_PAGES, closed_to_unaided, guard_unaided
         from timelines.cases import home_cards
         from timelines.cases.references import import_reference
         from timelines.losses import timeline_losses

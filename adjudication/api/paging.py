@@ -14,7 +14,7 @@ from rest_framework.pagination import LimitOffsetPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from adjudication.judge_runs.changes import ChangeLine, Changes
+from adjudication.findings.changes import ChangeLine, Changes
 from adjudication.models import Finding, Game, JudgeRun
 
 M = TypeVar("M", bound=Model)

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from adjudication.findings.access import Closed, open_findings
-from adjudication.findings.export_files import BOOL, INT, NUMBER, TEXT, Column
+from adjudication.access.closed import Closed, open_findings
+from adjudication.export_files import BOOL, INT, NUMBER, TEXT, Column
 from adjudication.judge_runs.source_labels import SIDES, labels_of_run, labels_of_sides
 from adjudication.models import Finding, JudgeRun
 from adjudication.scoring.errors import WEIGHTS, Category

@@ -9,12 +9,12 @@ from django.http import Http404, StreamingHttpResponse
 
 from accounts.audit.trail import record
 from accounts.scoping import StudyRequest
+from adjudication.access.closed import check_judge_run_is_open, closed_to
+from adjudication.access.exposure import record_exposure
+from adjudication.export_files import FORMATS, Column, write_dictionary
 from adjudication.findings import export as findings_export
 from adjudication.findings import games_export
-from adjudication.findings.access import check_judge_run_is_open, closed_to
-from adjudication.findings.export_files import FORMATS, Column, write_dictionary
 from adjudication.models import Finding, Game, JudgeRun
-from adjudication.packets.exposure import record_exposure
 from ehr.models import Encounter
 
 DICTIONARY = "dictionary"

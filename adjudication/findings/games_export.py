@@ -11,8 +11,8 @@ from typing import Any
 from django.db.models import Case, Count, FloatField, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import Coalesce
 
-from adjudication.findings.access import Closed, open_games
-from adjudication.findings.export_files import BOOL, INT, NUMBER, TEXT, Column
+from adjudication.access.closed import Closed, open_games
+from adjudication.export_files import BOOL, INT, NUMBER, TEXT, Column
 from adjudication.judge_runs.source_labels import SIDES, labels_of_run, labels_of_sides
 from adjudication.models import Game, JudgeRun
 from adjudication.ratings.data import strata

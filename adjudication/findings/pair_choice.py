@@ -6,9 +6,9 @@ from django.http import Http404
 
 from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, scoped
+from adjudication.access.eligibility import check_user_may_see_findings
 from adjudication.findings.compare import games_of
 from adjudication.models import Finding, JudgeRun
-from adjudication.packets.eligibility import check_user_may_see_findings
 from ehr.models import Encounter
 from timelines.cases.choices import Choice, Choices
 

@@ -21,7 +21,7 @@ from adjudication.models import Game, JudgePreparation, JudgeRun
 from ehr.models import Dataset
 from jobs.actions import cancel_all, retry_all
 from jobs.hints import SWEEP_LIMIT, send_hints
-from jobs.leases.holding import Hold, TimeLimit
+from jobs.leases.hold import Hold, TimeLimit
 from jobs.limits import limit_of
 from jobs.models import JobState
 from jobs.worker import work

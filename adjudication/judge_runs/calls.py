@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db.models import CharField, QuerySet
 from django.db.models.functions import Cast
 
-from adjudication.findings.access import OPEN, Closed, open_games
+from adjudication.access.closed import OPEN, Closed, open_games
 from adjudication.judge_runs.actions import CALLS_OWNER
 from adjudication.models import Comparison, Game, JudgeRun
 from llm_runtime.accounting import Spent, reason_kinds, spent_by_owner, total

@@ -14,7 +14,7 @@ from adjudication.judge_runs.tools import PROMPTED, RULES
 from adjudication.judging.config import SEED, JudgeConfig, written
 from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE
 from ehr.models import Dataset, Encounter
-from timelines.authoring.access import is_superseded
+from timelines.access.authoring import is_superseded
 from timelines.evaluation.naming import variant_of
 from timelines.evaluation.values import SourceKey
 from timelines.evaluations.forms import CohortsField

@@ -17,7 +17,7 @@ from adjudication.judging.config import JudgeConfig, game_seed, written
 from adjudication.models import Comparison, Game, JudgePreparation, JudgeRun
 from ehr.models import Dataset, Encounter
 from jobs.hints import SWEEP_LIMIT, send_hints
-from jobs.leases.holding import Hold, write_guard
+from jobs.leases.hold import Hold, write_guard
 from jobs.models import JobState
 from jobs.preparing import AT_ONCE, batch_guard, prepare_now, wanted_cases
 from jobs.worker import work

@@ -11,7 +11,7 @@ from enum import StrEnum
 from django.db.models import Count, Max, Q, Sum
 from django.utils import timezone
 
-from adjudication.findings.access import OPEN, Closed
+from adjudication.access.closed import OPEN, Closed
 from adjudication.models import Finding, Game, JudgeCount, JudgePreparation, JudgeRun
 from ehr.presentation.wording import duration_words
 from jobs.models import JobState

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjudication.models import JudgeRun
-from timelines.authoring.access import SUPERSEDED
+from timelines.access.authoring import SUPERSEDED
 from timelines.evaluation.values import SourceKey
 
 #: From a game: what tells its comparison's first timeline, then the second one.

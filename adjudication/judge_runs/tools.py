@@ -11,7 +11,7 @@ from adjudication.judging.input import Judge
 from adjudication.judging.prompted.judge import PromptedJudge
 from llm_runtime.calls.calling import Asker, Ledger, MemoryLedger
 from llm_runtime.calls.stopping import StoppableModel
-from timelines.backbones.base import never_stop
+from timelines.pipeline.backbone import never_stop
 from timelines.runs.language_models import Recorded, UnknownModel, choices_of, model_of, recorded_models
 from timelines.runs.tools import roles
 

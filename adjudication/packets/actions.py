@@ -14,16 +14,16 @@ from accounts.audit.trail import record
 from accounts.ids import new_public_id
 from accounts.models import Study, User
 from accounts.permissions import NotAllowed, check_user_can_manage_study
+from adjudication.access.eligibility import check_user_is_eligible, reasons_against
 from adjudication.blinding.visibility import unswapped
 from adjudication.domain import FindingType, Verdict
 from adjudication.models import Assignment, Decision, Finding, Game, JudgeRun, Packet, PacketItem, Slot
 from adjudication.packets import chain_storage
 from adjudication.packets.digests import moment, opening_facts, share_digest
-from adjudication.packets.eligibility import check_user_is_eligible, reasons_against
 from adjudication.sampling.drawing import OUTSIDE_SHARED, OUTSIDE_TIMING, Design, Drawn, Eligible, EligibleFinding, draw, stratum_of
 from adjudication.states import InvalidTransition, next_packet_state
 from jobs.leases.clock import database_time
-from timelines.authoring.access import SUPERSEDED
+from timelines.access.authoring import SUPERSEDED
 from timelines.evaluation.values import SourceKey
 from timelines.models import Timeline
 

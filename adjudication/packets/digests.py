@@ -7,7 +7,7 @@ from typing import Any
 
 from adjudication.chain import digest
 from adjudication.models import Assignment, Finding, Packet
-from timelines.authoring.access import SUPERSEDED
+from timelines.access.authoring import SUPERSEDED
 
 #: Everything of a finding that a decision is about.
 _FINDING = (
@@ -51,7 +51,7 @@ def origins_digest(packet: Packet) -> str:
     """SHA-256 of where the items come from: findings, which side of their games was which timeline, and the packet's own origin."""
     own = Packet.objects.filter(pk=packet.pk).values_list(*_PACKET, "created_at").get()
     rows = packet.items.order_by("ordinal").values_list(*_ORIGIN, *_SOURCES)
-    # A timeline that its author replaced is renamed (`timelines.authoring.access`), and remains the same.
+    # A timeline that its author replaced is renamed (`timelines.access.authoring`), and remains the same.
     items = [[*row[: -len(_SOURCES)], *(SUPERSEDED.sub("", source) for source in row[-len(_SOURCES) :])] for row in rows]
     return digest({"packet": [*own[:-1], moment(own[-1])], "items": items})
 

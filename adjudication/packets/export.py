@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from adjudication import export_files
 from adjudication.blinding.visibility import unswapped
 from adjudication.chain import canonical
-from adjudication.findings import export_files
-from adjudication.findings.export_files import BOOL, INT, NUMBER, TEXT, Column
+from adjudication.export_files import BOOL, INT, NUMBER, TEXT, Column
 from adjudication.models import Decision, Packet
 from adjudication.packets.chain_storage import payload_of
 

@@ -8,9 +8,9 @@ from django.shortcuts import get_object_or_404
 from accounts.audit.trail import record
 from accounts.permissions import NotAllowed
 from accounts.scoping import ANY_ROLE, StudyRequest, scoped
+from adjudication.access.eligibility import may_see
+from adjudication.access.exposure import record_exposure
 from adjudication.models import Packet
-from adjudication.packets.eligibility import may_see
-from adjudication.packets.exposure import record_exposure
 from adjudication.ratings.card_data import card_of, items_of
 from adjudication.reports.card import tables
 from ehr.models import Encounter

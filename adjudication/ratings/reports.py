@@ -11,10 +11,10 @@ from django.shortcuts import get_object_or_404
 from accounts.audit.trail import record
 from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, scoped
-from adjudication.findings.access import closed_to, has_closed_games
-from adjudication.judge_runs.changes import comparable_runs
+from adjudication.access.closed import closed_to, has_closed_games
+from adjudication.access.eligibility import REFUSAL
+from adjudication.findings.changes import comparable_runs
 from adjudication.models import Finding, JudgeRun
-from adjudication.packets.eligibility import REFUSAL
 from adjudication.ratings.card import table_file
 from adjudication.ratings.data import agreement_of, report_of
 from adjudication.reports.league import tables

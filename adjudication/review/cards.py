@@ -6,9 +6,9 @@ from django.urls import reverse
 
 from accounts.models import Study, User
 from accounts.registry import Card, Link
+from adjudication.access.eligibility import assignments_of
 from adjudication.blinding.page import time_left_words
 from adjudication.models import Assignment, Packet
-from adjudication.packets.eligibility import assignments_of
 from adjudication.review import slots
 
 

@@ -15,13 +15,13 @@ from accounts.audit.trail import record
 from accounts.models import Role, User
 from accounts.permissions import STUDY_ADMINS, NotAllowed
 from accounts.scoping import StudyRequest, scoped, study_role_required
-from adjudication.findings.access import Closed, closed_to, has_closed_games, open_judge_runs, open_packets
+from adjudication.access.closed import Closed, closed_to, has_closed_games, open_judge_runs, open_packets
+from adjudication.access.eligibility import REFUSAL, may_see
 from adjudication.models import Assignment, Decision, Game, JudgeRun, Packet
 from adjudication.packets import actions as packets
-from adjudication.packets import page as packet_page
 from adjudication.packets.actions import PacketRefused
-from adjudication.packets.eligibility import REFUSAL, may_see
 from adjudication.packets.forms import AssignForm, DrawForm
+from adjudication.review import steering as packet_page
 from adjudication.review.decisions import DecisionRefused, unsign
 from adjudication.sampling.drawing import Drawn, draw
 from adjudication.states import InvalidTransition

@@ -18,9 +18,9 @@ from ehr.formats.base import CaseRecord, Rejection, shown_name
 from ehr.formats.cases import case_folders, digest, read_case
 from ehr.formats.limits import Limits
 from ehr.ingest.copying import copy_rows, copy_series
-from ehr.ingest.report import REFUSED, CaseReport, ImportReport, replace_rejections, store_rejections
 from ehr.models import Dataset, Encounter, ImportedPart, Note, RejectedRow
 from ehr.registry import Loss, import_hooks
+from ehr.report import REFUSED, CaseReport, ImportReport, replace_rejections, store_rejections
 from ehr.summarise import summarise
 
 #: Called after each step of an import with (done, total, words).

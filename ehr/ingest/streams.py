@@ -21,9 +21,9 @@ from ehr.formats.stream import EncounterList, Ints, NoteBlock, StreamBlock, Stre
 from ehr.ingest.ahead import ahead
 from ehr.ingest.cases import Progress
 from ehr.ingest.copying import copy_rows, copy_series
-from ehr.ingest.report import REFUSED, ImportReport, replace_rejections, store_rejections
 from ehr.models import Dataset, Encounter, ImportedPart, Note, SourceRow
 from ehr.record.reading import read_rows
+from ehr.report import REFUSED, ImportReport, replace_rejections, store_rejections
 from ehr.summarise import summarise
 
 #: Rows whose series are built at once.

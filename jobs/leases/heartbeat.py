@@ -7,15 +7,12 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from django.db import DatabaseError, InterfaceError, connection
 
 from jobs.errors import LostLease
 from jobs.leases.clock import database_time
-
-if TYPE_CHECKING:
-    from jobs.leases.holding import Hold
+from jobs.leases.hold import Hold
 
 logger = logging.getLogger(__name__)
 

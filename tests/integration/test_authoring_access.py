@@ -8,7 +8,7 @@ from accounts.models import AuditEvent, Role
 from jobs.models import JobState
 from tests import factories
 from tests.integration.authored import NOTE, Page, make_author, make_case, make_draft
-from timelines.authoring.access import hidden_timelines
+from timelines.access.authoring import hidden_timelines
 from timelines.cases.choices import choices_of
 from timelines.domain import TimelineKind
 from timelines.models import AnchorSuggestion, Authoring, CaseRun, Stage, StageBatch, StageRun, Timeline

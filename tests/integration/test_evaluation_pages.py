@@ -19,7 +19,7 @@ from tests import factories
 from tests.functional.case_world import MARKUP, build_world
 from tests.integration.evaluated import evaluated_world, keep_case, make_evaluation
 from tests.made_report import REVISED, TEXT, figures, made_report
-from timelines.authoring.access import source_of
+from timelines.access.authoring import source_of
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import Basis, CaseResult, CaseSource, MatchedPair, SourceKey
 from timelines.models import Authoring, Evaluation

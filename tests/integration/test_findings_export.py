@@ -12,8 +12,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Role
+from adjudication import export_files
 from adjudication.findings import export as findings_export
-from adjudication.findings import export_files
 from adjudication.models import Finding
 from tests import factories
 from tests.integration.judged import judged_world
@@ -99,7 +99,7 @@ def test_cells_that_a_spreadsheet_would_run_are_made_safe(world, fetched):
 
 
 def test_parquet_goes_out_in_row_groups_that_read_as_one_table(world, monkeypatch):
-    from adjudication.findings.access import Closed
+    from adjudication.access.closed import Closed
 
     monkeypatch.setattr(export_files, "ROW_GROUP", 7)
     found = findings_export.exported(world.run, Closed(frozenset(), frozenset()))
@@ -133,7 +133,7 @@ def test_the_trail_says_who_took_what_and_whose_cases_were_seen(world, fetched):
 
 
 def test_findings_of_closed_cases_stay_away(world):
-    from adjudication.findings.access import Closed
+    from adjudication.access.closed import Closed
 
     closed = Closed(frozenset({world.encounters[0].pk}), frozenset())
     cases = set(findings_export.exported(world.run, closed).values_list("game__comparison__encounter", flat=True))

@@ -17,8 +17,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Role
+from adjudication.access.closed import Closed
 from adjudication.findings import games_export
-from adjudication.findings.access import Closed
 from adjudication.models import Finding, Game
 from adjudication.ratings.data import games_of, report_of
 from adjudication.reports.league.compute import costs, shares

@@ -12,7 +12,8 @@ from jobs.actions import fail, finish
 from jobs.errors import LostLease
 from jobs.leases.claims import claim
 from jobs.leases.clock import database_time
-from jobs.leases.holding import assert_fence, held, hold_of, write_guard
+from jobs.leases.hold import assert_fence, write_guard
+from jobs.leases.holding import held, hold_of
 from tests.integration.job_rows import expire, stage_row
 from timelines.models import StageBatch, StageRun
 

@@ -14,7 +14,8 @@ from jobs.actions import cancel_all, stop
 from jobs.errors import JobCancelled, LostLease, PermanentFailure
 from jobs.leases.claims import claim
 from jobs.leases.clock import database_time
-from jobs.leases.holding import held, write_guard
+from jobs.leases.hold import write_guard
+from jobs.leases.holding import held
 from jobs.worker import work
 from llm_runtime.base import ProviderError
 from tests.integration.job_rows import expire, stage_row

@@ -17,7 +17,8 @@ from ehr.models import Encounter
 from jobs.actions import cancel_all, fail, finish, hand_on, settle_abandoned
 from jobs.errors import LostLease
 from jobs.leases.claims import claim, due
-from jobs.leases.holding import Hold, hold_of, write_guard
+from jobs.leases.hold import Hold, write_guard
+from jobs.leases.holding import hold_of
 from jobs.models import JobState
 from jobs.states import FINAL
 from tests.integration.beside import Beside

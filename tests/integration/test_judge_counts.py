@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Role, User
-from adjudication.findings.access import OPEN, Closed, open_findings, open_games
+from adjudication.access.closed import OPEN, Closed, open_findings, open_games
 from adjudication.judge_runs import actions
 from adjudication.judge_runs.progress import GameStatus, status_of, totals_of
 from adjudication.judging.config import JudgeConfig

@@ -14,9 +14,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Role
+from adjudication.access.eligibility import cases_of
 from adjudication.models import Finding, Game
 from adjudication.packets.actions import assign, open_packet
-from adjudication.packets.eligibility import cases_of
 from adjudication.ratings.data import agreement_of, games_of, report_of
 from adjudication.reports.league.values import CATEGORIES
 from adjudication.scoring.errors import WEIGHTS, Category

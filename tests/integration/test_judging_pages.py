@@ -13,21 +13,21 @@ from django.urls import reverse
 
 from accounts.actions import add_role
 from accounts.models import AuditEvent, Role
-from adjudication.findings.access import Closed, closed_to
+from adjudication.access.closed import Closed, closed_to
+from adjudication.access.eligibility import cases_of
+from adjudication.findings.changes import Change, ChangeFilter, Changes
 from adjudication.findings.listing import FindingFilter, findings_of
 from adjudication.judge_runs import actions
-from adjudication.judge_runs.changes import Change, ChangeFilter, Changes
 from adjudication.judge_runs.forms import suggested
 from adjudication.judging.config import JudgeConfig
 from adjudication.models import Finding, Game, JudgeRun
-from adjudication.packets.eligibility import cases_of
 from jobs.models import JobState
 from llm_runtime.models import ModelCall, ModelRequestText
 from tests import factories
 from tests.functional.case_world import MARKUP
 from tests.integration.judged import KEYS, SOURCES, StandIn, judged_by, judged_run, judged_world, make_case
 from tests.integration.reviewed import open_world
-from timelines.authoring.access import source_of, was_exposed
+from timelines.access.authoring import source_of, was_exposed
 from timelines.evaluation.values import SourceKey
 from timelines.models import Authoring, Timeline
 

@@ -11,10 +11,10 @@ import pytest
 from django.urls import reverse
 
 from accounts.models import Role
+from adjudication.access.eligibility import reasons_against
 from adjudication.blinding.page import ANSWER_WORDS
 from adjudication.models import Decision, Finding, Packet
 from adjudication.packets.actions import assign, close_packet, pairings_of
-from adjudication.packets.eligibility import reasons_against
 from adjudication.packets.forms import quota_field
 from adjudication.ratings.card_data import card_of
 from tests import factories

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ehr.actions import import_dataset
-from ehr.ingest.report import ImportReport
 from ehr.models import Dataset, Encounter, RejectedRow
+from ehr.report import ImportReport
 from tests import factories
 from tests.integration.reconstructed import DEMO
 from timelines.models import Entry, Inventory, Occurrence, Timeline

@@ -13,13 +13,13 @@ from django.urls import reverse
 from accounts.models import AuditEvent, Role
 from accounts.permissions import NotAllowed
 from accounts.registry import closed_objects, veto
+from adjudication.access.closed import closed_to
+from adjudication.access.eligibility import FINDING_PAGES, check_user_may_see_findings, may_see, reasons_against
+from adjudication.access.exposure import record_exposure
 from adjudication.blinding.visibility import MaySee
-from adjudication.findings.access import closed_to
 from adjudication.models import Finding, Packet, PacketItem, Slot
 from adjudication.packets import actions as packets
 from adjudication.packets.actions import SWAPPED, UNCHANGED, PacketRefused
-from adjudication.packets.eligibility import FINDING_PAGES, check_user_may_see_findings, may_see, reasons_against
-from adjudication.packets.exposure import record_exposure
 from adjudication.review import decisions, slots
 from adjudication.sampling.drawing import OUTSIDE_SHARED
 from adjudication.states import InvalidTransition
@@ -27,7 +27,7 @@ from tests import factories
 from tests.integration.authored import make_draft
 from tests.integration.judged import StandIn, judged_run, judged_world
 from tests.integration.reviewing import Review, add_reviewer, design_of, drawn_review, open_review, token
-from timelines.authoring.access import TIMELINE_PAGES
+from timelines.access.authoring import TIMELINE_PAGES
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -14,8 +14,8 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.models import AuditEvent, User
+from adjudication.access.exposure import EXPOSING
 from adjudication.models import Finding
-from adjudication.packets.exposure import EXPOSING
 from ehr.models import EventSeries, Note, SourceRow
 from tests.integration import matrix
 from tests.integration.matrix.world import PEOPLE, SIGN_IN, Row, World, make_world

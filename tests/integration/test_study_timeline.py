@@ -28,8 +28,8 @@ from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import actions, tools
 from timelines.runs.following import work_inline
 from timelines.runs.preparing import execute_preparation
-from timelines.study_timeline.actions import ChoiceRefused, choose_study_timeline
-from timelines.study_timeline.selection import current
+from timelines.runs.study_timeline.actions import ChoiceRefused, choose_study_timeline
+from timelines.runs.study_timeline.selection import current
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

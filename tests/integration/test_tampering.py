@@ -17,8 +17,8 @@ from django.db import DatabaseError, connection, transaction
 
 from accounts.audit.chain import chain_faults, current_head
 from accounts.models import AuditEvent, AuditLink
+from adjudication.access.exposure import record_exposure
 from adjudication.packets import actions as packets
-from adjudication.packets.exposure import record_exposure
 from adjudication.review import decisions, slots
 from tests import factories
 from tests.factories import PASSWORD

@@ -13,7 +13,7 @@ from django.conf import settings
 from accounts.models import Role
 from config.services.processes import wait_until
 from jobs.leases import heartbeat
-from jobs.leases.holding import Hold, TimeLimit
+from jobs.leases.hold import Hold, TimeLimit
 from jobs.limits import HARD_SECONDS
 from jobs.models import JobState
 from jobs.worker import work

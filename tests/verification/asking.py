@@ -11,10 +11,10 @@ from typing import Any
 from llm_runtime.calls.calling import Asker, Ledger
 from llm_runtime.providers.openai_http import OpenAIModel
 from tests.verification.vllm_server import Server
-from timelines.backbones.base import Backbone
 from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
 from timelines.backbones.rules.backbone import rules_backbone
 from timelines.domain import Anchor, Inventory, Occurrence, TaggedNote, Window
+from timelines.pipeline.backbone import Backbone
 from timelines.pipeline.config import PipelineConfig
 
 ANCHOR = Anchor(datetime(2150, 3, 1, 10, 0))

@@ -12,7 +12,7 @@ from accounts.models import User
 from accounts.permissions import NotAllowed, check_user_can_open, user_can_manage_study
 from ehr.models import Encounter
 from timelines import domain, models
-from timelines.authoring.access import AUTHORING_PAGES, check_user_can_author, source_of, was_exposed
+from timelines.access.authoring import AUTHORING_PAGES, check_user_can_author, source_of, was_exposed
 from timelines.authoring.edits import Conflict, Locked, locked_draft, log
 from timelines.authoring.storage import insert, load_document, renumber
 from timelines.drafts.document import Document

@@ -8,7 +8,7 @@ from accounts.audit.trail import record
 from accounts.permissions import CASE_READERS, check_user_can_open
 from accounts.scoping import StudyRequest, scoped
 from ehr.models import Encounter
-from timelines.authoring.access import AUTHORING_PAGES, check_user_can_author
+from timelines.access.authoring import AUTHORING_PAGES, check_user_can_author
 from timelines.models import Authoring
 
 

@@ -26,7 +26,7 @@ from timelines.domain import Anchor
 from timelines.drafts.values import DraftOccurrence, EditRefused
 from timelines.models import AnchorSuggestion, Authoring, CaseRun, Evidence, StageRun
 from timelines.pipeline.config import Variant
-from timelines.study_timeline.selection import fallback_order, is_study_run
+from timelines.runs.study_timeline.selection import fallback_order, is_study_run
 
 SHOWN_AT_MOST = 5
 #: Series that the search of words keeps (protocol stage 5: the top three of a query).

@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from ehr.models import Encounter
-from timelines.authoring.access import SOURCE, SUPERSEDED_TIMELINES
+from timelines.access.authoring import SOURCE, SUPERSEDED_TIMELINES
 from timelines.cases.references import SOURCE as REFERENCE_SOURCE
 from timelines.domain import TimelineKind
 from timelines.models import Run, Timeline
-from timelines.study_timeline.selection import fallback_order, is_study_run, run_words, study_run_of
+from timelines.runs.study_timeline.selection import fallback_order, is_study_run, run_words, study_run_of
 
 
 @dataclass(frozen=True, slots=True)

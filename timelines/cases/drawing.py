@@ -12,7 +12,7 @@ from ehr.models import Encounter, Note
 from timelines.cases.choices import Choice, Choices
 from timelines.cases.items import spans_and_items
 from timelines.cases.opening import stay
-from timelines.evaluations.case_pairs import CasePairs
+from timelines.cases.pairs import CasePairs
 from timelines.models import Inventory, StageRun
 from timelines.presentation.case_plot import payload
 from timelines.presentation.note_html import note_html

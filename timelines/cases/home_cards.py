@@ -12,12 +12,12 @@ from accounts.permissions import user_can_manage_study, user_can_open_cases
 from accounts.registry import Card, Link
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
+from timelines.access.closed import any_closed, closed_encounters, closed_evaluations, open_runs, without
 from timelines.case_state import CaseState
-from timelines.cases.closed import any_closed, closed_encounters, closed_evaluations, open_runs, without
 from timelines.domain import TimelineKind
 from timelines.models import Authoring, CaseRun, Evaluation, Run, Timeline
 from timelines.runs.progress import run_line, totals_of
-from timelines.study_timeline.selection import history, is_study_run, run_words, study_timelines
+from timelines.runs.study_timeline.selection import history, is_study_run, run_words, study_timelines
 
 SHOWN_RUNS = 3
 SHOWN_FAILURES = 5

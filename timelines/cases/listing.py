@@ -15,11 +15,11 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from accounts.models import Study
 from ehr.models import Encounter
 from jobs.models import JobState
+from timelines.access.closed import without
 from timelines.case_state import CaseState, case_state
-from timelines.cases.closed import without
 from timelines.domain import TimelineKind
 from timelines.models import CaseRun, StageRun, Timeline
-from timelines.study_timeline.selection import current, is_study_run
+from timelines.runs.study_timeline.selection import current, is_study_run
 
 SORTS: Mapping[str, tuple[str, ...]] = {
     "case": ("case_id", "id"),

@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest
 from accounts.permissions import CASE_READERS, check_user_can_open
 from accounts.scoping import scoped
 from ehr.models import Encounter
-from timelines.authoring.access import check_user_may_see_timelines
+from timelines.access.authoring import check_user_may_see_timelines
 from timelines.cases.choices import Choice, Choices
 from timelines.domain import Anchor
 

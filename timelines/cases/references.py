@@ -14,8 +14,8 @@ from typing import Any
 
 from ehr.formats.base import storable
 from ehr.formats.strict_json import BadJson, read_object
-from ehr.ingest.report import CaseReport
 from ehr.models import Encounter, Note, SourceRow
+from ehr.report import CaseReport
 from timelines import domain, models
 from timelines.domain import Entry, InvariantError, Polarity, TaggedSpan, TimelineKind
 from timelines.pipeline.uids import UidsUsedUp, assign_uids, identities_of, uid_rng

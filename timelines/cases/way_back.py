@@ -11,7 +11,7 @@ from django.http import HttpResponseBase
 from django.shortcuts import render
 
 from accounts.scoping import StudyRequest
-from timelines.authoring.access import CaseClosed
+from timelines.access.authoring import CaseClosed
 
 P = ParamSpec("P")
 

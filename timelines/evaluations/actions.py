@@ -12,7 +12,7 @@ from accounts.audit.trail import record
 from accounts.models import Study, User
 from ehr.models import Dataset
 from jobs.hints import send_hints
-from jobs.leases.holding import Hold, write_guard
+from jobs.leases.hold import Hold, write_guard
 from jobs.models import JobState
 from jobs.worker import work
 from llm_runtime.base import Embedder

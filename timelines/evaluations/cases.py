@@ -9,11 +9,8 @@ from typing import Any
 
 from django.db.models import F, Func, JSONField, QuerySet, Value
 
-from accounts.models import User
-from ehr.models import Encounter
-from timelines.authoring.access import SUPERSEDED, hidden_timelines
 from timelines.evaluation.values import Basis, SourceKey
-from timelines.models import Evaluation, EvaluationCase, Timeline
+from timelines.models import Evaluation, EvaluationCase
 from timelines.presentation.evaluation_tables import value_words
 
 CASE_METRICS = ("match_rate", "concordance", "aultc_ref", "median_error", "within_tolerance")
@@ -43,12 +40,6 @@ def case_lines(evaluation: Evaluation, key: SourceKey, basis: Basis, dataset: st
         rows = rows.filter(encounter__dataset__public_id=dataset)
     fields = ("encounter__public_id", "encounter__case_id", "encounter__dataset__name", "found")
     return [_line(*row) for row in _with_source(rows, key, basis).values_list(*fields)]
-
-
-def hidden_sources(user: User, encounter: Encounter) -> set[SourceKey]:
-    """The timelines of a case that the person must not see, as an evaluation names them."""
-    found = Timeline.objects.filter(pk__in=hidden_timelines(user, encounter)).values_list("source", "kind", "alternative")
-    return {SourceKey(SUPERSEDED.sub("", source), kind, alternative) for source, kind, alternative in found}
 
 
 def _with_source(rows: QuerySet[EvaluationCase], key: SourceKey, basis: Basis) -> QuerySet[EvaluationCase]:

@@ -10,7 +10,7 @@ from django.db.models import Count
 
 from accounts.models import Study
 from ehr.models import Dataset
-from timelines.authoring.access import is_superseded
+from timelines.access.authoring import is_superseded
 from timelines.evaluation.values import Basis, EvaluationSettings
 from timelines.evaluations.data import known_sources
 from timelines.runs.forms import CohortField

@@ -11,7 +11,7 @@ from accounts.models import Role
 from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, scoped
 from jobs.models import JobState
-from timelines.cases.closed import EVALUATION_CLOSED, closed_evaluations
+from timelines.access.closed import EVALUATION_CLOSED, closed_evaluations
 from timelines.evaluation.values import Basis, Report
 from timelines.models import Evaluation
 

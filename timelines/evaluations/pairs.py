@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from ehr.models import Encounter
-from timelines.authoring.access import SOURCE
+from timelines.access.authoring import SOURCE
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import Basis, CaseResult, CaseSource, PlacedEvent, SourceKey
 from timelines.evaluations.data import events_of

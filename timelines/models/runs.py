@@ -50,7 +50,7 @@ class StudyTimeline(models.Model):
     """The run that pages, lists and exports show first for the cases of a dataset, and why. Changed only by choosing anew.
 
     Rows are append-only: `replaced_at` ends a choice, and the open one counts (docs/adr/0040). `chosen_by` null: the first
-    finished run, chosen by `timelines.study_timeline.actions`.
+    finished run, chosen by `timelines.runs.study_timeline.actions`.
     """
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="study_timelines")

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from timelines.backbones.base import Reviser
 from timelines.domain import (
     Entry,
     Evidence,
@@ -21,6 +20,7 @@ from timelines.domain import (
     TimelineKind,
     Window,
 )
+from timelines.pipeline.backbone import Reviser
 
 
 class RevisionRejected(ValueError):

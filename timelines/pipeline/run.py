@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from llm_runtime.base import Embedder, Reranker
-from timelines.backbones.base import Backbone
 from timelines.domain import (
     Candidate,
     Evidence,
@@ -23,6 +22,7 @@ from timelines.domain import (
     Timeline,
     Window,
 )
+from timelines.pipeline.backbone import Backbone
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.pipeline.expansion import Caps, expand
 from timelines.pipeline.provenance import verify

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from timelines.backbones.base import SummaryReviser
 from timelines.domain import Candidate, Inventory, KeptSummary, TaggedNote, Timeline, Window
+from timelines.pipeline.backbone import SummaryReviser
 from timelines.pipeline.expansion import Caps
 from timelines.pipeline.retrieval import relevance
 from timelines.pipeline.revision import accepted

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from timelines.backbones.base import Tagger
 from timelines.domain import InvariantError, Inventory, TaggedSpan
+from timelines.pipeline.backbone import Tagger
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.uids import unescape_mention
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from timelines.backbones.base import TextTimer
 from timelines.domain import Anchor, InvariantError, TaggedNote, Timeline, TimelineKind
+from timelines.pipeline.backbone import TextTimer
 
 
 def infer(timer: TextTimer, note: TaggedNote, anchor: Anchor) -> Timeline:

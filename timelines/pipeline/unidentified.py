@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from timelines.backbones.base import UnidentifiedReviser
 from timelines.domain import Evidence, NamedRow, NamedTime, NamedTimeline, TaggedNote, TaggedSpan, Timeline, Window
+from timelines.pipeline.backbone import UnidentifiedReviser
 from timelines.pipeline.revision import RevisionRejected
 
 

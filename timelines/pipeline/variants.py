@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timelines.backbones.base import Backbone, SummaryReviser, UnidentifiedReviser
+from timelines.pipeline.backbone import Backbone, SummaryReviser, UnidentifiedReviser
 from timelines.pipeline.config import Variant
 
 

@@ -7,11 +7,11 @@ the steps that the text-only and the calibrated timeline of TKW2 have in common.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from jobs.errors import PermanentFailure
 from llm_runtime.base import Embedder, Vectors
 from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.calling import Asker
 from llm_runtime.roles import TKW2_EMBEDDER
 from timelines.backbones.baselines import single_step, tkw2
 from timelines.domain import NamedTime, NamedTimeline, TimelineKind
@@ -21,10 +21,7 @@ from timelines.runs import storage, tools
 from timelines.runs.baselines import BASELINES, MADE_BY
 from timelines.runs.language_models import askers_of
 from timelines.runs.record import load_rows
-
-if TYPE_CHECKING:
-    from llm_runtime.calls.calling import Asker
-    from timelines.runs.stages import StageWork
+from timelines.runs.work import StageWork
 
 
 def infer(work: StageWork) -> None:

@@ -11,7 +11,7 @@ from django.db.models.functions import Cast
 
 from llm_runtime.accounting import Spent, reason_kinds, spent_by_owner, total
 from llm_runtime.models import ModelCall, Outcome
-from timelines.cases.closed import without
+from timelines.access.closed import without
 from timelines.models import STAGE_ORDER, CaseRun, Occurrence, Run, Stage, StageRun
 
 #: Whose calls the ledger holds: the type of the row that `owner_id` names.

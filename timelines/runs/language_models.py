@@ -13,7 +13,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 
 from jobs.errors import PermanentFailure
-from jobs.leases.holding import Hold
+from jobs.leases.hold import Hold
 from llm_runtime.base import LanguageModel, ModelReply
 from llm_runtime.calls.calling import Asker, Call, Ledger, MemoryLedger
 from llm_runtime.calls.stopping import StoppableModel

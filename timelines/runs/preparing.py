@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from ehr.models import Dataset, Encounter, Note
 from jobs.hints import SWEEP_LIMIT, send_hints
-from jobs.leases.holding import Hold
+from jobs.leases.hold import Hold
 from jobs.models import JobState
 from jobs.preparing import AT_ONCE, batch_guard, prepare_now, wanted_cases
 from jobs.worker import work
@@ -21,7 +21,7 @@ from timelines.case_state import CaseState
 from timelines.models import CaseRun, Run, RunPreparation, Stage, StageRun
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs.baselines import baseline_stages, is_baseline
-from timelines.study_timeline.actions import run_may_have_finished
+from timelines.runs.study_timeline.actions import run_may_have_finished
 
 #: The stages of each variant; a run that is based on another leaves out those whose result it only points at.
 STAGES_OF: dict[Variant, tuple[Stage, ...]] = {

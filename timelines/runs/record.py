@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from ehr.index import EncounterSearch, embed_encounter
 from ehr.models import Encounter, EventSeries, SourceRow
-from jobs.leases.holding import Hold
+from jobs.leases.hold import Hold
 from llm_runtime.base import Embedder
 from timelines import domain
 from timelines.pipeline.run import Record

@@ -8,8 +8,8 @@ from typing import Any
 
 from llm_runtime.roles import TKW2_EMBEDDER, ModelRoles
 from llm_runtime.servers.configured import configured_roles
-from timelines.backbones.base import Backbone, Check, never_stop
 from timelines.models import Stage
+from timelines.pipeline.backbone import Backbone, Check, never_stop
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.run import Tools
 from timelines.pipeline.variants import check_supported

@@ -11,14 +11,14 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from ehr.models import Dataset, Encounter, Note, SourceRow
 from jobs.models import JobState
-from timelines.authoring.access import SUPERSEDED_TIMELINES
+from timelines.access.authoring import SUPERSEDED_TIMELINES
 from timelines.domain import Anchor, TimelineKind
 from timelines.formats.lines import CaseLines, Cited, Line
 from timelines.models import Entry, Evidence, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs.baselines import BASELINES
 from timelines.runs.storage import checked_text, note_of
-from timelines.study_timeline.selection import is_study_run
+from timelines.runs.study_timeline.selection import is_study_run
 
 
 @dataclass(frozen=True)

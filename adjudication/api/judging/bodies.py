@@ -8,12 +8,12 @@ from typing import Any
 
 from django.db.models import Count
 
-from adjudication.findings.access import Closed
+from adjudication.access.closed import Closed
+from adjudication.findings.changes import ChangeLine
 from adjudication.findings.compare import CompareRow
 from adjudication.findings.evidence import CitedSeries, Side, cited_series, quote_of, sides_of_finding
 from adjudication.findings.listing import FindingLine, SideLine, finding_line
 from adjudication.judge_runs.calls import both_named, sides_of
-from adjudication.judge_runs.changes import ChangeLine
 from adjudication.judge_runs.progress import GameStatus, GameTotals, state_of, status_of, totals_of, waiting_warning
 from adjudication.judging.aligning import PlacedRow
 from adjudication.judging.config import written

@@ -11,6 +11,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from adjudication.access.closed import check_judge_run_is_open, closed_to, open_findings
+from adjudication.access.exposure import record_exposure
+from adjudication.access.games import check_user_may_see_game
 from adjudication.api.access import (
     ApiView,
     judge_run_of,
@@ -24,16 +27,13 @@ from adjudication.api.judging.bodies import change_body, compared_body, finding_
 from adjudication.api.judging.views import GAME_RELATED, TAGS, choice
 from adjudication.api.paging import AFTER, LIMIT, changes_after, findings_after, limit_of
 from adjudication.domain import Grounding
-from adjudication.findings.access import check_judge_run_is_open, closed_to, open_findings
+from adjudication.findings.changes import Change, ChangeFilter, Changes
 from adjudication.findings.compare import labels_of, rows_of
 from adjudication.findings.listing import RERUNS, SIZES, TYPES, VERDICTS, FindingFilter, finding_line, findings_of
-from adjudication.findings.opening import check_user_may_see_game
 from adjudication.findings.pair_choice import chosen_pair, chosen_run, runs_of_pair
-from adjudication.judge_runs.changes import Change, ChangeFilter, Changes
 from adjudication.models import Finding
-from adjudication.packets.exposure import record_exposure
 from adjudication.scoring.errors import Category
-from timelines.authoring.access import hidden_timelines
+from timelines.access.authoring import hidden_timelines
 from timelines.cases.choices import choices_of
 from timelines.cases.opening import opened
 from timelines.runs.storage import checked_text, note_of

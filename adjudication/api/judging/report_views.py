@@ -12,16 +12,16 @@ from rest_framework.response import Response
 
 from accounts.audit.trail import record
 from accounts.permissions import NotAllowed
+from adjudication.access.closed import closed_to, has_closed_games
+from adjudication.access.eligibility import REFUSAL
 from adjudication.api.access import ApiView, judge_run_of, page_request, person_of
 from adjudication.api.errors import errors
 from adjudication.api.judging import serializers as bodies
 from adjudication.api.judging.views import TAGS
 from adjudication.api.packets.card_views import TABLE_FILE, TABLE_FORM
-from adjudication.findings.access import closed_to, has_closed_games
-from adjudication.findings.export_files import FORMATS
+from adjudication.export_files import FORMATS
 from adjudication.findings.files import DICTIONARY, findings_file, games_file
 from adjudication.models import JudgeRun
-from adjudication.packets.eligibility import REFUSAL
 from adjudication.ratings.reports import current_report, rated_table
 from adjudication.reports.league import tables
 

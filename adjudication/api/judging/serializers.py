@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from adjudication.api.review.serializers import Body
 from adjudication.domain import FindingType, Grounding, Relation, Verdict
-from adjudication.judge_runs.changes import Change
+from adjudication.findings.changes import Change
 from adjudication.judge_runs.forms import JUDGES, TOLERANCES
 from adjudication.judge_runs.progress import GameStatus
 from adjudication.judging.config import SEED

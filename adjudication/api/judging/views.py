@@ -14,6 +14,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.models import Study
+from adjudication.access.closed import Closed, check_judge_run_is_open, closed_to, open_games, open_judge_runs
+from adjudication.access.exposure import record_exposure
+from adjudication.access.games import check_user_may_see_game
 from adjudication.api.access import (
     ADMINS,
     STUDY,
@@ -30,17 +33,14 @@ from adjudication.api.errors import Refusal, errors
 from adjudication.api.judging import serializers as bodies
 from adjudication.api.judging.bodies import finding_body, findings_in, game_body, run_body, runs_body, source_body
 from adjudication.api.paging import AFTER, LIMIT, OFFSET, games_after, limit_of, page_of, paged
-from adjudication.findings.access import Closed, check_judge_run_is_open, closed_to, open_games, open_judge_runs
 from adjudication.findings.listing import finding_line
-from adjudication.findings.opening import check_user_may_see_game
 from adjudication.judge_runs import actions
 from adjudication.judge_runs.data import sources_of
 from adjudication.judge_runs.forms import JudgeForm
 from adjudication.judge_runs.progress import GameStatus
 from adjudication.models import Finding, Game, JudgeRun
-from adjudication.packets.exposure import record_exposure
 from ehr.models import Dataset
-from timelines.authoring.access import is_superseded
+from timelines.access.authoring import is_superseded
 from timelines.runs import tools
 
 TAGS = ["judging"]

@@ -10,8 +10,8 @@ from django.db.models import Count, Q, QuerySet
 from adjudication.api.review.bodies import progress_body
 from adjudication.models import JudgeRun, Packet
 from adjudication.packets import actions as packets
-from adjudication.packets import page as packet_page
-from adjudication.packets.page import PersonLine
+from adjudication.review import steering as packet_page
+from adjudication.review.steering import PersonLine
 from adjudication.sampling.drawing import Drawn, Eligible
 
 

@@ -13,13 +13,13 @@ from rest_framework.response import Response
 
 from accounts.permissions import NotAllowed
 from accounts.scoping import ANY_ROLE, scoped
+from adjudication.access.eligibility import may_see
 from adjudication.api.access import ApiView, page_request, person_of
 from adjudication.api.errors import errors
 from adjudication.api.packets import serializers as bodies
 from adjudication.api.packets.views import TAGS
 from adjudication.models import Packet
 from adjudication.packets import export as packet_export
-from adjudication.packets.eligibility import may_see
 from adjudication.ratings.card import CLOSED, FORMATS, card_table, record_opened
 from adjudication.ratings.card_data import card_of
 from adjudication.reports.card import tables

@@ -15,16 +15,16 @@ from rest_framework.response import Response
 
 from accounts.audit.trail import record
 from accounts.permissions import NotAllowed
+from adjudication.access.closed import closed_to, has_closed_games, open_packets
+from adjudication.access.eligibility import REFUSAL, may_see, reasons_against
 from adjudication.api.access import ADMINS, STUDY, ApiView, asked_studies, judge_run_of, person_of, read, studies_with
 from adjudication.api.errors import errors
 from adjudication.api.packets import serializers as bodies
 from adjudication.api.packets.bodies import counted, drawn_body, eligible_body, packet_body, packet_detail_body
 from adjudication.api.paging import LIMIT, OFFSET, page_of, paged
 from adjudication.api.review.serializers import UnsignRequestSerializer
-from adjudication.findings.access import closed_to, has_closed_games, open_packets
 from adjudication.models import Assignment, JudgeRun, Packet
 from adjudication.packets import actions as packets
-from adjudication.packets.eligibility import REFUSAL, may_see, reasons_against
 from adjudication.packets.forms import AssignForm, DrawForm, members, quota_field
 from adjudication.review.decisions import unsign
 from adjudication.sampling.drawing import draw

@@ -11,14 +11,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.scoping import studies_of
+from adjudication.access.eligibility import assignments_of, may_see
+from adjudication.access.exposure import record_revealed
 from adjudication.api.access import ApiView, page_request, person_of, read
 from adjudication.api.errors import LATE, Refusal, errors
 from adjudication.api.review import serializers as bodies
 from adjudication.api.review.bodies import answers_body, item_body, progress_body, review_body, rows_body
 from adjudication.blinding.visibility import sides_swapped, unswapped
 from adjudication.models import Assignment, Packet, PacketItem
-from adjudication.packets.eligibility import assignments_of, may_see
-from adjudication.packets.exposure import record_revealed
 from adjudication.review import decisions, slots
 from adjudication.review.items import blinded_series_rows
 from adjudication.review.opening import closed_words, own_assignment, own_item

@@ -14,8 +14,8 @@ from adjudication.judging.rules.pairing import Pairing, is_linked, paired, tells
 from adjudication.judging.rules.reading import CaseReading
 from adjudication.judging.table_evidence import read_table_evidence
 from adjudication.judging.validation import TOLERANCE, Tolerance
-from timelines.backbones.base import Check, never_stop
 from timelines.domain import Polarity
+from timelines.pipeline.backbone import Check, never_stop
 
 NAME = "rules"
 #: Raised whenever a rule changes what comes out; recorded with every game.

@@ -1,6 +1,6 @@
 """Two judgings of the same comparisons laid side by side: exchanged positions, or two judges. No Django here.
 
-Findings are the same when they are of one comparison and one subject, several of one subject in their order, as `adjudication.judge_runs.changes`
+Findings are the same when they are of one comparison and one subject, several of one subject in their order, as `adjudication.findings.changes`
 holds them together in the database. Verdicts are told of the comparison's timelines, so that a swap of labels is no difference.
 """
 

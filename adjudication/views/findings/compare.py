@@ -11,11 +11,11 @@ from django.views.decorators.http import require_GET
 
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
+from adjudication.access.exposure import record_exposure
 from adjudication.findings.compare import labels_of, payload, rows_of
 from adjudication.findings.pair_choice import chosen_pair, chosen_run, runs_of_pair
-from adjudication.packets.exposure import record_exposure
 from ehr.presentation.wording import span_words
-from timelines.authoring.access import hidden_timelines
+from timelines.access.authoring import hidden_timelines
 from timelines.cases.choices import choices_of
 from timelines.cases.opening import opened, stay
 from timelines.cases.way_back import leads_back_to_draft

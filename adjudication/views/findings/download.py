@@ -7,8 +7,8 @@ from django.views.decorators.http import require_GET
 
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
+from adjudication.access.judge_runs import judge_run_of
 from adjudication.findings.files import findings_file, games_file
-from adjudication.judge_runs.opening import judge_run_of
 
 
 @require_GET

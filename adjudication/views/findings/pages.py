@@ -15,14 +15,15 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, scoped, study_role_required
+from adjudication.access.closed import Closed, check_judge_run_is_open, closed_to, open_findings
+from adjudication.access.exposure import record_exposure
+from adjudication.access.games import check_user_may_see_game
+from adjudication.access.judge_runs import judge_run_of
 from adjudication.domain import Grounding
-from adjudication.findings.access import Closed, check_judge_run_is_open, closed_to, open_findings
 from adjudication.findings.evidence import cited_series, quote_of, sides_of_finding
 from adjudication.findings.listing import RERUNS, SIZES, VERDICTS, FindingFilter, counted_by_type, finding_line, findings_of, sources_of_run
 from adjudication.findings.listing import told_of as told
-from adjudication.findings.opening import check_user_may_see_game
 from adjudication.judge_runs.calls import calls_of
-from adjudication.judge_runs.opening import judge_run_of
 from adjudication.judging.finding_words import (
     CATEGORY_WORDS,
     GROUNDING_WORDS,
@@ -32,11 +33,10 @@ from adjudication.judging.finding_words import (
     verdict_sentence,
 )
 from adjudication.models import Finding, Game, JudgeRun
-from adjudication.packets.exposure import record_exposure
 from adjudication.scoring.errors import Category
 from ehr.models import Encounter
 from llm_runtime.models import Outcome
-from timelines.cases.closed import any_closed, without
+from timelines.access.closed import any_closed, without
 from timelines.cases.way_back import leads_back_to_draft
 from timelines.runs.storage import NoteChanged
 

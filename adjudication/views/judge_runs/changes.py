@@ -9,11 +9,11 @@ from django.views.decorators.http import require_GET
 
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
-from adjudication.findings.access import check_judge_run_is_open, closed_to
+from adjudication.access.closed import check_judge_run_is_open, closed_to
+from adjudication.access.exposure import record_exposure
+from adjudication.access.judge_runs import judge_run_of
+from adjudication.findings.changes import Change, ChangeFilter, ChangeLine, Changes, comparable_runs
 from adjudication.findings.listing import TYPES
-from adjudication.judge_runs.changes import Change, ChangeFilter, ChangeLine, Changes, comparable_runs
-from adjudication.judge_runs.opening import judge_run_of
-from adjudication.packets.exposure import record_exposure
 from timelines.runs.controls import Choice
 
 CHANGES_PER_PAGE = 50

@@ -12,13 +12,13 @@ from django.views.decorators.http import require_GET, require_POST
 from accounts.models import Role
 from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
 from accounts.scoping import StudyRequest, scoped, study_role_required
+from adjudication.access.exposure import record_exposure
+from adjudication.access.games import check_user_may_see_game
 from adjudication.findings.listing import finding_line
-from adjudication.findings.opening import check_user_may_see_game
 from adjudication.judge_runs import actions
 from adjudication.judge_runs.calls import both_named, calls_of, sides_of
 from adjudication.judge_runs.progress import status_of
 from adjudication.models import Finding, Game
-from adjudication.packets.exposure import record_exposure
 from llm_runtime.accounting import spent_by_owner, total
 from llm_runtime.ledger import reply_of, request_messages
 from llm_runtime.models import ModelCall

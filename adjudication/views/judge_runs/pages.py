@@ -17,19 +17,19 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.models import Role
 from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
 from accounts.scoping import StudyRequest, study_role_required
-from adjudication.findings.access import Closed, closed_to, open_games, open_judge_runs
+from adjudication.access.closed import Closed, closed_to, open_games, open_judge_runs
+from adjudication.access.judge_runs import _open_run, judge_run_of
+from adjudication.findings.changes import comparable_runs
 from adjudication.judge_runs import actions
 from adjudication.judge_runs.calls import both_named, run_spent, sides_of
-from adjudication.judge_runs.changes import comparable_runs
 from adjudication.judge_runs.forms import JudgeForm
-from adjudication.judge_runs.opening import _open_run, judge_run_of
 from adjudication.judge_runs.progress import GameStatus, GameTotals, state_of, status_of, totals_of, waiting_warning
 from adjudication.judge_runs.tools import UnknownJudge
 from adjudication.judging.config import SourceUnknown
 from adjudication.models import Finding, Game, JudgeRun
 from ehr.models import Dataset
 from llm_runtime.base import ProviderError
-from timelines.cases.closed import any_closed
+from timelines.access.closed import any_closed
 from timelines.evaluation.values import SourceKey
 from timelines.runs.controls import Choice, RunAction
 from timelines.runs.language_models import UnknownModel

@@ -12,9 +12,9 @@ from django.utils.html import json_script
 from django.views.decorators.http import require_GET
 
 from accounts.scoping import StudyRequest, study_role_required
+from adjudication.access.eligibility import may_see
 from adjudication.blinding.page import ANSWER_WORDS
 from adjudication.packets import export as packet_export
-from adjudication.packets.eligibility import may_see
 from adjudication.ratings.card import card_table, record_opened, revealed
 from adjudication.ratings.card_data import card_of
 from adjudication.reports.card import tables

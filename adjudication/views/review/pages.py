@@ -12,10 +12,10 @@ from django.views.decorators.http import require_GET
 
 from accounts.permissions import NotAllowed
 from accounts.scoping import StudyRequest, study_role_required
+from adjudication.access.eligibility import assignments_of, may_see
+from adjudication.access.exposure import record_revealed
 from adjudication.blinding.practice import practice_cases
 from adjudication.models import Assignment, Decision, Packet
-from adjudication.packets.eligibility import assignments_of, may_see
-from adjudication.packets.exposure import record_revealed
 from adjudication.review import slots
 from adjudication.review.history import CLINICIAN, own_answers
 from adjudication.review.opening import CANNOT_BE_SHOWN, closed_words, item_context, own_assignment, own_item, progress_words

@@ -10,8 +10,8 @@ import numpy as np
 from llm_runtime.base import Vectors
 from llm_runtime.calls.blocking import waited
 from llm_runtime.providers.scripted import HashingEmbedder, ScriptedReranker
-from timelines.backbones.base import Backbone
 from timelines.domain import Anchor, Entry, Evidence, SourceRow, TaggedNote, TaggedSpan, TimeKind, Timeline, TimelineKind, Window
+from timelines.pipeline.backbone import Backbone
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.pipeline.run import Case, Record, Tools
 

@@ -17,11 +17,11 @@ from llm_runtime.prompts import load
 from llm_runtime.providers.scripted import ScriptedModel
 from llm_runtime.structured import UNREASONED
 from tests.unit.timelines.prompted_answers import block, good_answer, good_model, mentions
-from timelines.backbones.base import Backbone
 from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
 from timelines.backbones.prompted.reviser import revision_schema
 from timelines.backbones.prompted.timer import entries_schema
 from timelines.domain import Anchor, Entry, Evidence, Inventory, SourceRow, TaggedNote, TaggedSpan, TimeKind, Timeline, TimelineKind, Window
+from timelines.pipeline.backbone import Backbone
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.revision import revise
 from timelines.pipeline.tagging import tag

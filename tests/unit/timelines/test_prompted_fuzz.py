@@ -22,9 +22,9 @@ from llm_runtime.base import ModelReply, ModelRequest
 from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.errors import AttemptsExhausted, ModelError, Truncated
 from tests.unit.timelines.prompted_answers import good_model
-from timelines.backbones.base import Backbone
 from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
 from timelines.domain import Anchor, Entry, Inventory, KeptSummary, TaggedNote, TaggedSpan, Timeline, TimelineKind, Window
+from timelines.pipeline.backbone import Backbone
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.queries import complete_queries
 from timelines.pipeline.revision import revise

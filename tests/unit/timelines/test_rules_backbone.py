@@ -3,8 +3,8 @@
 import subprocess
 import sys
 
-from timelines.backbones.base import QueryWriter, Reviser, Tagger, TextTimer
 from timelines.backbones.rules.backbone import rules_backbone
+from timelines.pipeline.backbone import QueryWriter, Reviser, Tagger, TextTimer
 
 
 def test_four_stages_under_one_name_without_a_case_cap() -> None:

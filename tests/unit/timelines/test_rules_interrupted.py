@@ -8,9 +8,9 @@ from datetime import datetime
 
 import pytest
 
-from timelines.backbones.base import Backbone
 from timelines.backbones.rules.backbone import rules_backbone
 from timelines.domain import Anchor, NamedTime, TaggedNote, Timeline, Window
+from timelines.pipeline.backbone import Backbone
 from timelines.pipeline.tagging import tag
 from timelines.pipeline.uids import assign_uids, uid_rng
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from llm_runtime.providers.scripted import ScriptedReranker
 from tests.unit.timelines.reconstruction import ANDEXANET, LACTATE, NOTE, ScriptedBackbone, case, record, script, tools
-from timelines.backbones.base import Backbone
 from timelines.domain import (
     Candidate,
     InvariantError,
@@ -27,6 +26,7 @@ from timelines.domain import (
     Timeline,
     Window,
 )
+from timelines.pipeline.backbone import Backbone
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.pipeline.expansion import Caps
 from timelines.pipeline.provenance import BrokenChain

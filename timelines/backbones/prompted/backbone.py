@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 from llm_runtime.calls.calling import Asker
 from llm_runtime.prompts import load
-from timelines.backbones.base import Backbone
 from timelines.backbones.prompted.query_writer import PromptedQueryWriter
 from timelines.backbones.prompted.reviser import PromptedReviser
 from timelines.backbones.prompted.tagger import PromptedTagger
 from timelines.backbones.prompted.timer import PromptedTimer
 from timelines.backbones.prompted.unidentified import PromptedUnidentifiedReviser
+from timelines.pipeline.backbone import Backbone
 from timelines.pipeline.config import PipelineConfig
 
 NAME = "prompted"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timelines.backbones.base import Backbone, Check, never_stop
+from timelines.pipeline.backbone import Backbone, Check, never_stop
 
 NAME = "rules"
 #: Raised whenever a rule or a vocabulary changes what comes out; recorded with every run.

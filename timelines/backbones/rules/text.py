@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from timelines.backbones.base import Check, never_stop
 from timelines.backbones.rules.sections import Section, find_sections
 from timelines.backbones.rules.sentences import sentence_spans
+from timelines.pipeline.backbone import Check, never_stop
 
 if TYPE_CHECKING:
     from spacy.language import Language

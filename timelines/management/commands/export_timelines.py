@@ -24,7 +24,7 @@ from timelines.models import Run
 from timelines.pipeline.config import Variant
 from timelines.runs.baselines import BASELINES
 from timelines.runs.storage import NoteChanged
-from timelines.study_timeline.selection import current, run_words
+from timelines.runs.study_timeline.selection import current, run_words
 from timelines.transfer.columns import subject_id, write_meds, write_parquet
 from timelines.transfer.lines import Selection, cases_of, export_cases, finished_timelines
 from timelines.transfer.prov import write_prov

@@ -15,7 +15,7 @@ from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Encounter
 from ehr.presentation.wording import span_words
-from timelines.authoring.access import Undecided, is_agreement_open
+from timelines.access.authoring import Undecided, is_agreement_open
 from timelines.cases.opening import opened, stay
 from timelines.cases.way_back import leads_back_to_draft
 from timelines.domain import Anchor

@@ -16,14 +16,14 @@ from accounts.permissions import CASE_READERS, user_can_manage_study
 from accounts.requests.json_bodies import JSON, json_body, refusal, text_in
 from accounts.scoping import StudyRequest, scoped, study_role_required
 from ehr.models import Dataset
+from timelines.access.authoring import is_agreement_open, was_exposed
+from timelines.access.closed import any_closed, closed_encounters, without
 from timelines.authoring import actions
-from timelines.authoring.access import is_agreement_open, was_exposed
 from timelines.authoring.answers import CONFLICT, LOCKED, answers_refusals, stacks_json, state_json
 from timelines.authoring.download import FORMATS
 from timelines.authoring.edits import Conflict, Locked, stacks_of
 from timelines.authoring.opening import authorable, own_authoring, record_seen
 from timelines.authoring.storage import load_document
-from timelines.cases.closed import any_closed, closed_encounters, without
 from timelines.cases.opening import stay
 from timelines.drafts.values import EditRefused
 from timelines.models import Authoring

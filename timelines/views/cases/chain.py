@@ -14,7 +14,7 @@ from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Encounter
 from ehr.presentation.wording import event_words, hours_words, time_kind_words, value_words
 from llm_runtime.models import ModelCall
-from timelines.authoring.access import hidden_timelines
+from timelines.access.authoring import hidden_timelines
 from timelines.cases.choices import Choice, Choices, choices_of
 from timelines.cases.items import occurrence_of
 from timelines.cases.opening import chosen_timeline, opened, stay

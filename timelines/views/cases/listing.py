@@ -10,8 +10,8 @@ from django.views.decorators.http import require_http_methods
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Dataset
+from timelines.access.closed import closed_encounters
 from timelines.case_state import CaseState
-from timelines.cases.closed import closed_encounters
 from timelines.cases.listing import CaseFilter, case_rows, cases_of
 
 PAGE_SIZE = 50

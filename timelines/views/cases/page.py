@@ -14,13 +14,13 @@ from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Encounter
 from ehr.presentation.wording import span_words
-from timelines.authoring.access import hidden_timelines, is_agreement_open
+from timelines.access.authoring import hidden_timelines, is_agreement_open
 from timelines.cases.choices import Choices, choices_of
 from timelines.cases.drawing import drawn
 from timelines.cases.items import occurrence_of
 from timelines.cases.opening import chosen_timeline, opened, stay
+from timelines.cases.pairs import pairs_asked_for
 from timelines.cases.way_back import leads_back_to_draft
-from timelines.evaluations.case_pairs import pairs_asked_for
 from timelines.registry import case_links
 from timelines.runs.storage import NoteChanged, note_of
 

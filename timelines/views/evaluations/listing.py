@@ -16,7 +16,7 @@ from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Dataset
 from jobs import actions as jobs
 from jobs.states import InvalidTransition
-from timelines.cases.closed import any_closed, closed_encounters, closed_evaluations
+from timelines.access.closed import any_closed, closed_encounters, closed_evaluations
 from timelines.evaluations.actions import EvaluationRefused, start_evaluation
 from timelines.evaluations.forms import EvaluationForm
 from timelines.evaluations.opening import ACTIVE, evaluation_of

@@ -14,7 +14,7 @@ from accounts.scoping import StudyRequest, scoped, study_role_required
 from llm_runtime.accounting import total
 from llm_runtime.ledger import reply_of, request_messages
 from llm_runtime.models import ModelCall
-from timelines.cases.closed import check_run_is_open, closed_encounters
+from timelines.access.closed import check_run_is_open, closed_encounters
 from timelines.cases.opening import opened
 from timelines.cases.way_back import leads_back_to_draft
 from timelines.models import CaseRun, Run, Stage, StageRun

@@ -17,17 +17,17 @@ from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_stu
 from accounts.scoping import StudyRequest, scoped, study_role_required
 from ehr.models import Dataset
 from llm_runtime.roles import LANGUAGE_ROLES
-from timelines.authoring.access import check_user_may_see_timelines
+from timelines.access.authoring import check_user_may_see_timelines
+from timelines.access.closed import any_closed, check_run_is_open, closed_encounters, open_runs, without
 from timelines.case_state import CaseState
-from timelines.cases.closed import any_closed, check_run_is_open, closed_encounters, open_runs, without
 from timelines.models import CaseRun, Run
 from timelines.runs import actions
 from timelines.runs.controls import Choice, RunAction
 from timelines.runs.forms import LaunchForm
 from timelines.runs.grid import PAGE_SIZE, CaseLine, case_lines
 from timelines.runs.progress import RunTotals, cancel_words, run_line, run_state_words, state_of_run, totals, totals_of, waiting_warning
-from timelines.study_timeline.actions import why_not_choosable
-from timelines.study_timeline.selection import current, run_words, study_timelines
+from timelines.runs.study_timeline.actions import why_not_choosable
+from timelines.runs.study_timeline.selection import current, run_words, study_timelines
 
 RUNS_PER_PAGE = 30
 

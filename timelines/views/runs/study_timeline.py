@@ -11,7 +11,7 @@ from accounts.models import Role
 from accounts.permissions import check_user_can_manage_study
 from accounts.scoping import StudyRequest, scoped, study_role_required
 from timelines.models import Run
-from timelines.study_timeline.actions import ChoiceRefused, choose_study_timeline
+from timelines.runs.study_timeline.actions import ChoiceRefused, choose_study_timeline
 
 LONGEST_REASON = 500
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.spec.table import read_table
-from timelines.backbones.base import QueryWriter
 from timelines.backbones.rules.querying.writer import RuleQueryWriter
 from timelines.domain import Inventory, Occurrence, TaggedNote
+from timelines.pipeline.backbone import QueryWriter
 
 WRITERS: list[QueryWriter] = [RuleQueryWriter()]
 TABLE = read_table(Path(__file__).with_name("queries.md"))

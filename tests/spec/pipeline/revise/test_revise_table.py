@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.spec.table import read_table
-from timelines.backbones.base import Reviser
 from timelines.backbones.rules.revision.reviser import RuleReviser
 from timelines.domain import (
     Anchor,
@@ -25,6 +24,7 @@ from timelines.domain import (
     TimelineKind,
     Window,
 )
+from timelines.pipeline.backbone import Reviser
 from timelines.pipeline.revision import revise
 
 REVISERS: list[Reviser] = [RuleReviser()]

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.spec.table import read_table
-from timelines.backbones.base import SummaryReviser, UnidentifiedReviser
 from timelines.backbones.rules.revision.summaries import SummaryRuleReviser
 from timelines.backbones.rules.revision.unidentified import UnidentifiedRuleReviser
 from timelines.domain import (
@@ -26,6 +25,7 @@ from timelines.domain import (
     TimelineKind,
     Window,
 )
+from timelines.pipeline.backbone import SummaryReviser, UnidentifiedReviser
 from timelines.pipeline.summaries import revise_by_summaries
 from timelines.pipeline.unidentified import revise_unidentified
 

@@ -10,11 +10,11 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from timelines.backbones.base import Check, never_stop
 from timelines.backbones.rules.querying.context import PLACES, gas, settled, without_asides
 from timelines.backbones.rules.querying.vocabulary import Concept, Hit, Kind, vocabulary
 from timelines.backbones.rules.text import Analysis, analyse
 from timelines.domain import Occurrence, Polarity, TaggedNote
+from timelines.pipeline.backbone import Check, never_stop
 from timelines.pipeline.values import numbers_in
 
 

@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from timelines.backbones.base import Check, never_stop
 from timelines.backbones.rules.querying.courses import CONTINUOUS, LASTING
 from timelines.backbones.rules.querying.reading import Act, Reading, read_note
 from timelines.backbones.rules.querying.vocabulary import Concept, Kind, vocabulary
 from timelines.domain import TaggedNote
+from timelines.pipeline.backbone import Check, never_stop
 
 MAX_QUERIES = 3
 _WORD = re.compile(r"[a-z]+")

@@ -11,12 +11,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from timelines.backbones.base import Check, never_stop
 from timelines.backbones.rules.querying.reading import PLAN_SECTIONS, Reading, read_note
 from timelines.backbones.rules.revision.assign import KEEP_COST, Choice, Link, Node, assign
 from timelines.backbones.rules.revision.judge import Judge, Verdict
 from timelines.backbones.rules.revision.propagate import Anchored, move
 from timelines.domain import Entry, Evidence, Inventory, TaggedNote, Timeline, TimelineKind, Window
+from timelines.pipeline.backbone import Check, never_stop
 
 #: A row dates what it records to about this many hours; charting is rounded.
 _ROW_PRECISION = 0.5

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from timelines.backbones.base import Check, never_stop
 from timelines.backbones.rules.revision.reviser import RuleReviser
 from timelines.domain import Entry, Evidence, KeptSummary, SourceRow, TaggedNote, Timeline, Window
+from timelines.pipeline.backbone import Check, never_stop
 from timelines.pipeline.config import PipelineConfig
 
 _CLOCK = r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?)"

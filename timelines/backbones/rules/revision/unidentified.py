@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from timelines.backbones.base import Check, never_stop
 from timelines.backbones.rules.revision.reviser import RuleReviser
 from timelines.domain import (
     Entry,
@@ -25,6 +24,7 @@ from timelines.domain import (
     TimelineKind,
     Window,
 )
+from timelines.pipeline.backbone import Check, never_stop
 
 
 @dataclass(frozen=True)

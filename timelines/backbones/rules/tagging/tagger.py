@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from timelines.backbones.base import Check, never_stop
 from timelines.backbones.rules.tagging.chunks import Chunk, Clause, read_clause
 from timelines.backbones.rules.tagging.demographics import demographic_spans, heading_sex
 from timelines.backbones.rules.tagging.lanes import lane_of
@@ -15,6 +14,7 @@ from timelines.backbones.rules.tagging.spans import absorb_parentheses, leading_
 from timelines.backbones.rules.tagging.splitting import split
 from timelines.backbones.rules.text import Analysis, Section, Sentence, analyse
 from timelines.domain import Lane, Polarity, TaggedSpan
+from timelines.pipeline.backbone import Check, never_stop
 
 #: Sections whose first age and sex are the patient's.
 _INTRODUCTIONS = frozenset({"hpi", "hospital_course", "other", "chief_complaint"})

@@ -7,7 +7,6 @@ from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from timelines.backbones.base import Check, never_stop
 from timelines.backbones.rules.sections import Section
 from timelines.backbones.rules.text import Analysis, Sentence
 from timelines.backbones.rules.timing.attachment import Dated, attach
@@ -23,6 +22,7 @@ from timelines.backbones.rules.timing.points import Moment
 from timelines.backbones.rules.timing.resolver import Resolver
 from timelines.backbones.rules.timing.terms import Anchoring, Basis, Kind, TimeExpression
 from timelines.domain import DAY, Occurrence
+from timelines.pipeline.backbone import Check, never_stop
 
 #: What the cursor stands for at the head of each part of a course: nothing told yet.
 OPENING = "arrival"

@@ -12,7 +12,6 @@ from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from timelines.backbones.base import Check, never_stop
 from timelines.backbones.rules.text import Analysis, analyse
 from timelines.backbones.rules.timing.bare_dates import bare_dates
 from timelines.backbones.rules.timing.clock import Calendar
@@ -30,6 +29,7 @@ from timelines.backbones.rules.timing.repeats import link_repeats
 from timelines.backbones.rules.timing.resolver import Resolver
 from timelines.backbones.rules.timing.terms import Day, TimeExpression
 from timelines.domain import Anchor, Occurrence, TaggedNote, Timeline, TimelineKind
+from timelines.pipeline.backbone import Check, never_stop
 
 _PASSES = 3
 _AGE = re.compile(r"\b(\d{1,3})[\s-]*(?:y/?o\b|yo\b|years?[\s-]*old|year-old|yr[\s-]*old|[MF]\b)")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from django.db.models import Count
 
+from adjudication.access.eligibility import reasons_against
 from adjudication.models import Assignment, Decision, Packet, Slot
 from adjudication.packets import chain_verification
-from adjudication.packets.eligibility import reasons_against
 from adjudication.review.slots import Progress, progress
 from adjudication.sampling.drawing import QUOTAS, Shortage
 

@@ -1,7 +1,7 @@
 """Who may write, and who may see what of a timeline that somebody writes.
 
 * A clinician or an admin who may open the case may author it; the draft is its author's alone.
-* While an unaided draft is open, nothing that a model made reaches its author for that case (`timelines.cases.closed`).
+* While an unaided draft is open, nothing that a model made reaches its author for that case (`timelines.access.closed`).
 * Another author's timeline stays hidden from an author of the same case until all of them have submitted.
 """
 

@@ -12,12 +12,13 @@ from typing import Any, TypeVar
 
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
+from accounts.models import User
 from accounts.permissions import NotAllowed
 from accounts.registry import closed_objects
 from ehr.models import Dataset, Encounter
-from timelines.authoring.access import TIMELINE_PAGES
-from timelines.evaluations.cases import hidden_sources
-from timelines.models import CaseRun, Evaluation, Run
+from timelines.access.authoring import SUPERSEDED, TIMELINE_PAGES, hidden_timelines
+from timelines.evaluation.values import SourceKey
+from timelines.models import CaseRun, Evaluation, Run, Timeline
 
 M = TypeVar("M", bound=Model)
 RUN_CLOSED = "Every case of this run is closed to you while you review it or write an unaided timeline of it."
@@ -68,3 +69,9 @@ def closed_evaluations(user: Any, evaluations: Iterable[Evaluation]) -> set[int]
 def _compares(evaluation: Evaluation, sources: set[str]) -> bool:
     """Return whether one of these sources is in the evaluation; one that names no sources takes every one there is."""
     return bool(sources & {evaluation.reference, *evaluation.sources} if evaluation.sources else sources)
+
+
+def hidden_sources(user: User, encounter: Encounter) -> set[SourceKey]:
+    """The timelines of a case that the person must not see, as an evaluation names them."""
+    found = Timeline.objects.filter(pk__in=hidden_timelines(user, encounter)).values_list("source", "kind", "alternative")
+    return {SourceKey(SUPERSEDED.sub("", source), kind, alternative) for source, kind, alternative in found}

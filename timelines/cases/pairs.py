@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404
 
 from accounts.scoping import StudyRequest
 from ehr.models import Encounter
-from timelines.authoring.access import SUPERSEDED
+from timelines.access.authoring import SUPERSEDED
 from timelines.cases.choices import Choice
 from timelines.evaluation.plain import case_from_plain, settings_from_plain
 from timelines.evaluation.values import Basis, PlacedEvent, SourceKey

@@ -5,9 +5,9 @@ from __future__ import annotations
 from django.http import Http404
 
 from accounts.scoping import StudyRequest
-from adjudication.findings.access import closed_to
+from adjudication.access.closed import closed_to
+from adjudication.access.eligibility import check_user_may_see_findings
 from adjudication.models import Game
-from adjudication.packets.eligibility import check_user_may_see_findings
 from timelines.cases.opening import opened
 
 

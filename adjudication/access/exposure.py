@@ -11,7 +11,7 @@ from accounts.audit.trail import record_each
 from accounts.models import AuditEvent, Study, User
 from adjudication.models import Packet
 from ehr.models import Encounter
-from timelines.authoring.access import EXPOSING as TIMELINE_EXPOSING
+from timelines.access.authoring import EXPOSING as TIMELINE_EXPOSING
 
 #: What pages of adjudication record when they show findings or timelines of a case with their sources or the judge's answer.
 UNBLINDED = "case.unblinded"

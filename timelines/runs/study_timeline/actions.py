@@ -11,7 +11,7 @@ from accounts.permissions import check_user_can_manage_study
 from ehr.models import Dataset
 from timelines.models import Run, StudyTimeline
 from timelines.runs.progress import RunTotals, totals
-from timelines.study_timeline.selection import current, first_default_run, is_full
+from timelines.runs.study_timeline.selection import current, first_default_run, is_full
 
 
 class ChoiceRefused(ValueError):

@@ -13,11 +13,11 @@ from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
 from accounts.models import User
 from accounts.permissions import NotAllowed
+from adjudication.access.eligibility import FINDING_PAGES
 from adjudication.models import Comparison, Finding, Game, JudgeRun, Packet
-from adjudication.packets.eligibility import FINDING_PAGES
 from ehr.models import Encounter
-from timelines.authoring.access import hidden_timelines
-from timelines.cases.closed import closed_encounters
+from timelines.access.authoring import hidden_timelines
+from timelines.access.closed import closed_encounters
 
 M = TypeVar("M", bound=Model)
 RUN_CLOSED = "Every game of this judge run is of a case that is closed to you while you review it or author it."

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404
 from accounts.models import Role
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, scoped
-from adjudication.findings.access import Closed, check_judge_run_is_open, closed_to
+from adjudication.access.closed import Closed, check_judge_run_is_open, closed_to
 from adjudication.models import JudgeRun
 
 

@@ -11,11 +11,11 @@ from django.db.models import Q
 from accounts.models import Study, User
 from accounts.permissions import NotAllowed, roles_in, user_can_manage_study
 from accounts.registry import closed_objects, veto
+from adjudication.access.exposure import exposed_cases
 from adjudication.blinding.visibility import MaySee, Viewer, what_may_see
 from adjudication.models import Assignment, Packet
-from adjudication.packets.exposure import exposed_cases
 from ehr.models import Encounter
-from timelines.authoring.access import AUTHORING_PAGES, TIMELINE_PAGES, check_user_may_see_timelines
+from timelines.access.authoring import AUTHORING_PAGES, TIMELINE_PAGES, check_user_may_see_timelines
 from timelines.models import Authoring
 
 #: What pages that show findings of a case are called to page guards; the pages of its timelines are `TIMELINE_PAGES`.

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import connection
 
-from adjudication.findings.access import OPEN, Closed, open_games
+from adjudication.access.closed import OPEN, Closed, open_games
 from adjudication.findings.listing import FindingLine, finding_line
 from adjudication.models import Finding, Game, JudgeRun
 

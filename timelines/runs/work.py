@@ -1,0 +1,98 @@
+"""One execution of one stage of one case: what its steps share, and where they store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ehr.models import Note
+from jobs.errors import PermanentFailure
+from jobs.leases.hold import Hold, write_guard
+from llm_runtime.ledger import DatabaseLedger
+from timelines.domain import TaggedNote, Timeline, TimelineKind
+from timelines.models import CaseRun, Inventory, StageBatch, StageRun
+from timelines.pipeline.config import PipelineConfig
+from timelines.pipeline.run import Case, Tools
+from timelines.runs import storage, tools
+from timelines.runs.calls import CALLS_OWNER
+from timelines.runs.language_models import Calls, ReportingLedger, check_unchanged, choices_of
+
+
+@dataclass
+class StageWork:
+    """What the steps of one execution share."""
+
+    stage_run: StageRun
+    hold: Hold
+
+    @cached_property
+    def case_run(self) -> CaseRun:
+        return CaseRun.objects.select_related("run", "encounter", "inventory__note").get(pk=self.stage_run.case_run_id)
+
+    @cached_property
+    def note(self) -> Note:
+        note = self.case_run.inventory.note if self.case_run.inventory else storage.note_of(self.case_run.encounter)
+        if note is None:
+            raise PermanentFailure("the case has no note")
+        return note
+
+    @cached_property
+    def base(self) -> CaseRun | None:
+        """This case in the run that its run is based on."""
+        run = self.case_run.run
+        return None if run.based_on_id is None else CaseRun.objects.get(run_id=run.based_on_id, encounter_id=self.case_run.encounter_id)
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """What a stored batch says when it was taken over and not computed; nothing in a run of its own."""
+        return {} if self.base is None else {"kept_from": self.base.public_id}
+
+    @cached_property
+    def case(self) -> Case:
+        return storage.load_case(self.case_run.encounter, self.note)
+
+    @cached_property
+    def calls(self) -> Calls:
+        """Language models are asked through the ledger, on behalf of this stage; a cancelled stage drops its requests."""
+        run = self.case_run.run
+        check_unchanged(run.language_models, tools.roles())
+        ledger = ReportingLedger(DatabaseLedger(CALLS_OWNER, str(self.stage_run.pk)), self.hold)
+        return Calls(choices_of(run.language_models), ledger, self.hold.check, self.case_run.rounds)
+
+    @cached_property
+    def tools(self) -> Tools:
+        run = self.case_run.run
+        return tools.tools_of(run.backbone, PipelineConfig.from_dict(run.config), self.calls)
+
+    @cached_property
+    def inventory(self) -> Inventory:
+        if self.case_run.inventory is None:
+            raise PermanentFailure("the case has no inventory")
+        return self.case_run.inventory
+
+    @cached_property
+    def tagged(self) -> TaggedNote:
+        return TaggedNote(self.case.note, storage.load_inventory(self.inventory.pk))
+
+    @cached_property
+    def text_only(self) -> Timeline:
+        (timeline,) = storage.load_timelines(self.case_run, TimelineKind.TEXT_ONLY)
+        return timeline
+
+    @cached_property
+    def _stored(self) -> set[int]:
+        return set(StageBatch.objects.filter(stage_run=self.stage_run).values_list("ordinal", flat=True))
+
+    def has(self, ordinal: int) -> bool:
+        """True where the batch is stored; otherwise its work may begin. Raises JobCancelled or LostLease where it may not."""
+        self.hold.check()
+        return ordinal in self._stored
+
+    def store(self, ordinal: int, payload: Mapping[str, Any], save: Callable[[], object] = lambda: None) -> None:
+        """Store a batch: what `save` writes and the row that marks it, together or not at all."""
+        with write_guard(self.hold):
+            save()
+            StageBatch.objects.create(stage_run=self.stage_run, ordinal=ordinal, payload=payload)
+        self._stored.add(ordinal)
