@@ -12,10 +12,10 @@ class TimelinesConfig(AppConfig):
         from jobs.registry import register
         from timelines.access.authoring import TIMELINE_PAGES, closed_to_unaided, guard_unaided
         from timelines.cases import home_cards
-        from timelines.cases.references import import_reference
         from timelines.losses import timeline_losses
         from timelines.models import Evaluation, RunPreparation, StageRun
         from timelines.tasks import runnable_stages, send_evaluation_hints, send_preparation_hints, send_stage_hints, stages_beside
+        from timelines.transfer.references import import_reference
 
         register_import_hook(import_reference)
         register_losses(timeline_losses)

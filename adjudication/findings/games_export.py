@@ -14,8 +14,8 @@ from django.db.models.functions import Coalesce
 from adjudication.access.closed import Closed, open_games
 from adjudication.export_files import BOOL, INT, NUMBER, TEXT, Column
 from adjudication.judge_runs.source_labels import SIDES, labels_of_run, labels_of_sides
+from adjudication.judge_runs.strata import strata
 from adjudication.models import Game, JudgeRun
-from adjudication.ratings.data import strata
 from adjudication.scoring.errors import WEIGHTS
 from adjudication.scoring.shares import share
 

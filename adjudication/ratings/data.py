@@ -11,16 +11,14 @@ from django.db.models import Count, Q, QuerySet
 from adjudication.domain import FindingType, Verdict
 from adjudication.judge_runs.actions import UNJUDGED
 from adjudication.judge_runs.source_labels import label_among
+from adjudication.judge_runs.strata import strata
 from adjudication.models import Finding, Game, JudgeRun
 from adjudication.reports.league.compute import DECISIVE, judge_report
 from adjudication.reports.league.overlapping import Overlapping, family_of
 from adjudication.reports.league.values import CATEGORIES, Games, JudgeReport, Overlap, Told
 from adjudication.scoring.errors import Category
-from timelines.domain import TimelineKind
 from timelines.evaluation.values import SourceKey
-from timelines.models import Authoring, Timeline
 
-IMPORTED, WITHOUT = "imported reference", "no reference"
 CHUNK = 5000
 #: Comparisons whose findings are held in memory at once.
 BLOCK = 2000
@@ -68,22 +66,6 @@ def games_of(run: JudgeRun) -> Games:
         tally=_tally(run),
         for_a=_for_a(run),
     )
-
-
-def strata(run: JudgeRun, cases: set[int]) -> dict[int, str]:
-    """Encounter → annotation protocol of its reference: an author's, as it was written; else imported, or none."""
-    found = dict.fromkeys(cases, WITHOUT)
-    references = Timeline.objects.filter(
-        kind=TimelineKind.REFERENCE.value, encounter__dataset__in=run.datasets.all(), authoring__isnull=True
-    )
-    found |= {pk: IMPORTED for pk in references.values_list("encounter_id", flat=True) if pk in found}
-    written = Authoring.objects.filter(encounter__dataset__in=run.datasets.all(), timeline__isnull=False).order_by("pk")
-    authored = {pk: protocol for pk, protocol in written.values_list("encounter_id", "protocol") if pk in found}
-    return found | {pk: protocol for pk, protocol in authored.items() if found[pk] == WITHOUT or _compares_authors(run)}
-
-
-def _compares_authors(run: JudgeRun) -> bool:
-    return any(str(source).startswith("author:") for source, *_ in run.sources)
 
 
 def told_of(run: JudgeRun, comparisons: Sequence[int], *, swapped: bool) -> Iterator[Told]:

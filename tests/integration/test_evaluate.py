@@ -18,7 +18,6 @@ from llm_runtime.providers.lexical import LexicalReranker
 from tests import factories
 from tests.unit.timelines.reconstruction import ANDEXANET, LACTATE, NOTE, script
 from tests.unit.timelines.test_variants_pipeline import EveryVariant
-from timelines.cases.references import ReferenceLine, save_reference
 from timelines.domain import Polarity, TaggedSpan
 from timelines.evaluation.plain import case_from_plain, report_from_plain
 from timelines.evaluation.values import Basis, EvaluationSettings, SourceKey
@@ -28,6 +27,7 @@ from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import storage, tools
 from timelines.runs.actions import start_run
 from timelines.runs.following import work_inline
+from timelines.transfer.references import ReferenceLine, save_reference
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from ehr.models import Encounter
 from timelines.access.authoring import SOURCE, SUPERSEDED_TIMELINES
-from timelines.cases.references import SOURCE as REFERENCE_SOURCE
 from timelines.domain import TimelineKind
 from timelines.models import Run, Timeline
 from timelines.runs.study_timeline.selection import fallback_order, is_study_run, run_words, study_run_of
+from timelines.transfer.references import SOURCE as REFERENCE_SOURCE
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from accounts.audit.trail import record
 from accounts.models import User
 from ehr.models import Dataset, Encounter, Note, SourceRow
 from timelines import domain, models
-from timelines.cases.references import SOURCE as REFERENCE_SOURCE
 from timelines.domain import TimelineKind
 from timelines.formats.assembling import domain_of
 from timelines.formats.extension import file_name
@@ -26,6 +25,7 @@ from timelines.pipeline.uids import UidsUsedUp
 from timelines.runs import storage
 from timelines.runs.baselines import BASELINES
 from timelines.runs.tools import BACKBONES
+from timelines.transfer.references import SOURCE as REFERENCE_SOURCE
 
 SOURCE_NAME = re.compile(r"[\w][\w.:/ +=-]{0,99}")
 _Key = tuple[TimelineKind, int]

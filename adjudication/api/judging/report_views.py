@@ -18,7 +18,7 @@ from adjudication.api.access import ApiView, judge_run_of, page_request, person_
 from adjudication.api.errors import errors
 from adjudication.api.judging import serializers as bodies
 from adjudication.api.judging.views import TAGS
-from adjudication.api.packets.card_views import TABLE_FILE, TABLE_FORM
+from adjudication.api.table_files import TABLE_FILE, TABLE_FORM
 from adjudication.export_files import FORMATS
 from adjudication.findings.files import DICTIONARY, findings_file, games_file
 from adjudication.models import JudgeRun

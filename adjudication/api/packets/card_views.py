@@ -18,17 +18,15 @@ from adjudication.api.access import ApiView, page_request, person_of
 from adjudication.api.errors import errors
 from adjudication.api.packets import serializers as bodies
 from adjudication.api.packets.views import TAGS
+from adjudication.api.table_files import TABLE_FILE, TABLE_FORM
 from adjudication.models import Packet
 from adjudication.packets import export as packet_export
-from adjudication.ratings.card import CLOSED, FORMATS, card_table, record_opened
+from adjudication.ratings.card import CLOSED, card_table, record_opened
 from adjudication.ratings.card_data import card_of
 from adjudication.reports.card import tables
 
 FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(packet_export.FORMATS), description="`dictionary`: the columns.")
 TEXT = OpenApiParameter("text", str, enum=["1"], description="Add what patients' notes and reviewers said.")
-#: Tables as files; their names are those of the report's own `tables`.
-TABLE_FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(FORMATS))
-TABLE_FILE = {(200, kind): OpenApiTypes.STR for kind, _ in FORMATS.values()}
 
 
 class ReportCard(ApiView):
