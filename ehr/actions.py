@@ -18,10 +18,10 @@ from accounts.permissions import check_user_can_manage_study
 from ehr.deletion import DeletionRefused, delete_whole_dataset
 from ehr.formats.base import FormatError
 from ehr.formats.cases import licence_of
-from ehr.formats.csv import PlainRows
+from ehr.formats.csv.reader import PlainRows
 from ehr.formats.limits import Limits
-from ehr.formats.meds import Meds
-from ehr.formats.mimic_iv import MimicIV
+from ehr.formats.meds.reader import Meds
+from ehr.formats.mimic_iv.reader import MimicIV
 from ehr.formats.stream import StreamSource
 from ehr.ingest.cases import NOTHING, Progress, Replacing, import_cases
 from ehr.ingest.streams import import_stream

@@ -1,4 +1,4 @@
-"""Messages to the workers: an id on the stage's queue. The row decides whether there is work (`timelines.runs.stages`)."""
+"""Messages to the workers: an id on the stage's queue. The row decides whether there is work (`timelines.runs.stages.execution`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from timelines.evaluations.actions import execute_evaluation
 from timelines.models import StageBatch, StageRun
 from timelines.runs.bases import is_kept
 from timelines.runs.preparing import execute_preparation
-from timelines.runs.stages import execute_stage
+from timelines.runs.stages.execution import execute_stage
 from timelines.runs.tools import asks_models, queue_of
 
 

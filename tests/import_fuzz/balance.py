@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from ehr.formats.base import CaseRecord, EncounterRecord, FormatError, Rejection, WrongFile
 from ehr.formats.cases import case_folders, read_case
-from ehr.formats.csv import PlainRows, case_of
-from ehr.formats.meds import Meds
-from ehr.formats.mimic_iv import MimicIV
+from ehr.formats.csv.reader import PlainRows, case_of
+from ehr.formats.meds.reader import Meds
+from ehr.formats.mimic_iv.reader import MimicIV
 from ehr.formats.stream import NoteBlock, StreamBlock, StreamFile, StreamSource
 from tests.import_fuzz import oracle
 from tests.import_fuzz.oracle import Unreadable

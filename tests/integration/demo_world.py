@@ -103,7 +103,7 @@ def _authored(study: Study, people: Mapping[str, User]) -> None:
 def _failed(study: Study) -> None:
     """A run whose first stage fails for good."""
     dataset = Dataset.objects.get(study=study, name=demo.EVALUATED)
-    with mock.patch("timelines.runs.stages.tag", side_effect=PermanentFailure("the tagger is not there")):
+    with mock.patch("timelines.runs.stages.execution.tag", side_effect=PermanentFailure("the tagger is not there")):
         run = start_run(dataset=dataset, backbone="rules", label="failed", by=None)
         work_inline(run, lambda words: None)
 

@@ -26,7 +26,7 @@ from timelines.models import Entry, Inventory, Run, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import actions
 from timelines.runs.bases import BaseRefused, find_base, finished_full_runs
-from timelines.runs.stages import execute_stage
+from timelines.runs.stages.execution import execute_stage
 from timelines.runs.tools import queue_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -83,7 +83,7 @@ def test_tkw2_makes_both_timelines_and_pays_for_shared_steps_once(monkeypatch):
 def test_a_stage_that_is_executed_again_pays_for_nothing(monkeypatch):
     with serving(monkeypatch, good) as server:
         run = started("tkw2", Variant.FULL)
-        monkeypatch.setattr("timelines.runs.baseline_stages._store", _die)
+        monkeypatch.setattr("timelines.runs.stages.baseline._store", _die)
         with pytest.raises(SystemExit):
             execute_infer(run)
         paid = len(server.requests)

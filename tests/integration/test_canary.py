@@ -29,7 +29,7 @@ from timelines.domain import TaggedSpan
 from timelines.models import Occurrence, Run, StageRun
 from timelines.runs import tools
 from timelines.runs.actions import start_run
-from timelines.runs.stages import execute_stage
+from timelines.runs.stages.execution import execute_stage
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 

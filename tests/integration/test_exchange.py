@@ -27,7 +27,7 @@ from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import actions, tools
 from timelines.runs.calls import run_spent
 from timelines.runs.exchange import waiting_words
-from timelines.runs.stages import execute_stage
+from timelines.runs.stages.execution import execute_stage
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -28,7 +28,7 @@ from timelines.models import CaseRun, Run, StageRun
 from timelines.runs.actions import cancel_run, pause_run, resume_run, retry_failed
 from timelines.runs.following import follow
 from timelines.runs.progress import totals
-from timelines.runs.stages import release_next
+from timelines.runs.stages.execution import release_next
 
 STAGES, CASES = 3, 2
 

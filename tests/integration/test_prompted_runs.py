@@ -31,7 +31,7 @@ from tests.unit.timelines.prompted_answers import good_answer
 from timelines.models import Entry, Query, Run, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import actions, tools
-from timelines.runs.stages import execute_stage
+from timelines.runs.stages.execution import execute_stage
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -121,7 +121,7 @@ def test_an_answered_call_is_never_paid_for_twice(monkeypatch):
         run = started()
         for name in ("tag", "uids"):
             execute_stage(stage(run, name).pk)
-        monkeypatch.setattr("timelines.runs.stages._save_timelines", _die)
+        monkeypatch.setattr("timelines.runs.stages.execution._save_timelines", _die)
         with pytest.raises(SystemExit):
             execute_stage(stage(run, "infer").pk)
         paid = len(server.requests)

@@ -18,8 +18,9 @@ from tests.integration.job_rows import expire
 from tests.unit.timelines.reconstruction import NOTE, ScriptedBackbone, script
 from timelines.models import CaseRun, Run, StageBatch, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
-from timelines.runs import actions, stages, tools
-from timelines.runs.stages import execute_stage
+from timelines.runs import actions, tools
+from timelines.runs.stages import execution as stages
+from timelines.runs.stages.execution import execute_stage
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -19,7 +19,7 @@ from tests.integration.reconstructed import DEMO, imported, run_inline
 from timelines.models import Candidate, Entry, Evidence, Query, Run, Stage, StageBatch, StageRun
 from timelines.runs import tools
 from timelines.runs.actions import start_run
-from timelines.runs.stages import execute_stage
+from timelines.runs.stages.execution import execute_stage
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 

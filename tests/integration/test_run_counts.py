@@ -25,10 +25,10 @@ from tests.integration.rows_read import rows_read
 from timelines.case_state import case_state
 from timelines.models import STAGE_ORDER, CaseRun, Run, RunCount, Stage, StageRun
 from timelines.runs import actions
-from timelines.runs.grid import PAGE_SIZE
+from timelines.runs.page.grid import PAGE_SIZE
 from timelines.runs.preparing import _add_stages
 from timelines.runs.progress import totals
-from timelines.runs.stages import release_next
+from timelines.runs.stages.execution import release_next
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

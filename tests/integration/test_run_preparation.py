@@ -23,7 +23,7 @@ from timelines.runs import actions, preparing
 from timelines.runs.bases import finished_full_runs
 from timelines.runs.preparing import execute_preparation
 from timelines.runs.progress import totals
-from timelines.runs.stages import execute_stage
+from timelines.runs.stages.execution import execute_stage
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CASES = 25

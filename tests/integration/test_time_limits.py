@@ -27,7 +27,7 @@ from timelines.models import Run, StageRun
 from timelines.runs import tools
 from timelines.runs.actions import cancel_run, retry_failed, start_run
 from timelines.runs.progress import totals
-from timelines.runs.stages import execute_stage
+from timelines.runs.stages.execution import execute_stage
 from timelines.tasks import run_stage, send_stage_hints
 
 pytestmark = pytest.mark.django_db(transaction=True)

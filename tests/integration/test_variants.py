@@ -107,7 +107,7 @@ def test_the_inventory_is_held_fixed_and_the_text_is_not_read_again(backbone, hi
 def test_searches_are_kept_and_only_their_fates_decided_again(backbone, hints, dataset, monkeypatch):
     base = done(dataset, Variant.FULL)
     alone = {v: done(dataset, v) for v in (Variant.NO_RERANKER, Variant.NO_ROWS, Variant.NO_UID)}
-    monkeypatch.setattr("timelines.runs.stages.search", lambda *_: pytest.fail("the scores are known"))
+    monkeypatch.setattr("timelines.runs.stages.execution.search", lambda *_: pytest.fail("the scores are known"))
     columns = ("query__case_run__encounter", "query__text", "series__event", "dense_rank", "rerank_score", "kept", "fate")
     for variant, by_itself in alone.items():
         run = done(dataset, variant, base)

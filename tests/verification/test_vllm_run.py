@@ -18,7 +18,7 @@ from timelines.backbones.rules.backbone import rules_backbone
 from timelines.models import Entry, Run, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig
 from timelines.runs import actions, tools
-from timelines.runs.stages import execute_stage
+from timelines.runs.stages.execution import execute_stage
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

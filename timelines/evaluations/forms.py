@@ -13,7 +13,7 @@ from ehr.models import Dataset
 from timelines.access.authoring import is_superseded
 from timelines.evaluation.values import Basis, EvaluationSettings
 from timelines.evaluations.data import known_sources
-from timelines.runs.forms import CohortField
+from timelines.runs.page.form import CohortField
 
 DEFAULTS = EvaluationSettings()
 METHODS = (("greedy", "greedy: the globally closest pair first"), ("assignment", "assignment: the least total distance"))

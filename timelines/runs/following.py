@@ -19,7 +19,7 @@ from timelines.runs.bases import is_kept
 from timelines.runs.exchange import waiting_words
 from timelines.runs.preparing import execute_preparation
 from timelines.runs.progress import RunTotals, totals
-from timelines.runs.stages import execute_stage
+from timelines.runs.stages.execution import execute_stage
 from timelines.runs.tools import queue_of
 
 POLL_SECONDS = 1.0

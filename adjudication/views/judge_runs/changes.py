@@ -14,7 +14,7 @@ from adjudication.access.exposure import record_exposure
 from adjudication.access.judge_runs import judge_run_of
 from adjudication.findings.changes import Change, ChangeFilter, ChangeLine, Changes, comparable_runs
 from adjudication.findings.listing import TYPES
-from timelines.runs.controls import Choice
+from timelines.runs.page.controls import Choice
 
 CHANGES_PER_PAGE = 50
 

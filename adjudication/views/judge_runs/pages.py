@@ -31,8 +31,8 @@ from ehr.models import Dataset
 from llm_runtime.base import ProviderError
 from timelines.access.closed import any_closed
 from timelines.evaluation.values import SourceKey
-from timelines.runs.controls import Choice, RunAction
 from timelines.runs.language_models import UnknownModel
+from timelines.runs.page.controls import Choice, RunAction
 
 RUNS_PER_PAGE = 30
 GAMES_PER_PAGE = 50

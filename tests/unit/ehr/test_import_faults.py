@@ -15,9 +15,9 @@ import pytest
 
 from ehr.formats.base import CaseRecord, WrongFile
 from ehr.formats.cases import read_case
-from ehr.formats.csv import PlainRows
+from ehr.formats.csv.reader import PlainRows
 from ehr.formats.limits import Limits
-from ehr.formats.mimic_iv import MimicIV
+from ehr.formats.mimic_iv.reader import MimicIV
 from tests.integration.ehr_cases import ROWS, write_case
 
 MIMIC = Path(__file__).parents[2] / "data" / "ehr" / "mimic_iv"

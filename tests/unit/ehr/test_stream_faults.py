@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from ehr.formats.base import WrongFile
-from ehr.formats.meds import Meds
-from ehr.formats.mimic_iv import MimicIV
+from ehr.formats.meds.reader import Meds
+from ehr.formats.mimic_iv.reader import MimicIV
 from ehr.formats.stream import StreamBlock
 
 MIMIC = Path(__file__).parents[2] / "data" / "ehr" / "mimic_iv"

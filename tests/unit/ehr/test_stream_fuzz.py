@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ehr.formats.base import FormatError, WrongFile
-from ehr.formats.meds import Meds
-from ehr.formats.mimic_iv import MimicIV
+from ehr.formats.meds.reader import Meds
+from ehr.formats.mimic_iv.reader import MimicIV
 from ehr.formats.stream import NoteBlock, StreamSource
 from ehr.schema import ROWS
 

@@ -22,9 +22,9 @@ from timelines.access.closed import any_closed, check_run_is_open, closed_encoun
 from timelines.case_state import CaseState
 from timelines.models import CaseRun, Run
 from timelines.runs import actions
-from timelines.runs.controls import Choice, RunAction
-from timelines.runs.forms import LaunchForm
-from timelines.runs.grid import PAGE_SIZE, CaseLine, case_lines
+from timelines.runs.page.controls import Choice, RunAction
+from timelines.runs.page.form import LaunchForm
+from timelines.runs.page.grid import PAGE_SIZE, CaseLine, case_lines
 from timelines.runs.progress import RunTotals, cancel_words, run_line, run_state_words, state_of_run, totals, totals_of, waiting_warning
 from timelines.runs.study_timeline.actions import why_not_choosable
 from timelines.runs.study_timeline.selection import current, run_words, study_timelines

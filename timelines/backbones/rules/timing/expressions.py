@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from timelines.backbones.rules.timing.daypart import part_of
-from timelines.backbones.rules.timing.grammar_amounts import find_ages, find_offsets, find_spans
-from timelines.backbones.rules.timing.grammar_clocks import find_clocks, find_parts, find_quantified_clocks
-from timelines.backbones.rules.timing.grammar_days import find_dates, find_days
-from timelines.backbones.rules.timing.grammar_events import find_events
+from timelines.backbones.rules.timing.grammar.amounts import find_ages, find_offsets, find_spans
+from timelines.backbones.rules.timing.grammar.clocks import find_clocks, find_parts, find_quantified_clocks
+from timelines.backbones.rules.timing.grammar.days import find_dates, find_days
+from timelines.backbones.rules.timing.grammar.events import find_events
 from timelines.backbones.rules.timing.terms import Basis, Day, Kind, TimeExpression
 
 #: In order of precedence, after ages and dates: a later finder leaves alone what an earlier one has claimed.

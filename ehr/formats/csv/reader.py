@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from ehr.formats.base import LONGEST_CASE_ID, EncounterRecord, FormatError, NoteRecord, Rejection, WrongFile, shown_name
-from ehr.formats.csv_encounters import ENCOUNTERS, Listing, read_listing
+from ehr.formats.csv.encounters import ENCOUNTERS, Listing, read_listing
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.row_files import SUFFIXES, read_rows
 from ehr.formats.stream import EncounterList, NoteBlock, StreamBlock, StreamFile

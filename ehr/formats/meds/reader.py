@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from ehr.formats.base import LONGEST_EVENT, FormatError, Rejection, WrongFile, shown_name
 from ehr.formats.columns import numbers_of, text_of
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
-from ehr.formats.meds_codes import BIRTH, Meaning, meaning_of
-from ehr.formats.meds_stays import EARLY, FAR, Marks, MedsStays, stays_of
+from ehr.formats.meds.codes import BIRTH, Meaning, meaning_of
+from ehr.formats.meds.stays import EARLY, FAR, Marks, MedsStays, stays_of
 from ehr.formats.parquet import column_names, converted, read_batches
 from ehr.formats.stream import EncounterList, Ints, StreamBlock, StreamFile, Windows
 from ehr.schema import CLOCK, ROWS

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from ehr.formats.base import RAW_CHARACTERS, Rejection, WrongFile
-from ehr.formats.csv_records import Ints, Records, read_records
+from ehr.formats.csv.records import Ints, Records, read_records
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 
 BLOCK_BYTES = 8 << 20

@@ -1,6 +1,6 @@
 """MIMIC-IV in its published layout: hosp/, icu/ and note/ with .csv or .csv.gz files (github.com/MIT-LCP/mimic-code names).
 
-Every table of `ehr.formats.mimic_tables` with the time kinds of its own; missing files are named and skipped. Rows without
+Every table of `ehr.formats.mimic_iv.tables` with the time kinds of its own; missing files are named and skipped. Rows without
 hadm_id belong to the admission whose stay, from registration to discharge, their time falls into. No Django here.
 """
 
@@ -16,12 +16,12 @@ import pyarrow.compute as pc
 
 from ehr.formats.base import FormatError, NoteRecord, Rejection, WrongFile
 from ehr.formats.columns import clock_times
-from ehr.formats.csv_blocks import TextBlock, header_names, read_csv_blocks
+from ehr.formats.csv.blocks import TextBlock, header_names, read_csv_blocks
 from ehr.formats.dictionaries import Dictionaries
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
-from ehr.formats.mimic_admissions import ADMISSIONS, Admissions, read_admissions
-from ehr.formats.mimic_rows import Stays, rows_of
-from ehr.formats.mimic_tables import TABLES, Table
+from ehr.formats.mimic_iv.admissions import ADMISSIONS, Admissions, read_admissions
+from ehr.formats.mimic_iv.rows import Stays, rows_of
+from ehr.formats.mimic_iv.tables import TABLES, Table
 from ehr.formats.stream import EncounterList, NoteBlock, StreamBlock, StreamFile
 
 NOTES = "note/discharge"

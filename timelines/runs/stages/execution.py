@@ -28,11 +28,11 @@ from timelines.pipeline.run import Expanded, expanded, identify, revised_with, s
 from timelines.pipeline.tagging import tag
 from timelines.pipeline.text_inference import infer
 from timelines.runs import storage, tools
-from timelines.runs.baseline_stages import BASELINE_STAGES
 from timelines.runs.baselines import is_baseline
 from timelines.runs.record import embed_missing, load_record
+from timelines.runs.stages.baseline import BASELINE_STAGES
+from timelines.runs.stages.work import StageWork
 from timelines.runs.study_timeline.actions import run_may_have_finished
-from timelines.runs.work import StageWork
 
 
 def execute_stage(stage_run_id: int) -> JobState | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from timelines.backbones.rules.timing.grammar_amounts import REFERENCE
+from timelines.backbones.rules.timing.grammar.amounts import REFERENCE
 from timelines.backbones.rules.timing.quantities import Quantity
 from timelines.backbones.rules.timing.terms import Anchoring, Kind, TimeExpression
 

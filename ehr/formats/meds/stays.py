@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ehr.formats.base import LONGEST_CASE_ID, LONGEST_TITLE, EncounterRecord, Rejection
-from ehr.formats.meds_codes import ADMISSION, BIRTH, DISCHARGE, REGISTRATION
+from ehr.formats.meds.codes import ADMISSION, BIRTH, DISCHARGE, REGISTRATION
 from ehr.formats.stream import Ints
 
 FAR = int(np.datetime64("9999-12-31", "us").astype(np.int64))

@@ -21,7 +21,7 @@ from timelines.runs import storage, tools
 from timelines.runs.baselines import BASELINES, MADE_BY
 from timelines.runs.language_models import askers_of
 from timelines.runs.record import load_rows
-from timelines.runs.work import StageWork
+from timelines.runs.stages.work import StageWork
 
 
 def infer(work: StageWork) -> None:
