@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ehr.formats.base import Rejection, WrongFile
-from ehr.formats.csv.blocks import TextBlock, read_csv_blocks
+from ehr.formats.delimited import TextBlock, read_csv_blocks
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 
 Finder = Callable[[str], Path | None]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ehr.formats.base import LONGEST_EVENT, RAW_CHARACTERS, Rejection, WrongFile
 from ehr.formats.columns import clock_times, numbers_of, text_of
-from ehr.formats.csv.blocks import TextBlock, read_csv_blocks
+from ehr.formats.delimited import TextBlock, read_csv_blocks
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.parquet import column_names, converted, read_batches
 from ehr.schema import CLOCK, ROWS, TimeKind

@@ -16,8 +16,8 @@ import pytest
 from accounts.models import Study
 from config.env import BASE_DIR
 from ehr.actions import import_dataset
+from ehr.formats import delimited as csv_blocks
 from ehr.formats.base import FormatError
-from ehr.formats.csv import blocks as csv_blocks
 from ehr.models import Dataset, Encounter, EventSeries, ImportedPart, Note, RejectedRow, SourceRow
 from tests.integration.ehr_cases import ROWS
 

@@ -19,12 +19,17 @@ MODEL_LIBRARIES = ("torch", "transformers", "vllm", "onnxruntime", "spacy", "thi
 
 # Libraries that a notebook can use, and where the architecture puts them. Each that exists must be under the "plain" contract.
 PLAIN_MODULES = [
-    "llm_runtime.base", "llm_runtime.structured", "llm_runtime.calls.budget", "llm_runtime.prompts", "llm_runtime.providers",
-    "ehr.schema", "ehr.formats", "ehr.summarise",
-    "timelines.domain", "timelines.pipeline", "timelines.backbones", "timelines.evaluation", "timelines.presentation.plots",
-    "adjudication.domain", "adjudication.judging.input", "adjudication.judging.validation", "adjudication.judges", "adjudication.scoring",
-    "adjudication.states", "adjudication.blinding.visibility",
+    "llm_runtime.base", "llm_runtime.structured", "llm_runtime.calls", "llm_runtime.prompts", "llm_runtime.providers",
+    "ehr.schema", "ehr.formats", "ehr.summarise", "ehr.presentation",
+    "timelines.domain", "timelines.pipeline", "timelines.backbones", "timelines.evaluation", "timelines.formats",
+    "timelines.drafts", "timelines.presentation",
+    "adjudication.domain", "adjudication.states", "adjudication.chain", "adjudication.judging", "adjudication.scoring",
+    "adjudication.sampling", "adjudication.planting", "adjudication.reports", "adjudication.blinding",
 ]  # fmt: skip
+#: Packages whose `__init__` gathers what its modules define: Django finds models there.
+GATHERING = {"timelines/models/__init__.py", "adjudication/models/__init__.py"}
+#: Most modules at the root of an app.
+WIDEST_ROOT = 15
 
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -66,6 +71,11 @@ def test_the_rules_hold(copy):
         ("ehr/intruder.py", "def late():\n    import torch", "models"),
         ("llm_runtime/intruder.py", "import transformers", "models"),
         ("accounts/models_intruder.py", "import vllm", "models"),
+        ("timelines/models/intruder.py", "def late():\n    from timelines.runs import actions", "models-know-no-actions"),
+        ("adjudication/models/intruder.py", "from llm_runtime.providers import scripted", "models-know-no-actions"),
+        ("timelines/cases/intruder.py", "from timelines.views.cases import page", "views-are-ends"),
+        ("adjudication/findings/intruder.py", "import adjudication.api.urls", "views-are-ends"),
+        ("accounts/audit/intruder.py", "from accounts.sign_in import throttle", "no-circles"),
     ],
 )
 def test_a_broken_rule_fails(copy, module, statement, contract):
@@ -86,8 +96,13 @@ def test_every_plain_module_is_under_the_contract(module):
 
 
 def test_package_init_files_define_nothing():
-    full = [path for app in APPS for path in (BASE_DIR / app).rglob("__init__.py") if path.stat().st_size]
-    assert full == []
+    full = {str(path.relative_to(BASE_DIR)) for app in APPS for path in (BASE_DIR / app).rglob("__init__.py") if path.stat().st_size}
+    assert full == GATHERING
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_no_app_has_a_flat_root(app):
+    assert len(list((BASE_DIR / app).glob("*.py"))) <= WIDEST_ROOT
 
 
 def loaded_after(script: str) -> set[str]:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ehr.formats.base import LONGEST_CASE_ID, LONGEST_TITLE, EncounterRecord, Rejection
 from ehr.formats.columns import clock_times
-from ehr.formats.csv.blocks import TextBlock, read_csv_blocks
+from ehr.formats.delimited import TextBlock, read_csv_blocks
 from ehr.formats.limits import Limits
 
 ADMISSIONS = "hosp/admissions"

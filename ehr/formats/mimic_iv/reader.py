@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from ehr.formats.base import FormatError, NoteRecord, Rejection, WrongFile
 from ehr.formats.columns import clock_times
-from ehr.formats.csv.blocks import TextBlock, header_names, read_csv_blocks
+from ehr.formats.delimited import TextBlock, header_names, read_csv_blocks
 from ehr.formats.dictionaries import Dictionaries
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.mimic_iv.admissions import ADMISSIONS, Admissions, read_admissions

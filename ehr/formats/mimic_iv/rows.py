@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ehr.formats.base import LONGEST_EVENT, RAW_CHARACTERS, EncounterRecord, Rejection
 from ehr.formats.columns import clock_times, numbers_of
-from ehr.formats.csv.blocks import TextBlock
+from ehr.formats.delimited import TextBlock
 from ehr.formats.mimic_iv.tables import Fact, Table, first_of
 from ehr.formats.stream import Ints, StreamBlock, Windows
 from ehr.schema import ROWS

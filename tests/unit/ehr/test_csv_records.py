@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from ehr.formats import delimited as csv_blocks
 from ehr.formats.base import WrongFile
-from ehr.formats.csv import blocks as csv_blocks
-from ehr.formats.csv.blocks import read_csv_blocks
+from ehr.formats.delimited import read_csv_blocks
 from ehr.formats.limits import Limits
 
 PIECES = ["a", "1", ",", '"', "\n", "\r", '""', "é", " ", "\x00", ',"', '",']

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from ehr.formats.base import RAW_CHARACTERS, Rejection, WrongFile
-from ehr.formats.csv.records import Ints, Records, read_records
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
+from ehr.formats.records import Ints, Records, read_records
 
 BLOCK_BYTES = 8 << 20
 HEADER_BYTES = 64 << 10
