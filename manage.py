@@ -1,5 +1,7 @@
 #!/usr/bin/env python
-"""Django's command line for this project; starts the embedded services before any command that needs them."""
+"""Django's command line for this project; starts the embedded services before any command that
+needs them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ import sys
 from config.env import EnvError
 from config.services.errors import ServiceError
 
-WITHOUT_SERVICES = frozenset({"check", "collectstatic", "diffsettings", "findstatic", "help", "spectacular", "version"})
+WITHOUT_SERVICES = frozenset(
+    {"check", "collectstatic", "diffsettings", "findstatic", "help", "spectacular", "version"}
+)
 
 
 def main(arguments: list[str]) -> None:
@@ -30,7 +34,8 @@ def main(arguments: list[str]) -> None:
         if not lacks_connection(error):
             raise
         sys.exit(
-            "The database does not answer, or refuses the role. Check that it runs, DATABASE_URL, and DATABASE_OWNER_URL if it is set."
+            "The database does not answer, or refuses the role. Check that it runs, DATABASE_URL,"
+            " and DATABASE_OWNER_URL if it is set."
         )
 
 
@@ -46,7 +51,9 @@ def lacks_connection(error: Exception) -> bool:
     from psycopg import OperationalError as Cause
 
     cause = error.__cause__
-    return isinstance(error, OperationalError) and isinstance(cause, Cause) and cause.sqlstate is None
+    return (
+        isinstance(error, OperationalError) and isinstance(cause, Cause) and cause.sqlstate is None
+    )
 
 
 if __name__ == "__main__":

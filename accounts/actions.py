@@ -1,4 +1,6 @@
-"""Every change to accounts, studies and memberships. `by=None` is the command line of the machine itself."""
+"""Every change to accounts, studies and memberships. `by=None` is the command line of the machine
+itself.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,19 @@ class LastAdmin(Exception):
 
 @transaction.atomic
 def create_study(*, name: str, by: User | None) -> Study:
-    """A new study. Someone who creates one becomes its admin. Raises ValidationError for a taken or empty name."""
+    """A new study. Someone who creates one becomes its admin. Raises ValidationError for a taken or
+    empty name.
+    """
     study = Study(name=name.strip())
     study.full_clean()
     study.save()
-    record(actor=by, study=study, action="study.create", object_type="accounts.study", object_id=study.public_id)
+    record(
+        actor=by,
+        study=study,
+        action="study.create",
+        object_type="accounts.study",
+        object_id=study.public_id,
+    )
     if by is not None:
         _store_role(study, by, Role.ADMIN, by)
     return study
@@ -40,10 +50,15 @@ def add_role(*, study: Study, user: User, role: Role, by: User | None) -> bool:
 
 @transaction.atomic
 def remove_role(*, study: Study, user: User, role: Role, by: User | None) -> bool:
-    """Take the role away; False where they did not have it. Raises NotAllowed; LastAdmin for a study's last active admin."""
+    """Take the role away; False where they did not have it. Raises NotAllowed; LastAdmin for a
+    study's last active admin.
+    """
     _check(by, study)
-    Study.objects.select_for_update(no_key=True).get(pk=study.pk)  # two admins who remove each other at once take turns
-    others = Membership.objects.filter(study=study, role=Role.ADMIN, user__is_active=True).exclude(user=user)
+    # two admins who remove each other at once take turns
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    others = Membership.objects.filter(study=study, role=Role.ADMIN, user__is_active=True).exclude(
+        user=user
+    )
     if role == Role.ADMIN and not others.exists():
         raise LastAdmin(f"{study.name} needs at least one study admin.")
     removed, _ = Membership.objects.filter(study=study, user=user, role=role).delete()
@@ -53,8 +68,11 @@ def remove_role(*, study: Study, user: User, role: Role, by: User | None) -> boo
 
 
 @transaction.atomic
-def create_account(*, username: str, study: Study, role: Role, by: User | None, one_time: bool = True) -> tuple[User, str]:
-    """A new person with a generated password, which is returned and kept nowhere. `one_time`: it must be replaced at the first sign-in.
+def create_account(
+    *, username: str, study: Study, role: Role, by: User | None, one_time: bool = True
+) -> tuple[User, str]:
+    """A new person with a generated password, which is returned and kept nowhere. `one_time`: it
+    must be replaced at the first sign-in.
 
     Raises NotAllowed, AccountExists, ValidationError (a user name with odd characters).
     """
@@ -75,7 +93,8 @@ def create_account(*, username: str, study: Study, role: Role, by: User | None, 
 def reset_password(*, user: User, by: User | None, one_time: bool = True) -> str:
     """A new generated password, returned once; every session of the person ends.
 
-    Raises NotAllowed unless `by` manages every study the person is in: whoever sets a password can sign in with it.
+    Raises NotAllowed unless `by` manages every study the person is in: whoever sets a password can
+    sign in with it.
     """
     if by is not None:
         _check_reset(user, by)
@@ -83,13 +102,20 @@ def reset_password(*, user: User, by: User | None, one_time: bool = True) -> str
     user.set_password(password)
     user.must_change_password = one_time
     user.save(update_fields=["password", "must_change_password"])
-    record(actor=by, study=None, action="account.reset_password", object_type="accounts.user", object_id=user.public_id)
+    record(
+        actor=by,
+        study=None,
+        action="account.reset_password",
+        object_type="accounts.user",
+        object_id=user.public_id,
+    )
     return password
 
 
 @transaction.atomic
 def set_active(*, user: User, active: bool, by: User | None) -> bool:
-    """Deactivate an account, which ends its sessions and tokens, or activate it again; False if it was so already.
+    """Deactivate an account, which ends its sessions and tokens, or activate it again; False if it
+    was so already.
 
     Raises NotAllowed for anyone but a superuser, and for one's own account.
     """
@@ -98,18 +124,32 @@ def set_active(*, user: User, active: bool, by: User | None) -> bool:
     changed = User.objects.filter(pk=user.pk, is_active=not active).update(is_active=active) > 0
     if changed:
         action = "account.activate" if active else "account.deactivate"
-        record(actor=by, study=None, action=action, object_type="accounts.user", object_id=user.public_id)
+        record(
+            actor=by,
+            study=None,
+            action=action,
+            object_type="accounts.user",
+            object_id=user.public_id,
+        )
     return changed
 
 
 @transaction.atomic
 def change_own_password(*, by: User, new_password: str) -> None:
-    """Replace the person's own password; the form has checked the old one. Raises ValidationError for a weak one."""
+    """Replace the person's own password; the form has checked the old one. Raises ValidationError
+    for a weak one.
+    """
     validate_password(new_password, by)
     by.set_password(new_password)
     by.must_change_password = False
     by.save(update_fields=["password", "must_change_password"])
-    record(actor=by, study=None, action="account.change_password", object_type="accounts.user", object_id=by.public_id)
+    record(
+        actor=by,
+        study=None,
+        action="account.change_password",
+        object_type="accounts.user",
+        object_id=by.public_id,
+    )
 
 
 def _check(by: User | None, study: Study) -> None:
@@ -133,4 +173,11 @@ def _store_role(study: Study, user: User, role: Role, by: User | None) -> bool:
 
 
 def _audit_member(action: str, study: Study, user: User, by: User | None, role: Role) -> None:
-    record(actor=by, study=study, action=action, object_type="accounts.user", object_id=user.public_id, detail={"role": Role(role).value})
+    record(
+        actor=by,
+        study=study,
+        action=action,
+        object_type="accounts.user",
+        object_id=user.public_id,
+        detail={"role": Role(role).value},
+    )

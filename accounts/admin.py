@@ -1,4 +1,6 @@
-"""The admin site's pages (superusers only): people, studies, memberships and the trail to read; accounts to deactivate."""
+"""The admin site's pages (superusers only): people, studies, memberships and the trail to read;
+accounts to deactivate.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,15 @@ class MembershipInline(ReadOnlyInline):
 class PersonAdmin(ReadOnlyAdmin):
     list_display = ["username", "is_active", "is_superuser", "must_change_password", "last_login"]
     search_fields = ["username"]
-    fields = ["username", "public_id", "is_active", "is_superuser", "must_change_password", "last_login", "date_joined"]
+    fields = [
+        "username",
+        "public_id",
+        "is_active",
+        "is_superuser",
+        "must_change_password",
+        "last_login",
+        "date_joined",
+    ]
     inlines = [MembershipInline]
     actions = ["deactivate", "activate"]
 
@@ -61,5 +71,9 @@ class AuditEventAdmin(ReadOnlyAdmin):
     date_hierarchy = "at"
 
     def get_exclude(self, request: HttpRequest, obj: Any = None) -> list[str] | None:
-        """Leave the details out for a person to whom something is closed: they count what was found in cases."""
-        return ["detail"] if isinstance(request.user, User) and closes_anything(request.user) else None
+        """Leave the details out for a person to whom something is closed: they count what was found
+        in cases.
+        """
+        return (
+            ["detail"] if isinstance(request.user, User) and closes_anything(request.user) else None
+        )

@@ -6,7 +6,9 @@ class AccountsConfig(AppConfig):
     name = "accounts"
 
     def ready(self) -> None:
-        """Connect groups to memberships and the trail to sign-ins; tell the API's description of tokens; add pages to the navigation."""
+        """Connect groups to memberships and the trail to sign-ins; tell the API's description of
+        tokens; add pages to the navigation.
+        """
         from accounts import groups
         from accounts.api_access import schema as api_schema  # noqa: F401  # the scheme is known once its class is defined
         from accounts.models import Membership, Role
@@ -17,7 +19,9 @@ class AccountsConfig(AppConfig):
         converters.register_converters()
         post_migrate.connect(groups.create_groups, sender=self, dispatch_uid="accounts.groups")
         for signal in (post_save, post_delete):
-            signal.connect(groups.on_membership_change, sender=Membership, dispatch_uid="accounts.membership")
+            signal.connect(
+                groups.on_membership_change, sender=Membership, dispatch_uid="accounts.membership"
+            )
         signals.connect()
         admins = frozenset({Role.ADMIN})
         register_nav_item(NavItem("Study", "accounts:study", admins), order=800)

@@ -15,7 +15,9 @@ from accounts.sign_in.password_check import Purpose, WrongPassword, check_passwo
 
 
 class SignInForm(AuthenticationForm):
-    """Name and password; says how long a locked pair has to wait, and never whether the name exists."""
+    """Name and password; says how long a locked pair has to wait, and never whether the name
+    exists.
+    """
 
     error_messages = {
         "invalid_login": "That user name and password do not match.",
@@ -28,10 +30,14 @@ class SignInForm(AuthenticationForm):
         if self.request is None or username is None or not password:
             return self.cleaned_data
         try:
-            self.user_cache = check_password_of(username, password, request=self.request, purpose=Purpose.SIGN_IN)
+            self.user_cache = check_password_of(
+                username, password, request=self.request, purpose=Purpose.SIGN_IN
+            )
         except WrongPassword as refused:
             words = str(refused) if refused.wait else self.error_messages["invalid_login"]
-            raise ValidationError(words, code="locked" if refused.wait else "invalid_login") from None
+            raise ValidationError(
+                words, code="locked" if refused.wait else "invalid_login"
+            ) from None
         return self.cleaned_data
 
 
@@ -43,16 +49,25 @@ class OwnPasswordForm(PasswordChangeForm):
         self.request = request
 
     def clean_old_password(self) -> str:
-        """Check it like a sign-in: this page must not be a place to guess passwords. Raises ValidationError."""
+        """Check it like a sign-in: this page must not be a place to guess passwords. Raises
+        ValidationError.
+        """
         password: str = self.cleaned_data["old_password"]
         try:
-            check_password_of(self.user.get_username(), password, request=self.request, purpose=Purpose.NEW_PASSWORD)
+            check_password_of(
+                self.user.get_username(),
+                password,
+                request=self.request,
+                purpose=Purpose.NEW_PASSWORD,
+            )
         except WrongPassword as refused:
             raise ValidationError(str(refused), code="password_incorrect") from None
         return password
 
     def clean(self) -> dict[str, Any]:
-        """Refuse the old one again, which is known only after it was checked. Raises ValidationError."""
+        """Refuse the old one again, which is known only after it was checked. Raises
+        ValidationError.
+        """
         cleaned: dict[str, Any] = super().clean() or {}
         if "old_password" in cleaned and cleaned["old_password"] == cleaned.get("new_password1"):
             self.add_error("new_password1", "The new password is the old one.")
@@ -68,5 +83,7 @@ class OwnPasswordForm(PasswordChangeForm):
 class MemberForm(forms.Form):
     """A person by their user name, and a role."""
 
-    username = forms.CharField(max_length=150, label="User name", widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    username = forms.CharField(
+        max_length=150, label="User name", widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
     role = forms.ChoiceField(choices=Role.choices, label="Role")

@@ -1,4 +1,6 @@
-"""The three roles as groups, in step with memberships: someone is in a group as long as they hold that role in any study."""
+"""The three roles as groups, in step with memberships: someone is in a group as long as they hold
+that role in any study.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ def create_groups(**kwargs: Any) -> None:
 
 def sync_groups(user: User) -> None:
     """Put the person into exactly the groups of the roles they hold; groups of other origin stay."""
-    held = {GROUP_OF_ROLE[Role(role)] for role in Membership.objects.filter(user=user).values_list("role", flat=True)}
+    held = {
+        GROUP_OF_ROLE[Role(role)]
+        for role in Membership.objects.filter(user=user).values_list("role", flat=True)
+    }
     for name in GROUP_OF_ROLE.values():
         group, _ = Group.objects.get_or_create(name=name)
         if name in held:

@@ -9,5 +9,7 @@ ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 
 
 def new_public_id() -> str:
-    """Twelve characters of an alphabet without look-alikes: 59 bits, unguessable and short enough to read out."""
+    """Twelve characters of an alphabet without look-alikes: 59 bits, unguessable and short enough
+    to read out.
+    """
     return "".join(secrets.choice(ALPHABET) for _ in range(PUBLIC_ID_LENGTH))

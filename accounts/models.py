@@ -13,8 +13,11 @@ from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
 class User(AbstractUser):  # type: ignore[django-manager-missing]  # the library of tokens has no types
     """A person who signs in. Custom from the first migration so that it can grow."""
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
-    #: The password is a one-time password: nothing but replacing it is possible (`accounts.requests.middleware`).
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
+    #: The password is a one-time password: nothing but replacing it is possible
+    #: (`accounts.requests.middleware`).
     must_change_password = models.BooleanField(default=False)
 
 
@@ -27,7 +30,9 @@ class Role(models.TextChoices):
 class Study(models.Model):
     """Owns datasets, runs, packets and memberships; every page and query is scoped by it."""
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
     name = models.CharField(max_length=200, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
     members: models.ManyToManyField[User, Membership] = models.ManyToManyField(
@@ -45,13 +50,19 @@ class Membership(models.Model):
     """One role of one person in one study; a person may hold several."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="memberships")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships"
+    )
     role = models.CharField(max_length=20, choices=Role.choices)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["study", "user", "role"], name="membership_once_per_role"),
-            models.CheckConstraint(condition=models.Q(role__in=Role.values), name="membership_role_valid"),
+            models.UniqueConstraint(
+                fields=["study", "user", "role"], name="membership_once_per_role"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(role__in=Role.values), name="membership_role_valid"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -73,11 +84,16 @@ class SignInAttempts(models.Model):
 
 
 class ApiToken(AbstractAuthToken):
-    """What a program names itself with instead of a session. The token itself is stored nowhere: only its digest, and how it begins."""
+    """What a program names itself with instead of a session. The token itself is stored nowhere:
+    only its digest, and how it begins.
+    """
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
     label = models.CharField(max_length=100)
-    #: Django's digest of the password that the person had then: with another password the token ends, as sessions do.
+    #: Django's digest of the password that the person had then: with another password the token
+    #: ends, as sessions do.
     password_hash = models.CharField(max_length=64)
     last_used_at = models.DateTimeField(null=True)
 
@@ -89,14 +105,17 @@ class ApiToken(AbstractAuthToken):
 
 
 class AuditEvent(models.Model):
-    """Who opened, changed or exported what. Append-only: a database trigger refuses UPDATE and DELETE.
+    """Who opened, changed or exported what. Append-only: a database trigger refuses UPDATE and
+    DELETE.
 
-    `object_type` and `object_id` are opaque to this app (an id of an upper app); `detail` never holds
-    patient text, only counts, states and ids.
+    `object_type` and `object_id` are opaque to this app (an id of an upper app); `detail` never
+    holds patient text, only counts, states and ids.
     """
 
     at = models.DateTimeField(auto_now_add=True, db_index=True)
-    actor = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
     study = models.ForeignKey(Study, null=True, on_delete=models.PROTECT, related_name="+")
     action = models.CharField(max_length=60)
     object_type = models.CharField(max_length=60, blank=True)
@@ -116,15 +135,19 @@ class AuditEvent(models.Model):
 
 
 class AuditLink(models.Model):
-    """The place of an event in the chain of the audit trail; made by a database trigger (migration 0004), never by the application.
+    """The place of an event in the chain of the audit trail; made by a database trigger (migration
+    0004), never by the application.
 
-    `hash` covers the event and the hash of the link before, so that an event that was changed, taken away or put in between is noticed.
+    `hash` covers the event and the hash of the link before, so that an event that was changed,
+    taken away or put in between is noticed.
     """
 
     #: 1, 2, 3, … without a gap.
     sequence = models.BigIntegerField(primary_key=True)
     #: Without a constraint: an event that is gone shall be noticed, not take its link with it.
-    event = models.OneToOneField(AuditEvent, on_delete=models.DO_NOTHING, db_constraint=False, related_name="link")
+    event = models.OneToOneField(
+        AuditEvent, on_delete=models.DO_NOTHING, db_constraint=False, related_name="link"
+    )
     hash = models.CharField(max_length=64)
 
     def __str__(self) -> str:

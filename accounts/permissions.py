@@ -19,14 +19,21 @@ STUDY_ADMINS = frozenset({Role.ADMIN})
 
 
 def roles_in(user: User, study: Study) -> frozenset[Role]:
-    """The person's roles in the study; none for people who are not active. Being a superuser gives none."""
+    """The person's roles in the study; none for people who are not active. Being a superuser gives
+    none.
+    """
     if not user.is_active:
         return frozenset()
-    return frozenset(Role(role) for role in Membership.objects.filter(user=user, study=study).values_list("role", flat=True))
+    return frozenset(
+        Role(role)
+        for role in Membership.objects.filter(user=user, study=study).values_list("role", flat=True)
+    )
 
 
 def check_user_has_role(user: User, study: Study, *roles: Role) -> None:
-    """Raise NotAllowed unless the person has one of `roles` in the study (any role at all where none is named)."""
+    """Raise NotAllowed unless the person has one of `roles` in the study (any role at all where
+    none is named).
+    """
     held = roles_in(user, study)
     if not held:
         raise NotAllowed("You are not a member of this study.")
@@ -46,7 +53,9 @@ def check_user_can_open_cases(user: User, study: Study) -> None:
 
 
 def check_user_can_open(user: User, study: Study, object_type: str, object_id: str) -> None:
-    """As `check_user_can_open_cases`, and no page guard objects (`accounts.registry.register_page_guard`)."""
+    """As `check_user_can_open_cases`, and no page guard objects
+    (`accounts.registry.register_page_guard`).
+    """
     check_user_can_open_cases(user, study)
     if reason := registry.veto(user, object_type, object_id):
         raise NotAllowed(reason)

@@ -19,7 +19,9 @@ class Link:
 
 @dataclass(frozen=True)
 class Card:
-    """One box of the home page. A template of the app's own gets it as `card`, with its data in `card.context`."""
+    """One box of the home page. A template of the app's own gets it as `card`, with its data in
+    `card.context`.
+    """
 
     title: str
     lines: Sequence[str] = ()
@@ -30,7 +32,9 @@ class Card:
 
 @dataclass(frozen=True)
 class NavItem:
-    """An entry of the main navigation, shown to those with one of `roles` in the active study, where `concerns` holds if given."""
+    """An entry of the main navigation, shown to those with one of `roles` in the active study,
+    where `concerns` holds if given.
+    """
 
     label: str
     url_name: str
@@ -42,7 +46,8 @@ class NavItem:
 HomeCard = Callable[[User, Study], Card | None]
 #: Why this person must not open that object now, as a sentence for them; None to let them.
 PageGuard = Callable[[User, str, str], str | None]
-#: All objects of that type which a page guard closes to this person now: for lists, counts and sums.
+#: All objects of that type which a page guard closes to this person now: for lists, counts and
+#: sums.
 ClosedObjects = Callable[[User, str], Collection[str]]
 
 _home_cards: list[tuple[int, HomeCard]] = []
@@ -69,8 +74,12 @@ def register_nav_item(item: NavItem, *, order: int = 100) -> None:
         _nav_items.append((order, item))
 
 
-def register_page_guard(guard: PageGuard, closed: ClosedObjects, object_types: Iterable[str]) -> None:
-    """Add a guard for objects of these types. Pages of one object ask `guard(user, object_type, object_id)`, all others ask `closed`."""
+def register_page_guard(
+    guard: PageGuard, closed: ClosedObjects, object_types: Iterable[str]
+) -> None:
+    """Add a guard for objects of these types. Pages of one object ask `guard(user, object_type,
+    object_id)`, all others ask `closed`.
+    """
     _page_guards[guard] = (closed, frozenset(object_types))
 
 
@@ -89,15 +98,28 @@ def _built(registered: list[tuple[int, HomeCard]], user: User, study: Study) -> 
     return [card for card in built if card is not None]
 
 
-def nav_items(roles: frozenset[Role], user: User | None = None, study: Study | None = None) -> list[NavItem]:
-    """The entries for someone with these roles in the study, in order; those that concern some people only, where it is told who asks."""
-    items = (item for _, item in sorted(_nav_items, key=lambda entry: entry[0]) if item.roles & roles)
-    return [i for i in items if i.concerns is None or (user is not None and study is not None and i.concerns(user, study))]
+def nav_items(
+    roles: frozenset[Role], user: User | None = None, study: Study | None = None
+) -> list[NavItem]:
+    """The entries for someone with these roles in the study, in order; those that concern some
+    people only, where it is told who asks.
+    """
+    items = (
+        item for _, item in sorted(_nav_items, key=lambda entry: entry[0]) if item.roles & roles
+    )
+    return [
+        i
+        for i in items
+        if i.concerns is None
+        or (user is not None and study is not None and i.concerns(user, study))
+    ]
 
 
 def veto(user: User, object_type: str, object_id: str) -> str | None:
     """The first guard's reason against opening the object, or None."""
-    return next((reason for guard in _page_guards if (reason := guard(user, object_type, object_id))), None)
+    return next(
+        (reason for guard in _page_guards if (reason := guard(user, object_type, object_id))), None
+    )
 
 
 def closed_objects(user: User, object_type: str) -> frozenset[str]:
@@ -108,4 +130,7 @@ def closed_objects(user: User, object_type: str) -> frozenset[str]:
 
 def closes_anything(user: User) -> bool:
     """Return whether any object of any type is closed to the person now."""
-    return any(closed_objects(user, object_type) for object_type in frozenset().union(*(types for _, types in _page_guards.values())))
+    return any(
+        closed_objects(user, object_type)
+        for object_type in frozenset().union(*(types for _, types in _page_guards.values()))
+    )

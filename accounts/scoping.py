@@ -1,4 +1,6 @@
-"""Everything is seen from within one study: which ones a person has, which one is active, and the decorators that views wear."""
+"""Everything is seen from within one study: which ones a person has, which one is active, and the
+decorators that views wear.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,16 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from accounts.models import Role, Study, User
 from accounts.permissions import NotAllowed, check_user_has_role, roles_in
 
-__all__ = ["ANY_ROLE", "StudyRequest", "active_study", "roles_in", "scoped", "set_active_study", "studies_of", "study_role_required"]
+__all__ = [
+    "ANY_ROLE",
+    "StudyRequest",
+    "active_study",
+    "roles_in",
+    "scoped",
+    "set_active_study",
+    "studies_of",
+    "study_role_required",
+]
 
 SESSION_KEY = "active_study"
 ANY_ROLE = frozenset(Role)
@@ -36,31 +47,43 @@ def studies_of(user: Any, roles: Collection[Role] = ANY_ROLE) -> QuerySet[Study]
     """
     if not user.is_authenticated or not user.is_active:
         return Study.objects.none()
-    return Study.objects.filter(memberships__user=user, memberships__role__in=roles).distinct().order_by("name")
+    return (
+        Study.objects.filter(memberships__user=user, memberships__role__in=roles)
+        .distinct()
+        .order_by("name")
+    )
 
 
-def scoped(queryset: QuerySet[M], user: Any, path: str = "study", *, roles: Collection[Role]) -> QuerySet[M]:
+def scoped(
+    queryset: QuerySet[M], user: Any, path: str = "study", *, roles: Collection[Role]
+) -> QuerySet[M]:
     """Return the rows of the studies in which the person has one of `roles`.
 
-    `path` leads from the model to its study (`dataset__study`). `roles` has no default: a role in the active study says
-    nothing about the study of the object.
+    `path` leads from the model to its study (`dataset__study`). `roles` has no default: a role in
+    the active study says nothing about the study of the object.
     """
     return queryset.filter(**{f"{path}__in": studies_of(user, roles)})
 
 
 def active_study(request: HttpRequest) -> Study | None:
-    """The study chosen in this session, else the person's first by name, else None. Read once a request."""
+    """The study chosen in this session, else the person's first by name, else None. Read once a
+    request.
+    """
     found = getattr(request, "_active_study", _UNREAD)
     if found is _UNREAD:
         mine = list(studies_of(request.user))
         chosen = request.session.get(SESSION_KEY)
-        found = next((study for study in mine if study.public_id == chosen), mine[0] if mine else None)
+        found = next(
+            (study for study in mine if study.public_id == chosen), mine[0] if mine else None
+        )
         request._active_study = found  # type: ignore[attr-defined]  # a request-long cache
     return found  # type: ignore[return-value]  # the sentinel was replaced above
 
 
 def set_active_study(request: HttpRequest, public_id: str) -> Study:
-    """Choose the study for this session; raises Http404 for one that the person is not a member of, or that does not exist."""
+    """Choose the study for this session; raises Http404 for one that the person is not a member of,
+    or that does not exist.
+    """
     study = studies_of(request.user).filter(public_id=public_id).first()
     if study is None:
         raise Http404
@@ -71,20 +94,28 @@ def set_active_study(request: HttpRequest, public_id: str) -> Study:
 
 def study_role_required(
     *roles: Role,
-) -> Callable[[Callable[Concatenate[StudyRequest, P], HttpResponseBase]], Callable[Concatenate[HttpRequest, P], HttpResponseBase]]:
-    """For views: sign-in, an active study (`request.study`), and one of `roles` in it (any role where none is named).
+) -> Callable[
+    [Callable[Concatenate[StudyRequest, P], HttpResponseBase]],
+    Callable[Concatenate[HttpRequest, P], HttpResponseBase],
+]:
+    """For views: sign-in, an active study (`request.study`), and one of `roles` in it (any role
+    where none is named).
 
-    Raises NotAllowed (a 403 page with the reason). It guards the active study only: a view that takes an id looks it up with `scoped`,
-    which asks for the role in that object's own study.
+    Raises NotAllowed (a 403 page with the reason). It guards the active study only: a view that
+    takes an id looks it up with `scoped`, which asks for the role in that object's own study.
     """
 
-    def decorate(view: Callable[Concatenate[StudyRequest, P], HttpResponseBase]) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+    def decorate(
+        view: Callable[Concatenate[StudyRequest, P], HttpResponseBase],
+    ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
         @login_required
         @wraps(view)
         def guarded(request: Any, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             study = active_study(request)
             if study is None:
-                raise NotAllowed("You are not a member of any study yet. A study admin can add you.")
+                raise NotAllowed(
+                    "You are not a member of any study yet. A study admin can add you."
+                )
             check_user_has_role(request.user, study, *roles)
             request.study = study
             return view(request, *args, **kwargs)

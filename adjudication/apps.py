@@ -8,13 +8,27 @@ class AdjudicationConfig(AppConfig):
         """Let the sweeper look after games; close the pages that would unblind to those who review."""
         from accounts.models import Role
         from accounts.permissions import CASE_READERS
-        from accounts.registry import NavItem, register_home_card, register_nav_item, register_page_guard
-        from adjudication.access.eligibility import CLOSED_PAGES, closed_by_packets, guard_open_packet
+        from accounts.registry import (
+            NavItem,
+            register_home_card,
+            register_nav_item,
+            register_page_guard,
+        )
+        from adjudication.access.eligibility import (
+            CLOSED_PAGES,
+            closed_by_packets,
+            guard_open_packet,
+        )
         from adjudication.findings.case_links import compare_link
         from adjudication.losses import adjudication_losses
         from adjudication.models import Game, JudgePreparation
         from adjudication.review import cards as review_cards
-        from adjudication.tasks import games_beside, runnable_games, send_game_hints, send_preparation_hints
+        from adjudication.tasks import (
+            games_beside,
+            runnable_games,
+            send_game_hints,
+            send_preparation_hints,
+        )
         from ehr.registry import register_losses
         from jobs.registry import register
         from timelines.registry import register_case_link
@@ -24,7 +38,14 @@ class AdjudicationConfig(AppConfig):
         register_losses(adjudication_losses)
         register_page_guard(guard_open_packet, closed_by_packets, CLOSED_PAGES)
         register_case_link(compare_link)
-        register_nav_item(NavItem("Adjudication", "adjudication:judge_runs", CASE_READERS), order=400)
-        register_nav_item(NavItem("Packets", "adjudication:packets", frozenset({Role.ADMIN})), order=410)
-        register_nav_item(NavItem("Review", "adjudication:review_queue", concerns=review_cards.has_reviews), order=50)
+        register_nav_item(
+            NavItem("Adjudication", "adjudication:judge_runs", CASE_READERS), order=400
+        )
+        register_nav_item(
+            NavItem("Packets", "adjudication:packets", frozenset({Role.ADMIN})), order=410
+        )
+        register_nav_item(
+            NavItem("Review", "adjudication:review_queue", concerns=review_cards.has_reviews),
+            order=50,
+        )
         register_home_card(review_cards.review_card, order=5)

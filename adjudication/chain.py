@@ -1,7 +1,9 @@
-"""The chain of a packet's decisions: each link's hash covers what the link says and the hash before it. No Django here.
+"""The chain of a packet's decisions: each link's hash covers what the link says and the hash before
+it. No Django here.
 
-`payload` holds plain JSON values. Canonical form: UTF-8, keys sorted, no white space, floats as the shortest decimal that reads back
-the same; so the hash can be recomputed from an export, with nothing but SHA-256.
+`payload` holds plain JSON values. Canonical form: UTF-8, keys sorted, no white space, floats as the
+shortest decimal that reads back the same; so the hash can be recomputed from an export, with
+nothing but SHA-256.
 """
 
 from __future__ import annotations
@@ -17,8 +19,12 @@ BEGINNING = ""
 
 
 def canonical(payload: Mapping[str, Any]) -> bytes:
-    """The one way to write these values. Raises ValueError for NaN and infinities, TypeError for what is no JSON value."""
-    return json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode("utf-8")
+    """The one way to write these values. Raises ValueError for NaN and infinities, TypeError for
+    what is no JSON value.
+    """
+    return json.dumps(
+        payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    ).encode("utf-8")
 
 
 def digest(payload: Mapping[str, Any]) -> str:
@@ -50,15 +56,26 @@ class Break:
 
 
 def breaks(links: Iterable[Link]) -> list[Break]:
-    """Every place where the chain does not hold, in order; [] for a whole chain and for an empty one.
+    """Every place where the chain does not hold, in order; [] for a whole chain and for an empty
+    one.
 
-    After a break the walk goes on from the stored hash, so that one altered link is told as one break.
+    After a break the walk goes on from the stored hash, so that one altered link is told as one
+    break.
     """
     found = []
     expected, head = 1, BEGINNING
     for link in links:
         if link.sequence != expected:
-            found.append(Break(link.sequence, f"link {expected} is missing" if link.sequence > expected else "the link stands twice"))
+            found.append(
+                Break(
+                    link.sequence,
+                    (
+                        f"link {expected} is missing"
+                        if link.sequence > expected
+                        else "the link stands twice"
+                    ),
+                )
+            )
         if link.previous_hash != head:
             found.append(Break(link.sequence, "it does not follow the link before it"))
         if link_hash(link.payload, link.previous_hash) != link.hash:

@@ -1,7 +1,8 @@
-"""The values of adjudication, frozen and self-checking: findings, verdicts, and which pairs of them are legal.
+"""The values of adjudication, frozen and self-checking: findings, verdicts, and which pairs of them
+are legal.
 
-No Django here. A finding speaks of two timelines under the labels A and B; which source stands behind a label is not in it.
-Source: protocol section 4, "Finding".
+No Django here. A finding speaks of two timelines under the labels A and B; which source stands
+behind a label is not in it. Source: protocol section 4, "Finding".
 """
 
 from __future__ import annotations
@@ -77,8 +78,9 @@ class IllegalFinding(ValueError):
 class Finding:
     """One difference between timelines A and B, as a judge returned it and as it was validated.
 
-    Times are whole hours from admission, None for N/A; `*_event` is None where the side has no row. `a_row` and `b_row` are the
-    judge's opaque row numbers. `flagged` marks a TIMING finding whose hours lie within the tolerance: it is kept and charged.
+    Times are whole hours from admission, None for N/A; `*_event` is None where the side has no row.
+    `a_row` and `b_row` are the judge's opaque row numbers. `flagged` marks a TIMING finding whose
+    hours lie within the tolerance: it is kept and charged.
     """
 
     type: FindingType
@@ -103,7 +105,9 @@ class Finding:
 
     @property
     def holder(self) -> Side | None:
-        """The side that holds the row of a one-sided or repeated event; None for findings about both."""
+        """The side that holds the row of a one-sided or repeated event; None for findings about
+        both.
+        """
         if self.type is FindingType.A_ONLY:
             return Side.A
         if self.type is FindingType.B_ONLY:
@@ -124,7 +128,10 @@ def illegalities(finding: Finding) -> list[str]:
     filled = (finding.a_event is not None, finding.b_event is not None)
     if filled not in _SIDES.get(kind, ((True, True),)):
         faults.append("the sides that hold a row do not fit the type")
-    for side, event, time in (("a", finding.a_event, finding.a_time), ("b", finding.b_event, finding.b_time)):
+    for side, event, time in (
+        ("a", finding.a_event, finding.a_time),
+        ("b", finding.b_event, finding.b_time),
+    ):
         if event is None and time is not None:
             faults.append(f"{side}_time stands without {side}_event")
     if kind.one_sided != (finding.relation is not None):

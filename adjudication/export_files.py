@@ -1,6 +1,8 @@
-"""Files of a judge run or a packet: columns that are told in a dictionary, and records of them as CSV, JSONL and Parquet.
+"""Files of a judge run or a packet: columns that are told in a dictionary, and records of them as
+CSV, JSONL and Parquet.
 
-Lines are written as the records come, so that memory does not grow with the cohort; Parquet goes out a row group at a time.
+Lines are written as the records come, so that memory does not grow with the cohort; Parquet goes
+out a row group at a time.
 """
 
 from __future__ import annotations
@@ -21,14 +23,15 @@ from timelines.formats.tables.writer import safe_cell
 ROW_GROUP = 20_000
 #: What `safe_cell` does; JSONL and Parquet hold every text as it is.
 SAFE_IN_CSV = (
-    "; in CSV with an apostrophe before it where a spreadsheet would run it (it begins with = + - @, a tab or a carriage return, after any "
-    "apostrophes of its own): take one apostrophe away"
+    "; in CSV with an apostrophe before it where a spreadsheet would run it (it begins with = + -"
+    " @, a tab or a carriage return, after any apostrophes of its own): take one apostrophe away"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a file. `text`: holds words of a note, a timeline, the record or the judge, and stays away unless asked for.
+    """A column of a file. `text`: holds words of a note, a timeline, the record or the judge, and
+    stays away unless asked for.
 
     `free`: holds a name that somebody has chosen.
     """
@@ -61,7 +64,12 @@ def write_jsonl(rows: Iterable[dict[str, Any]], columns: Sequence[Column]) -> It
 
 def write_parquet(rows: Iterable[dict[str, Any]], columns: Sequence[Column]) -> Iterator[bytes]:
     """A Parquet file in parts, a row group at a time."""
-    schema = pa.schema([pa.field(c.name, c.type, metadata={"description": c.meaning, "unit": c.unit}) for c in columns])
+    schema = pa.schema(
+        [
+            pa.field(c.name, c.type, metadata={"description": c.meaning, "unit": c.unit})
+            for c in columns
+        ]
+    )
     drain = _Drain()
     with pq.ParquetWriter(pa.PythonFile(drain, mode="w"), schema, compression="zstd") as writer:
         waiting = iter(rows)
@@ -75,7 +83,14 @@ def write_dictionary(columns: Sequence[Column]) -> Iterator[bytes]:
     """What each column means, a line each, and where the CSV file does not hold it as it is."""
     yield _row(["column", "type", "unit", "meaning"])
     for c in columns:
-        yield _row([c.name, str(c.type), c.unit, c.meaning + SAFE_IN_CSV * (c.type == TEXT and (c.text or c.free))])
+        yield _row(
+            [
+                c.name,
+                str(c.type),
+                c.unit,
+                c.meaning + SAFE_IN_CSV * (c.type == TEXT and (c.text or c.free)),
+            ]
+        )
 
 
 class _Drain(io.RawIOBase):

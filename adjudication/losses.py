@@ -15,5 +15,12 @@ def adjudication_losses(encounters: QuerySet[Encounter]) -> Iterator[Loss]:
     """Findings in packets, which are never deleted, and judged games."""
     cases = encounters.values("pk")
     items = PacketItem.objects.filter(finding__game__comparison__encounter__in=cases)
-    yield Loss(items.values("finding").distinct().count(), "findings in review packets", "finding in a review packet", Keep.ALWAYS)
-    yield Loss(Game.objects.filter(comparison__encounter__in=cases).count(), "judged games", "judged game")
+    yield Loss(
+        items.values("finding").distinct().count(),
+        "findings in review packets",
+        "finding in a review packet",
+        Keep.ALWAYS,
+    )
+    yield Loss(
+        Game.objects.filter(comparison__encounter__in=cases).count(), "judged games", "judged game"
+    )

@@ -1,4 +1,6 @@
-"""`python -m adjudication.state_diagram` writes docs/reference/review-states.md from the transitions; a test holds the two together."""
+"""`python -m adjudication.state_diagram` writes docs/reference/review-states.md from the
+transitions; a test holds the two together.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,14 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "review-s
 
 
 def render() -> str:
-    """The whole page: for packets and for a reviewer's standing a Mermaid diagram, then the same as a table."""
+    """The whole page: for packets and for a reviewer's standing a Mermaid diagram, then the same as
+    a table.
+    """
     head = ["# States of a packet and of a review", ""]
-    told = "Generated from `adjudication/states.py` by `python -m adjudication.state_diagram`. Why it is built so: "
+    told = (
+        "Generated from `adjudication/states.py` by `python -m adjudication.state_diagram`. Why it"
+        " is built so: "
+    )
     page = [*head, told + "`docs/adr/0030-packets-slots-chain.md`.", ""]
     page += _part("A packet", "draft", PACKET_TRANSITIONS)
     page += _part("A reviewer in an open packet", "working", ASSIGNMENT_TRANSITIONS)

@@ -1,4 +1,6 @@
-"""The life of a packet, and who may be shown what in it: every state and every way out of it. No Django here."""
+"""The life of a packet, and who may be shown what in it: every state and every way out of it. No
+Django here.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class InvalidTransition(Exception):
 
 
 def next_packet_state(state: str, happening: str) -> str:
-    """The state that `happening` leads to; raises InvalidTransition where the table has no such way."""
+    """The state that `happening` leads to; raises InvalidTransition where the table has no such
+    way.
+    """
     return _next(PACKET_TRANSITIONS, "a packet", state, happening)
 
 

@@ -1,4 +1,6 @@
-"""Messages to the judges' workers: a game's id on the queue `judge`. The row decides whether there is work."""
+"""Messages to the judges' workers: a game's id on the queue `judge`. The row decides whether there
+is work.
+"""
 
 from __future__ import annotations
 

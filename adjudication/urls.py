@@ -1,4 +1,6 @@
-"""Addresses of adjudication. They carry random public ids, never the name of a source, a verdict or text of a note."""
+"""Addresses of adjudication. They carry random public ids, never the name of a source, a verdict or
+text of a note.
+"""
 
 from __future__ import annotations
 
@@ -9,4 +11,9 @@ from adjudication.routes import review as urls_review
 
 app_name = "adjudication"
 # The dashboard's addresses come before `runs/<id>/<action>/`.
-urlpatterns = [*urls_dashboard.urlpatterns, *urls_judging.urlpatterns, *urls_packets.urlpatterns, *urls_review.urlpatterns]
+urlpatterns = [
+    *urls_dashboard.urlpatterns,
+    *urls_judging.urlpatterns,
+    *urls_packets.urlpatterns,
+    *urls_review.urlpatterns,
+]

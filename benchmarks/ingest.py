@@ -1,8 +1,10 @@
-"""How fast rows are imported: `python -m benchmarks.ingest`, a million charted rows of MIMIC-IV against COPY of the same rows.
+"""How fast rows are imported: `python -m benchmarks.ingest`, a million charted rows of MIMIC-IV
+against COPY of the same rows.
 
-The import reads the file, checks it, maps it to events, stores the rows and builds every series with its summary. The yardstick is
-COPY of the very rows that came out of it, from memory, into the same table with the same index, partitions and foreign key.
-The goal is half its rate. The largest memory of the import is shown for a small and the full file: it must not grow with the file.
+The import reads the file, checks it, maps it to events, stores the rows and builds every series
+with its summary. The yardstick is COPY of the very rows that came out of it, from memory, into the
+same table with the same index, partitions and foreign key. The goal is half its rate. The largest
+memory of the import is shown for a small and the full file: it must not grow with the file.
 """
 
 from __future__ import annotations
@@ -35,9 +37,15 @@ def main() -> int:
         seconds_of_import(small, "warm")
         memory = peak_megabytes()
         seconds = seconds_of_import(full, "full")
-        print(f"largest memory: {memory:.0f} MB after {count // 10:,} rows, {peak_megabytes():.0f} MB after {count:,}")
+        print(
+            f"largest memory: {memory:.0f} MB after {count // 10:,} rows, {peak_megabytes():.0f} MB"
+            f" after {count:,}"
+        )
         rows, yardstick = seconds_of_copy("full")
-        print(f"import: {rows / seconds:,.0f} rows/s ({rows:,} rows in {seconds:.1f} s, series included)")
+        print(
+            f"import: {rows / seconds:,.0f} rows/s ({rows:,} rows in {seconds:.1f} s, series"
+            " included)"
+        )
         print(f"COPY:   {rows / yardstick:,.0f} rows/s")
         ratio = yardstick / seconds
         print(f"ratio: {ratio:.2f} (goal {GOAL})")
@@ -50,15 +58,31 @@ def write_mimic(root: Path, rows: int) -> Path:
     for name in ("hosp", "icu"):
         (root / name).mkdir(parents=True)
     columns = "subject_id,hadm_id,admittime,dischtime,deathtime,admission_type,admission_location,discharge_location,edregtime,edouttime"
-    stays = [f"{i},{20_000_000 + i},2150-01-01 08:00:00,2150-01-11 08:00:00,,URGENT,CLINIC,HOME,," for i in range(ADMISSIONS)]
+    stays = [
+        f"{i},{20_000_000 + i},2150-01-01 08:00:00,2150-01-11 08:00:00,,URGENT,CLINIC,HOME,,"
+        for i in range(ADMISSIONS)
+    ]
     (root / "hosp" / "admissions.csv").write_text("\n".join([columns, *stays, ""]))
     items = [f"{220_000 + i},Charted observation {i},,chartevents,Routine" for i in range(ITEMS)]
-    (root / "icu" / "d_items.csv").write_text("\n".join(["itemid,label,abbreviation,linksto,category", *items, ""]))
-    stay, item, value = np.sort(random.integers(0, ADMISSIONS, rows)), random.integers(0, ITEMS, rows), random.normal(90, 20, rows).round(1)
-    moments = np.datetime_as_string(np.datetime64("2150-01-01T08:00:00") + random.integers(0, 864_000, rows).astype("timedelta64[s]"))
+    (root / "icu" / "d_items.csv").write_text(
+        "\n".join(["itemid,label,abbreviation,linksto,category", *items, ""])
+    )
+    stay, item, value = (
+        np.sort(random.integers(0, ADMISSIONS, rows)),
+        random.integers(0, ITEMS, rows),
+        random.normal(90, 20, rows).round(1),
+    )
+    moments = np.datetime_as_string(
+        np.datetime64("2150-01-01T08:00:00")
+        + random.integers(0, 864_000, rows).astype("timedelta64[s]")
+    )
     with (root / "icu" / "chartevents.csv").open("w") as file:
-        file.write("subject_id,hadm_id,stay_id,caregiver_id,charttime,storetime,itemid,value,valuenum,valueuom,warning\n")
-        for s, t, i, v in zip(stay.tolist(), moments.tolist(), item.tolist(), value.tolist(), strict=True):
+        file.write(
+            "subject_id,hadm_id,stay_id,caregiver_id,charttime,storetime,itemid,value,valuenum,valueuom,warning\n"
+        )
+        for s, t, i, v in zip(
+            stay.tolist(), moments.tolist(), item.tolist(), value.tolist(), strict=True
+        ):
             t = t.replace("T", " ")
             file.write(f"{s},{20_000_000 + s},{s},1,{t},{t},{220_000 + i},{v},{v},mmHg,0\n")
     return root
@@ -86,7 +110,10 @@ def seconds_of_copy(name: str) -> tuple[int, float]:
     second = Dataset.objects.create(study=first.study, name="copied", format="mimic_iv")
     ensure_partition(second.pk)
     stays = first.encounters.values_list("case_id", "admitted_at")
-    Encounter.objects.bulk_create(Encounter(dataset=second, case_id=case_id, admitted_at=admitted) for case_id, admitted in stays)
+    Encounter.objects.bulk_create(
+        Encounter(dataset=second, case_id=case_id, admitted_at=admitted)
+        for case_id, admitted in stays
+    )
     columns = 'row_index, "time", result_time, event, value, numeric_value, unit, source, time_kind'
     text = io.BytesIO()
     with connection.cursor() as cursor:
@@ -97,7 +124,12 @@ def seconds_of_copy(name: str) -> tuple[int, float]:
                 text.write(piece)
         data = text.getbuffer()
         started = time.perf_counter()
-        with transaction.atomic(), cursor.copy(f"COPY ehr_sourcerow (dataset_id, encounter_id, {columns}) FROM STDIN") as copy:
+        with (
+            transaction.atomic(),
+            cursor.copy(
+                f"COPY ehr_sourcerow (dataset_id, encounter_id, {columns}) FROM STDIN"
+            ) as copy,
+        ):
             for start in range(0, len(data), PIECE):
                 copy.write(data[start : start + PIECE])
         seconds = time.perf_counter() - started

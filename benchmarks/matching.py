@@ -1,10 +1,11 @@
 """How fast events are matched and a sweep is resampled: `python -m benchmarks.matching`.
 
-The peer is the paper's recursion as it is printed, in Python, on the same precomputed distances; both give the same pairs, which
-is checked. Matching is measured without a threshold, so that the whole matching is taken. Distances are uniform, of embedded
-mentions (each reference event beside its noisy copy) and of duplicated ones (many exact ties); the goal is a ratio of 50 at 300
-events in each. Then a report's heavy part: matching, and match rate, concordance and AULTC with their intervals over a sweep
-of 40 cases, 50 thresholds and 200 resamples, under 5 seconds.
+The peer is the paper's recursion as it is printed, in Python, on the same precomputed distances;
+both give the same pairs, which is checked. Matching is measured without a threshold, so that the
+whole matching is taken. Distances are uniform, of embedded mentions (each reference event beside
+its noisy copy) and of duplicated ones (many exact ties); the goal is a ratio of 50 at 300 events in
+each. Then a report's heavy part: matching, and match rate, concordance and AULTC with their
+intervals over a sweep of 40 cases, 50 thresholds and 200 resamples, under 5 seconds.
 """
 
 from __future__ import annotations
@@ -36,17 +37,29 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=40)
     parser.add_argument("--resamples", type=int, default=200)
-    parser.add_argument("--events", type=int, default=120, help="reference events a case, in the sweep")
+    parser.add_argument(
+        "--events", type=int, default=120, help="reference events a case, in the sweep"
+    )
     parser.add_argument("--repeat", type=int, default=5)
     options = parser.parse_args()
     random = np.random.default_rng(11)
-    ratios = [against_recursion(name, make(random, size), options.repeat) for name, make in KINDS.items() for size in SIZES]
+    ratios = [
+        against_recursion(name, make(random, size), options.repeat)
+        for name, make in KINDS.items()
+        for size in SIZES
+    ]
     worst = min(ratios[len(SIZES) - 1 :: len(SIZES)])
     print(f"lowest ratio at {SIZES[-1]} events: {worst:.0f} (goal {GOAL_RATIO:.0f})")
     cases = [made_up_case(random, options.events) for _ in range(options.cases)]
     seconds, _ = best(lambda: sweep(cases, options.resamples), options.repeat)
-    size = f"{options.cases} cases of {options.events} events × {len(THRESHOLDS)} thresholds × {options.resamples} resamples"
-    print(f"{size}: {seconds:.2f} s, ratio to the goal {GOAL_SECONDS / seconds:.1f} (goal {GOAL_SECONDS:.0f} s)")
+    size = (
+        f"{options.cases} cases of {options.events} events × {len(THRESHOLDS)} thresholds ×"
+        f" {options.resamples} resamples"
+    )
+    print(
+        f"{size}: {seconds:.2f} s, ratio to the goal {GOAL_SECONDS / seconds:.1f} (goal"
+        f" {GOAL_SECONDS:.0f} s)"
+    )
     return 0 if worst >= GOAL_RATIO and seconds <= GOAL_SECONDS else 1
 
 
@@ -56,12 +69,19 @@ def against_recursion(name: str, distance: NDArray[np.float64], repeat: int) -> 
     table, indices = distance.tolist(), list(range(len(distance)))
     peer, expected = best(lambda: recursion(table, indices, indices), 2)
     assert pairs == expected
-    print(f"{name}, {len(distance)} events: {ours * 1000:.2f} ms, the recursion {peer * 1000:.0f} ms, ratio {peer / ours:.0f}")
+    print(
+        f"{name}, {len(distance)} events: {ours * 1000:.2f} ms, the recursion {peer * 1000:.0f} ms,"
+        f" ratio {peer / ours:.0f}"
+    )
     return peer / ours
 
 
-def recursion(distance: list[list[float]], ref: list[int], pred: list[int]) -> list[tuple[int, int]]:
-    """The paper's recursive best match over the events left; being in order, the first of equal pairs is the lower one."""
+def recursion(
+    distance: list[list[float]], ref: list[int], pred: list[int]
+) -> list[tuple[int, int]]:
+    """The paper's recursive best match over the events left; being in order, the first of equal
+    pairs is the lower one.
+    """
     if not ref or not pred:
         return []
     closest, pair = math.inf, (ref[0], pred[0])
@@ -70,7 +90,10 @@ def recursion(distance: list[list[float]], ref: list[int], pred: list[int]) -> l
         for p in pred:
             if row[p] < closest:
                 closest, pair = row[p], (r, p)
-    return [pair, *recursion(distance, [r for r in ref if r != pair[0]], [p for p in pred if p != pair[1]])]
+    return [
+        pair,
+        *recursion(distance, [r for r in ref if r != pair[0]], [p for p in pred if p != pair[1]]),
+    ]
 
 
 def uniform(random: np.random.Generator, size: int) -> NDArray[np.float64]:
@@ -80,7 +103,9 @@ def uniform(random: np.random.Generator, size: int) -> NDArray[np.float64]:
 def embedded(random: np.random.Generator, size: int) -> NDArray[np.float64]:
     """Cosine distances of vectors to copies of them, each with noise of its own strength."""
     vectors = random.normal(size=(size, 384))
-    return cosine_distance(vectors, vectors + random.normal(size=vectors.shape) * random.uniform(0.05, 2.0, (size, 1)))
+    return cosine_distance(
+        vectors, vectors + random.normal(size=vectors.shape) * random.uniform(0.05, 2.0, (size, 1))
+    )
 
 
 def duplicated(random: np.random.Generator, size: int) -> NDArray[np.float64]:
@@ -96,19 +121,33 @@ KINDS: dict[str, Callable[[np.random.Generator, int], NDArray[np.float64]]] = {
 }
 
 
-def made_up_case(random: np.random.Generator, events: int) -> tuple[NDArray[np.float64], list[float], list[float]]:
-    """Distances, reference times and predicted times of one case; errors over several orders of magnitude."""
+def made_up_case(
+    random: np.random.Generator, events: int
+) -> tuple[NDArray[np.float64], list[float], list[float]]:
+    """Distances, reference times and predicted times of one case; errors over several orders of
+    magnitude.
+    """
     reference = random.integers(-48, 240, events).astype(float)
-    predicted = reference + random.integers(-1, 2, events) * np.round(np.exp(random.uniform(0, 6, events)))
+    predicted = reference + random.integers(-1, 2, events) * np.round(
+        np.exp(random.uniform(0, 6, events))
+    )
     return embedded(random, events), reference.tolist(), predicted.tolist()
 
 
-def sweep(cases: list[tuple[NDArray[np.float64], list[float], list[float]]], count: int) -> list[tuple[object, ...]]:
-    """Match rate, concordance and AULTC at each threshold, each with its interval; matching done once a case."""
+def sweep(
+    cases: list[tuple[NDArray[np.float64], list[float], list[float]]], count: int
+) -> list[tuple[object, ...]]:
+    """Match rate, concordance and AULTC at each threshold, each with its interval; matching done
+    once a case.
+    """
     orders = [greedy_order(distance) for distance, _, _ in cases]
     resamples = Resamples.draw(len(cases), count)
     events = [len(reference) for _, reference, _ in cases]
-    s_max = max(abs(case[1][r] - case[2][p]) for case, order in zip(cases, orders, strict=True) for r, p in cut(order, THRESHOLDS[-1]))
+    s_max = max(
+        abs(case[1][r] - case[2][p])
+        for case, order in zip(cases, orders, strict=True)
+        for r, p in cut(order, THRESHOLDS[-1])
+    )
     points: list[tuple[object, ...]] = []
     for threshold in THRESHOLDS:
         matched, orderly, errors = [], [], []
@@ -118,10 +157,22 @@ def sweep(cases: list[tuple[NDArray[np.float64], list[float], list[float]]], cou
             matched.append(len(pairs))
             orderly.append(concordance(truth, guess))
             errors.append([abs(a - b) for a, b in zip(truth, guess, strict=True)])
-        drawn = resamples.ratio(matched, events), resamples.median_of_cases(orderly), resamples.aultc(errors, s_max)
+        drawn = (
+            resamples.ratio(matched, events),
+            resamples.median_of_cases(orderly),
+            resamples.aultc(errors, s_max),
+        )
         median = float(np.median([value for value in orderly if value is not None]))
         area = aultc([error for case in errors for error in case], s_max)
-        points.append((threshold, sum(matched) / sum(events), median, area, *(resamples.interval(values) for values in drawn)))
+        points.append(
+            (
+                threshold,
+                sum(matched) / sum(events),
+                median,
+                area,
+                *(resamples.interval(values) for values in drawn),
+            )
+        )
     return points
 
 

@@ -1,9 +1,11 @@
 """How fast the case page and the reviewer's page answer: `python -m benchmarks.pages`.
 
-The case has a note of 15,000 characters, 300 occurrences and 900 series, in a PostgreSQL of its own, behind gunicorn as it is deployed.
-Measured are the page and the provenance partial, for one user who never waits and for 20 users who act every 5 seconds; then, in a browser,
-the time from a click on an occurrence to its chain on the screen, and from the key that commits a reviewer's answer to the next item of a
-packet over shipped cases. The limit is 100 ms; a ratio above 1 is faster than the limit.
+The case has a note of 15,000 characters, 300 occurrences and 900 series, in a PostgreSQL of its
+own, behind gunicorn as it is deployed. Measured are the page and the provenance partial, for one
+user who never waits and for 20 users who act every 5 seconds; then, in a browser, the time from a
+click on an occurrence to its chain on the screen, and from the key that commits a reviewer's answer
+to the next item of a packet over shipped cases. The limit is 100 ms; a ratio above 1 is faster than
+the limit.
 """
 
 from __future__ import annotations
@@ -72,12 +74,17 @@ def one_user(target: Target, rounds: int = 150) -> dict[str, list[float]]:
         ask(connection, target, address)
     return {
         "page": [timed(lambda: ask(connection, target, target.page)) for _ in range(rounds)],
-        "chain": [timed(partial(ask, connection, target, target.chains[n % len(target.chains)])) for n in range(rounds)],
+        "chain": [
+            timed(partial(ask, connection, target, target.chains[n % len(target.chains)]))
+            for n in range(rounds)
+        ],
     }
 
 
 def many_users(target: Target, seconds: float) -> dict[str, list[float]]:
-    """Each user acts every five seconds from a moment of their own: now and then a page, mostly a chain."""
+    """Each user acts every five seconds from a moment of their own: now and then a page, mostly a
+    chain.
+    """
     found: dict[str, list[float]] = {"page": [], "chain": []}
     end = time.monotonic() + seconds
 
@@ -99,23 +106,31 @@ def many_users(target: Target, seconds: float) -> dict[str, list[float]]:
 
 
 def in_browser(target: Target, clicks: int = 60) -> None:
-    """From a click in the note to the chain painted, and from an answer to the next item painted, in Chromium."""
+    """From a click in the note to the chain painted, and from an answer to the next item painted,
+    in Chromium.
+    """
     from playwright.sync_api import sync_playwright
 
     from tests.browser_setup import chromium_path
 
     path = chromium_path()
     if path is None:
-        print("click to provenance and next item: not measured, there is no browser (make setup gets one)")
+        print(
+            "click to provenance and next item: not measured, there is no browser (make setup gets"
+            " one)"
+        )
         return
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+        )
         origin = f"http://127.0.0.1:{target.port}"
         page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
         page.context.add_cookies([{"name": "sessionid", "value": target.session, "url": origin}])
         page.goto(f"{origin}{target.page}")
         page.wait_for_selector("#case[data-ready]")
-        uids = random.Random(1).sample(target.uids, clicks)  # far apart, and never pointed at before: nothing is fetched ahead
+        # far apart, and never pointed at before: nothing is fetched ahead
+        uids = random.Random(1).sample(target.uids, clicks)
         times = page.evaluate(CLICK_AND_WAIT, uids)
         review = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
         review.context.add_cookies([{"name": "sessionid", "value": target.reviewer, "url": origin}])
@@ -164,7 +179,10 @@ def report(name: str, times: list[float]) -> bool:
 
     p50, p95, p99 = percentile(0.5), percentile(0.95), percentile(0.99)
     ratio = LIMIT_MS / p95
-    print(f"{name}: p50 {p50:.0f}, p95 {p95:.0f}, p99 {p99:.0f}, max {ordered[-1]:.0f} ms (n={len(times)}); {ratio:.1f}x the limit at p95")
+    print(
+        f"{name}: p50 {p50:.0f}, p95 {p95:.0f}, p99 {p99:.0f}, max {ordered[-1]:.0f} ms"
+        f" (n={len(times)}); {ratio:.1f}x the limit at p95"
+    )
     return p95 <= LIMIT_MS
 
 
@@ -217,7 +235,9 @@ def served_case() -> Iterator[Target]:
 
 
 def build_case() -> tuple[str, str, tuple[str, ...]]:
-    """Migrate, store the case and a signed-in session; returns the session's key, the page's address and the UIDs."""
+    """Migrate, store the case and a signed-in session; returns the session's key, the page's
+    address and the UIDs.
+    """
     import django
 
     django.setup()
@@ -235,12 +255,21 @@ def build_case() -> tuple[str, str, tuple[str, ...]]:
     with connected_as_owner(), connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     note = built.text_only.inventory.note.text if built.text_only.inventory else ""
-    print(f"case: {len(note)} characters, {len(built.occurrences)} occurrences, {built.encounter.series.count()} series")
-    return signed_in(user), f"/cases/{built.encounter.public_id}/", tuple(o.uid4 for o in built.occurrences)
+    print(
+        f"case: {len(note)} characters, {len(built.occurrences)} occurrences,"
+        f" {built.encounter.series.count()} series"
+    )
+    return (
+        signed_in(user),
+        f"/cases/{built.encounter.public_id}/",
+        tuple(o.uid4 for o in built.occurrences),
+    )
 
 
 def build_packet() -> tuple[str, str]:
-    """Store an open packet over shipped cases with all their series; returns its reviewer's session and the address of the item in hand."""
+    """Store an open packet over shipped cases with all their series; returns its reviewer's session
+    and the address of the item in hand.
+    """
     from tests.functional.review_world import packed_world
 
     packed = packed_world(cases=4, series=None, quotas={"TIMING decisive": ITEMS})
@@ -267,9 +296,18 @@ def free_port() -> int:
 @contextmanager
 def gunicorn(port: int, var: Path) -> Iterator[None]:
     """The web process as it is deployed, until the block ends."""
-    command = [sys.executable, "-m", "gunicorn", "--config", "python:config.gunicorn", "config.wsgi"]
+    command = [
+        sys.executable,
+        "-m",
+        "gunicorn",
+        "--config",
+        "python:config.gunicorn",
+        "config.wsgi",
+    ]
     with (var / "web.log").open("wb") as log:
-        process = subprocess.Popen(command, env={**os.environ, "PORT": str(port)}, stdout=log, stderr=log)
+        process = subprocess.Popen(
+            command, env={**os.environ, "PORT": str(port)}, stdout=log, stderr=log
+        )
     try:
         for _ in range(120):
             with socket.socket() as probe:

@@ -1,11 +1,13 @@
 """How fast Bradley–Terry ratings are resampled by case: `python -m benchmarks.ratings`.
 
-The peers are choix (`ilsr_pairwise_dense`) and evalica, each in the loop that its interface asks for: one call a resample of the same drawn
-cases. choix takes a matrix of what each source earned of each other; evalica takes weighted games, given once as one row a game
-and side and once as one row a pair and side, which is the least that it can be given. Both run with their default tolerances. On the
-data without resampling all solutions are equal to a millionth of a point, with a general optimiser as the fourth. 374 games of 40
-cases between 5 sources are the published schedule, between 11 sources a fuller one; the goal is a ratio of 25 to the faster peer. Then
-growth to 200 sources, with games in proportion.
+The peers are choix (`ilsr_pairwise_dense`) and evalica, each in the loop that its interface asks
+for: one call a resample of the same drawn cases. choix takes a matrix of what each source earned of
+each other; evalica takes weighted games, given once as one row a game and side and once as one row
+a pair and side, which is the least that it can be given. Both run with their default tolerances. On
+the data without resampling all solutions are equal to a millionth of a point, with a general
+optimiser as the fourth. 374 games of 40 cases between 5 sources are the published schedule, between
+11 sources a fuller one; the goal is a ratio of 25 to the faster peer. Then growth to 200 sources,
+with games in proportion.
 """
 
 from __future__ import annotations
@@ -25,7 +27,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from adjudication.scoring.bradley_terry import CENTRE, RESAMPLES, SCALE, SEED, bootstrap_ratings, ratings
+from adjudication.scoring.bradley_terry import (
+    CENTRE,
+    RESAMPLES,
+    SCALE,
+    SEED,
+    bootstrap_ratings,
+    ratings,
+)
 
 GOAL_RATIO = 25.0
 GAMES, CASES = 374, 40
@@ -54,10 +63,17 @@ class Schedule:
         return pd.Index(range(self.sources))
 
     def drawn(self, resamples: int) -> Indices:
-        """(resamples, games) how often each game is in each resample, by the draws that `bootstrap_ratings` makes."""
+        """(resamples, games) how often each game is in each resample, by the draws that
+        `bootstrap_ratings` makes.
+        """
         cases = np.unique(self.case)
         picks = np.random.default_rng(SEED).integers(0, len(cases), size=(resamples, len(cases)))
-        return np.stack([np.bincount(row, minlength=len(cases))[np.searchsorted(cases, self.case)] for row in picks])
+        return np.stack(
+            [
+                np.bincount(row, minlength=len(cases))[np.searchsorted(cases, self.case)]
+                for row in picks
+            ]
+        )
 
     def earned(self, times: Indices) -> Matrix:
         """(sources, sources) what each earned of each other, each game counted `times` (games,)."""
@@ -73,8 +89,13 @@ def by_choix(games: Schedule, times: Indices, **options: float) -> Matrix:
 
 def by_evalica(games: Schedule, times: Indices, **options: float) -> Matrix:
     """One row a game and side, weighted by the points earned."""
-    one, two = np.concatenate([games.first, games.second]), np.concatenate([games.second, games.first])
-    return _evalica(games, one, two, np.concatenate([times * games.share, times * (1.0 - games.share)]), options)
+    one, two = (
+        np.concatenate([games.first, games.second]),
+        np.concatenate([games.second, games.first]),
+    )
+    return _evalica(
+        games, one, two, np.concatenate([times * games.share, times * (1.0 - games.share)]), options
+    )
 
 
 def by_evalica_in_pairs(games: Schedule, times: Indices, **options: float) -> Matrix:
@@ -84,15 +105,26 @@ def by_evalica_in_pairs(games: Schedule, times: Indices, **options: float) -> Ma
     return _evalica(games, one, two, earned[one, two], options)
 
 
-def _evalica(games: Schedule, one: Indices, two: Indices, weights: Matrix, options: dict[str, float]) -> Matrix:
+def _evalica(
+    games: Schedule, one: Indices, two: Indices, weights: Matrix, options: dict[str, float]
+) -> Matrix:
     won = [evalica.Winner.X] * len(one)
-    found = evalica.bradley_terry(one.tolist(), two.tolist(), won, index=games.index, weights=weights.tolist(), **options)
+    found = evalica.bradley_terry(
+        one.tolist(), two.tolist(), won, index=games.index, weights=weights.tolist(), **options
+    )
     return rated(np.log(found.scores.loc[games.index].to_numpy()))
 
 
-PEERS: dict[str, Callable[..., Matrix]] = {"choix": by_choix, "evalica": by_evalica, "evalica in pairs": by_evalica_in_pairs}
+PEERS: dict[str, Callable[..., Matrix]] = {
+    "choix": by_choix,
+    "evalica": by_evalica,
+    "evalica in pairs": by_evalica_in_pairs,
+}
 FINEST: dict[str, dict[str, float]] = {
-    name: {"tol": FINE, "max_iter": 1000} if name == "choix" else {"tolerance": FINE, "limit": 10_000} for name in PEERS
+    name: (
+        {"tol": FINE, "max_iter": 1000} if name == "choix" else {"tolerance": FINE, "limit": 10_000}
+    )
+    for name in PEERS
 }
 
 
@@ -101,14 +133,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--resamples", type=int, default=RESAMPLES)
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--largest", type=int, default=GROWTH[-1], help="sources, at the end of the growth")
+    parser.add_argument(
+        "--largest", type=int, default=GROWTH[-1], help="sources, at the end of the growth"
+    )
     options = parser.parse_args()
     random = np.random.default_rng(7)
     worst = math.inf
     for sources in SOURCES:
         games = schedule(random, sources, GAMES)
         told = all_equal(games)
-        print(f"{sources} sources, {GAMES} games, {options.resamples} resamples; solutions differ by {told:.0e} points at most")
+        print(
+            f"{sources} sources, {GAMES} games, {options.resamples} resamples; solutions differ by"
+            f" {told:.0e} points at most"
+        )
         worst = min(worst, against_peers(games, options.resamples, options.repeat))
     print(f"lowest ratio to the faster peer: {worst:.1f} (goal {GOAL_RATIO:.0f})")
     for sources in GROWTH:
@@ -126,7 +163,10 @@ def against_peers(games: Schedule, resamples: int, repeat: int) -> float:
         theirs, looped = best(partial(in_a_loop, peer, games, times), 2)
         sound = ~np.isnan(found).any(axis=1)
         apart = np.abs(found - looped)[sound].max()
-        print(f"  {name}: {theirs:.2f} s, ours {1000 * seconds:.1f} ms, ratio {theirs / seconds:.1f}; up to {apart:.0e} points apart")
+        print(
+            f"  {name}: {theirs:.2f} s, ours {1000 * seconds:.1f} ms, ratio {theirs / seconds:.1f};"
+            f" up to {apart:.0e} points apart"
+        )
         fastest, ours = min(fastest, theirs), min(ours, seconds)
     return fastest / ours
 
@@ -138,10 +178,17 @@ def grown(games: Schedule, resamples: int) -> None:
     """
     seconds, found = best(partial(bootstrapped, games, resamples), 1)
     once = np.ones_like(games.case)
-    peers = ", ".join(f"{name} {single_call(partial(peer, games, once))}" for name, peer in PEERS.items())
+    peers = ", ".join(
+        f"{name} {single_call(partial(peer, games, once))}" for name, peer in PEERS.items()
+    )
     left_out = int(np.isnan(found).any(axis=1).sum())
-    assert 2 * left_out < resamples, f"{left_out} of {resamples} resamples of {games.sources} sources have no ratings"
-    print(f"{games.sources} sources, {len(games.case)} games: {seconds:.2f} s for {resamples} resamples ({left_out} without ratings)")
+    assert 2 * left_out < resamples, (
+        f"{left_out} of {resamples} resamples of {games.sources} sources have no ratings"
+    )
+    print(
+        f"{games.sources} sources, {len(games.case)} games: {seconds:.2f} s for {resamples}"
+        f" resamples ({left_out} without ratings)"
+    )
     print(f"  {1000 * seconds / resamples:.2f} ms a resample; one call of {peers}")
 
 
@@ -155,13 +202,16 @@ def in_a_loop(peer: Callable[..., Matrix], games: Schedule, times: Indices) -> M
 
 
 def all_equal(games: Schedule) -> float:
-    """The largest difference in points between our ratings and those of each peer and of the optimiser, on all games once.
+    """The largest difference in points between our ratings and those of each peer and of the
+    optimiser, on all games once.
 
     Raises AssertionError above a millionth.
     """
     once = np.ones_like(games.case)
     ours = ratings(games.first, games.second, games.share, games.sources)
-    others = [peer(games, once, **FINEST[name]) for name, peer in PEERS.items()] + [optimised(games)]
+    others = [peer(games, once, **FINEST[name]) for name, peer in PEERS.items()] + [
+        optimised(games)
+    ]
     apart = max(float(np.abs(ours - other).max()) for other in others)
     assert apart < EQUAL, f"solutions are {apart} points apart"
     return apart
@@ -175,11 +225,18 @@ def optimised(games: Schedule) -> Matrix:
         return np.asarray(1.0 / (1.0 + np.exp(x[second] - x[first])), dtype=np.float64)
 
     def summed(per_game: Matrix) -> Matrix:
-        return np.asarray(np.bincount(first, per_game, n) - np.bincount(second, per_game, n), dtype=np.float64)
+        return np.asarray(
+            np.bincount(first, per_game, n) - np.bincount(second, per_game, n), dtype=np.float64
+        )
 
     def loss(free: Matrix) -> float:
         x = np.concatenate([[0.0], free])
-        return float((share * np.logaddexp(0, x[second] - x[first]) + (1 - share) * np.logaddexp(0, x[first] - x[second])).sum())
+        return float(
+            (
+                share * np.logaddexp(0, x[second] - x[first])
+                + (1 - share) * np.logaddexp(0, x[first] - x[second])
+            ).sum()
+        )
 
     def slope(free: Matrix) -> Matrix:
         x = np.concatenate([[0.0], free])
@@ -191,22 +248,30 @@ def optimised(games: Schedule) -> Matrix:
         sides[np.arange(len(first)), first], sides[np.arange(len(first)), second] = 1.0, -1.0
         return np.asarray((sides.T * (p * (1 - p))) @ sides)[1:, 1:]
 
-    found = minimize(loss, np.zeros(n - 1), jac=slope, hess=curve, method="trust-exact", options={"gtol": 1e-11})
+    found = minimize(
+        loss, np.zeros(n - 1), jac=slope, hess=curve, method="trust-exact", options={"gtol": 1e-11}
+    )
     return rated(np.concatenate([[0.0], found.x]))
 
 
 def schedule(random: np.random.Generator, sources: int, games: int) -> Schedule:
-    """Games of sources of unequal strength, dealt over the cases in turn. Of more pairs than games, those that meet are drawn."""
+    """Games of sources of unequal strength, dealt over the cases in turn. Of more pairs than games,
+    those that meet are drawn.
+    """
     strength = random.normal(0, 0.5, sources)
     pairs = [(i, j) for i in range(sources) for j in range(i)]
     chosen = np.array(pairs)[random.permutation(np.resize(random.permutation(len(pairs)), games))]
     first, second = chosen.T
     p = 1.0 / (1.0 + np.exp(strength[second] - strength[first]))
-    return Schedule(sources, first, second, random.beta(3 * p, 3 * (1 - p)), np.arange(games) % CASES)
+    return Schedule(
+        sources, first, second, random.beta(3 * p, 3 * (1 - p)), np.arange(games) % CASES
+    )
 
 
 def bootstrapped(games: Schedule, resamples: int) -> Matrix:
-    return bootstrap_ratings(games.first, games.second, games.share, games.case, games.sources, resamples)
+    return bootstrap_ratings(
+        games.first, games.second, games.share, games.case, games.sources, resamples
+    )
 
 
 def rated(strengths: Matrix) -> Matrix:

@@ -1,12 +1,15 @@
-"""How fast a case finds its series: `python -m benchmarks.retrieval`, against Chroma and against bare NumPy.
+"""How fast a case finds its series: `python -m benchmarks.retrieval`, against Chroma and against
+bare NumPy.
 
-Each encounter has 900 series of 384 numbers; all queries of a case (300 occurrences, two queries each) ask for the top 10, in
-PostgreSQL by one binary fetch and one matrix product, in Chroma (embedded) by one batched query. Chroma is measured in both layouts it
-offers: one collection an encounter, and one collection for all with a filter. A worker takes up a case once, so Chroma's first
-touch of a case counts (its warm time is shown too); ours reads from the database every time. The yardstick "NumPy" loads the
-vectors from the same database with the same fetch and does the product and a partial sort, no more.
-All take turns encounter by encounter, and medians are compared, so that a busy machine slows everyone alike.
-Goals, against the layout that is better at it: 5 times the query rate, 20 times the load rate; at most 3 times NumPy's time.
+Each encounter has 900 series of 384 numbers; all queries of a case (300 occurrences, two queries
+each) ask for the top 10, in PostgreSQL by one binary fetch and one matrix product, in Chroma
+(embedded) by one batched query. Chroma is measured in both layouts it offers: one collection an
+encounter, and one collection for all with a filter. A worker takes up a case once, so Chroma's
+first touch of a case counts (its warm time is shown too); ours reads from the database every time.
+The yardstick "NumPy" loads the vectors from the same database with the same fetch and does the
+product and a partial sort, no more. All take turns encounter by encounter, and medians are
+compared, so that a busy machine slows everyone alike. Goals, against the layout that is better at
+it: 5 times the query rate, 20 times the load rate; at most 3 times NumPy's time.
 """
 
 from __future__ import annotations
@@ -49,27 +52,61 @@ def main() -> int:
 def compare(vectors: list[Vectors], queries: Vectors, folder: str) -> int:
     """Load all, ask all, and print."""
     ours = Ours(len(vectors))
-    peers = {"a collection an encounter": Apart(f"{folder}/apart"), "one collection, filtered": Together(f"{folder}/together")}
+    peers = {
+        "a collection an encounter": Apart(f"{folder}/apart"),
+        "one collection, filtered": Together(f"{folder}/together"),
+    }
     stores: list[Store] = [ours, *peers.values()]
-    loading = medians([partial(store.load, i, block) for store in stores] for i, block in enumerate(vectors))
+    loading = medians(
+        [partial(store.load, i, block) for store in stores] for i, block in enumerate(vectors)
+    )
     for peer in peers.values():
         peer.reopen()
     rounds = range(len(vectors))
     first = medians([partial(store.ask, i, queries) for store in stores] for i in rounds)
-    warm = medians([*(partial(store.ask, i, queries) for store in stores), partial(ours.numpy_only, i, queries)] for i in rounds)
+    warm = medians(
+        [
+            *(partial(store.ask, i, queries) for store in stores),
+            partial(ours.numpy_only, i, queries),
+        ]
+        for i in rounds
+    )
     server = medians([partial(ours.by_server, 0, query)] for query in queries[:100])[0]
 
     exact = ours.ask(0, queries)
-    print(f"{len(vectors)} encounters, {SERIES} vectors of {DIMENSION} and {len(queries)} queries each; medians an encounter")
+    print(
+        f"{len(vectors)} encounters, {SERIES} vectors of {DIMENSION} and {len(queries)} queries"
+        " each; medians an encounter"
+    )
     print(f"{'':28} {'load':>9} {'first touch':>12} {'warm':>9} {'top ' + str(TOP):>8}")
-    for name, store, load, cold, again in zip(("PostgreSQL", *peers), stores, loading, first, warm, strict=False):
+    for name, store, load, cold, again in zip(
+        ("PostgreSQL", *peers), stores, loading, first, warm, strict=False
+    ):
         share = agreement(exact, store.ask(0, queries))
-        print(f"{name:28} {load * 1000:6.1f} ms {cold * 1000:9.1f} ms {again * 1000:6.1f} ms {share:8.1%}")
-    print(f"{'NumPy, from PostgreSQL':28} {warm[3] * 1000:32.1f} ms;  one query by the server: {server * 1000:.2f} ms")
-    query_ratio, load_ratio, numpy_ratio = min(first[1:]) / first[0], min(loading[1:]) / loading[0], warm[0] / warm[3]
-    print(f"ratios: queries {query_ratio:.1f} (goal {QUERY_GOAL}), load {load_ratio:.1f} (goal {LOAD_GOAL}), ", end="")
+        print(
+            f"{name:28} {load * 1000:6.1f} ms {cold * 1000:9.1f} ms {again * 1000:6.1f} ms"
+            f" {share:8.1%}"
+        )
+    print(
+        f"{'NumPy, from PostgreSQL':28} {warm[3] * 1000:32.1f} ms;  one query by the server:"
+        f" {server * 1000:.2f} ms"
+    )
+    query_ratio, load_ratio, numpy_ratio = (
+        min(first[1:]) / first[0],
+        min(loading[1:]) / loading[0],
+        warm[0] / warm[3],
+    )
+    print(
+        f"ratios: queries {query_ratio:.1f} (goal {QUERY_GOAL}), load {load_ratio:.1f} (goal"
+        f" {LOAD_GOAL}), ",
+        end="",
+    )
     print(f"time against NumPy {numpy_ratio:.2f} (limit {NUMPY_LIMIT})")
-    return 0 if query_ratio >= QUERY_GOAL and load_ratio >= LOAD_GOAL and numpy_ratio <= NUMPY_LIMIT else 1
+    return (
+        0
+        if query_ratio >= QUERY_GOAL and load_ratio >= LOAD_GOAL and numpy_ratio <= NUMPY_LIMIT
+        else 1
+    )
 
 
 class Store(Protocol):
@@ -88,13 +125,23 @@ class Ours:
         from accounts.models import Study
         from ehr.models import Dataset, Encounter, EventSeries
 
-        dataset = Dataset.objects.create(study=Study.objects.create(name="benchmark"), name="vectors", format="cases")
+        dataset = Dataset.objects.create(
+            study=Study.objects.create(name="benchmark"), name="vectors", format="cases"
+        )
         self._encounters = [
-            Encounter.objects.create(dataset=dataset, case_id=str(i), admitted_at=datetime(2150, 1, 1)) for i in range(encounters)
+            Encounter.objects.create(
+                dataset=dataset, case_id=str(i), admitted_at=datetime(2150, 1, 1)
+            )
+            for i in range(encounters)
         ]
         values: dict[str, Any] = {"summary": "s", "row_indices": [], "count": 1, "priority": 5}
         self._series = [
-            [s.pk for s in EventSeries.objects.bulk_create(EventSeries(encounter=e, event=name, **values) for name in names(range(SERIES)))]
+            [
+                s.pk
+                for s in EventSeries.objects.bulk_create(
+                    EventSeries(encounter=e, event=name, **values) for name in names(range(SERIES))
+                )
+            ]
             for e in self._encounters
         ]
 
@@ -133,11 +180,15 @@ class Apart:
     def reopen(self) -> None:
         """As a new process would find it: nothing in memory."""
         SharedSystemClient.clear_system_cache()
-        self.client: Any = chromadb.PersistentClient(self._folder, Settings(anonymized_telemetry=False))
+        self.client: Any = chromadb.PersistentClient(
+            self._folder, Settings(anonymized_telemetry=False)
+        )
 
     def load(self, encounter: int, vectors: Vectors) -> None:
         """Store one encounter's vectors."""
-        collection = self.client.create_collection(f"encounter-{encounter}", metadata={"hnsw:space": "cosine"})
+        collection = self.client.create_collection(
+            f"encounter-{encounter}", metadata={"hnsw:space": "cosine"}
+        )
         collection.add(ids=names(vectors), embeddings=vectors)
 
     def ask(self, encounter: int, queries: Vectors) -> list[list[str]]:
@@ -154,12 +205,21 @@ class Together(Apart):
         """Store one encounter's vectors."""
         collection = self.client.get_or_create_collection("all", metadata={"hnsw:space": "cosine"})
         marks = [{"encounter": encounter}] * len(vectors)
-        collection.add(ids=[f"{encounter}/{name}" for name in names(vectors)], embeddings=vectors, metadatas=marks)
+        collection.add(
+            ids=[f"{encounter}/{name}" for name in names(vectors)],
+            embeddings=vectors,
+            metadatas=marks,
+        )
 
     def ask(self, encounter: int, queries: Vectors) -> list[list[str]]:
         """The names that each query finds."""
         collection = self.client.get_collection("all")
-        found = collection.query(query_embeddings=queries, n_results=TOP, where={"encounter": encounter}, include=["distances"])
+        found = collection.query(
+            query_embeddings=queries,
+            n_results=TOP,
+            where={"encounter": encounter},
+            include=["distances"],
+        )
         return [[name.partition("/")[2] for name in ids] for ids in found["ids"]]
 
 
@@ -170,7 +230,11 @@ def names(items: Sized) -> list[str]:
 
 def agreement(exact: list[list[str]], found: list[list[str]]) -> float:
     """The share of the exact hits that the other found."""
-    return float(np.mean([len(set(ours) & set(theirs)) / TOP for ours, theirs in zip(exact, found, strict=True)]))
+    return float(
+        np.mean(
+            [len(set(ours) & set(theirs)) / TOP for ours, theirs in zip(exact, found, strict=True)]
+        )
+    )
 
 
 def unit(random: np.random.Generator, count: int) -> Vectors:
@@ -181,7 +245,9 @@ def unit(random: np.random.Generator, count: int) -> Vectors:
 
 def medians(rounds: Iterable[Sequence[Callable[[], object]]]) -> list[float]:
     """The median seconds of each contestant over the rounds, in each of which all take their turn."""
-    return np.median([[timed(work) for work in contestants] for contestants in rounds], axis=0).tolist()
+    return np.median(
+        [[timed(work) for work in contestants] for contestants in rounds], axis=0
+    ).tolist()
 
 
 def timed(work: Callable[[], object]) -> float:

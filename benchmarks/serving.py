@@ -1,13 +1,18 @@
 """How well the prompted backbone uses a model server: `python -m benchmarks.serving`.
 
-1. A server of fixed service rate (simulated: `support/model_server.py`) and a cohort with several cases in flight: the share of its slots
+1. A server of fixed service rate (simulated: `support/model_server.py`) and a cohort with several
+cases in flight: the share of its slots
    in use from the first call to the last answer. The goal is at least 0.9.
-2. Prompt tokens that the same server has to compute, against those of a client whose every prompt is computed whole. At most 40 %, where
+2. Prompt tokens that the same server has to compute, against those of a client whose every prompt
+is computed whole. At most 40 %, where
    its prefix cache has room for the cases in flight (`--cache`).
-3. Tokens of the same answers in the protocol "schema" and in the protocol "table", of stages 3 and 6 over demo cases as the rules backbone
+3. Tokens of the same answers in the protocol "schema" and in the protocol "table", of stages 3 and
+6 over demo cases as the rules backbone
    reconstructs them. The goal is at most 55 %.
-4. With `--real`, and where the environment of the verification tests is there, tokens a second of the real server on this CPU while the
-   backbone times notes, against the same calls sent to it all at once. A ratio without a goal: the server shares its cores with the client.
+4. With `--real`, and where the environment of the verification tests is there, tokens a second of
+the real server on this CPU while the
+   backbone times notes, against the same calls sent to it all at once. A ratio without a goal: the
+   server shares its cores with the client.
 """
 
 from __future__ import annotations
@@ -31,7 +36,8 @@ from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.run import Case, Record, Tools, reconstruct
 
 GOAL_BUSY, GOAL_COMPUTED, GOAL_OUTPUT = 0.9, 0.40, 0.55
-#: Requests that the server may have for each of its slots: those beyond wait there, and one begins the moment that another ends.
+#: Requests that the server may have for each of its slots: those beyond wait there, and one begins
+#: the moment that another ends.
 AT_HAND = 1.5
 COHORT = Path(__file__).resolve().parent.parent / "demo" / "cohort"
 WINDOW = Window(Anchor(datetime(2150, 3, 1, 10, 0)), discharge=120.0)
@@ -39,11 +45,20 @@ WINDOW = Window(Anchor(datetime(2150, 3, 1, 10, 0)), discharge=120.0)
 
 def main() -> int:
     """Print the ratios; 1 where a goal is missed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--cases", type=int, default=48)
     parser.add_argument("--in-flight", type=int, default=20)
-    parser.add_argument("--cache", type=int, default=Rates.cache, help="tokens that the prefix cache of the simulated server holds")
-    parser.add_argument("--real", action="store_true", help="also measure a real server on this CPU (minutes)")
+    parser.add_argument(
+        "--cache",
+        type=int,
+        default=Rates.cache,
+        help="tokens that the prefix cache of the simulated server holds",
+    )
+    parser.add_argument(
+        "--real", action="store_true", help="also measure a real server on this CPU (minutes)"
+    )
     options = parser.parse_args()
     busy, computed = simulated(options.cases, options.in_flight, Rates(cache=options.cache))
     output = both_protocols([path.parent for path in sorted(COHORT.glob("*/note.txt"))])
@@ -67,10 +82,19 @@ def simulated(count: int, in_flight: int, rates: Rates) -> tuple[float, float]:
         seen = server.seen()
     assert all(done)
     busy, computed = seen.busy(rates.slots), seen.computed / seen.read
-    print(f"{count} cases of {sum(done) / count:.0f} events, {in_flight} in flight, {seen.calls} calls in {seconds:.1f} s")
-    print(f"share of {rates.slots} slots in use: {busy:.2f} (goal {GOAL_BUSY}), with at most {limit} requests at the server")
+    print(
+        f"{count} cases of {sum(done) / count:.0f} events, {in_flight} in flight, {seen.calls}"
+        f" calls in {seconds:.1f} s"
+    )
+    print(
+        f"share of {rates.slots} slots in use: {busy:.2f} (goal {GOAL_BUSY}), with at most {limit}"
+        " requests at the server"
+    )
     per_case = f"{seen.computed / count:.0f} of {seen.read / count:.0f} a case"
-    print(f"prompt tokens computed: {per_case}, {computed:.0%} (goal {GOAL_COMPUTED:.0%}), with a cache of {rates.cache} tokens")
+    print(
+        f"prompt tokens computed: {per_case}, {computed:.0%} (goal {GOAL_COMPUTED:.0%}), with a"
+        f" cache of {rates.cache} tokens"
+    )
     return busy, computed
 
 
@@ -79,13 +103,17 @@ def one(model: OpenAIModel, case: Case) -> int:
     ledger = MemoryLedger()
     config = PipelineConfig()
     askers = {role: Asker(role, model, ledger) for role in ROLES}
-    found = reconstruct(case, record(), Tools(prompted_backbone(askers, config), HashingEmbedder(), None, config))
+    found = reconstruct(
+        case, record(), Tools(prompted_backbone(askers, config), HashingEmbedder(), None, config)
+    )
     assert len(found.revised) == config.alternatives
     return len(found.note.inventory)
 
 
 def cohort(count: int) -> list[Case]:
-    """The demo's notes, each with a first line of its own, so that no note is the beginning of another."""
+    """The demo's notes, each with a first line of its own, so that no note is the beginning of
+    another.
+    """
     notes = [path.read_text(encoding="utf-8") for path in sorted(COHORT.glob("*/note.txt"))]
     return [Case(f"Summary number {n}.\n{notes[n % len(notes)]}", WINDOW) for n in range(count)]
 
@@ -102,7 +130,17 @@ def record() -> Record:
     random.seed(5)
     names = [f"lab:series {n}" for n in range(10)]
     rows = {
-        name: [SourceRow(n * 5 + i, float(random.randint(0, 90)), name, "4.1", "mmol/L", time_kind=TimeKind.COLLECTION) for i in range(5)]
+        name: [
+            SourceRow(
+                n * 5 + i,
+                float(random.randint(0, 90)),
+                name,
+                "4.1",
+                "mmol/L",
+                time_kind=TimeKind.COLLECTION,
+            )
+            for i in range(5)
+        ]
         for n, name in enumerate(names)
     }
     return Record({name: f"{name} measured five times" for name in names}, rows, FirstSeries())

@@ -1,9 +1,12 @@
-"""How long it takes to start and follow a large run and a large judge run: `python -m benchmarks.starting`, 100,000 cases.
+"""How long it takes to start and follow a large run and a large judge run: `python -m
+benchmarks.starting`, 100,000 cases.
 
-Timed of each: the request that starts it (goal: under a second), the preparation that adds its cases or games, and a poll of its page.
-The yardstick of a preparation is one INSERT … SELECT of the very same rows into a table with the same indexes and keys, without
-triggers. The goal is a fifth of its rate: the preparation also adds cases, counts, resumes after a kill, and lets others in between.
-A judge run's preparation also chooses the timelines of each case and makes comparisons; its goal is a twentieth.
+Timed of each: the request that starts it (goal: under a second), the preparation that adds its
+cases or games, and a poll of its page. The yardstick of a preparation is one INSERT … SELECT of the
+very same rows into a table with the same indexes and keys, without triggers. The goal is a fifth of
+its rate: the preparation also adds cases, counts, resumes after a kill, and lets others in between.
+A judge run's preparation also chooses the timelines of each case and makes comparisons; its goal is
+a twentieth.
 """
 
 from __future__ import annotations
@@ -45,28 +48,46 @@ def measure_run(client: Client, dataset: Dataset, count: int) -> int:
     started = seconds(lambda: launch(client, dataset))
     run = dataset.runs.latest("pk")
     prepared = seconds(lambda: prepare(run))
-    polled = min(seconds(lambda: poll(client, "timelines:run", run.public_id)) for _ in range(POLLS))
-    limit = seconds(lambda: insert_again("timelines_stagerun", "FOREIGN KEY (case_run_id) REFERENCES timelines_caserun"))
+    polled = min(
+        seconds(lambda: poll(client, "timelines:run", run.public_id)) for _ in range(POLLS)
+    )
+    limit = seconds(
+        lambda: insert_again(
+            "timelines_stagerun", "FOREIGN KEY (case_run_id) REFERENCES timelines_caserun"
+        )
+    )
     return told(f"run of {count:,} cases", started, prepared, limit, polled, GOAL_RATIO)
 
 
 def measure_judging(client: Client, dataset: Dataset, count: int) -> int:
-    """Print the figures of a judge run over two sources of every case; return how many goals are missed."""
+    """Print the figures of a judge run over two sources of every case; return how many goals are
+    missed.
+    """
     add_timelines(dataset)
     judge(client, dataset, "c0000000")
     started = seconds(lambda: judge(client, dataset))
     run = dataset.judge_runs.latest("pk")
     prepared = seconds(lambda: prepare_games(run))
-    polled = min(seconds(lambda: poll(client, "adjudication:judge_run", run.public_id)) for _ in range(POLLS))
-    keys = "FOREIGN KEY (comparison_id) REFERENCES adjudication_comparison", "FOREIGN KEY (run_id) REFERENCES adjudication_judgerun"
+    polled = min(
+        seconds(lambda: poll(client, "adjudication:judge_run", run.public_id)) for _ in range(POLLS)
+    )
+    keys = (
+        "FOREIGN KEY (comparison_id) REFERENCES adjudication_comparison",
+        "FOREIGN KEY (run_id) REFERENCES adjudication_judgerun",
+    )
     limit = seconds(lambda: insert_again("adjudication_game", *keys))
     return told(f"judge run of {count:,} cases", started, prepared, limit, polled, GOAL_JUDGE_RATIO)
 
 
-def told(what: str, started: float, prepared: float, limit: float, polled: float, goal: float) -> int:
+def told(
+    what: str, started: float, prepared: float, limit: float, polled: float, goal: float
+) -> int:
     """Print the figures; return how many goals are missed."""
     print(f"{what}: launch request {started:.2f} s (goal {GOAL_START} s)")
-    print(f"  preparation {prepared:.1f} s; one INSERT of its rows {limit:.1f} s; ratio {limit / prepared:.2f} (goal {goal})")
+    print(
+        f"  preparation {prepared:.1f} s; one INSERT of its rows {limit:.1f} s; ratio"
+        f" {limit / prepared:.2f} (goal {goal})"
+    )
     print(f"  poll of its page {polled:.3f} s (goal {GOAL_POLL} s)")
     return (started > GOAL_START) + (limit / prepared < goal) + (polled > GOAL_POLL)
 
@@ -81,10 +102,17 @@ def world(count: int) -> tuple[Client, Dataset]:
 
     study, admin = create_study(name="benchmark", by=None), User.objects.create_user("admin")
     add_role(study=study, user=admin, role=Role.ADMIN, by=None)
-    dataset = Dataset.objects.create(study=study, name="cohort", format="cases", state=Dataset.State.READY)
-    cases = (Encounter(dataset=dataset, case_id=f"c{n:07}", admitted_at=datetime(2150, 1, 1)) for n in range(count))
+    dataset = Dataset.objects.create(
+        study=study, name="cohort", format="cases", state=Dataset.State.READY
+    )
+    cases = (
+        Encounter(dataset=dataset, case_id=f"c{n:07}", admitted_at=datetime(2150, 1, 1))
+        for n in range(count)
+    )
     stored = Encounter.objects.bulk_create(cases, batch_size=5000)
-    Note.objects.bulk_create((Note(encounter=e, text="Fell at home.", sha256="x") for e in stored), batch_size=5000)
+    Note.objects.bulk_create(
+        (Note(encounter=e, text="Fell at home.", sha256="x") for e in stored), batch_size=5000
+    )
     client = Client(SERVER_NAME="localhost")
     client.force_login(admin)
     analyze()
@@ -95,7 +123,13 @@ def launch(client: Client, dataset: Dataset, cases: str = "") -> None:
     """What the button does."""
     from django.urls import reverse
 
-    form = {"dataset": dataset.public_id, "backbone": "rules", "variant": "full", "alternatives": "1", "cases": cases}
+    form = {
+        "dataset": dataset.public_id,
+        "backbone": "rules",
+        "variant": "full",
+        "alternatives": "1",
+        "cases": cases,
+    }
     assert client.post(reverse("timelines:run_new"), form).status_code == 302
 
 
@@ -112,7 +146,11 @@ def add_timelines(dataset: Dataset) -> None:
     from timelines.models import Timeline
 
     cases = list(dataset.encounters.values_list("pk", flat=True))
-    made = (Timeline(encounter_id=pk, source=source, kind="revised") for pk in cases for source in ("one", "two"))
+    made = (
+        Timeline(encounter_id=pk, source=source, kind="revised")
+        for pk in cases
+        for source in ("one", "two")
+    )
     Timeline.objects.bulk_create(made, batch_size=5000)
     analyze()
 
@@ -145,7 +183,10 @@ def poll(client: Client, name: str, public_id: str) -> None:
     """What each open page of the run asks every two seconds."""
     from django.urls import reverse
 
-    assert client.get(reverse(name, args=[public_id]), headers={"HX-Request": "true"}).status_code == 200
+    assert (
+        client.get(reverse(name, args=[public_id]), headers={"HX-Request": "true"}).status_code
+        == 200
+    )
 
 
 def insert_again(table: str, *keys: str) -> None:
@@ -158,7 +199,11 @@ def insert_again(table: str, *keys: str) -> None:
     with psycopg.connect(settings.DATABASE_OWNER_URL) as connection:
         connection.execute(sql.SQL("CREATE TABLE {} (LIKE {} INCLUDING ALL)").format(again, of))
         for key in keys:
-            connection.execute(sql.SQL("ALTER TABLE {} ADD {} DEFERRABLE INITIALLY DEFERRED").format(again, sql.SQL(key)))
+            connection.execute(
+                sql.SQL("ALTER TABLE {} ADD {} DEFERRABLE INITIALLY DEFERRED").format(
+                    again, sql.SQL(key)
+                )
+            )
         connection.execute(sql.SQL("INSERT INTO {} SELECT * FROM {}").format(again, of))
 
 

@@ -1,8 +1,10 @@
-"""How fast rows become series: `python -m benchmarks.summarise`, a million rows against DuckDB and Polars.
+"""How fast rows become series: `python -m benchmarks.summarise`, a million rows against DuckDB and
+Polars.
 
-All three group by encounter and exact event and compute the same: count, first and last row, row indices, count, mean and sample
-deviation of the numbers, where the extremes stand, and for series of words the five most frequent values and how many others
-there are. The goal is a ratio of at least 1 against the faster of the two.
+All three group by encounter and exact event and compute the same: count, first and last row, row
+indices, count, mean and sample deviation of the numbers, where the extremes stand, and for series
+of words the five most frequent values and how many others there are. The goal is a ratio of at
+least 1 against the faster of the two.
 """
 
 from __future__ import annotations
@@ -59,7 +61,10 @@ def main() -> int:
     started = time.perf_counter()
     texts = sum(1 for _ in series)
     rendering = time.perf_counter() - started
-    print(f"{options.rows:,} rows, {texts:,} series: {ours:.3f} s (as values of their own, for rendering: {rendering:.2f} s more)")
+    print(
+        f"{options.rows:,} rows, {texts:,} series: {ours:.3f} s (as values of their own, for"
+        f" rendering: {rendering:.2f} s more)"
+    )
     for name, seconds in peers.items():
         print(f"{name}: {seconds:.3f} s, ratio {seconds / ours:.2f}")
     ratio = min(peers.values()) / ours
@@ -68,14 +73,22 @@ def main() -> int:
 
 
 def made_up(count: int) -> tuple[pa.Table, np.ndarray]:
-    """Rows of 100 encounters and 900 events, in random order of time; two in nine events have words as values."""
+    """Rows of 100 encounters and 900 events, in random order of time; two in nine events have words
+    as values.
+    """
     random = np.random.default_rng(7)
     event, group = random.integers(0, 900, count), random.integers(0, 100, count)
     values = pa.array(
-        np.where(event >= 700, random.integers(0, WORDS, count).astype(str), random.normal(100, 20, count).round(1).astype(str))
+        np.where(
+            event >= 700,
+            random.integers(0, WORDS, count).astype(str),
+            random.normal(100, 20, count).round(1).astype(str),
+        )
     )
     wordy = pa.array(event >= 700)
-    values = pa.compute.if_else(wordy, pa.compute.binary_join_element_wise("word", values, " "), values)
+    values = pa.compute.if_else(
+        wordy, pa.compute.binary_join_element_wise("word", values, " "), values
+    )
     names = pa.array([f"lab:thing {i}:blood" for i in range(900)])
     seconds = random.integers(0, 10 * 86_400, count).astype("timedelta64[s]")
     columns = {
@@ -114,9 +127,16 @@ def by_polars(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         )
     )
     wordy = series.filter(pl.col("numbers") < 0.8 * pl.col("filled")).select("g", "event")
-    counted = frame.join(wordy, on=["g", "event"], how="semi").filter(value != "").group_by("g", "event", "value").len()
+    counted = (
+        frame.join(wordy, on=["g", "event"], how="semi")
+        .filter(value != "")
+        .group_by("g", "event", "value")
+        .len()
+    )
     ranked = counted.sort(["len", "value"], descending=[True, False])
-    return series, ranked.group_by("g", "event").agg(value.head(5), pl.col("len").head(5), pl.len().alias("unique"))
+    return series, ranked.group_by("g", "event").agg(
+        value.head(5), pl.col("len").head(5), pl.len().alias("unique")
+    )
 
 
 def by_duckdb(table: pa.Table) -> tuple[pa.Table, pa.Table]:

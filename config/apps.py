@@ -11,6 +11,8 @@ class ProjectConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        """Bind the task decorators to our Celery application, and register the checks of the project."""
+        """Bind the task decorators to our Celery application, and register the checks of the
+        project.
+        """
         import config.celery
         import config.database_roles  # noqa: F401

@@ -1,7 +1,8 @@
 """The distributed engine: Celery over a Redis-protocol broker.
 
-A message is a hint; the database row with its lease is the queue (docs/adr/0004-queue-is-the-row.md). So results are ignored, messages
-are acknowledged on receipt, and a sweeper re-sends hints for rows that wait.
+A message is a hint; the database row with its lease is the queue
+(docs/adr/0004-queue-is-the-row.md). So results are ignored, messages are acknowledged on receipt,
+and a sweeper re-sends hints for rows that wait.
 """
 
 from __future__ import annotations
@@ -20,13 +21,16 @@ app = Celery("occurrent")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
-# A worker that is asked to end waits for its tasks. They hand their jobs back at their next check, so that it need not wait long.
+# A worker that is asked to end waits for its tasks. They hand their jobs back at their next check,
+# so that it need not wait long.
 worker_shutting_down.connect(ask_to_stop)
 
 
 @setup_logging.connect
 def keep_our_logging(**options: Any) -> None:
-    """Leave logging as Django's settings made it; connecting to this signal is what tells Celery so."""
+    """Leave logging as Django's settings made it; connecting to this signal is what tells Celery
+    so.
+    """
     from config.logging import install_exception_hooks
 
     install_exception_hooks()

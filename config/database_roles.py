@@ -1,4 +1,6 @@
-"""The two roles of the database in this process: the application's by default, the owner's for migrations."""
+"""The two roles of the database in this process: the application's by default, the owner's for
+migrations.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def connected_as_owner() -> Iterator[None]:
 
 
 def prepare_application_role(database: BaseDatabaseWrapper) -> None:
-    """Let the application's role read and write rows, as the owner. Raises RoleError if the role is missing and cannot be created."""
+    """Let the application's role read and write rows, as the owner. Raises RoleError if the role is
+    missing and cannot be created.
+    """
     if not roles_are_separate():
         return
     role = database_settings(settings.DATABASE_URL)["USER"]
@@ -58,7 +62,10 @@ def prepare_application_role(database: BaseDatabaseWrapper) -> None:
 
 @register(Tags.database)
 def check_application_role(
-    app_configs: Sequence[AppConfig] | None = None, *, databases: Sequence[str] | None = None, **_: Any
+    app_configs: Sequence[AppConfig] | None = None,
+    *,
+    databases: Sequence[str] | None = None,
+    **_: Any,
 ) -> list[CheckMessage]:
     """Warn if the application's role may do more than read and write rows."""
     if not databases:
@@ -68,22 +75,35 @@ def check_application_role(
         # Without a role of its own in DATABASE_URL, the application connects as this process does.
         role = database_settings(settings.DATABASE_URL)["USER"] or cursor.fetchone()[0]
         found = excess(cursor, role)
-    hint = "Give the application a role of its own and set DATABASE_OWNER_URL for migrations (docs/adr/0035-database-roles.md)."
-    return [Warning(f"The database role of the application {words}.", hint=hint, id="config.W001") for words in found]
+    hint = (
+        "Give the application a role of its own and set DATABASE_OWNER_URL for migrations"
+        " (docs/adr/0035-database-roles.md)."
+    )
+    return [
+        Warning(f"The database role of the application {words}.", hint=hint, id="config.W001")
+        for words in found
+    ]
 
 
 def _create(database: BaseDatabaseWrapper, role: str) -> None:
-    """Create the application's role with the password of DATABASE_URL, which leaves this process only as its SCRAM hash."""
+    """Create the application's role with the password of DATABASE_URL, which leaves this process
+    only as its SCRAM hash.
+    """
     password = database_settings(settings.DATABASE_URL)["PASSWORD"]
-    secret = database.connection.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256").decode()
-    statement = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(role), sql.Literal(secret if password else None))
+    secret = database.connection.pgconn.encrypt_password(
+        password.encode(), role.encode(), b"scram-sha-256"
+    ).decode()
+    statement = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(
+        sql.Identifier(role), sql.Literal(secret if password else None)
+    )
     try:
         with database.cursor() as cursor:
             cursor.execute(statement)
     except ProgrammingError as error:
         raise RoleError(
-            f"The role {role} of DATABASE_URL does not exist, and DATABASE_OWNER_URL may not create roles. "
-            f"Ask the administrator of the database for: CREATE ROLE {role} LOGIN PASSWORD '…'. Then migrate again."
+            f"The role {role} of DATABASE_URL does not exist, and DATABASE_OWNER_URL may not create"
+            f" roles. Ask the administrator of the database for: CREATE ROLE {role} LOGIN PASSWORD"
+            " '…'. Then migrate again."
         ) from error
 
 

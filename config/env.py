@@ -1,8 +1,9 @@
 """Strict readers for environment variables.
 
-Every reader names the variable it could not use and says how to fix it; a value is never guessed. A secret or an
-address may also come from a file: `NAME_FILE=/run/secrets/name` is read where `NAME` is not set, so that it needs
-to appear neither in a process listing nor in a compose file. Values are never repeated in the errors: they may be secrets.
+Every reader names the variable it could not use and says how to fix it; a value is never guessed. A
+secret or an address may also come from a file: `NAME_FILE=/run/secrets/name` is read where `NAME`
+is not set, so that it needs to appear neither in a process listing nor in a compose file. Values
+are never repeated in the errors: they may be secrets.
 """
 
 from __future__ import annotations
@@ -24,19 +25,25 @@ Value = TypeVar("Value")
 
 
 class EnvError(Exception):
-    """An environment variable is missing or malformed; the message names it and says how to fix it, without its value."""
+    """An environment variable is missing or malformed; the message names it and says how to fix it,
+    without its value.
+    """
 
     log_safe = True
 
 
 def environment(dotenv: Path = BASE_DIR / ".env") -> Mapping[str, str]:
-    """The process environment, and behind it the `NAME=value` lines of the checkout's `.env`; raises EnvError for other lines."""
+    """The process environment, and behind it the `NAME=value` lines of the checkout's `.env`;
+    raises EnvError for other lines.
+    """
     if not dotenv.exists():
         return os.environ
     try:
         text = dotenv.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise EnvError(f"{dotenv} cannot be read ({_reason(error)}). Mend it, or remove it.") from error
+        raise EnvError(
+            f"{dotenv} cannot be read ({_reason(error)}). Mend it, or remove it."
+        ) from error
     values: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         setting = line.strip()
@@ -44,7 +51,10 @@ def environment(dotenv: Path = BASE_DIR / ".env") -> Mapping[str, str]:
             continue
         name, equals, value = setting.partition("=")
         if not equals or not name.strip().isidentifier():
-            raise EnvError(f"{dotenv.name}, line {number}: not NAME=value. Write it so, or start the line with #.")
+            raise EnvError(
+                f"{dotenv.name}, line {number}: not NAME=value. Write it so, or start the line"
+                " with #."
+            )
         values[name.strip()] = value.strip().strip("\"'")
     return ChainMap(cast("MutableMapping[str, str]", os.environ), values)
 
@@ -56,12 +66,17 @@ class Env:
         self._source = environment() if source is None else source
 
     def text(self, name: str, default: str | None = None) -> str:
-        """The value of `name`, or of the file that `name`_FILE points to, or `default`; raises EnvError without any."""
+        """The value of `name`, or of the file that `name`_FILE points to, or `default`; raises
+        EnvError without any.
+        """
         value = self._raw(name)
         if value is not None:
             return value
         if default is None:
-            raise EnvError(f"{name} is not set. Set {name}, or {name}_FILE to a file that holds it (see .env.example).")
+            raise EnvError(
+                f"{name} is not set. Set {name}, or {name}_FILE to a file that holds it (see"
+                " .env.example)."
+            )
         return default
 
     def boolean(self, name: str, default: bool | None = None) -> bool:
@@ -73,9 +88,18 @@ class Env:
             return True
         if value.lower() in FALSE_WORDS:
             return False
-        raise EnvError(f"{name} is not a switch. Set it to one of true, yes, on, 1, false, no, off, 0.")
+        raise EnvError(
+            f"{name} is not a switch. Set it to one of true, yes, on, 1, false, no, off, 0."
+        )
 
-    def integer(self, name: str, default: int | None = None, *, minimum: int | None = None, maximum: int | None = None) -> int:
+    def integer(
+        self,
+        name: str,
+        default: int | None = None,
+        *,
+        minimum: int | None = None,
+        maximum: int | None = None,
+    ) -> int:
         """A whole number within the bounds (both inclusive)."""
         raw = self._raw(name)
         if raw is None:
@@ -83,7 +107,9 @@ class Env:
         try:
             number = int(raw)
         except ValueError:
-            raise EnvError(f"{name} is not a whole number. Set it to digits only, for example {name}=8.") from None
+            raise EnvError(
+                f"{name} is not a whole number. Set it to digits only, for example {name}=8."
+            ) from None
         if minimum is not None and number < minimum:
             raise EnvError(f"{name} is too small. Set it to {minimum} or more.")
         if maximum is not None and number > maximum:
@@ -102,20 +128,28 @@ class Env:
         except ValueError:
             value = None
         if not isinstance(value, dict):
-            raise EnvError(f"""{name} is not a JSON object. Write it on one line as {{"name": …}}, or set {name}_FILE to a file of it.""")
+            raise EnvError(
+                f"""{name} is not a JSON object. Write it on one line as {{"name": …}}, or set {name}_FILE to a file of it."""
+            )
         return value
 
     def url(self, name: str, *, schemes: tuple[str, ...], default: str | None = None) -> str:
-        """An address whose scheme is one of `schemes` and which says where to go (a host or a path)."""
+        """An address whose scheme is one of `schemes` and which says where to go (a host or a
+        path).
+        """
         value = self.text(name, default)
         if value == default:
             return value
         try:
             parts = urlsplit(value)
         except ValueError:
-            raise EnvError(f"{name} is not an address. Write it as {schemes[0]}://host:port/name.") from None
+            raise EnvError(
+                f"{name} is not an address. Write it as {schemes[0]}://host:port/name."
+            ) from None
         if parts.scheme not in schemes:
-            raise EnvError(f"{name} must start with one of {', '.join(f'{scheme}://' for scheme in schemes)}.")
+            raise EnvError(
+                f"{name} must start with one of {', '.join(f'{scheme}://' for scheme in schemes)}."
+            )
         if not (parts.netloc or parts.path.strip("/")):
             raise EnvError(f"{name} names no host. Write it as {schemes[0]}://host:port/name.")
         return value
@@ -145,10 +179,14 @@ class Env:
             value = path.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise EnvError(
-                f"{name}_FILE points to a file that cannot be read ({_reason(error)}). Check its path and permissions."
+                f"{name}_FILE points to a file that cannot be read ({_reason(error)}). Check its"
+                " path and permissions."
             ) from None
         if not value:
-            raise EnvError(f"{name}_FILE points to an empty file. Write the value into it or unset the variable.")
+            raise EnvError(
+                f"{name}_FILE points to an empty file. Write the value into it or unset the"
+                " variable."
+            )
         return value
 
     def _or_default(self, name: str, default: Value | None) -> Value:

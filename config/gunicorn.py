@@ -1,4 +1,6 @@
-"""How gunicorn serves the web process (`gunicorn -c python:config.gunicorn config.wsgi`): threads, structured logs, no access log."""
+"""How gunicorn serves the web process (`gunicorn -c python:config.gunicorn config.wsgi`): threads,
+structured logs, no access log.
+"""
 
 from __future__ import annotations
 

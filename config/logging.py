@@ -1,9 +1,10 @@
 """Structured logs without patient text: one JSON object a line on standard error.
 
-What may hold text from notes, rows, models or addresses never reaches a line. Our own messages are written by us and keep their
-arguments; of other libraries' messages the arguments survive only as numbers and single identifiers, and the whole message only where
-the library is known to log constant templates. An exception is reported by type and place; its message only where its class says
-that it is ours to show (`log_safe = True`), because messages of unknown classes quote values.
+What may hold text from notes, rows, models or addresses never reaches a line. Our own messages are
+written by us and keep their arguments; of other libraries' messages the arguments survive only as
+numbers and single identifiers, and the whole message only where the library is known to log
+constant templates. An exception is reported by type and place; its message only where its class
+says that it is ours to show (`log_safe = True`), because messages of unknown classes quote values.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ TEMPLATED = frozenset({"celery", "kombu", "django", "gunicorn", "psycopg"})
 # Not what begins with a slash: the path of a request holds what somebody typed.
 IDENTIFIER = re.compile(r"[\w.:@-][\w.:/@-]{0,119}", re.ASCII)
 CELERY_FIELDS = frozenset({"id", "name", "runtime", "description", "hostname"})
-STANDARD_ATTRIBUTES = frozenset({*vars(logging.makeLogRecord({})), "taskName", "request", "status_code"})
+STANDARD_ATTRIBUTES = frozenset(
+    {*vars(logging.makeLogRecord({})), "taskName", "request", "status_code"}
+)
 MAX_CAUSES = 5
 
 
@@ -41,7 +44,10 @@ def logging_config(*, level: str) -> dict[str, Any]:
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # These bring handlers of their own, which would print requests and mail error pages.
-            **{name: {"handlers": [], "propagate": True} for name in ("django", "django.server", "gunicorn.error")},
+            **{
+                name: {"handlers": [], "propagate": True}
+                for name in ("django", "django.server", "gunicorn.error")
+            },
             # Addresses with their query strings; config.request_log has what is needed.
             "gunicorn.access": {"handlers": [], "level": "CRITICAL", "propagate": False},
             # Statements with their parameters, at any level.
@@ -54,10 +60,14 @@ def logging_config(*, level: str) -> dict[str, Any]:
 
 
 def install_exception_hooks() -> None:
-    """Send uncaught exceptions of the process and of its threads through the logs instead of printing them with their messages."""
+    """Send uncaught exceptions of the process and of its threads through the logs instead of
+    printing them with their messages.
+    """
     logger = logging.getLogger("config.uncaught")
 
-    def of_process(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    def of_process(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
         logger.critical("the process ended with an error", exc_info=(kind, error, trace))
 
     def of_thread(arguments: threading.ExceptHookArgs) -> None:
@@ -70,7 +80,9 @@ def install_exception_hooks() -> None:
 
 
 class JsonFormatter(logging.Formatter):
-    """One record as one line of JSON; raises nothing for odd records, since a log line must never stop the work."""
+    """One record as one line of JSON; raises nothing for odd records, since a log line must never
+    stop the work.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -97,25 +109,40 @@ def message_of(record: logging.LogRecord) -> str:
     clean = _own if library in OURS else _foreign
     try:
         if isinstance(record.args, dict):
-            return str(record.msg) % {key: clean(value) if key in CELERY_FIELDS else WITHHELD for key, value in record.args.items()}
+            return str(record.msg) % {
+                key: clean(value) if key in CELERY_FIELDS else WITHHELD
+                for key, value in record.args.items()
+            }
         return str(record.msg) % tuple(clean(value) for value in record.args)
     except (TypeError, ValueError):
         return f"{WITHHELD} from {record.module}:{record.lineno}"
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, Any]:
-    """What our code added (`extra={...}`; values other than scalars by type), and a request by method, route and status."""
+    """What our code added (`extra={...}`; values other than scalars by type), and a request by
+    method, route and status.
+    """
     ours = record.name.split(".", 1)[0] in OURS
-    fields = {key: _own(value) for key, value in vars(record).items() if ours and key not in STANDARD_ATTRIBUTES}
+    fields = {
+        key: _own(value)
+        for key, value in vars(record).items()
+        if ours and key not in STANDARD_ATTRIBUTES
+    }
     request = getattr(record, "request", None)
     if isinstance(request, HttpRequest):
         match = request.resolver_match
-        fields |= {"method": request.method, "route": match.route if match else None, "status": getattr(record, "status_code", None)}
+        fields |= {
+            "method": request.method,
+            "route": match.route if match else None,
+            "status": getattr(record, "status_code", None),
+        }
     return fields
 
 
 def describe(error: BaseException, depth: int = 0) -> dict[str, Any]:
-    """An exception by type, database code, place and cause; its message only where its class allows that."""
+    """An exception by type, database code, place and cause; its message only where its class allows
+    that.
+    """
     kind = type(error)
     described: dict[str, Any] = {"type": f"{kind.__module__}.{kind.__qualname__}"}
     if getattr(kind, "log_safe", False):
@@ -125,7 +152,10 @@ def describe(error: BaseException, depth: int = 0) -> dict[str, Any]:
             described[name] = code
     if constraint := getattr(getattr(error, "diag", None), "constraint_name", None):
         described["constraint"] = constraint
-    described["frames"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
+    described["frames"] = [
+        f"{frame.filename}:{frame.lineno} {frame.name}"
+        for frame in traceback.extract_tb(error.__traceback__)
+    ]
     cause = error.__cause__ or error.__context__
     if cause is not None and depth < MAX_CAUSES:
         described["cause"] = describe(cause, depth + 1)

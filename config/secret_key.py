@@ -1,4 +1,6 @@
-"""The signing key of an embedded installation: made on first use, kept beside its data, readable by its owner alone."""
+"""The signing key of an embedded installation: made on first use, kept beside its data, readable by
+its owner alone.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ FILE_NAME = "secret_key"
 
 
 def stored_secret_key(directory: Path) -> str:
-    """The key kept in `directory`, made if there is none; two processes that start together end up with the same key.
+    """The key kept in `directory`, made if there is none; two processes that start together end up
+    with the same key.
 
     Raises EnvError for a file that cannot be read or written, or that is no key.
     """
@@ -23,7 +26,9 @@ def stored_secret_key(directory: Path) -> str:
             _create(path)
         key = path.read_text(encoding="ascii").strip()
     except OSError as error:
-        raise EnvError(f"{path} cannot be used as signing key ({error.strerror}). {way_out} Or set SECRET_KEY.") from error
+        raise EnvError(
+            f"{path} cannot be used as signing key ({error.strerror}). {way_out} Or set SECRET_KEY."
+        ) from error
     except UnicodeDecodeError:
         key = ""
     if len(key) < MIN_SECRET_LENGTH:
@@ -32,7 +37,9 @@ def stored_secret_key(directory: Path) -> str:
 
 
 def _create(path: Path) -> None:
-    """Write a key aside and link it into place: whoever links first wins, and no reader ever sees half a key."""
+    """Write a key aside and link it into place: whoever links first wins, and no reader ever sees
+    half a key.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

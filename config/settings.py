@@ -1,7 +1,8 @@
 """The settings of every process: one file, one environment, no variants.
 
-Without any variable set this is the embedded default (one machine, services under `var/`). `OCCURRENT_ENV=production` asks for what a
-deployment must decide itself and refuses to start without it. Every variable is explained in `.env.example`.
+Without any variable set this is the embedded default (one machine, services under `var/`).
+`OCCURRENT_ENV=production` asks for what a deployment must decide itself and refuses to start
+without it. Every variable is explained in `.env.example`.
 """
 
 from __future__ import annotations
@@ -23,19 +24,30 @@ env = Env()
 
 ENVIRONMENT = env.text("OCCURRENT_ENV", "embedded")
 if ENVIRONMENT not in ("embedded", "production"):
-    raise EnvError("OCCURRENT_ENV is neither embedded nor production. Set it to one of the two, or leave it out.")
+    raise EnvError(
+        "OCCURRENT_ENV is neither embedded nor production. Set it to one of the two, or leave it"
+        " out."
+    )
 PRODUCTION = ENVIRONMENT == "production"
 DEBUG = env.boolean("DEBUG", False)
 if PRODUCTION and DEBUG:
-    raise EnvError("DEBUG is on in production, where error pages would show patient text. Unset DEBUG.")
+    raise EnvError(
+        "DEBUG is on in production, where error pages would show patient text. Unset DEBUG."
+    )
 
 SERVICES = default_paths()
-SECRET_KEY = env.secret("SECRET_KEY") if PRODUCTION or env.text("SECRET_KEY", "") else stored_secret_key(SERVICES.var)
+SECRET_KEY = (
+    env.secret("SECRET_KEY")
+    if PRODUCTION or env.text("SECRET_KEY", "")
+    else stored_secret_key(SERVICES.var)
+)
 SECRET_KEY_FALLBACKS = env.words("SECRET_KEY_FALLBACKS")
 HTTPS = env.boolean("HTTPS", PRODUCTION)
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "" if PRODUCTION else "localhost,127.0.0.1,[::1]")
 if PRODUCTION and not ALLOWED_HOSTS:
-    raise EnvError("ALLOWED_HOSTS is not set. Set it to the host names that users type, separated by commas.")
+    raise EnvError(
+        "ALLOWED_HOSTS is not set. Set it to the host names that users type, separated by commas."
+    )
 CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
 
 # Applications. Ours are listed from the lowest layer to the highest.
@@ -103,23 +115,33 @@ TEMPLATES: list[dict[str, Any]] = [
     }
 ]
 
-# Data. The embedded services are addressed here and started elsewhere (manage.py, `make services`), so that importing the settings
-# starts nothing.
+# Data. The embedded services are addressed here and started elsewhere (manage.py, `make services`),
+# so that importing the settings starts nothing.
 
 POSTGRESQL = ("postgresql", "postgres")
 DATABASE_URL = env.url("DATABASE_URL", schemes=POSTGRESQL, default=SERVICES.database_url)
 EMBEDDED_DATABASE = SERVICES.database_url == DATABASE_URL
-# Migrations run as this role; without it the application's role owns its tables (docs/adr/0035-database-roles.md).
+# Migrations run as this role; without it the application's role owns its tables
+# (docs/adr/0035-database-roles.md).
 DATABASE_OWNER_URL = env.url(
-    "DATABASE_OWNER_URL", schemes=POSTGRESQL, default=SERVICES.database_owner_url if EMBEDDED_DATABASE else DATABASE_URL
+    "DATABASE_OWNER_URL",
+    schemes=POSTGRESQL,
+    default=SERVICES.database_owner_url if EMBEDDED_DATABASE else DATABASE_URL,
 )
 if EMBEDDED_DATABASE and SERVICES.database_owner_url != DATABASE_OWNER_URL:
-    raise EnvError("DATABASE_OWNER_URL is set without DATABASE_URL. Set both, or neither for the embedded database.")
-BROKER_URL = env.url("BROKER_URL", schemes=("redis", "rediss", "redis+socket", "unix"), default=SERVICES.broker_url)
+    raise EnvError(
+        "DATABASE_OWNER_URL is set without DATABASE_URL. Set both, or neither for the embedded"
+        " database."
+    )
+BROKER_URL = env.url(
+    "BROKER_URL", schemes=("redis", "rediss", "redis+socket", "unix"), default=SERVICES.broker_url
+)
 
 
 def database_settings(url: str) -> dict[str, Any]:
-    """Django's connection settings for a PostgreSQL address; psycopg parses it, so socket directories and options work as written."""
+    """Django's connection settings for a PostgreSQL address; psycopg parses it, so socket
+    directories and options work as written.
+    """
     parts = {name: value for name, value in conninfo_to_dict(url).items() if value is not None}
     return {
         "ENGINE": "django.db.backends.postgresql",
@@ -130,13 +152,23 @@ def database_settings(url: str) -> dict[str, Any]:
         "PORT": parts.pop("port", ""),
         # A connection that died with the server is noticed on checkout and replaced.
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {**parts, "pool": {"min_size": 0, "max_size": env.integer("DATABASE_POOL_SIZE", 20, minimum=2), "timeout": 10}},
+        "OPTIONS": {
+            **parts,
+            "pool": {
+                "min_size": 0,
+                "max_size": env.integer("DATABASE_POOL_SIZE", 20, minimum=2),
+                "timeout": 10,
+            },
+        },
     }
 
 
 DATABASES = {"default": database_settings(DATABASE_URL)}
 if DATABASE_OWNER_URL != DATABASE_URL and not DATABASES["default"]["USER"]:
-    raise EnvError("DATABASE_URL names no role, but DATABASE_OWNER_URL is set. Write it as postgresql://role:password@host/name.")
+    raise EnvError(
+        "DATABASE_URL names no role, but DATABASE_OWNER_URL is set. Write it as"
+        " postgresql://role:password@host/name."
+    )
 
 # People and sessions.
 
@@ -175,9 +207,12 @@ CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.boolean("BEHIND_PROXY", False) else None
+SECURE_PROXY_SSL_HEADER = (
+    ("HTTP_X_FORWARDED_PROTO", "https") if env.boolean("BEHIND_PROXY", False) else None
+)
 SECURE_CONTENT_TYPE_NOSNIFF = True
-# Nothing leaves for other sites. Not "no-referrer": under it browsers send `Origin: null` with our own forms, which the CSRF check refuses.
+# Nothing leaves for other sites. Not "no-referrer": under it browsers send `Origin: null` with our
+# own forms, which the CSRF check refuses.
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -188,7 +223,8 @@ CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
         "script-src": [SELF],
-        # The hash is that of an empty style element, which Plotly creates and then fills through the object model.
+        # The hash is that of an empty style element, which Plotly creates and then fills through
+        # the object model.
         "style-src": [SELF, "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"],
         "img-src": [SELF, "data:", "blob:"],
         "font-src": [SELF],
@@ -204,20 +240,35 @@ CONTENT_SECURITY_POLICY = {
 
 LANGUAGE_CODE = "en-gb"
 USE_I18N = False
-# Notes and rows carry the record's own local clock without a zone; only the application's own moments (claims, audit) are zoned.
+# Notes and rows carry the record's own local clock without a zone; only the application's own
+# moments (claims, audit) are zoned.
 USE_TZ = True
 TIME_ZONE = "UTC"
 
 STATIC_URL = "static/"
-# Names that follow from the content let browsers keep a file for a year. `make run` collects the files and sets this.
+# Names that follow from the content let browsers keep a file for a year. `make run` collects the
+# files and sets this.
 HASHED_STATIC = env.boolean("HASHED_STATIC", PRODUCTION)
 STATIC_ROOT = BASE_DIR / "staticfiles" if PRODUCTION else SERVICES.var / "static"
 # The plot's script comes from its Python package, found without importing it.
 PLOTLY = find_spec("plotly")
-STATICFILES_DIRS = [BASE_DIR / "static", *([("plotly", Path(PLOTLY.origin).parent / "package_data")] if PLOTLY and PLOTLY.origin else [])]
+STATICFILES_DIRS = [
+    BASE_DIR / "static",
+    *(
+        [("plotly", Path(PLOTLY.origin).parent / "package_data")]
+        if PLOTLY and PLOTLY.origin
+        else []
+    ),
+]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "config.static.HashedStorage" if HASHED_STATIC else "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "staticfiles": {
+        "BACKEND": (
+            "config.static.HashedStorage"
+            if HASHED_STATIC
+            else "django.contrib.staticfiles.storage.StaticFilesStorage"
+        )
+    },
 }
 WHITENOISE_USE_FINDERS = not HASHED_STATIC
 MEDIA_ROOT = SERVICES.var / "files"
@@ -226,7 +277,8 @@ MEDIA_ROOT = SERVICES.var / "files"
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        # The first one says what a request without a name is answered with: 401, and how to name oneself.
+        # The first one says what a request without a name is answered with: 401, and how to name
+        # oneself.
         "accounts.api_access.authentication.ApiTokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
@@ -239,12 +291,19 @@ REST_FRAMEWORK = {
 }
 # Tokens are stored as digests, in a model of our own (`accounts.api_access.tokens`).
 KNOX_TOKEN_MODEL = "accounts.ApiToken"
-# Its own migrations would make a table of the model that is replaced, which nothing empties and which keeps others from being emptied.
+# Its own migrations would make a table of the model that is replaced, which nothing empties and
+# which keeps others from being emptied.
 MIGRATION_MODULES = {"knox": None}
-REST_KNOX = {"TOKEN_TTL": timedelta(days=env.integer("API_TOKEN_DAYS", 90, minimum=1)), "AUTH_HEADER_PREFIX": "Bearer"}
+REST_KNOX = {
+    "TOKEN_TTL": timedelta(days=env.integer("API_TOKEN_DAYS", 90, minimum=1)),
+    "AUTH_HEADER_PREFIX": "Bearer",
+}
 SPECTACULAR_SETTINGS = {
     "TITLE": "Occurrent",
-    "DESCRIPTION": "Textual time series of hospital admissions: occurrences, their times, and the evidence behind each.",
+    "DESCRIPTION": (
+        "Textual time series of hospital admissions: occurrences, their times, and the evidence"
+        " behind each."
+    ),
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
@@ -259,8 +318,9 @@ SPECTACULAR_SETTINGS = {
     },
 }
 
-# Models. Which model serves which role, and the named models that a run may choose instead (docs/reference/models.md). Keys stand in
-# neither: an entry names the variable that holds its key, which is read when the model is first used.
+# Models. Which model serves which role, and the named models that a run may choose instead
+# (docs/reference/models.md). Keys stand in neither: an entry names the variable that holds its key,
+# which is read when the model is first used.
 
 MODEL_ROLES = env.mapping("MODEL_ROLES")
 MODEL_ENDPOINTS = env.mapping("MODEL_ENDPOINTS")
@@ -273,7 +333,8 @@ IMPORT_NOTE_BYTES = env.integer("IMPORT_NOTE_BYTES", 1_000_000, minimum=1)
 # Rows of one case; uncompressed bytes of its file where a case has a file of its own.
 IMPORT_CASE_ROWS = env.integer("IMPORT_CASE_ROWS", 2_000_000, minimum=1, maximum=2**31 - 1)
 IMPORT_CASE_BYTES = env.integer("IMPORT_CASE_BYTES", 500_000_000, minimum=1)
-# How many times its own size a gzipped file may become (beyond 16 MB); tables of text reach about 30.
+# How many times its own size a gzipped file may become (beyond 16 MB); tables of text reach about
+# 30.
 IMPORT_EXPANSION = env.integer("IMPORT_EXPANSION", 200, minimum=1)
 
 LOGGING = logging_config(level=env.text("LOG_LEVEL", "INFO").upper())
@@ -283,7 +344,8 @@ LOGGING_CONFIG = "logging.config.dictConfig"
 
 # A worker that is silent this long has lost its job; the heartbeat comes three times as often.
 JOB_LEASE_SECONDS = env.integer("JOB_LEASE_SECONDS", 60, minimum=1)
-# A stage or a game that takes longer fails: one that computes here, and one that asks language models.
+# A stage or a game that takes longer fails: one that computes here, and one that asks language
+# models.
 STAGE_SECONDS = env.integer("STAGE_SECONDS", 1800, minimum=1)
 MODEL_STAGE_SECONDS = env.integer("MODEL_STAGE_SECONDS", 6 * 3600, minimum=1)
 QUEUES = ("ingest", "pipeline", "generate", "embed", "judge")
@@ -304,7 +366,8 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": env.integer("BROKER_VISIBILITY_SECONDS", 6 * 3600, minimum=60),
-    # Messages of a killed worker come back within seconds (kombu's defaults sweep every 100 s or so).
+    # Messages of a killed worker come back within seconds (kombu's defaults sweep every 100 s or
+    # so).
     "unacked_restore_throttle": 1,
     "unacked_restore_interval": 5,
 }

@@ -11,9 +11,15 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
-    # The split view serves its start-up script as a file of its own, which the content security policy allows.
-    # It has no description of itself to give, so it takes no OPTIONS.
-    path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="api-schema", http_method_names=["get", "head"]), name="api-docs"),
+    # The split view serves its start-up script as a file of its own, which the content security
+    # policy allows. It has no description of itself to give, so it takes no OPTIONS.
+    path(
+        "api/docs/",
+        SpectacularSwaggerSplitView.as_view(
+            url_name="api-schema", http_method_names=["get", "head"]
+        ),
+        name="api-docs",
+    ),
 ]
 for prefix, module in (
     ("", "accounts.urls"),

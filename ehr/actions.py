@@ -58,10 +58,12 @@ def import_dataset(
     replacing: Replacing = NOTHING,
     progress: Progress = lambda done, total, words: None,
 ) -> ImportReport:
-    """Import `path` into the study's dataset of that name, which is made where it is new; call it again to go on after a kill.
+    """Import `path` into the study's dataset of that name, which is made where it is new; call it
+    again to go on after a kill.
 
-    Each case (or block of a file) commits by itself, so good cases stay although others are rejected. `cases`: only these case ids.
-    Raises FormatError (the path is not in this format), ImportBusy, NotAllowed.
+    Each case (or block of a file) commits by itself, so good cases stay although others are
+    rejected. `cases`: only these case ids. Raises FormatError (the path is not in this format),
+    ImportBusy, NotAllowed.
     """
     if by is not None:
         check_user_can_manage_study(by, study)
@@ -72,9 +74,25 @@ def import_dataset(
     with _alone(dataset):
         ensure_partition(dataset.pk)
         if format in STREAMED:
-            import_stream(dataset, STREAMED[format](path, cases, limits), report, by=by, limits=limits, progress=progress)
+            import_stream(
+                dataset,
+                STREAMED[format](path, cases, limits),
+                report,
+                by=by,
+                limits=limits,
+                progress=progress,
+            )
         else:
-            import_cases(dataset, path, report, by=by, chosen=cases, replacing=replacing, limits=limits, progress=progress)
+            import_cases(
+                dataset,
+                path,
+                report,
+                by=by,
+                chosen=cases,
+                replacing=replacing,
+                limits=limits,
+                progress=progress,
+            )
         _settle(dataset, report, by)
     return report
 
@@ -82,28 +100,47 @@ def import_dataset(
 def delete_dataset(*, dataset: Dataset, by: User | None, delete_authored: bool = False) -> None:
     """Delete the dataset with everything that was made from it, and record what went along.
 
-    Raises NotAllowed, and DeletionRefused for findings in review packets or, unless `delete_authored`, timelines that people wrote.
+    Raises NotAllowed, and DeletionRefused for findings in review packets or, unless
+    `delete_authored`, timelines that people wrote.
     """
     if by is not None:
         check_user_can_manage_study(by, dataset.study)
-    event = partial(record, actor=by, study=dataset.study, object_type="ehr.dataset", object_id=dataset.public_id)
+    event = partial(
+        record,
+        actor=by,
+        study=dataset.study,
+        object_type="ehr.dataset",
+        object_id=dataset.public_id,
+    )
     try:
         with transaction.atomic():
             losses = delete_whole_dataset(dataset, delete_authored=delete_authored)
             event(action="dataset.delete", detail={loss.name: loss.count for loss in losses})
     except DeletionRefused as error:
-        event(action="dataset.delete_refused", detail={loss.name: loss.count for loss in error.losses})
+        event(
+            action="dataset.delete_refused", detail={loss.name: loss.count for loss in error.losses}
+        )
         raise
 
 
-def export_summaries(*, dataset: Dataset, by: User | None) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """(folder name, row map) of each case of the dataset; an audit event says who took them. Raises NotAllowed.
+def export_summaries(
+    *, dataset: Dataset, by: User | None
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """(folder name, row map) of each case of the dataset; an audit event says who took them. Raises
+    NotAllowed.
 
-    A row map lists event, summary and row indices of each series. A case id that is no plain file name becomes its public id.
+    A row map lists event, summary and row indices of each series. A case id that is no plain file
+    name becomes its public id.
     """
     if by is not None:
         check_user_can_manage_study(by, dataset.study)
-    record(actor=by, study=dataset.study, action="dataset.export", object_type="ehr.dataset", object_id=dataset.public_id)
+    record(
+        actor=by,
+        study=dataset.study,
+        action="dataset.export",
+        object_type="ehr.dataset",
+        object_id=dataset.public_id,
+    )
     for encounter in dataset.encounters.all():
         name = encounter.case_id if PLAIN_NAME.fullmatch(encounter.case_id) else encounter.public_id
         series = encounter.series.order_by("event").values("event", "summary", "row_indices")
@@ -123,19 +160,28 @@ def _dataset(path: Path, format: str, name: str, study: Study) -> Dataset:
     """The dataset of that name. Raises FormatError where it has another format."""
     if not 1 <= len(name) <= 200 or not name.isprintable():
         raise FormatError("A dataset's name has 1 to 200 characters that can be shown.")
-    dataset, _ = Dataset.objects.get_or_create(study=study, name=name, defaults={"format": format, "licence": licence_of(path)})
+    dataset, _ = Dataset.objects.get_or_create(
+        study=study, name=name, defaults={"format": format, "licence": licence_of(path)}
+    )
     if dataset.format != format:
-        raise FormatError(f"The dataset {name} was imported as {dataset.format}. Choose another name.")
+        raise FormatError(
+            f"The dataset {name} was imported as {dataset.format}. Choose another name."
+        )
     return dataset
 
 
 @contextmanager
 def _alone(dataset: Dataset) -> Iterator[None]:
-    """Hold the dataset's import lock, which the server releases when this process dies. Raises ImportBusy."""
+    """Hold the dataset's import lock, which the server releases when this process dies. Raises
+    ImportBusy.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(hashtext('ehr.import'), %s)", [dataset.pk])
         if not cursor.fetchone()[0]:
-            raise ImportBusy(f"The dataset {dataset.name} is being imported by another process. Wait for it to end.")
+            raise ImportBusy(
+                f"The dataset {dataset.name} is being imported by another process. Wait for it to"
+                " end."
+            )
         try:
             yield
         finally:

@@ -1,4 +1,6 @@
-"""Deleting cases without losing what people made: count what would go along, refuse, or delete and say what went."""
+"""Deleting cases without losing what people made: count what would go along, refuse, or delete and
+say what went.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from ehr.registry import Keep, Loss, loss_counters
 
 
 class DeletionRefused(ValueError):
-    """The cases cannot be deleted; the message lists what would be lost and what to do. Counts alone, no text of cases."""
+    """The cases cannot be deleted; the message lists what would be lost and what to do. Counts
+    alone, no text of cases.
+    """
 
     log_safe = True
 
@@ -26,18 +30,26 @@ def losses_of(encounters: QuerySet[Encounter]) -> tuple[Loss, ...]:
     return tuple(loss for count in loss_counters() for loss in count(encounters) if loss.count)
 
 
-def delete_encounters(encounters: QuerySet[Encounter], *, delete_authored: bool) -> tuple[Loss, ...]:
-    """Delete the cases and return what went along. Raises DeletionRefused, and then nothing is deleted."""
+def delete_encounters(
+    encounters: QuerySet[Encounter], *, delete_authored: bool
+) -> tuple[Loss, ...]:
+    """Delete the cases and return what went along. Raises DeletionRefused, and then nothing is
+    deleted.
+    """
     return _delete(encounters, encounters, delete_authored=delete_authored)
 
 
 def delete_whole_dataset(dataset: Dataset, *, delete_authored: bool) -> tuple[Loss, ...]:
-    """Delete the dataset with its cases and return what went along. Raises DeletionRefused, and then nothing is deleted."""
+    """Delete the dataset with its cases and return what went along. Raises DeletionRefused, and
+    then nothing is deleted.
+    """
     return _delete(dataset, dataset.encounters.all(), delete_authored=delete_authored)
 
 
 @transaction.atomic
-def _delete(target: Dataset | QuerySet[Encounter], encounters: QuerySet[Encounter], *, delete_authored: bool) -> tuple[Loss, ...]:
+def _delete(
+    target: Dataset | QuerySet[Encounter], encounters: QuerySet[Encounter], *, delete_authored: bool
+) -> tuple[Loss, ...]:
     # New authored timelines and packets refer to the case, so that they wait for this lock.
     list(encounters.order_by("pk").select_for_update().values_list("pk", flat=True))
     losses = losses_of(encounters)
@@ -48,7 +60,9 @@ def _delete(target: Dataset | QuerySet[Encounter], encounters: QuerySet[Encounte
         target.delete()
     except (ProtectedError, RestrictedError) as error:
         kinds = sorted({str(thing._meta.verbose_name_plural) for thing in error.args[1]})
-        raise DeletionRefused(f"other data refers to the case: {', '.join(kinds)}. Nothing was deleted.", losses) from None
+        raise DeletionRefused(
+            f"other data refers to the case: {', '.join(kinds)}. Nothing was deleted.", losses
+        ) from None
     return losses
 
 
@@ -59,7 +73,10 @@ def _refusal(losses: tuple[Loss, ...], *, delete_authored: bool) -> str:
     if not never and (delete_authored or not authored):
         return ""
     if never:
-        advice = "What is in a review packet is never deleted; import the new files under another dataset name"
+        advice = (
+            "What is in a review packet is never deleted; import the new files under another"
+            " dataset name"
+        )
     else:
         advice = "Export the authored timelines first, then add --delete-authored"
     return f"deleting the case would lose {words_for(losses)}. {advice}."
@@ -67,4 +84,6 @@ def _refusal(losses: tuple[Loss, ...], *, delete_authored: bool) -> str:
 
 def words_for(losses: Iterable[Loss]) -> str:
     """`2 authored timelines, 1 evaluation result`."""
-    return ", ".join(f"{loss.count:,} {loss.name if loss.count != 1 else loss.singular}" for loss in losses)
+    return ", ".join(
+        f"{loss.count:,} {loss.name if loss.count != 1 else loss.singular}" for loss in losses
+    )

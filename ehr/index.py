@@ -1,7 +1,9 @@
-"""The series of an encounter as vectors in PostgreSQL: stored once a model, searched exactly within the encounter.
+"""The series of an encounter as vectors in PostgreSQL: stored once a model, searched exactly within
+the encounter.
 
-Two searches that rank alike: all queries of a case by one binary fetch and one matrix product, and one query by pgvector's
-operator in SQL. No approximate index exists, so no series can be lost (protocol stage 4; architecture, "Scale").
+Two searches that rank alike: all queries of a case by one binary fetch and one matrix product, and
+one query by pgvector's operator in SQL. No approximate index exists, so no series can be lost
+(protocol stage 4; architecture, "Scale").
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ Ints = NDArray[np.int64]
 EMBED_SERIES = 256
 #: Scores are ranked to this many decimals: two sound ways of adding float32 differ behind them.
 SCORE_DECIMALS = 5
-#: pgvector's binary form of a vector: its dimension and a reserved field, 2 bytes each, before the numbers (big-endian).
+#: pgvector's binary form of a vector: its dimension and a reserved field, 2 bytes each, before the
+#: numbers (big-endian).
 VECTOR_HEADER = 4
 COPY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 COPY_TRAILER = b"\xff\xff"
@@ -46,8 +49,14 @@ def missing_series(encounter: Encounter, model: str) -> list[tuple[int, str]]:
     return list(missing.order_by("pk").values_list("pk", "summary"))
 
 
-def embed_encounter(encounter: Encounter, embedder: Embedder, *, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
-    """Embed what has no vector under the embedder's name; returns how many. A second call finds nothing to do.
+def embed_encounter(
+    encounter: Encounter,
+    embedder: Embedder,
+    *,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> int:
+    """Embed what has no vector under the embedder's name; returns how many. A second call finds
+    nothing to do.
 
     Each batch is stored by itself; no transaction is open while the model works.
     """
@@ -61,20 +70,33 @@ def embed_encounter(encounter: Encounter, embedder: Embedder, *, progress: Calla
 
 
 def store_vectors(encounter: Encounter, model: str, series: Sequence[int], vectors: Vectors) -> int:
-    """Store one vector a series with a binary COPY; series that have one of this model are left as they are. Returns how many.
+    """Store one vector a series with a binary COPY; series that have one of this model are left as
+    they are. Returns how many.
 
-    `vectors` is (len(series), d) float32, rows of length 1. Two writers of one encounter take turns.
+    `vectors` is (len(series), d) float32, rows of length 1. Two writers of one encounter take
+    turns.
     """
     with transaction.atomic():
         Encounter.objects.select_for_update(no_key=True).only("pk").get(pk=encounter.pk)
-        there = set(SeriesEmbedding.objects.filter(encounter=encounter, model=model).values_list("series_id", flat=True))
+        there = set(
+            SeriesEmbedding.objects.filter(encounter=encounter, model=model).values_list(
+                "series_id", flat=True
+            )
+        )
         new = [i for i, pk in enumerate(series) if pk not in there]
         if new:
-            copy_vectors(encounter.pk, model, np.asarray(series, np.int64)[new], np.asarray(vectors, np.float32)[new])
+            copy_vectors(
+                encounter.pk,
+                model,
+                np.asarray(series, np.int64)[new],
+                np.asarray(vectors, np.float32)[new],
+            )
     return len(new)
 
 
-def copy_vectors(encounter_id: int | NDArray[np.int64], model: str, series: NDArray[np.int64], vectors: Vectors) -> None:
+def copy_vectors(
+    encounter_id: int | NDArray[np.int64], model: str, series: NDArray[np.int64], vectors: Vectors
+) -> None:
     """COPY (series, encounter, model, vector) rows in binary, built as one array."""
     name = model.encode()
     dimension = vectors.shape[1]
@@ -87,25 +109,52 @@ def copy_vectors(encounter_id: int | NDArray[np.int64], model: str, series: NDAr
         ("m", ">i4"),
         ("model", f"S{len(name)}"),
     ]
-    rows = np.zeros(len(series), [*fields, ("v", ">i4"), ("dimension", ">i2"), ("reserved", ">i2"), ("vector", ">f4", (dimension,))])
-    rows["fields"], rows["s"], rows["e"], rows["m"], rows["v"] = 4, 8, 8, len(name), VECTOR_HEADER + 4 * dimension
-    rows["series"], rows["encounter"], rows["model"], rows["dimension"], rows["vector"] = series, encounter_id, name, dimension, vectors
+    rows = np.zeros(
+        len(series),
+        [
+            *fields,
+            ("v", ">i4"),
+            ("dimension", ">i2"),
+            ("reserved", ">i2"),
+            ("vector", ">f4", (dimension,)),
+        ],
+    )
+    rows["fields"], rows["s"], rows["e"], rows["m"], rows["v"] = (
+        4,
+        8,
+        8,
+        len(name),
+        VECTOR_HEADER + 4 * dimension,
+    )
+    rows["series"], rows["encounter"], rows["model"], rows["dimension"], rows["vector"] = (
+        series,
+        encounter_id,
+        name,
+        dimension,
+        vectors,
+    )
     with (
         connection.cursor() as cursor,
-        cursor.copy("COPY ehr_seriesembedding (series_id, encounter_id, model, vector) FROM STDIN (FORMAT binary)") as copy,
+        cursor.copy(
+            "COPY ehr_seriesembedding (series_id, encounter_id, model, vector) FROM STDIN (FORMAT"
+            " binary)"
+        ) as copy,
     ):
         copy.write(COPY_HEADER + rows.tobytes() + COPY_TRAILER)
 
 
 class EncounterSearch:
-    """Search over the vectors of one encounter and one model. Satisfies the pipeline's `SeriesSearch`."""
+    """Search over the vectors of one encounter and one model. Satisfies the pipeline's
+    `SeriesSearch`.
+    """
 
     def __init__(self, encounter_id: int, model: str) -> None:
         self._encounter_id = encounter_id
         self._model = model
 
     def top_k(self, queries: Vectors, k: int) -> list[list[tuple[str, float]]]:
-        """For each row of `queries` (n, d): at most k (event, cosine), best first, ties by event. One fetch, one product.
+        """For each row of `queries` (n, d): at most k (event, cosine), best first, ties by event.
+        One fetch, one product.
 
         Raises ValueError where the stored vectors have another dimension.
         """
@@ -113,14 +162,21 @@ class EncounterSearch:
         if not events or not len(queries):
             return [[] for _ in queries]
         if queries.shape[1] != vectors.shape[1]:
-            raise ValueError(f"queries of dimension {queries.shape[1]}, stored vectors of {vectors.shape[1]}")
+            raise ValueError(
+                f"queries of dimension {queries.shape[1]}, stored vectors of {vectors.shape[1]}"
+            )
         scores = np.asarray(queries, np.float32) @ vectors.T
         best, cosines = _best(scores, k)
         rows = zip(best.tolist(), cosines.tolist(), strict=True)
-        return [[(events[i], cosine) for i, cosine in zip(row, found, strict=True)] for row, found in rows]
+        return [
+            [(events[i], cosine) for i, cosine in zip(row, found, strict=True)]
+            for row, found in rows
+        ]
 
     def search_sql(self, query: Vectors, k: int) -> list[tuple[str, float]]:
-        """At most k (event, cosine) for one query (d,), ranked by the server; the same ranking as `top_k`."""
+        """At most k (event, cosine) for one query (d,), ranked by the server; the same ranking as
+        `top_k`.
+        """
         literal = "[" + ",".join(repr(float(x)) for x in np.asarray(query, np.float32)) + "]"
         with connection.cursor() as cursor:
             cursor.execute(SEARCH, [literal, self._encounter_id, self._model, literal, k])
@@ -140,7 +196,9 @@ class EncounterSearch:
 
 
 def _best(scores: NDArray[np.float32], k: int) -> tuple[Ints, NDArray[np.float32]]:
-    """(columns, scores), both (n, min(k, columns)): each row's highest scores to SCORE_DECIMALS; ties to the lower column."""
+    """(columns, scores), both (n, min(k, columns)): each row's highest scores to SCORE_DECIMALS;
+    ties to the lower column.
+    """
     n, columns = scores.shape
     k = min(k, columns)
     # Few columns come into question: those that, rounded, reach the k-th best.

@@ -1,4 +1,6 @@
-"""Datasets, encounters, notes, rows of the structured record and their series (architecture, "The rows that matter")."""
+"""Datasets, encounters, notes, rows of the structured record and their series (architecture, "The
+rows that matter").
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ class Dataset(models.Model):
         READY = "ready", "Ready"
         INCOMPLETE = "incomplete", "Imported with errors"
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="datasets")
     name = models.CharField(max_length=200)
     format = models.CharField(max_length=20)
@@ -31,38 +35,48 @@ class Dataset(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["study", "name"], name="dataset_name_once_per_study")]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "name"], name="dataset_name_once_per_study")
+        ]
 
     def __str__(self) -> str:
         return self.name
 
 
 class Encounter(models.Model):
-    """One stay. `public_id` is what URLs carry; `case_id` may be a record number and never leaves a page or an export."""
+    """One stay. `public_id` is what URLs carry; `case_id` may be a record number and never leaves a
+    page or an export.
+    """
 
     class AnchorKind(models.TextChoices):
         ADMISSION = "admission", "Hospital admission"
         PRESENTATION = "presentation", "Earliest documented presentation"
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="encounters")
     case_id = models.CharField(max_length=100)
     subject_key = models.CharField(max_length=100, blank=True)
     title = models.CharField(max_length=500, blank=True)
     admitted_at = NaiveDateTimeField()
     discharged_at = NaiveDateTimeField(null=True, blank=True)
-    anchor_kind = models.CharField(max_length=20, choices=AnchorKind.choices, default=AnchorKind.ADMISSION)
+    anchor_kind = models.CharField(
+        max_length=20, choices=AnchorKind.choices, default=AnchorKind.ADMISSION
+    )
     #: SHA-256 of everything that was imported for this case; the same input twice changes nothing.
     source_sha256 = models.CharField(max_length=64, blank=True)
     row_count = models.PositiveIntegerField(default=0)
-    #: Rows whose time was invalid: excluded from series, counted and listed (protocol "Structured record").
+    #: Rows whose time was invalid: excluded from series, counted and listed (protocol "Structured
+    #: record").
     invalid_time_count = models.PositiveIntegerField(default=0)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["dataset", "case_id"], name="case_once_per_dataset"),
             models.CheckConstraint(
-                condition=models.Q(discharged_at__isnull=True) | models.Q(discharged_at__gte=models.F("admitted_at")),
+                condition=models.Q(discharged_at__isnull=True)
+                | models.Q(discharged_at__gte=models.F("admitted_at")),
                 name="discharge_not_before_admission",
             ),
         ]
@@ -70,7 +84,9 @@ class Encounter(models.Model):
 
 
 class Note(models.Model):
-    """A note exactly as it is to be shown; offsets everywhere are code points of `text`, end-exclusive."""
+    """A note exactly as it is to be shown; offsets everywhere are code points of `text`,
+    end-exclusive.
+    """
 
     encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="notes")
     kind = models.CharField(max_length=40, default="discharge summary")
@@ -79,7 +95,9 @@ class Note(models.Model):
     charted_at = NaiveDateTimeField(null=True, blank=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["encounter", "sha256"], name="note_once_per_encounter")]
+        constraints = [
+            models.UniqueConstraint(fields=["encounter", "sha256"], name="note_once_per_encounter")
+        ]
 
     @staticmethod
     def digest(text: str) -> str:
@@ -88,15 +106,21 @@ class Note(models.Model):
 
 
 class SourceRow(models.Model):
-    """One row of the structured record, in a table partitioned by dataset and, below it, by hash of the encounter.
+    """One row of the structured record, in a table partitioned by dataset and, below it, by hash of
+    the encounter.
 
-    The table and its foreign key are made in SQL (migration 0002), its partitions by `ehr.partitions`; Django only
-    reads it and COPY writes it. `time` is naive local; None where the record has none.
+    The table and its foreign key are made in SQL (migration 0002), its partitions by
+    `ehr.partitions`; Django only reads it and COPY writes it. `time` is naive local; None where the
+    record has none.
     """
 
     pk = models.CompositePrimaryKey("dataset_id", "encounter_id", "row_index")
-    dataset = models.ForeignKey(Dataset, on_delete=models.DO_NOTHING, related_name="+", db_index=False)
-    encounter = models.ForeignKey(Encounter, on_delete=models.DO_NOTHING, related_name="rows", db_index=False)
+    dataset = models.ForeignKey(
+        Dataset, on_delete=models.DO_NOTHING, related_name="+", db_index=False
+    )
+    encounter = models.ForeignKey(
+        Encounter, on_delete=models.DO_NOTHING, related_name="rows", db_index=False
+    )
     row_index = models.IntegerField()
     time = NaiveDateTimeField(null=True)
     #: When the value became known (storetime), where the source keeps one.
@@ -114,7 +138,9 @@ class SourceRow(models.Model):
 
 
 class EventSeries(models.Model):
-    """All timed rows of one encounter with exactly the same event name, and their summary for retrieval."""
+    """All timed rows of one encounter with exactly the same event name, and their summary for
+    retrieval.
+    """
 
     encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="series")
     event = models.TextField()
@@ -127,23 +153,32 @@ class EventSeries(models.Model):
     priority = models.PositiveSmallIntegerField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["encounter", "event"], name="series_once_per_encounter")]
+        constraints = [
+            models.UniqueConstraint(fields=["encounter", "event"], name="series_once_per_encounter")
+        ]
         ordering = ["priority", "-count", "event"]
 
 
 class SeriesEmbedding(models.Model):
-    """One vector per series and model; searched exactly within one encounter, so no approximate index exists.
+    """One vector per series and model; searched exactly within one encounter, so no approximate
+    index exists.
 
     `encounter` repeats the series' encounter so that one btree finds all vectors of a case.
     """
 
     series = models.ForeignKey(EventSeries, on_delete=models.CASCADE, related_name="embeddings")
-    encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="+", db_index=False)
+    encounter = models.ForeignKey(
+        Encounter, on_delete=models.CASCADE, related_name="+", db_index=False
+    )
     model = models.CharField(max_length=200)
     vector = VectorField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["series", "model"], name="one_vector_per_series_and_model")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["series", "model"], name="one_vector_per_series_and_model"
+            )
+        ]
         indexes = [models.Index(fields=["encounter", "model"], name="embedding_by_encounter")]
 
 
@@ -157,7 +192,8 @@ class RejectedRow(models.Model):
     field = models.TextField(blank=True)
     reason = models.TextField()
     raw = models.TextField(blank=True)
-    #: The `ImportedPart.key` that it belongs to; "refused" for files and cases that the last import could not take.
+    #: The `ImportedPart.key` that it belongs to; "refused" for files and cases that the last import
+    #: could not take.
     part = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -166,7 +202,9 @@ class RejectedRow(models.Model):
 
 
 class ImportedPart(models.Model):
-    """One finished part of an import (a case or a file), so that an interrupted import resumes after it."""
+    """One finished part of an import (a case or a file), so that an interrupted import resumes
+    after it.
+    """
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="parts")
     key = models.TextField()
@@ -177,7 +215,11 @@ class ImportedPart(models.Model):
     lines = models.BigIntegerField(default=0)
     left_out = models.BigIntegerField(default=0)
     finished_at = models.DateTimeField(auto_now=True)
-    imported_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    imported_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["dataset", "key"], name="import_part_once_per_dataset")]
+        constraints = [
+            models.UniqueConstraint(fields=["dataset", "key"], name="import_part_once_per_dataset")
+        ]

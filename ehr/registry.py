@@ -12,8 +12,8 @@ from django.db.models import QuerySet
 from ehr.models import Encounter
 from ehr.report import CaseReport
 
-#: Takes what belongs to it from a case's folder (a reference timeline), inside the transaction of that case, and reports
-#: what it had to reject.
+#: Takes what belongs to it from a case's folder (a reference timeline), inside the transaction of
+#: that case, and reports what it had to reject.
 ImportHook = Callable[[Encounter, Path, CaseReport], None]
 
 _import_hooks: list[ImportHook] = []
@@ -34,13 +34,16 @@ class Keep(Enum):
     """How strictly something is kept when its case is to be deleted."""
 
     ALWAYS = "always"  # never deleted (findings in review packets)
-    UNLESS_ASKED = "unless asked"  # people wrote it; deleted only if the caller asks for exactly that
+    # people wrote it; deleted only if the caller asks for exactly that
+    UNLESS_ASKED = "unless asked"
     NO = "no"  # can be computed or imported again
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """`count` things that would be deleted together with cases. `name` is their plural, for a sentence."""
+    """`count` things that would be deleted together with cases. `name` is their plural, for a
+    sentence.
+    """
 
     count: int
     name: str

@@ -1,4 +1,6 @@
-"""What an import did: counted for the summary at its end; what was rejected is stored in the database."""
+"""What an import did: counted for the summary at its end; what was rejected is stored in the
+database.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,22 @@ class CaseReport:
     folder: str
     rejections: list[Rejection] = field(default_factory=list)
 
-    def reject(self, *, file: str, reason: str, line: int | None = None, field: str = "", raw: str = "") -> None:
-        """Set a piece of the input aside. `file` is relative to the case's folder; `reason` never quotes patient text."""
-        self.rejections.append(Rejection(f"{self.folder}/{Path(file).name}", reason, line, field, raw, self.case_id))
+    def reject(
+        self, *, file: str, reason: str, line: int | None = None, field: str = "", raw: str = ""
+    ) -> None:
+        """Set a piece of the input aside. `file` is relative to the case's folder; `reason` never
+        quotes patient text.
+        """
+        self.rejections.append(
+            Rejection(f"{self.folder}/{Path(file).name}", reason, line, field, raw, self.case_id)
+        )
 
 
 @dataclass
 class ImportReport:
-    """Counts of one run of an import. `rejections` holds the first few in words; all are in `RejectedRow`."""
+    """Counts of one run of an import. `rejections` holds the first few in words; all are in
+    `RejectedRow`.
+    """
 
     imported: int = 0
     unchanged: int = 0
@@ -62,24 +72,34 @@ class ImportReport:
             f"{self.rows} rows in {self.series} series; {self.rejected} rejected"
         ]
         if self.left_out:
-            found.append(f"  {self.left_out} of {self.lines_read} lines left out: they belong to no case of this dataset, or say nothing")
+            found.append(
+                f"  {self.left_out} of {self.lines_read} lines left out: they belong to no case of"
+                " this dataset, or say nothing"
+            )
         found += [f"  missing, skipped: {name}" for name in self.missing_files]
         found += [f"  not a file of this format, not read: {name}" for name in self.unread_files]
         found += [f"  rejected: {_place(r)}: {r.reason}" for r in self.rejections]
         if self.rejected > len(self.rejections):
-            found.append(f"  … and {self.rejected - len(self.rejections)} more; all are stored with the dataset")
+            found.append(
+                f"  … and {self.rejected - len(self.rejections)} more; all are stored with the"
+                " dataset"
+            )
         return found
 
     def add_stored(self, dataset: Dataset, part: str) -> None:
         """Count what was rejected of a part earlier."""
         stored = RejectedRow.objects.filter(dataset=dataset, part=part).order_by("pk")
         shown = stored[: max(SHOWN_REJECTIONS - len(self.rejections), 0)]
-        self.rejections += [Rejection(r.file, r.reason, r.line, r.field, case_id=r.case_id) for r in shown]
+        self.rejections += [
+            Rejection(r.file, r.reason, r.line, r.field, case_id=r.case_id) for r in shown
+        ]
         self.rejected += stored.count()
 
 
 def store_rejections(dataset: Dataset, part: str, rejections: Iterable[Rejection]) -> None:
-    """Append rejections of a part; a character that the database cannot store is written as an escape."""
+    """Append rejections of a part; a character that the database cannot store is written as an
+    escape.
+    """
     RejectedRow.objects.bulk_create(
         [
             RejectedRow(
@@ -101,8 +121,14 @@ def store_rejections(dataset: Dataset, part: str, rejections: Iterable[Rejection
 def replace_rejections(dataset: Dataset, part: str, rejections: Sequence[Rejection]) -> None:
     """Make these the rejections of the part; nothing is written where they are the same."""
     stored = RejectedRow.objects.filter(dataset=dataset, part=part)
-    known = [tuple(row) for row in stored.order_by("pk").values_list("case_id", "file", "line", "field", "reason")]
-    if known == [(_plain(r.case_id)[:100], _plain(r.file), r.line, _plain(r.field), r.reason) for r in rejections]:
+    known = [
+        tuple(row)
+        for row in stored.order_by("pk").values_list("case_id", "file", "line", "field", "reason")
+    ]
+    if known == [
+        (_plain(r.case_id)[:100], _plain(r.file), r.line, _plain(r.field), r.reason)
+        for r in rejections
+    ]:
         return
     stored.delete()
     store_rejections(dataset, part, rejections)

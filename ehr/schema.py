@@ -1,7 +1,8 @@
-"""The data contract of the structured record: what a row is, in memory and in columns. Read this first.
+"""The data contract of the structured record: what a row is, in memory and in columns. Read this
+first.
 
-Every importer (`ehr.formats`) turns its files into these columns, `ehr.ingest.cases` stores them, `ehr.summarise` reads
-them. No Django here: a notebook can use this module.
+Every importer (`ehr.formats`) turns its files into these columns, `ehr.ingest.cases` stores them,
+`ehr.summarise` reads them. No Django here: a notebook can use this module.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import pyarrow as pa
 
 
 class TimeKind(StrEnum):
-    """Which act a clock time of the record stands for. An order is not an administration (protocol stage 6)."""
+    """Which act a clock time of the record stands for. An order is not an administration (protocol
+    stage 6).
+    """
 
     COLLECTION = "collection"  # a specimen was taken
     RESULT = "result"  # its result became known
@@ -30,10 +33,10 @@ class TimeKind(StrEnum):
 class Row:
     """One row of the structured record.
 
-    `row_index` is its 0-based position in the case's record and with the case its identity. `time` is a naive local
-    clock time, None where the record has none (billing codes). `event` is `category:subcategory:detail` in lower case;
-    rows with exactly the same event form one series. `value` is the text of the source; `numeric_value` the number it
-    states, None for words.
+    `row_index` is its 0-based position in the case's record and with the case its identity. `time`
+    is a naive local clock time, None where the record has none (billing codes). `event` is
+    `category:subcategory:detail` in lower case; rows with exactly the same event form one series.
+    `value` is the text of the source; `numeric_value` the number it states, None for words.
     """
 
     row_index: int
@@ -48,12 +51,14 @@ class Row:
 
 CLOCK = pa.timestamp("us")
 
-#: The columns of a block of rows. Text columns have no nulls (nothing is ""), so that "no value" has one spelling.
+#: The columns of a block of rows. Text columns have no nulls (nothing is ""), so that "no value"
+#: has one spelling.
 ROWS = pa.schema(
     [
         pa.field("row_index", pa.int32(), nullable=False),
         pa.field("time", CLOCK),  # naive local; null where the record has none
-        pa.field("result_time", CLOCK),  # when the value became known (storetime), where the source keeps it
+        # when the value became known (storetime), where the source keeps it
+        pa.field("result_time", CLOCK),
         pa.field("event", pa.string(), nullable=False),
         pa.field("value", pa.string(), nullable=False),
         pa.field("numeric_value", pa.float64()),  # null where the value is not a finite number

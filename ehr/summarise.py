@@ -1,7 +1,9 @@
-"""From rows to series: all rows of one encounter with exactly the same event name, and what describes them.
+"""From rows to series: all rows of one encounter with exactly the same event name, and what
+describes them.
 
-Columns in, columns out; a million rows take a fraction of a second. Text is made from a series only when it is
-rendered (`ehr.presentation.rendering`). Source: protocol, "Structured record". No Django here.
+Columns in, columns out; a million rows take a fraction of a second. Text is made from a series only
+when it is rendered (`ehr.presentation.rendering`). Source: protocol, "Structured record". No Django
+here.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class NumericSummary:
-    """`mean` and `sd` (sample; None for a single number) over the `count` numbers, and the rows that hold the extremes."""
+    """`mean` and `sd` (sample; None for a single number) over the `count` numbers, and the rows
+    that hold the extremes.
+    """
 
     count: int
     mean: float
@@ -51,10 +55,12 @@ class NumericSummary:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One series. `first`/`last` are its first and last timed observations, None without a time in the series.
+    """One series. `first`/`last` are its first and last timed observations, None without a time in
+    the series.
 
-    Numeric series have `numbers`, the others `top_values` (value, frequency; most frequent first, ties by text)
-    and the number of `other_values`. `observations` holds every row, in time order, when there are at most twelve.
+    Numeric series have `numbers`, the others `top_values` (value, frequency; most frequent first,
+    ties by text) and the number of `other_values`. `observations` holds every row, in time order,
+    when there are at most twelve.
     """
 
     event: str
@@ -77,9 +83,9 @@ class Series:
 
 @dataclass(frozen=True)
 class SeriesColumns:
-    """All series of a block of rows. `order` sorts the rows by group, event, time (none last) and position; the rows of
-    series i are `order[starts[i] : starts[i] + counts[i]]`. NaN stands for "no number", -1 for "no row"; positions point
-    into the sorted rows.
+    """All series of a block of rows. `order` sorts the rows by group, event, time (none last) and
+    position; the rows of series i are `order[starts[i] : starts[i] + counts[i]]`. NaN stands for
+    "no number", -1 for "no row"; positions point into the sorted rows.
     """
 
     rows: pa.Table
@@ -119,7 +125,9 @@ class SeriesColumns:
             numbers=self._numbers(i) if numeric else None,
             top_values=top,
             other_values=others,
-            observations=tuple(self._observation(k) for k in range(start, start + count)) if count <= LISTED_OBSERVATIONS else None,
+            observations=tuple(self._observation(k) for k in range(start, start + count))
+            if count <= LISTED_OBSERVATIONS
+            else None,
         )
 
     def _numbers(self, i: int) -> NumericSummary:
@@ -161,7 +169,9 @@ class SeriesColumns:
 
 @dataclass(frozen=True)
 class _TopValues:
-    """The most frequent values of the series that are not numeric, and how many other values each has."""
+    """The most frequent values of the series that are not numeric, and how many other values each
+    has.
+    """
 
     texts: pa.Array
     codes: Ints
@@ -171,15 +181,22 @@ class _TopValues:
 
     def of(self, i: int) -> tuple[tuple[tuple[str, int], ...], int]:
         start, stop = int(self.bounds[i]), int(self.bounds[i + 1])
-        pairs = zip(self.codes[start:stop].tolist(), self.frequencies[start:stop].tolist(), strict=True)
-        return tuple((self.texts[code].as_py(), frequency) for code, frequency in pairs), int(self.others[i])
+        pairs = zip(
+            self.codes[start:stop].tolist(), self.frequencies[start:stop].tolist(), strict=True
+        )
+        return tuple((self.texts[code].as_py(), frequency) for code, frequency in pairs), int(
+            self.others[i]
+        )
 
 
-def summarise(rows: pa.Table, groups: NDArray[np.integer] | None = None, *, untimed: bool = False) -> SeriesColumns:
-    """Group rows (columns of `ehr.schema.ROWS`) by group and exact event name, and describe each series.
+def summarise(
+    rows: pa.Table, groups: NDArray[np.integer] | None = None, *, untimed: bool = False
+) -> SeriesColumns:
+    """Group rows (columns of `ehr.schema.ROWS`) by group and exact event name, and describe each
+    series.
 
-    `groups` tells the encounters of a block apart, one number a row (default: one encounter). Rows without a time
-    are left out unless `untimed` (the judge's renderer shows them).
+    `groups` tells the encounters of a block apart, one number a row (default: one encounter). Rows
+    without a time are left out unless `untimed` (the judge's renderer shows them).
     """
     if not untimed:
         timed = pc.is_valid(rows["time"])
@@ -191,7 +208,11 @@ def summarise(rows: pa.Table, groups: NDArray[np.integer] | None = None, *, unti
     key = _keys(rows, group)
     order = _order(key, times)
     key = key[order]
-    starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if len(key) else np.zeros(0, np.int64)
+    starts = (
+        np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+        if len(key)
+        else np.zeros(0, np.int64)
+    )
     counts = np.diff(np.append(starts, len(key)))
     numbers = rows["numeric_value"].fill_null(np.nan).to_numpy()[order]
     filled = (pc.binary_length(rows["value"]).to_numpy() > 0)[order]
@@ -207,12 +228,16 @@ def _keys(rows: pa.Table, group: Ints) -> Ints:
     """One integer a series: by group, then by first appearance of the event in the block."""
     events = rows["event"].combine_chunks().dictionary_encode()
     if isinstance(events, pa.ChunkedArray):
-        events = events.chunk(0) if events.num_chunks else pa.array([], pa.string()).dictionary_encode()
+        events = (
+            events.chunk(0) if events.num_chunks else pa.array([], pa.string()).dictionary_encode()
+        )
     return group * max(len(events.dictionary), 1) + events.indices.to_numpy().astype(np.int64)
 
 
 def _order(key: Ints, times: Ints) -> Ints:
-    """Positions sorted by key, time and position (stable); rows that come in time order cost one pass less."""
+    """Positions sorted by key, time and position (stable); rows that come in time order cost one
+    pass less.
+    """
     if np.all(times[1:] >= times[:-1]):
         return _stable(key)
     by_time = np.argsort(times, kind="stable")
@@ -220,7 +245,9 @@ def _order(key: Ints, times: Ints) -> Ints:
 
 
 def _stable(key: Ints) -> Ints:
-    """Stable argsort; small keys go through numpy's radix sort, others are made small first where they are few."""
+    """Stable argsort; small keys go through numpy's radix sort, others are made small first where
+    they are few.
+    """
     if len(key) and int(key.max()) >= 1 << 16:
         distinct = pc.unique(pa.array(key))
         if len(distinct) >= 1 << 16:
@@ -233,18 +260,41 @@ def _stable(key: Ints) -> Ints:
 
 
 def _described(
-    rows: pa.Table, order: Ints, starts: Ints, counts: Ints, group: Ints, times: Ints, numbers: Floats, filled: NDArray[np.bool_]
+    rows: pa.Table,
+    order: Ints,
+    starts: Ints,
+    counts: Ints,
+    group: Ints,
+    times: Ints,
+    numbers: Floats,
+    filled: NDArray[np.bool_],
 ) -> SeriesColumns:
     """Statistics of each series over the sorted columns."""
     if not len(starts):
         nothing, none = np.zeros(0, np.int64), np.zeros(0)
-        values = _TopValues(pa.array([], pa.string()), nothing, nothing, np.zeros(1, np.int64), nothing)
+        values = _TopValues(
+            pa.array([], pa.string()), nothing, nothing, np.zeros(1, np.int64), nothing
+        )
         return SeriesColumns(
-            rows, order, nothing, nothing, nothing, nothing, none.astype(bool), nothing, none, none, nothing, nothing, values
+            rows,
+            order,
+            nothing,
+            nothing,
+            nothing,
+            nothing,
+            none.astype(bool),
+            nothing,
+            none,
+            none,
+            nothing,
+            nothing,
+            values,
         )
     present = np.isfinite(numbers)
     number_counts = np.add.reduceat(present, starts, dtype=np.int64)
-    is_numeric = (number_counts > 0) & (number_counts >= NUMERIC_SHARE * np.add.reduceat(filled, starts, dtype=np.int64))
+    is_numeric = (number_counts > 0) & (
+        number_counts >= NUMERIC_SHARE * np.add.reduceat(filled, starts, dtype=np.int64)
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.add.reduceat(np.where(present, numbers, 0.0), starts) / number_counts
         deviations = np.where(present, numbers - np.repeat(means, counts), 0.0)
@@ -266,29 +316,49 @@ def _described(
     )
 
 
-def _first_extreme(numbers: Floats, present: NDArray[np.bool_], starts: Ints, counts: Ints, choose: np.ufunc, fill: float) -> Ints:
+def _first_extreme(
+    numbers: Floats,
+    present: NDArray[np.bool_],
+    starts: Ints,
+    counts: Ints,
+    choose: np.ufunc,
+    fill: float,
+) -> Ints:
     """The first sorted position of each series' extreme number; -1 for a series without numbers."""
     extremes = choose.reduceat(np.where(present, numbers, fill), starts)
     holds = np.flatnonzero(present & (numbers == np.repeat(extremes, counts)))
     first = np.searchsorted(holds, starts)
-    found = np.where(first < len(holds), holds[np.minimum(first, len(holds) - 1)] if len(holds) else -1, -1)
+    found = np.where(
+        first < len(holds), holds[np.minimum(first, len(holds) - 1)] if len(holds) else -1, -1
+    )
     return np.where((found >= starts) & (found < starts + counts), found, -1)
 
 
 def _top_values(
-    rows: pa.Table, order: Ints, starts: Ints, counts: Ints, filled: NDArray[np.bool_], is_numeric: NDArray[np.bool_]
+    rows: pa.Table,
+    order: Ints,
+    starts: Ints,
+    counts: Ints,
+    filled: NDArray[np.bool_],
+    is_numeric: NDArray[np.bool_],
 ) -> _TopValues:
-    """Count the values of the series that are not numeric: most frequent first, ties by text, at most TOP_VALUES of each."""
+    """Count the values of the series that are not numeric: most frequent first, ties by text, at
+    most TOP_VALUES of each.
+    """
     chosen = np.flatnonzero(filled & ~np.repeat(is_numeric, counts))
     values = rows["value"].take(pa.array(order[chosen])).combine_chunks().dictionary_encode()
     if isinstance(values, pa.ChunkedArray):
-        values = values.chunk(0) if values.num_chunks else pa.array([], pa.string()).dictionary_encode()
+        values = (
+            values.chunk(0) if values.num_chunks else pa.array([], pa.string()).dictionary_encode()
+        )
     by_text = pc.sort_indices(values.dictionary)
     texts = values.dictionary.take(by_text)
     rank = np.empty(len(texts), np.int64)
     rank[by_text.to_numpy()] = np.arange(len(texts))
     series = np.repeat(np.arange(len(starts)), counts)[chosen]
-    pairs, frequencies = np.unique(series * max(len(texts), 1) + rank[values.indices.to_numpy()], return_counts=True)
+    pairs, frequencies = np.unique(
+        series * max(len(texts), 1) + rank[values.indices.to_numpy()], return_counts=True
+    )
     owner, code = np.divmod(pairs, max(len(texts), 1))
     ranking = np.lexsort((code, -frequencies, owner))
     owner, code, frequencies = owner[ranking], code[ranking], frequencies[ranking]
@@ -296,4 +366,6 @@ def _top_values(
     place = np.arange(len(owner)) - np.repeat(np.cumsum(unique) - unique, unique)
     kept = place < TOP_VALUES
     bounds = np.concatenate([[0], np.cumsum(np.minimum(unique, TOP_VALUES))])
-    return _TopValues(texts, code[kept], frequencies[kept], bounds, np.maximum(unique - TOP_VALUES, 0))
+    return _TopValues(
+        texts, code[kept], frequencies[kept], bounds, np.maximum(unique - TOP_VALUES, 0)
+    )

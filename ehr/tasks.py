@@ -1,4 +1,6 @@
-"""Work of this app that a worker does: embedding the series of a dataset before anyone asks for them. May run twice without harm."""
+"""Work of this app that a worker does: embedding the series of a dataset before anyone asks for
+them. May run twice without harm.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,17 @@ def request_embedding(dataset: Dataset) -> None:
 @shared_task(name="ehr.tasks.embed_dataset")
 def embed_dataset(dataset_id: int) -> None:
     """Ask for the embedding of every encounter of the dataset."""
-    for encounter_id in Encounter.objects.filter(dataset_id=dataset_id).values_list("pk", flat=True):
+    for encounter_id in Encounter.objects.filter(dataset_id=dataset_id).values_list(
+        "pk", flat=True
+    ):
         embed_series.apply_async((encounter_id,), queue="embed")
 
 
 @shared_task(name="ehr.tasks.embed_series")
 def embed_series(encounter_id: int) -> None:
-    """Embed the series of one encounter that have no vector yet; an encounter that is gone is no error."""
+    """Embed the series of one encounter that have no vector yet; an encounter that is gone is no
+    error.
+    """
     encounter = Encounter.objects.filter(pk=encounter_id).first()
     if encounter is not None:
         count = embed_encounter(encounter, embedder())

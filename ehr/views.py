@@ -47,7 +47,9 @@ class RowPage:
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """The row that a link asked for: its series and the page of rows that holds it, or no series where the row has no time."""
+    """The row that a link asked for: its series and the page of rows that holds it, or no series
+    where the row has no time.
+    """
 
     row: int
     series: EventSeries | None
@@ -57,15 +59,21 @@ class Focus:
 @require_http_methods(["GET", "POST"])
 @study_role_required(*CASE_READERS)
 def record(request: StudyRequest, public_id: str) -> HttpResponse:
-    """Every series with sparkline and summary; a searched text travels in the body, never in the address. `?row=` opens one row."""
+    """Every series with sparkline and summary; a searched text travels in the body, never in the
+    address. `?row=` opens one row.
+    """
     encounter = _opened(request, public_id)
     parameters = request.POST if request.method == "POST" else request.GET
-    wanted = SeriesFilter(category=parameters.get("category", ""), text=request.POST.get("text", "").strip())
+    wanted = SeriesFilter(
+        category=parameters.get("category", ""), text=request.POST.get("text", "").strip()
+    )
     partial = bool(request.htmx)  # type: ignore[attr-defined]  # set by django-htmx's middleware
     untimed = [] if partial else untimed_indices(encounter)
     focus = None if partial else _focus(encounter, request.GET.get("row", ""), untimed)
     series = series_of(encounter, wanted)
-    page = Paginator(series, SERIES_PER_PAGE).get_page(_page_of(focus, series) or parameters.get("page"))
+    page = Paginator(series, SERIES_PER_PAGE).get_page(
+        _page_of(focus, series) or parameters.get("page")
+    )
     context = {
         "encounter": encounter,
         "wanted": wanted,
@@ -90,7 +98,9 @@ def record(request: StudyRequest, public_id: str) -> HttpResponse:
 @require_GET
 @study_role_required(*CASE_READERS)
 def series_rows(request: StudyRequest, public_id: str, series_id: int) -> HttpResponse:
-    """The raw rows of one series in time order; from page 2 on only table rows, which the table takes in."""
+    """The raw rows of one series in time order; from page 2 on only table rows, which the table
+    takes in.
+    """
     encounter = _opened(request, public_id)
     series = get_object_or_404(EventSeries, pk=series_id, encounter=encounter)
     _seen(request, encounter, "record.rows", series=series.pk)
@@ -106,7 +116,9 @@ def untimed_rows(request: StudyRequest, public_id: str) -> HttpResponse:
     return _rows_response(request, encounter, untimed_indices(encounter), None)
 
 
-def _rows_response(request: StudyRequest, encounter: Encounter, indices: Sequence[int], series: EventSeries | None) -> HttpResponse:
+def _rows_response(
+    request: StudyRequest, encounter: Encounter, indices: Sequence[int], series: EventSeries | None
+) -> HttpResponse:
     found = _row_page(encounter, indices, request.GET.get("page"))
     template = "ehr/_row_lines.html" if found.page.number > 1 else "ehr/_series_rows.html"
     return render(request, template, {"encounter": encounter, "series": series, "found": found})
@@ -114,7 +126,14 @@ def _rows_response(request: StudyRequest, encounter: Encounter, indices: Sequenc
 
 def _seen(request: StudyRequest, encounter: Encounter, action: str, **detail: int) -> None:
     study, object_id = encounter.dataset.study, encounter.public_id
-    audit(actor=request.user, study=study, action=action, object_type="ehr.encounter", object_id=object_id, detail=detail)
+    audit(
+        actor=request.user,
+        study=study,
+        action=action,
+        object_type="ehr.encounter",
+        object_id=object_id,
+        detail=detail,
+    )
 
 
 def _row_page(encounter: Encounter, indices: Sequence[int], number: int | str | None) -> RowPage:
@@ -130,7 +149,9 @@ def _focus(encounter: Encounter, row: str, untimed: Sequence[int]) -> Focus | No
     indices = in_time_order(encounter, series) if series else untimed
     if index not in indices:
         return None
-    return Focus(index, series, _row_page(encounter, indices, indices.index(index) // ROWS_PER_PAGE + 1))
+    return Focus(
+        index, series, _row_page(encounter, indices, indices.index(index) // ROWS_PER_PAGE + 1)
+    )
 
 
 def _page_of(focus: Focus | None, series: QuerySet[EventSeries]) -> int | None:
@@ -141,7 +162,12 @@ def _page_of(focus: Focus | None, series: QuerySet[EventSeries]) -> int | None:
 
 
 def _opened(request: StudyRequest, public_id: str) -> Encounter:
-    cases = scoped(Encounter.objects.select_related("dataset__study"), request.user, "dataset__study", roles=CASE_READERS)
+    cases = scoped(
+        Encounter.objects.select_related("dataset__study"),
+        request.user,
+        "dataset__study",
+        roles=CASE_READERS,
+    )
     encounter = get_object_or_404(cases, public_id=public_id)
     check_user_can_open(request.user, encounter.dataset.study, "ehr.encounter", public_id)
     return encounter

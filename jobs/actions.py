@@ -1,4 +1,6 @@
-"""Every change of a job's state, as conditional updates over `jobs.states`. What a worker does takes its hold; what a person does, `by`."""
+"""Every change of a job's state, as conditional updates over `jobs.states`. What a worker does
+takes its hold; what a person does, `by`.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,15 @@ from jobs.states import FINAL, InvalidTransition, next_state, sources
 FIRST_BACKOFF = timedelta(seconds=5)
 BACKOFF_GROWTH = 4
 LONGEST_BACKOFF = timedelta(minutes=10)
-#: How often a job waits for a service that is away before its case fails: with the longest backoff, well over half a day.
+#: How often a job waits for a service that is away before its case fails: with the longest backoff,
+#: well over half a day.
 MOST_OUTAGES = 100
 
 
 def backoff(attempt: int) -> timedelta:
-    """The wait after failed attempt number `attempt` (from 1): 5 s, 20 s, 80 s, …, at most ten minutes."""
+    """The wait after failed attempt number `attempt` (from 1): 5 s, 20 s, 80 s, …, at most ten
+    minutes.
+    """
     return min(FIRST_BACKOFF * BACKOFF_GROWTH ** (min(attempt, 10) - 1), LONGEST_BACKOFF)
 
 
@@ -36,11 +41,17 @@ def release(*, jobs: QuerySet[Any]) -> int:
 
 
 def finish(*, hold: Hold, then: Callable[[], None] | None = None) -> None:
-    """The work is done; `then` (storing a result, releasing what waited for it) happens in the same transaction. Raises LostLease."""
+    """The work is done; `then` (storing a result, releasing what waited for it) happens in the same
+    transaction. Raises LostLease.
+    """
     with write_guard(hold):
         if then is not None:
             then()
-        hold.row.update(state=next_state(JobState.RUNNING, "finish"), finished_at=database_time(), lease_expires_at=None)
+        hold.row.update(
+            state=next_state(JobState.RUNNING, "finish"),
+            finished_at=database_time(),
+            lease_expires_at=None,
+        )
 
 
 def fail(
@@ -52,11 +63,13 @@ def fail(
     patient: bool = False,
     then: Callable[[], None] | None = None,
 ) -> JobState:
-    """The attempt failed: back to the queue after a backoff while attempts are left, else failed. Returns the new state.
+    """The attempt failed: back to the queue after a backoff while attempts are left, else failed.
+    Returns the new state.
 
-    `outage`: a service that the job needs is away; the job waits for it without using up the attempt, at most MOST_OUTAGES times, or
-    as long as it takes where it is `patient` (what it waits for is a person, who may `wake` it).
-    `reasons` are words an admin can act on, never patient text. `then` happens in the same transaction. Raises LostLease.
+    `outage`: a service that the job needs is away; the job waits for it without using up the
+    attempt, at most MOST_OUTAGES times, or as long as it takes where it is `patient` (what it waits
+    for is a person, who may `wake` it). `reasons` are words an admin can act on, never patient
+    text. `then` happens in the same transaction. Raises LostLease.
     """
     told = [f"attempt {hold.attempt}: {reason}" for reason in reasons]
     with write_guard(hold):
@@ -66,11 +79,22 @@ def fail(
         state = JobState(next_state(JobState.RUNNING, "requeue" if again else "fail"))
         changes: dict[str, Any] = {"finished_at": database_time()}
         if again:
-            wait = LONGEST_BACKOFF if waits and patient else backoff(job.outages + 1 if waits else job.attempt)
-            changes = {"not_before": database_time(wait), "queued_at": database_time(), "hinted_at": None}
+            wait = (
+                LONGEST_BACKOFF
+                if waits and patient
+                else backoff(job.outages + 1 if waits else job.attempt)
+            )
+            changes = {
+                "not_before": database_time(wait),
+                "queued_at": database_time(),
+                "hinted_at": None,
+            }
         if again and waits:
             changes |= {"attempt": job.attempt - 1, "outages": job.outages + (not patient)}
-        reasons = [*job.reasons, *(reason for reason in told if not (waits and reason in job.reasons[-len(told) :]))]
+        reasons = [
+            *job.reasons,
+            *(reason for reason in told if not (waits and reason in job.reasons[-len(told) :])),
+        ]
         hold.row.update(state=state, reasons=reasons, lease_expires_at=None, worker="", **changes)
         if then is not None:
             then()
@@ -78,9 +102,11 @@ def fail(
 
 
 def hand_on(*, hold: Hold, then: Callable[[], None] | None = None) -> JobState:
-    """Put the job back into the queue without using up the attempt; `then` happens in the same transaction. Returns the new state.
+    """Put the job back into the queue without using up the attempt; `then` happens in the same
+    transaction. Returns the new state.
 
-    A job that was asked to stop is cancelled instead: nobody would claim it again. Raises LostLease.
+    A job that was asked to stop is cancelled instead: nobody would claim it again. Raises
+    LostLease.
     """
     with write_guard(hold):
         if hold.cancelled.is_set():
@@ -94,8 +120,14 @@ def hand_on(*, hold: Hold, then: Callable[[], None] | None = None) -> JobState:
 
 
 def wake(*, jobs: QuerySet[Any]) -> int:
-    """Let those of `jobs` that wait in the queue for a later time be done now; returns how many. What they waited for is there."""
-    return int(jobs.filter(state=JobState.QUEUED, not_before__gt=database_time()).update(not_before=None, hinted_at=None))
+    """Let those of `jobs` that wait in the queue for a later time be done now; returns how many.
+    What they waited for is there.
+    """
+    return int(
+        jobs.filter(state=JobState.QUEUED, not_before__gt=database_time()).update(
+            not_before=None, hinted_at=None
+        )
+    )
 
 
 def stop(*, hold: Hold) -> None:
@@ -110,13 +142,17 @@ def cancel(*, job: ClaimableJob, by: User, study: Study | None) -> None:
 
 
 def retry(*, job: ClaimableJob, by: User, study: Study | None) -> None:
-    """Queue a failed or cancelled job again with all its attempts. Raises InvalidTransition otherwise."""
+    """Queue a failed or cancelled job again with all its attempts. Raises InvalidTransition
+    otherwise.
+    """
     _single(job, "retry", retry_all(jobs=_rows(job), by=by, study=study))
 
 
 @transaction.atomic
 def cancel_all(*, jobs: QuerySet[Any], by: User, study: Study | None) -> int:
-    """Cancel those of `jobs` that wait and ask those that run to stop; returns how many it touched. One audit event."""
+    """Cancel those of `jobs` that wait and ask those that run to stop; returns how many it touched.
+    One audit event.
+    """
     _lock(jobs)
     waiting = _move(jobs, "cancel", finished_at=database_time(), cancel_requested=True)
     running = jobs.filter(state__in=sources("request_cancel")).update(cancel_requested=True)
@@ -126,9 +162,11 @@ def cancel_all(*, jobs: QuerySet[Any], by: User, study: Study | None) -> int:
 
 @transaction.atomic
 def retry_all(*, jobs: QuerySet[Any], by: User, study: Study | None, waits: bool = False) -> int:
-    """Give failed and cancelled ones of `jobs` all their attempts again; returns how many. One audit event.
+    """Give failed and cancelled ones of `jobs` all their attempts again; returns how many. One
+    audit event.
 
-    They are queued, or with `waits` blocked, for steps that come after another that is retried too. Reasons stay.
+    They are queued, or with `waits` blocked, for steps that come after another that is retried too.
+    Reasons stay.
     """
     count = _move(
         jobs,
@@ -149,38 +187,54 @@ def retry_all(*, jobs: QuerySet[Any], by: User, study: Study | None, waits: bool
 
 
 def settle_abandoned(*, jobs: QuerySet[Any]) -> int:
-    """End expired jobs that nobody may reclaim: asked to stop → cancelled, no attempt left → failed. Returns how many."""
+    """End expired jobs that nobody may reclaim: asked to stop → cancelled, no attempt left →
+    failed. Returns how many.
+    """
     lost = jobs.filter(expired())
     ended = {"finished_at": database_time(), "lease_expires_at": None}
-    stopped = lost.filter(cancel_requested=True).update(state=next_state(JobState.RUNNING, "stop"), **ended)
+    stopped = lost.filter(cancel_requested=True).update(
+        state=next_state(JobState.RUNNING, "stop"), **ended
+    )
     words = Func(
         F("reasons"),
         Value("the worker stopped answering in the last attempt", TextField()),
         function="array_append",
         output_field=ArrayField(TextField()),
     )
-    failed = lost.filter(Q(attempt__gte=F("max_attempts"))).update(state=next_state(JobState.RUNNING, "fail"), reasons=words, **ended)
+    failed = lost.filter(Q(attempt__gte=F("max_attempts"))).update(
+        state=next_state(JobState.RUNNING, "fail"), reasons=words, **ended
+    )
     return stopped + failed
 
 
 def give_back(*, jobs: QuerySet[Any], workers: Sequence[str]) -> int:
-    """Queue again what these processes ("machine:pid") were doing when they were ended, without the attempt. Returns how many.
+    """Queue again what these processes ("machine:pid") were doing when they were ended, without the
+    attempt. Returns how many.
 
-    Only for processes that are gone and ended through no fault of the job. What was asked to stop is cancelled.
+    Only for processes that are gone and ended through no fault of the job. What was asked to stop
+    is cancelled.
     """
     theirs = Q(pk__in=[])
     for worker in workers:
         theirs |= Q(worker__startswith=f"{worker}:")
     lost = jobs.filter(theirs, state=JobState.RUNNING)
     ended = {"finished_at": database_time(), "lease_expires_at": None}
-    stopped = lost.filter(cancel_requested=True).update(state=next_state(JobState.RUNNING, "stop"), **ended)
+    stopped = lost.filter(cancel_requested=True).update(
+        state=next_state(JobState.RUNNING, "stop"), **ended
+    )
     waiting = lost.update(state=next_state(JobState.RUNNING, "requeue"), **_handed_on())
     return stopped + waiting
 
 
 def _handed_on() -> dict[str, Any]:
     waits = {"queued_at": database_time(), "hinted_at": None, "not_before": None}
-    return {"attempt": F("attempt") - 1, "lease_expires_at": None, "worker": "", "progress": {}, **waits}
+    return {
+        "attempt": F("attempt") - 1,
+        "lease_expires_at": None,
+        "worker": "",
+        "progress": {},
+        **waits,
+    }
 
 
 def _move(jobs: QuerySet[Any], happening: str, **changes: Any) -> int:
@@ -191,16 +245,26 @@ def _move(jobs: QuerySet[Any], happening: str, **changes: Any) -> int:
 
 
 def _stop(hold: Hold) -> None:
-    hold.row.update(state=next_state(JobState.RUNNING, "stop"), finished_at=database_time(), lease_expires_at=None)
+    hold.row.update(
+        state=next_state(JobState.RUNNING, "stop"),
+        finished_at=database_time(),
+        lease_expires_at=None,
+    )
 
 
 def _lock(jobs: QuerySet[Any]) -> None:
     """Lock those of `jobs` that have not ended until the transaction does.
 
-    Without this a running job could go back to the queue between two updates and be missed by both. The order of the keys is the
-    order in which a worker locks the steps of one chain, so that neither waits for the other without end.
+    Without this a running job could go back to the queue between two updates and be missed by both.
+    The order of the keys is the order in which a worker locks the steps of one chain, so that
+    neither waits for the other without end.
     """
-    active = jobs.exclude(state__in=FINAL).order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True)
+    active = (
+        jobs.exclude(state__in=FINAL)
+        .order_by("pk")
+        .select_for_update(of=("self",))
+        .values_list("pk", flat=True)
+    )
     for _ in active.iterator(chunk_size=10_000):
         pass
 
@@ -217,4 +281,10 @@ def _single(job: ClaimableJob, happening: str, count: int) -> None:
 
 def _audit(jobs: QuerySet[Any], action: str, *, by: User, study: Study | None, count: int) -> None:
     if count:
-        record(actor=by, study=study, action=action, object_type=jobs.model._meta.label_lower, detail={"count": count})
+        record(
+            actor=by,
+            study=study,
+            action=action,
+            object_type=jobs.model._meta.label_lower,
+            detail={"count": count},
+        )

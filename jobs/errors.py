@@ -1,4 +1,6 @@
-"""What ends the work on a job early. Their messages are ours and safe to log; other exceptions' messages are not."""
+"""What ends the work on a job early. Their messages are ours and safe to log; other exceptions'
+messages are not.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ class JobCancelled(Exception):
 
 
 class HandedOn(Exception):
-    """What is left of the job is stored work of another kind, for the workers of another queue. No failure."""
+    """What is left of the job is stored work of another kind, for the workers of another queue. No
+    failure.
+    """
 
     log_safe = True
 
@@ -26,7 +30,9 @@ class WorkerStops(HandedOn):
 
 
 class PermanentFailure(Exception):
-    """Trying again would fail the same way. The message is stored and shown: words an admin can act on, never patient text."""
+    """Trying again would fail the same way. The message is stored and shown: words an admin can act
+    on, never patient text.
+    """
 
     log_safe = True
     retryable = False
@@ -37,7 +43,9 @@ class OutOfTime(PermanentFailure):
 
 
 def reason_of(error: BaseException) -> str:
-    """What is stored as the reason of a failure: the class, and the message only where the class vouches for it (`log_safe`)."""
+    """What is stored as the reason of a failure: the class, and the message only where the class
+    vouches for it (`log_safe`).
+    """
     name = type(error).__name__
     message = str(error)
     return f"{name}: {message}" if message and getattr(type(error), "log_safe", False) else name

@@ -1,8 +1,10 @@
-"""Telling workers that a row waits. A hint may be lost or doubled without harm: the row is the queue.
+"""Telling workers that a row waits. A hint may be lost or doubled without harm: the row is the
+queue.
 
-The broker has few hints at a time, however many rows wait: workers pull further ones as they finish (`pull_hints`), and the sweeper
-repeats what was not heard (`resend_hints`). A hint expires when it would be repeated, and none is sent to a queue that has plenty, so
-that nothing piles up while workers are away.
+The broker has few hints at a time, however many rows wait: workers pull further ones as they finish
+(`pull_hints`), and the sweeper repeats what was not heard (`resend_hints`). A hint expires when it
+would be repeated, and none is sent to a queue that has plenty, so that nothing piles up while
+workers are away.
 """
 
 from __future__ import annotations
@@ -26,9 +28,11 @@ from jobs.registry import JobKind, kind_of
 
 logger = logging.getLogger(__name__)
 
-#: A row that nobody claimed this long after its hint is told of again, and its message is worth nothing any more.
+#: A row that nobody claimed this long after its hint is told of again, and its message is worth
+#: nothing any more.
 RESEND_AFTER = timedelta(minutes=2)
-#: Hints of one kind under way: enough to keep every worker busy, too few to pile up behind long stages.
+#: Hints of one kind under way: enough to keep every worker busy, too few to pile up behind long
+#: stages.
 SWEEP_LIMIT = 200
 #: Messages of one queue after which it gets no more.
 QUEUE_LIMIT = 1000
@@ -38,7 +42,9 @@ PULL_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A task for one row. `time_limit`: seconds after which the worker kills the process that does it."""
+    """A task for one row. `time_limit`: seconds after which the worker kills the process that does
+    it.
+    """
 
     task: Any
     job_id: int
@@ -50,7 +56,9 @@ _next_pull: dict[type[ClaimableJob], float] = {}
 
 
 def send_hints(job_class: type[ClaimableJob], job_ids: Sequence[int]) -> None:
-    """Tell the workers of the first of these rows as soon as the transaction commits; of the others when these are taken."""
+    """Tell the workers of the first of these rows as soon as the transaction commits; of the others
+    when these are taken.
+    """
     if job_ids:
         ids = list(job_ids)[:SWEEP_LIMIT]
         job_class._default_manager.filter(pk__in=ids).update(hinted_at=database_time())
@@ -58,22 +66,36 @@ def send_hints(job_class: type[ClaimableJob], job_ids: Sequence[int]) -> None:
 
 
 def resend_hints(kind: JobKind) -> int:
-    """Send hints for rows that wait unheard: half for rows never told of, half for those told of longest ago. Returns how many."""
+    """Send hints for rows that wait unheard: half for rows never told of, half for those told of
+    longest ago. Returns how many.
+    """
     jobs = kind.runnable(kind.job_class._default_manager.filter(cancel_requested=False))
     before = database_time(-RESEND_AFTER)
-    lost = Q(hinted_at__isnull=True) | Q(hinted_at__lte=before) | Q(lease_expires_at__gt=F("hinted_at"))
+    lost = (
+        Q(hinted_at__isnull=True)
+        | Q(hinted_at__lte=before)
+        | Q(lease_expires_at__gt=F("hinted_at"))
+    )
     with transaction.atomic():
-        ids = _locked(jobs.filter(expired(), lost, attempt__lt=F("max_attempts")).order_by("lease_expires_at"), SWEEP_LIMIT)
+        ids = _locked(
+            jobs.filter(expired(), lost, attempt__lt=F("max_attempts")).order_by(
+                "lease_expires_at"
+            ),
+            SWEEP_LIMIT,
+        )
         told = jobs.filter(due(), hinted_at__lte=before).order_by("hinted_at", "pk")
         ids += _locked(told, (SWEEP_LIMIT - len(ids)) // 2)
-        ids += _locked(jobs.filter(due(), hinted_at__isnull=True).order_by("pk"), SWEEP_LIMIT - len(ids))
+        ids += _locked(
+            jobs.filter(due(), hinted_at__isnull=True).order_by("pk"), SWEEP_LIMIT - len(ids)
+        )
         ids += _locked(told.exclude(pk__in=ids), SWEEP_LIMIT - len(ids))
         send_hints(kind.job_class, ids)
     return len(ids)
 
 
 def pull_hints(job_class: type[ClaimableJob], job_id: int) -> None:
-    """Send hints for rows beside this one if most of the last ones have been taken; at most once in PULL_SECONDS in each process.
+    """Send hints for rows beside this one if most of the last ones have been taken; at most once in
+    PULL_SECONDS in each process.
 
     A worker so pulls work of the run that it works on, which its queue serves, whatever else waits.
     """
@@ -85,11 +107,15 @@ def pull_hints(job_class: type[ClaimableJob], job_id: int) -> None:
     under_way = beside.filter(hinted_at__gt=database_time(-RESEND_AFTER))[:SWEEP_LIMIT].count()
     if under_way <= SWEEP_LIMIT // 2:
         with transaction.atomic():
-            send_hints(job_class, _locked(beside.filter(hinted_at__isnull=True), SWEEP_LIMIT - under_way))
+            send_hints(
+                job_class, _locked(beside.filter(hinted_at__isnull=True), SWEEP_LIMIT - under_way)
+            )
 
 
 def post(messages: Iterable[Message]) -> None:
-    """Put messages on the broker as far as its queues have room. If it is away, the rows wait for the sweeper."""
+    """Put messages on the broker as far as its queues have room. If it is away, the rows wait for
+    the sweeper.
+    """
     room: dict[str, int] = {}
     left_out = 0
     try:
@@ -99,14 +125,21 @@ def post(messages: Iterable[Message]) -> None:
                 room[queue] = QUEUE_LIMIT - messages_in(queue)
             room[queue] -= 1
             if room[queue] >= 0:
-                options = {"queue": queue, "retry": False, "expires": RESEND_AFTER.total_seconds(), "time_limit": message.time_limit}
+                options = {
+                    "queue": queue,
+                    "retry": False,
+                    "expires": RESEND_AFTER.total_seconds(),
+                    "time_limit": message.time_limit,
+                }
                 message.task.apply_async((message.job_id,), **options)
             else:
                 left_out += 1
     except (OperationalError, OSError):
         logger.warning("the broker did not take all hints; the sweeper sends them again")
     if left_out:
-        logger.info("%s hints were not sent: their queues are full; the sweeper sends them again", left_out)
+        logger.info(
+            "%s hints were not sent: their queues are full; the sweeper sends them again", left_out
+        )
 
 
 def messages_in(queue: str) -> int:
@@ -123,4 +156,8 @@ def _locked(jobs: QuerySet[Any], limit: int) -> list[int]:
     """Primary keys of the first rows that nobody else is sending hints for."""
     if limit <= 0:
         return []
-    return list(jobs.select_for_update(of=("self",), skip_locked=True, no_key=True).values_list("pk", flat=True)[:limit])
+    return list(
+        jobs.select_for_update(of=("self",), skip_locked=True, no_key=True).values_list(
+            "pk", flat=True
+        )[:limit]
+    )

@@ -6,7 +6,8 @@ from django.conf import settings
 
 from jobs.leases.hold import TimeLimit
 
-#: After its limit and this, a worker process whose job has not ended is killed by its worker: the last resort.
+#: After its limit and this, a worker process whose job has not ended is killed by its worker: the
+#: last resort.
 HARD_SECONDS = 60.0
 
 

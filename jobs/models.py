@@ -1,4 +1,6 @@
-"""The abstract job: a database row that is its own queue entry (architecture, "Who may import whom")."""
+"""The abstract job: a database row that is its own queue entry (architecture, "Who may import
+whom").
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ class ClaimableJob(models.Model):
     cancel_requested = models.BooleanField(default=False)
     #: Why attempts failed, newest last; words an admin can act on, never patient text.
     reasons = ArrayField(models.TextField(), default=list, blank=True)
-    #: What it is doing now: {"done": 2, "total": 3, "words": "tagging chunk 2 of 3"}; never patient text.
+    #: What it is doing now: {"done": 2, "total": 3, "words": "tagging chunk 2 of 3"}; never patient
+    #: text.
     progress = models.JSONField(default=dict, blank=True)
 
     class Meta:
@@ -55,12 +58,15 @@ class ClaimableJob(models.Model):
                 name="%(app_label)s_%(class)s_state_valid",
             ),
             models.CheckConstraint(
-                condition=~models.Q(state=JobState.RUNNING) | models.Q(lease_expires_at__isnull=False),
+                condition=~models.Q(state=JobState.RUNNING)
+                | models.Q(lease_expires_at__isnull=False),
                 name="%(app_label)s_%(class)s_running_has_lease",
             ),
             # Nobody would claim it, and it would wait for ever.
             models.CheckConstraint(
-                condition=~models.Q(state__in=[JobState.BLOCKED, JobState.QUEUED], cancel_requested=True),
+                condition=~models.Q(
+                    state__in=[JobState.BLOCKED, JobState.QUEUED], cancel_requested=True
+                ),
                 name="%(app_label)s_%(class)s_cancelled_does_not_wait",
             ),
         ]
@@ -69,7 +75,8 @@ class ClaimableJob(models.Model):
                 fields=["state", "lease_expires_at"],
                 name="%(app_label)s_%(class)s_claim",
             ),
-            # What the workers are told of next (`jobs.hints`), without a look at what has ended or is blocked.
+            # What the workers are told of next (`jobs.hints`), without a look at what has ended or
+            # is blocked.
             models.Index(
                 fields=["hinted_at", "id"],
                 condition=models.Q(state=JobState.QUEUED),
@@ -79,11 +86,14 @@ class ClaimableJob(models.Model):
 
 
 class PreparationJob(ClaimableJob):
-    """A job that adds the cases of a run, batch by batch in the order of their ids (`jobs.preparing`)."""
+    """A job that adds the cases of a run, batch by batch in the order of their ids
+    (`jobs.preparing`).
+    """
 
     #: Case ids that were asked for; null means all.
     wanted = ArrayField(models.TextField(), null=True, blank=True)
-    #: How many cases there were when the run was started, and how many of them have been dealt with.
+    #: How many cases there were when the run was started, and how many of them have been dealt
+    #: with.
     total = models.PositiveIntegerField()
     prepared = models.PositiveIntegerField(default=0)
     #: Case id of the last case that was dealt with.

@@ -1,4 +1,6 @@
-"""Preparing a run batch by batch, so that starting it takes as long for 100,000 cases as for one (docs/adr/0038-scale.md)."""
+"""Preparing a run batch by batch, so that starting it takes as long for 100,000 cases as for one
+(docs/adr/0038-scale.md).
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,17 @@ def batch_guard(hold: Hold) -> Iterator[None]:
     """A transaction for one batch. Raises JobCancelled and LostLease before anything is stored."""
     hold.check()
     with write_guard(hold):
-        hold.check()  # the guard has locked the job: from here on nobody can ask it to stop before the batch is stored
+        # the guard has locked the job: from here on nobody can ask it to stop before the batch is
+        # stored
+        hold.check()
         _forget_plans()
         yield
 
 
 def wanted_cases(preparation: PreparationJob) -> QuerySet[Any]:
-    """The case ids that were asked for, as a subquery: a hundred thousand of them are not sent along with every batch."""
+    """The case ids that were asked for, as a subquery: a hundred thousand of them are not sent
+    along with every batch.
+    """
     rows = type(preparation)._default_manager.filter(pk=preparation.pk)
     return rows.annotate(case=Func(F("wanted"), function="unnest")).values("case")
 
@@ -48,7 +54,8 @@ def wanted_cases(preparation: PreparationJob) -> QuerySet[Any]:
 def _forget_plans() -> None:
     """Let the checks of foreign keys be planned for the tables as they are.
 
-    A session plans them once. If the tables were almost empty then, each check of each row would read all cases.
+    A session plans them once. If the tables were almost empty then, each check of each row would
+    read all cases.
     """
     with connection.cursor() as cursor:
         cursor.execute("DISCARD PLANS")

@@ -1,4 +1,6 @@
-"""Which kinds of jobs exist. Upper apps register theirs in `AppConfig.ready`, so that the sweeper can look after them."""
+"""Which kinds of jobs exist. Upper apps register theirs in `AppConfig.ready`, so that the sweeper
+can look after them.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,16 @@ _kinds: dict[type[ClaimableJob], JobKind] = {}
 
 
 def register(
-    job_class: type[ClaimableJob], send: HintSender, *, runnable: Runnable = lambda jobs: jobs, beside: Beside | None = None
+    job_class: type[ClaimableJob],
+    send: HintSender,
+    *,
+    runnable: Runnable = lambda jobs: jobs,
+    beside: Beside | None = None,
 ) -> None:
     """Make a job class known; registering it again replaces what was registered."""
-    _kinds[job_class] = JobKind(job_class, send, runnable, beside or (lambda job_id: job_class._default_manager.none()))
+    _kinds[job_class] = JobKind(
+        job_class, send, runnable, beside or (lambda job_id: job_class._default_manager.none())
+    )
 
 
 def kind_of(job_class: type[ClaimableJob]) -> JobKind:
@@ -45,7 +53,10 @@ def kind_of(job_class: type[ClaimableJob]) -> JobKind:
     try:
         return _kinds[job_class]
     except KeyError:
-        raise LookupError(f"{job_class.__name__} is not registered. Call jobs.registry.register in its AppConfig.ready.") from None
+        raise LookupError(
+            f"{job_class.__name__} is not registered. Call jobs.registry.register in its"
+            " AppConfig.ready."
+        ) from None
 
 
 def kinds() -> Iterator[JobKind]:

@@ -1,4 +1,6 @@
-"""`python -m jobs.state_diagram` writes docs/reference/job-states.md from the transitions; a test holds the two together."""
+"""`python -m jobs.state_diagram` writes docs/reference/job-states.md from the transitions; a test
+holds the two together.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +17,30 @@ def render() -> str:
         [
             "# States of a job",
             "",
-            "Generated from `jobs/states.py` by `python -m jobs.state_diagram`. Why it is built so: `docs/adr/0011-fencing.md`.",
+            (
+                "Generated from `jobs/states.py` by `python -m jobs.state_diagram`. Why it is built"
+                " so: `docs/adr/0011-fencing.md`."
+            ),
             "",
             "```mermaid",
             "stateDiagram-v2",
             "    [*] --> blocked",
             "    [*] --> queued",
-            *(f"    {state} --> {target}: {word}" for state, ways in TRANSITIONS.items() for word, target in ways.items()),
+            *(
+                f"    {state} --> {target}: {word}"
+                for state, ways in TRANSITIONS.items()
+                for word, target in ways.items()
+            ),
             *(f"    {state} --> [*]" for state in TRANSITIONS if state in FINAL),
             "```",
             "",
             "| state | what happens | leads to |",
             "|---|---|---|",
-            *(f"| {state} | {word} | {target} |" for state, ways in TRANSITIONS.items() for word, target in ways.items()),
+            *(
+                f"| {state} | {word} | {target} |"
+                for state, ways in TRANSITIONS.items()
+                for word, target in ways.items()
+            ),
             "",
         ]
     )

@@ -1,4 +1,6 @@
-"""Every state of a job and every way out of it. No Django: a notebook, the docs and the database actions read the same table."""
+"""Every state of a job and every way out of it. No Django: a notebook, the docs and the database
+actions read the same table.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ TRANSITIONS: Mapping[str, Mapping[str, str]] = {
         "reclaim": "running",  # the lease ran out and another worker takes over
         "request_cancel": "running",  # the worker is asked; it stops at its next check
         "finish": "succeeded",
-        "requeue": "queued",  # a failure that may pass (waits out a backoff), or handed on to other workers
+        # a failure that may pass (waits out a backoff), or handed on to other workers
+        "requeue": "queued",
         "fail": "failed",
         "stop": "cancelled",  # the worker obeyed, or was lost after it was asked
     },
@@ -26,7 +29,9 @@ FINAL = frozenset(("succeeded", "failed", "cancelled"))
 
 
 class InvalidTransition(Exception):
-    """This cannot happen to a job in that state. Holds two words of the table above, never patient text."""
+    """This cannot happen to a job in that state. Holds two words of the table above, never patient
+    text.
+    """
 
     log_safe = True
 
@@ -37,7 +42,9 @@ class InvalidTransition(Exception):
 
 
 def next_state(state: str, happening: str) -> str:
-    """The state that `happening` leads to; raises InvalidTransition where the table has no such way."""
+    """The state that `happening` leads to; raises InvalidTransition where the table has no such
+    way.
+    """
     try:
         return TRANSITIONS[state][happening]
     except KeyError:
@@ -45,7 +52,9 @@ def next_state(state: str, happening: str) -> str:
 
 
 def sources(happening: str) -> list[str]:
-    """The states in which `happening` may happen, in the table's order; raises KeyError for an unknown word."""
+    """The states in which `happening` may happen, in the table's order; raises KeyError for an
+    unknown word.
+    """
     found = [state for state, ways in TRANSITIONS.items() if happening in ways]
     if not found:
         raise KeyError(happening)

@@ -33,31 +33,42 @@ def work(
     lease: timedelta | None = None,
     limit: Callable[[J], TimeLimit] | None = None,
 ) -> JobState | None:
-    """Claim the job, run `do(job, hold)` under a heartbeat, and settle how it ended. None where there was nothing to claim.
+    """Claim the job, run `do(job, hold)` under a heartbeat, and settle how it ended. None where
+    there was nothing to claim.
 
-    `do` stores its results inside `write_guard(hold)`. Its exceptions become reasons (`reason_of`); one with `retryable = False`
-    fails the job at once, one with `outage = True` uses up no attempt, and with `patient = True` waits without end (`jobs.actions.fail`).
-    `then(job)` runs in the transaction that finishes the job, so that what follows is released with it or not at all, and
-    `failed(job, error)` in the one in which the attempt fails. HandedOn puts the job back for other workers at once. A job whose worker
-    loses the lease or the database is left to the sweeper. One that takes longer than `limit(job)` fails. Never raises for a failed job.
+    `do` stores its results inside `write_guard(hold)`. Its exceptions become reasons (`reason_of`);
+    one with `retryable = False` fails the job at once, one with `outage = True` uses up no attempt,
+    and with `patient = True` waits without end (`jobs.actions.fail`). `then(job)` runs in the
+    transaction that finishes the job, so that what follows is released with it or not at all, and
+    `failed(job, error)` in the one in which the attempt fails. HandedOn puts the job back for other
+    workers at once. A job whose worker loses the lease or the database is left to the sweeper. One
+    that takes longer than `limit(job)` fails. Never raises for a failed job.
     """
     job = claim(job_class, job_id, lease=lease)
     if job is None:
         return None
-    with held(job, lease=lease, limit=None if limit is None else limit(job), overdue=_fail_overdue) as hold:
+    with held(
+        job, lease=lease, limit=None if limit is None else limit(job), overdue=_fail_overdue
+    ) as hold:
         try:
             return _attempt(job, hold, do, then, failed)
         except LostLease:
-            logger.warning("lost the lease of %s %s in attempt %s", job_class.__name__, job_id, hold.attempt)
+            logger.warning(
+                "lost the lease of %s %s in attempt %s", job_class.__name__, job_id, hold.attempt
+            )
         except (DatabaseError, InterfaceError):
-            logger.warning("could not store how %s %s ended", job_class.__name__, job_id, exc_info=True)
+            logger.warning(
+                "could not store how %s %s ended", job_class.__name__, job_id, exc_info=True
+            )
     return None
 
 
 def _fail_overdue(hold: Hold) -> None:
     """Called beside the work, which goes on in this process: whoever runs the worker ends that."""
     assert hold.limit is not None
-    logger.warning("%s %s is past its limit of %s s", hold.job_class.__name__, hold.job_id, hold.limit.seconds)
+    logger.warning(
+        "%s %s is past its limit of %s s", hold.job_class.__name__, hold.job_id, hold.limit.seconds
+    )
     fail(hold=hold, reasons=[reason_of(OutOfTime(hold.limit.words()))], retryable=False)
 
 
@@ -76,21 +87,40 @@ def _attempt(
         raise
     except HandedOn:
         return hand_on(hold=hold, then=lambda: send_hints(type(job), [hold.job_id]))
-    except (KeyboardInterrupt, SystemExit):  # the person or the system ends this process: no fault of the job
+    except (
+        KeyboardInterrupt,
+        SystemExit,
+    ):  # the person or the system ends this process: no fault of the job
         with suppress(LostLease, DatabaseError, InterfaceError):
             hand_on(hold=hold)
         raise
     except JobCancelled:
         stop(hold=hold)
         return JobState.CANCELLED
-    except Exception as error:  # whatever the work raised becomes the job's reason; nothing may end a job silently
+    except (
+        Exception
+    ) as error:  # whatever the work raised becomes the job's reason; nothing may end a job silently
         patient, retryable = getattr(error, "patient", False), getattr(error, "retryable", True)
         if patient:
             logger.info("%s %s waits: %s", type(job).__name__, hold.job_id, reason_of(error))
-        elif not retryable and getattr(error, "log_safe", False):  # its words say all; where it was raised says nothing more
-            logger.warning("%s %s failed in attempt %s: %s", type(job).__name__, hold.job_id, hold.attempt, reason_of(error))
+        elif not retryable and getattr(
+            error, "log_safe", False
+        ):  # its words say all; where it was raised says nothing more
+            logger.warning(
+                "%s %s failed in attempt %s: %s",
+                type(job).__name__,
+                hold.job_id,
+                hold.attempt,
+                reason_of(error),
+            )
         else:
-            logger.warning("%s %s failed in attempt %s", type(job).__name__, hold.job_id, hold.attempt, exc_info=True)
+            logger.warning(
+                "%s %s failed in attempt %s",
+                type(job).__name__,
+                hold.job_id,
+                hold.attempt,
+                exc_info=True,
+            )
         close_old_connections()
         return fail(
             hold=hold,

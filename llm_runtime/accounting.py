@@ -1,4 +1,6 @@
-"""What calls cost and what became of them, counted in SQL. Answers found in the ledger are counted apart: nothing was paid for them."""
+"""What calls cost and what became of them, counted in SQL. Answers found in the ledger are counted
+apart: nothing was paid for them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from llm_runtime.models import POST, ModelCall, Outcome
 
 #: Calls that were made; the post of the exchange is none of them.
 _PAID = Q(reused=False) & ~Q(outcome__in=POST)
-#: What differs from one fault to the next of the same kind: identifiers, numbers, and the place that stands before the fault.
+#: What differs from one fault to the next of the same kind: identifiers, numbers, and the place
+#: that stands before the fault.
 _NUMBER = re.compile(r"\b[0-9a-f]{4}\b|\d+(?:\.\d+)?")
 _PLACE = re.compile(r"^(?:.{1,60}?: )+")
 KINDS_SHOWN = 8
@@ -21,9 +24,11 @@ KINDS_SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """`seconds` are those of the calls, which run side by side. `refused` counts paid attempts that gave no answer, by outcome.
+    """`seconds` are those of the calls, which run side by side. `refused` counts paid attempts that
+    gave no answer, by outcome.
 
-    Tokens are those that servers told; None where calls were made and none of them told (some servers, files of the exchange).
+    Tokens are those that servers told; None where calls were made and none of them told (some
+    servers, files of the exchange).
     """
 
     calls: int = 0
@@ -36,7 +41,9 @@ class Spent:
 
     @property
     def refused_words(self) -> str:
-        return ", ".join(f"{n} {Outcome(outcome).label}" for outcome, n in sorted(self.refused.items()))
+        return ", ".join(
+            f"{n} {Outcome(outcome).label}" for outcome, n in sorted(self.refused.items())
+        )
 
     def figures(self) -> dict[str, float | None]:
         """Plain values for exports, without the outcomes; null tokens were not told."""
@@ -76,7 +83,13 @@ def spent_by_owner(calls: QuerySet[ModelCall]) -> dict[str, Spent]:
         )
     )
     refused: dict[str, dict[str, int]] = {}
-    without = calls.filter(_PAID).exclude(outcome=Outcome.ACCEPTED).order_by().values_list("owner_id", "outcome").annotate(n=Count("pk"))
+    without = (
+        calls.filter(_PAID)
+        .exclude(outcome=Outcome.ACCEPTED)
+        .order_by()
+        .values_list("owner_id", "outcome")
+        .annotate(n=Count("pk"))
+    )
     for owner, outcome, n in without:
         refused.setdefault(owner, {})[outcome] = n
     return {
@@ -94,7 +107,9 @@ def spent_by_owner(calls: QuerySet[ModelCall]) -> dict[str, Spent]:
 
 
 def _together(*parts: tuple[int, int | None]) -> int | None:
-    """Of (calls made, tokens told): the sum of what was told, None where calls were made and none told."""
+    """Of (calls made, tokens told): the sum of what was told, None where calls were made and none
+    told.
+    """
     made = [tokens for calls, tokens in parts if calls]
     told = [tokens for tokens in made if tokens is not None]
     return sum(told) if told or not made else None
@@ -106,9 +121,16 @@ def total(parts: Iterable[Spent]) -> Spent:
 
 
 def reason_kinds(calls: QuerySet[ModelCall], most: int = KINDS_SHOWN) -> list[tuple[str, int]]:
-    """(kind of fault, how many paid attempts had it), most frequent first; identifiers and numbers are left out of the words."""
+    """(kind of fault, how many paid attempts had it), most frequent first; identifiers and numbers
+    are left out of the words.
+    """
     counted: Counter[str] = Counter()
-    for reasons in calls.filter(_PAID).exclude(outcome=Outcome.ACCEPTED).values_list("reasons", flat=True).iterator():
+    for reasons in (
+        calls.filter(_PAID)
+        .exclude(outcome=Outcome.ACCEPTED)
+        .values_list("reasons", flat=True)
+        .iterator()
+    ):
         counted.update({kind_of(reason) for reason in reasons})
     return counted.most_common(most)
 

@@ -9,4 +9,6 @@ class LlmRuntimeConfig(AppConfig):
         from accounts.models import Role
         from accounts.registry import NavItem, register_nav_item
 
-        register_nav_item(NavItem("Models", "llm_runtime:models", frozenset({Role.ADMIN})), order=400)
+        register_nav_item(
+            NavItem("Models", "llm_runtime:models", frozenset({Role.ADMIN})), order=400
+        )

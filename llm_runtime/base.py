@@ -1,7 +1,8 @@
 """What a language model, an embedder and a reranker are to the rest of the code.
 
-Pipelines know these protocols only; `roles.py` decides which provider stands behind them. A provider
-that needs a heavy package imports it inside a function, so importing this package costs nothing.
+Pipelines know these protocols only; `roles.py` decides which provider stands behind them. A
+provider that needs a heavy package imports it inside a function, so importing this package costs
+nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ Vectors = NDArray[np.float32]
 
 
 class ProviderError(RuntimeError):
-    """A provider cannot be built or used; the message says what is missing and how to supply it, never what was asked or answered.
+    """A provider cannot be built or used; the message says what is missing and how to supply it,
+    never what was asked or answered.
 
     Trying again would fail the same way, unless a subclass says otherwise.
     """
@@ -31,7 +33,8 @@ class ProviderError(RuntimeError):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Text → vectors. `name` is stored beside every vector: vectors of two names are never compared.
+    """Text → vectors. `name` is stored beside every vector: vectors of two names are never
+    compared.
 
     Synchronous code waits for a call with `llm_runtime.calls.blocking.waited`.
     """
@@ -43,11 +46,17 @@ class Embedder(Protocol):
         """Length of a vector; may read weights or ask a server."""
         ...
 
-    async def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
-        """(len(texts), dimension), L2-normalised, in input order; instruction-tuned models add their query instruction."""
+    async def embed_queries(
+        self, texts: Sequence[str], *, batch_size: int | None = None
+    ) -> Vectors:
+        """(len(texts), dimension), L2-normalised, in input order; instruction-tuned models add
+        their query instruction.
+        """
         ...
 
-    async def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+    async def embed_documents(
+        self, texts: Sequence[str], *, batch_size: int | None = None
+    ) -> Vectors:
         """(len(texts), dimension), L2-normalised, in input order."""
         ...
 
@@ -56,8 +65,8 @@ class Embedder(Protocol):
 class Reranker(Protocol):
     """Relevance ρ of documents to one query, each 0…1.
 
-    Scores of two rerankers are not comparable: `threshold` is the ρ below which this one's candidates
-    are dropped (protocol section 2, stage 5).
+    Scores of two rerankers are not comparable: `threshold` is the ρ below which this one's
+    candidates are dropped (protocol section 2, stage 5).
     """
 
     @property
@@ -74,7 +83,9 @@ class Reranker(Protocol):
         cosines: Sequence[float] | None = None,
         batch_size: int | None = None,
     ) -> Sequence[float]:
-        """One score a document, in input order. `cosines` are the dense scores retrieval already has; a model may ignore them."""
+        """One score a document, in input order. `cosines` are the dense scores retrieval already
+        has; a model may ignore them.
+        """
         ...
 
 
@@ -86,7 +97,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One call. `schema` asks for constrained decoding to that JSON schema where the server supports it."""
+    """One call. `schema` asks for constrained decoding to that JSON schema where the server
+    supports it.
+    """
 
     messages: tuple[Message, ...]
     max_tokens: int
@@ -97,7 +110,9 @@ class ModelRequest:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def sha256(self, model: str) -> str:
-        """Of everything that decides the answer, `model` included: equal requests have equal digests, on every machine."""
+        """Of everything that decides the answer, `model` included: equal requests have equal
+        digests, on every machine.
+        """
         parts = {
             "model": model,
             "messages": [[m.role, m.content] for m in self.messages],
@@ -115,7 +130,8 @@ class ModelRequest:
 class ModelReply:
     """What came back, unparsed. `finish_reason` "length" means that the text is cut.
 
-    `reasoning` is what the server sent apart from the answer (reasoning models); it is kept and never parsed.
+    `reasoning` is what the server sent apart from the answer (reasoning models); it is kept and
+    never parsed.
     """
 
     text: str
@@ -129,13 +145,16 @@ class ModelReply:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a model can take. `context` counts tokens of prompt and answer together; `concurrency` calls at once to its endpoint."""
+    """What a model can take. `context` counts tokens of prompt and answer together; `concurrency`
+    calls at once to its endpoint.
+    """
 
     context: int
     concurrency: int = 8
     #: Whether the server holds an answer to a JSON schema; without it the table protocol is used.
     schema: bool = True
-    #: Tokens a model may think in before a schema answer; 0 leaves the reasoning out, for models too small to end one.
+    #: Tokens a model may think in before a schema answer; 0 leaves the reasoning out, for models
+    #: too small to end one.
     reasoning: int = 4000
 
 
@@ -151,24 +170,34 @@ class LanguageModel(Protocol):
 
     @property
     def extra(self) -> Mapping[str, Any]:
-        """Fields of the server's own that the settings send with every request. They decide answers, so `Asker` writes them into each."""
+        """Fields of the server's own that the settings send with every request. They decide
+        answers, so `Asker` writes them into each.
+        """
         ...
 
     async def generate(self, request: ModelRequest) -> ModelReply:
-        """One reply. Raises a ModelError (`llm_runtime.errors`) that says what became of the request."""
+        """One reply. Raises a ModelError (`llm_runtime.errors`) that says what became of the
+        request.
+        """
         ...
 
     async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Tokens of the rendered prompt, by the model's own tokenizer where the server offers it, else an upper estimate."""
+        """Tokens of the rendered prompt, by the model's own tokenizer where the server offers it,
+        else an upper estimate.
+        """
         ...
 
 
 @runtime_checkable
 class Served(Protocol):
-    """What a model behind a server has besides: facts to learn from it, and connections that belong to one event loop."""
+    """What a model behind a server has besides: facts to learn from it, and connections that belong
+    to one event loop.
+    """
 
     async def learn(self) -> None:
-        """Ask the server for what the settings leave open, once. Raises Unavailable, RequestRefused."""
+        """Ask the server for what the settings leave open, once. Raises Unavailable,
+        RequestRefused.
+        """
         ...
 
     async def close(self) -> None:

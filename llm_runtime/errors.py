@@ -1,4 +1,6 @@
-"""What can become of a call, told apart by what the caller must do next. Messages never hold prompt or answer text."""
+"""What can become of a call, told apart by what the caller must do next. Messages never hold prompt
+or answer text.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ class ModelError(ProviderError):
 
 
 class Unavailable(ModelError):
-    """The server could not be reached, broke off, was too slow or too busy (connect, timeout, 429, 5xx); later it may answer."""
+    """The server could not be reached, broke off, was too slow or too busy (connect, timeout, 429,
+    5xx); later it may answer.
+    """
 
     retryable = True
     #: A job that meets it waits and uses up none of its attempts (`jobs.actions.fail`).
@@ -20,7 +24,9 @@ class Unavailable(ModelError):
 
 
 class Pending(ModelError):
-    """The answer comes from outside, by files, and is not there yet (`llm_runtime.exchange`). The request is kept meanwhile."""
+    """The answer comes from outside, by files, and is not there yet (`llm_runtime.exchange`). The
+    request is kept meanwhile.
+    """
 
     retryable = True
     outage = True
@@ -29,7 +35,9 @@ class Pending(ModelError):
 
 
 class TooLarge(ModelError):
-    """The request as it stands can never succeed, a smaller one may: the caller splits its batch or cuts by the fixed order."""
+    """The request as it stands can never succeed, a smaller one may: the caller splits its batch or
+    cuts by the fixed order.
+    """
 
 
 class PromptTooLong(TooLarge):
@@ -41,7 +49,9 @@ class SchemaRefused(TooLarge):
 
 
 class Truncated(TooLarge):
-    """The answer was cut at max_tokens (`finish_reason` "length"), or the server clamped max_tokens silently."""
+    """The answer was cut at max_tokens (`finish_reason` "length"), or the server clamped max_tokens
+    silently.
+    """
 
 
 class RequestRefused(ModelError):
@@ -49,7 +59,9 @@ class RequestRefused(ModelError):
 
 
 class AnswerRejected(ValueError):
-    """A validator refused an answer; `reasons` say what to do better, are shown to the model, and never quote patient text."""
+    """A validator refused an answer; `reasons` say what to do better, are shown to the model, and
+    never quote patient text.
+    """
 
     log_safe = True
 
@@ -62,6 +74,8 @@ class AttemptsExhausted(ModelError):
     """Every attempt of the fixed policy was refused; `reasons` of each, in order."""
 
     def __init__(self, what: str, reasons: Sequence[Sequence[str]]) -> None:
-        told = "; ".join(f"attempt {n}: {', '.join(given[:5])}" for n, given in enumerate(reasons, start=1))
+        told = "; ".join(
+            f"attempt {n}: {', '.join(given[:5])}" for n, given in enumerate(reasons, start=1)
+        )
         super().__init__(f"{what}: no valid answer in {len(reasons)} attempts ({told})")
         self.reasons = tuple(tuple(given) for given in reasons)

@@ -1,7 +1,9 @@
-"""The post of the ledger: requests that wait for an answer from outside, and the answers that come back (docs/reference/exchange.md).
+"""The post of the ledger: requests that wait for an answer from outside, and the answers that come
+back (docs/reference/exchange.md).
 
-A request that is out is a call with the outcome `pending`; its answer is a row `answered`, whose endpoint is "exchange". Whoever posted
-it finds the answer in the ledger as it finds any other, checks it, and stores the call itself.
+A request that is out is a call with the outcome `pending`; its answer is a row `answered`, whose
+endpoint is "exchange". Whoever posted it finds the answer in the ledger as it finds any other,
+checks it, and stores the call itself.
 """
 
 from __future__ import annotations
@@ -15,16 +17,26 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from llm_runtime.base import ModelReply
-from llm_runtime.calls.exchange_files import ENDPOINT, AnswerRefused, Posted, answer_files, holds_request, request_of, taken_answer
+from llm_runtime.calls.exchange_files import (
+    ENDPOINT,
+    AnswerRefused,
+    Posted,
+    answer_files,
+    holds_request,
+    request_of,
+    taken_answer,
+)
 from llm_runtime.ledger import kept_reply, response_body
 from llm_runtime.models import ModelCall, ModelRequestText, Outcome
 
 
 @dataclass
 class Brought:
-    """What came of reading a folder: `answered` are the digests whose answers are there now, `known` of them were there before.
+    """What came of reading a folder: `answered` are the digests whose answers are there now,
+    `known` of them were there before.
 
-    `left` counts answers to what others asked, whose requests lie in the same folder or were posted by another run: theirs to bring.
+    `left` counts answers to what others asked, whose requests lie in the same folder or were posted
+    by another run: theirs to bring.
     """
 
     answered: list[str] = field(default_factory=list)
@@ -36,7 +48,9 @@ class Brought:
 def unanswered(owner_type: str, owner_ids: Collection[str]) -> QuerySet[ModelCall]:
     """The requests of these owners that are out."""
     replies = ModelCall.objects.filter(request_id=OuterRef("request_id"), response__isnull=False)
-    asked = ModelCall.objects.filter(owner_type=owner_type, owner_id__in=owner_ids, outcome=Outcome.PENDING)
+    asked = ModelCall.objects.filter(
+        owner_type=owner_type, owner_id__in=owner_ids, outcome=Outcome.PENDING
+    )
     return asked.filter(~Exists(replies)).order_by("pk")
 
 
@@ -45,12 +59,15 @@ def posted(calls: QuerySet[ModelCall]) -> list[Posted]:
     found = {}
     for call in calls.select_related("request").iterator(chunk_size=100):
         request = request_of(json.loads(call.request.body))
-        found[call.request_id] = Posted(request, call.model, call.role, call.prompt, call.prompt_sha256, call.part)
+        found[call.request_id] = Posted(
+            request, call.model, call.role, call.prompt, call.prompt_sha256, call.part
+        )
     return list(found.values())
 
 
 def bring(folder: Path, owner_type: str, owner_ids: Collection[str], by: str = "") -> Brought:
-    """Store every answer in the folder to a request of these owners; what is refused stops none of the others. Raises OSError.
+    """Store every answer in the folder to a request of these owners; what is refused stops none of
+    the others. Raises OSError.
 
     An answer that is there already is taken again only where it is the same, which changes nothing.
     """
@@ -74,13 +91,18 @@ def bring(folder: Path, owner_type: str, owner_ids: Collection[str], by: str = "
 
 def _asking(sha256: str, owner_type: str, owner_ids: Collection[str]) -> ModelCall | None:
     """The call of these owners that posted the request."""
-    calls = ModelCall.objects.filter(owner_type=owner_type, owner_id__in=owner_ids, request_id=sha256, outcome=Outcome.PENDING)
+    calls = ModelCall.objects.filter(
+        owner_type=owner_type, owner_id__in=owner_ids, request_id=sha256, outcome=Outcome.PENDING
+    )
     return calls.order_by("pk").first()
 
 
 def _of_others(folder: Path, sha256: str) -> bool:
     """Whether the request lies in the folder unchanged, or anyone here has posted it."""
-    return holds_request(folder, sha256) or ModelCall.objects.filter(request_id=sha256, outcome=Outcome.PENDING).exists()
+    return (
+        holds_request(folder, sha256)
+        or ModelCall.objects.filter(request_id=sha256, outcome=Outcome.PENDING).exists()
+    )
 
 
 @transaction.atomic
@@ -90,7 +112,9 @@ def _answer(call: ModelCall, reply: ModelReply, path: Path, by: str) -> bool:
     kept = kept_reply(call.request_id)
     if kept is not None:
         if (kept.text, kept.finish_reason) != (reply.text, reply.finish_reason):
-            raise AnswerRefused(f"{path.name}: this request has another answer already, which stays")
+            raise AnswerRefused(
+                f"{path.name}: this request has another answer already, which stays"
+            )
         return False
     ModelCall.objects.create(
         owner_type=call.owner_type,

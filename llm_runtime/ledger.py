@@ -1,4 +1,6 @@
-"""The ledger in the database: every call is stored as it ends, and a request that was ever answered is not sent again."""
+"""The ledger in the database: every call is stored as it ends, and a request that was ever answered
+is not sent again.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,8 @@ _OUTCOMES: Mapping[str, Outcome] = {
 class DatabaseLedger:
     """Keeps the calls of one owner, and finds answers whoever asked for them.
 
-    It works on the connection of the thread that waits for the coroutine (`async_to_sync`). Rows of a worker that lost its lease are
-    kept too: they say what happened, and what they cost was spent.
+    It works on the connection of the thread that waits for the coroutine (`async_to_sync`). Rows of
+    a worker that lost its lease are kept too: they say what happened, and what they cost was spent.
     """
 
     owner_type: str
@@ -52,13 +54,16 @@ class DatabaseLedger:
         await sync_to_async(self._store)(call, reused=False)
 
     async def reuse(self, call: Call) -> None:
-        """Store that a kept reply served this owner. It carries the reply, so that it stays when the first owner goes."""
+        """Store that a kept reply served this owner. It carries the reply, so that it stays when
+        the first owner goes.
+        """
         await sync_to_async(self._store)(call, reused=True)
 
     @transaction.atomic
     def _store(self, call: Call, *, reused: bool) -> None:
         ModelRequestText.objects.bulk_create(
-            [ModelRequestText(sha256=call.request_sha256, body=request_body(call.request))], ignore_conflicts=True
+            [ModelRequestText(sha256=call.request_sha256, body=request_body(call.request))],
+            ignore_conflicts=True,
         )
         reply, outcome = call.reply, outcome_of(call)
         if outcome is Outcome.PENDING and self._posted(call.request_sha256):
@@ -75,7 +80,10 @@ class DatabaseLedger:
             request_id=call.request_sha256,
             part=call.part[:300],
             covers=list(call.covers),
-            parameters={**parameters(call.request), **({"shortened": call.shortened} if call.shortened else {})},
+            parameters={
+                **parameters(call.request),
+                **({"shortened": call.shortened} if call.shortened else {}),
+            },
             seed=call.request.seed,
             attempt=call.attempt,
             reused=reused and not _is_first_use(call.request_sha256),
@@ -90,8 +98,12 @@ class DatabaseLedger:
         )
 
     def _posted(self, request_sha256: str) -> bool:
-        """Whether this owner's request is out already; a stage that looks for its answer does not post it again."""
-        own = ModelCall.objects.filter(owner_type=self.owner_type, owner_id=self.owner_id, request_id=request_sha256)
+        """Whether this owner's request is out already; a stage that looks for its answer does not
+        post it again.
+        """
+        own = ModelCall.objects.filter(
+            owner_type=self.owner_type, owner_id=self.owner_id, request_id=request_sha256
+        )
         return own.filter(outcome=Outcome.PENDING).exists()
 
 
@@ -102,13 +114,21 @@ def _is_first_use(request_sha256: str) -> bool:
 
 
 def _too_large(request_sha256: str) -> TooLarge | None:
-    outcomes = set(ModelCall.objects.filter(request_id=request_sha256, response__isnull=True).values_list("outcome", flat=True))
+    outcomes = set(
+        ModelCall.objects.filter(request_id=request_sha256, response__isnull=True).values_list(
+            "outcome", flat=True
+        )
+    )
     return too_large({error for error, outcome in _OUTCOMES.items() if outcome in outcomes})
 
 
 def kept_reply(request_sha256: str) -> ModelReply | None:
     """The first stored reply to that request; None where there is none."""
-    found = ModelCall.objects.filter(request_id=request_sha256, response__isnull=False).values_list("response", flat=True).first()
+    found = (
+        ModelCall.objects.filter(request_id=request_sha256, response__isnull=False)
+        .values_list("response", flat=True)
+        .first()
+    )
     return None if found is None else reply_of(found)
 
 
@@ -120,13 +140,21 @@ def outcome_of(call: Call) -> Outcome:
 
 
 def parameters(request: ModelRequest) -> dict[str, Any]:
-    """What was asked for beside the messages; of a schema only that there was one (the request's text holds it)."""
-    told: dict[str, Any] = {"max_tokens": request.max_tokens, "temperature": request.temperature, "schema": request.schema is not None}
+    """What was asked for beside the messages; of a schema only that there was one (the request's
+    text holds it).
+    """
+    told: dict[str, Any] = {
+        "max_tokens": request.max_tokens,
+        "temperature": request.temperature,
+        "schema": request.schema is not None,
+    }
     return {**told, "extra": dict(request.extra)} if request.extra else told
 
 
 def request_body(request: ModelRequest) -> str:
-    """The request as ASCII JSON. NUL and lone surrogates, which PostgreSQL's text does not hold, are escapes there."""
+    """The request as ASCII JSON. NUL and lone surrogates, which PostgreSQL's text does not hold,
+    are escapes there.
+    """
     return json.dumps(asdict(request))
 
 

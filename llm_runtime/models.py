@@ -1,6 +1,8 @@
-"""Every call of a language model, as it was made and answered. The table is append-only: the database refuses changes.
+"""Every call of a language model, as it was made and answered. The table is append-only: the
+database refuses changes.
 
-A call belongs to whoever made it (`owner_type`, `owner_id`: opaque to this app); it goes when its owner goes, and not before.
+A call belongs to whoever made it (`owner_type`, `owner_id`: opaque to this app); it goes when its
+owner goes, and not before.
 """
 
 from __future__ import annotations
@@ -27,22 +29,29 @@ class Outcome(models.TextChoices):
     FAILED = "failed", "failed"
 
 
-#: Post of the exchange (`llm_runtime.exchange`): a request that went out and the answer that came back. The call that they make up is a
-#: row of its own, stored when the answer is checked; these two are counted nowhere.
+#: Post of the exchange (`llm_runtime.exchange`): a request that went out and the answer that came
+#: back. The call that they make up is a row of its own, stored when the answer is checked; these
+#: two are counted nowhere.
 POST = (Outcome.PENDING, Outcome.ANSWERED)
 
 
 class ModelRequestText(models.Model):
-    """A rendered request, kept once however often it was sent. `body` is ASCII JSON, so that any character survives."""
+    """A rendered request, kept once however often it was sent. `body` is ASCII JSON, so that any
+    character survives.
+    """
 
     sha256 = models.CharField(max_length=64, primary_key=True)
     body = models.TextField()
 
 
 class ModelCall(models.Model):
-    """One attempt. `response` is ASCII JSON of the reply (text, finish_reason, reasoning, raw); null where none came."""
+    """One attempt. `response` is ASCII JSON of the reply (text, finish_reason, reasoning, raw);
+    null where none came.
+    """
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
     owner_type = models.CharField(max_length=60)
     owner_id = models.CharField(max_length=40)
     role = models.CharField(max_length=30)
@@ -51,7 +60,9 @@ class ModelCall(models.Model):
     endpoint = models.CharField(max_length=200, blank=True)
     prompt = models.CharField(max_length=100)
     prompt_sha256 = models.CharField(max_length=64)
-    request = models.ForeignKey(ModelRequestText, on_delete=models.PROTECT, related_name="calls", db_column="request_sha256")
+    request = models.ForeignKey(
+        ModelRequestText, on_delete=models.PROTECT, related_name="calls", db_column="request_sha256"
+    )
     #: Which part of the owner's work it was for, in words without patient text.
     part = models.CharField(max_length=300)
     #: What the answer decides: UIDs, or "start:end" of the note where it tags.
@@ -68,7 +79,8 @@ class ModelCall(models.Model):
     finish_reason = models.CharField(max_length=40, blank=True)
     response = models.TextField(null=True)
     outcome = models.CharField(max_length=20, choices=Outcome.choices)
-    #: Why the answer was refused, or what became of the request; empty when it was accepted. Never patient text.
+    #: Why the answer was refused, or what became of the request; empty when it was accepted. Never
+    #: patient text.
     reasons = ArrayField(models.TextField(), default=list, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -79,34 +91,47 @@ class ModelCall(models.Model):
             models.Index(fields=["model", "-created_at"], name="model_call_latest"),
         ]
         constraints = [
-            models.CheckConstraint(condition=Q(outcome__in=Outcome.values), name="model_call_outcome_valid"),
             models.CheckConstraint(
-                condition=~Q(outcome="accepted") | Q(response__isnull=False, reasons__len=0), name="model_call_accepted_has_reply"
+                condition=Q(outcome__in=Outcome.values), name="model_call_outcome_valid"
             ),
-            models.CheckConstraint(condition=Q(attempt__gte=1), name="model_call_attempts_count_from_one"),
+            models.CheckConstraint(
+                condition=~Q(outcome="accepted") | Q(response__isnull=False, reasons__len=0),
+                name="model_call_accepted_has_reply",
+            ),
+            models.CheckConstraint(
+                condition=Q(attempt__gte=1), name="model_call_attempts_count_from_one"
+            ),
         ]
 
 
 class EndpointShare(models.Model):
-    """How many of an endpoint's slots a process holds, on database time: after `expires_at` they are free (`shared_slots`)."""
+    """How many of an endpoint's slots a process holds, on database time: after `expires_at` they
+    are free (`shared_slots`).
+    """
 
     endpoint = models.CharField(max_length=200)
     #: One process.
     holder = models.CharField(max_length=40)
     #: Requests that it has or would send now.
     wanted = models.PositiveIntegerField()
-    #: Slots that nobody else may use: those of the requests that are out, and what it was given besides.
+    #: Slots that nobody else may use: those of the requests that are out, and what it was given
+    #: besides.
     held = models.PositiveIntegerField()
     #: Since when it waits, or since when its turn lasts: the order in which slots are given out.
     since = models.DateTimeField()
     expires_at = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["endpoint", "holder"], name="endpoint_share_once_per_holder")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["endpoint", "holder"], name="endpoint_share_once_per_holder"
+            )
+        ]
 
 
 class ServedTokens(models.Model):
-    """What a server said once, in tokens: the length of a prompt (`of` is the digest of its messages) or its context (`server_facts`).
+    """What a server said once, in tokens: the length of a prompt (`of` is the digest of its
+    messages) or its context (`server_facts`).
 
     It belongs to no owner: without the prompt the digest tells nothing.
     """

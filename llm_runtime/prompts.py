@@ -1,10 +1,11 @@
 """Prompts as files: strict fields, a version by hash, and data that cannot pass for instructions.
 
-A prompt file is Markdown with one or more parts, each begun by a line `=== system ===` or `=== user ===`. Fields are written
-`{{name}}`. A field written `{{name|data}}` is wrapped in a pair of markers that the data does not contain, so text of a note,
-a row or a model stands between them as data and cannot close them. What is put in is never searched for fields again.
-`{{> parts/clock}}` on a line of its own takes in another file whole, so that a rule stands in one place; a prompt's hash is
-that of its text with everything taken in.
+A prompt file is Markdown with one or more parts, each begun by a line `=== system ===` or `=== user
+===`. Fields are written `{{name}}`. A field written `{{name|data}}` is wrapped in a pair of markers
+that the data does not contain, so text of a note, a row or a model stands between them as data and
+cannot close them. What is put in is never searched for fields again. `{{> parts/clock}}` on a line
+of its own takes in another file whole, so that a rule stands in one place; a prompt's hash is that
+of its text with everything taken in.
 """
 
 from __future__ import annotations
@@ -35,12 +36,15 @@ class PromptError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A prompt with its fields filled in; `name` is the file's, `sha256` that of its text with everything taken in."""
+    """A prompt with its fields filled in; `name` is the file's, `sha256` that of its text with
+    everything taken in.
+    """
 
     name: str
     sha256: str
     messages: tuple[Message, ...]
-    #: What was left out of the data to fit the protocol's limits, in words without patient text; "" where nothing was.
+    #: What was left out of the data to fit the protocol's limits, in words without patient text; ""
+    #: where nothing was.
     shortened: str = ""
 
 
@@ -58,20 +62,25 @@ class Prompt:
         missing = sorted(set(self.fields) - set(values))
         unknown = sorted(set(values) - set(self.fields))
         if missing or unknown:
-            told = [f"missing: {', '.join(missing)}"] * bool(missing) + [f"unknown: {', '.join(unknown)}"] * bool(unknown)
+            told = [f"missing: {', '.join(missing)}"] * bool(missing) + [
+                f"unknown: {', '.join(unknown)}"
+            ] * bool(unknown)
             raise PromptError(f"prompt {self.name}: fields {'; '.join(told)}")
 
         def put(match: re.Match[str]) -> str:
             value = values[match["name"]]
             return delimited(match["name"], value) if match["data"] else value
 
-        messages = tuple(Message(cast(Literal["system", "user"], role), _FIELD.sub(put, text)) for role, text in self.parts)
+        messages = tuple(
+            Message(cast(Literal["system", "user"], role), _FIELD.sub(put, text))
+            for role, text in self.parts
+        )
         return Rendered(self.name, self.sha256, messages)
 
 
 def delimited(name: str, data: str) -> str:
-    """The data between two markers that carry a tag which the data does not hold. The same data gives the same markers,
-    so that a shared prefix stays shared."""
+    """The data between two markers that carry a tag which the data does not hold. The same data
+    gives the same markers, so that a shared prefix stays shared."""
     salt = 0
     while True:
         tag = hashlib.sha256(f"{salt}:{data}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
@@ -83,7 +92,9 @@ def delimited(name: str, data: str) -> str:
 
 
 def load(name: str, folder: Path = PROMPTS) -> Prompt:
-    """The prompt `timelines/tag` → `prompts/timelines/tag.md`. Raises PromptError where it is missing or has no part."""
+    """The prompt `timelines/tag` → `prompts/timelines/tag.md`. Raises PromptError where it is
+    missing or has no part.
+    """
     return _load(name, folder)
 
 
@@ -100,21 +111,30 @@ def _text(name: str, folder: Path, within: tuple[str, ...]) -> str:
     try:
         text = (folder / f"{name}.md").read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise PromptError(f"there is no prompt {name}" + (f", which {within[-1]} takes in" if within else "")) from None
+        raise PromptError(
+            f"there is no prompt {name}" + (f", which {within[-1]} takes in" if within else "")
+        ) from None
     return _INCLUDE.sub(lambda match: _text(match["name"], folder, (*within, name)).strip(), text)
 
 
 def parse(name: str, text: str, sha256: str) -> Prompt:
-    """A prompt from the text of its file; what stands before the first part is a remark for people. Raises PromptError."""
+    """A prompt from the text of its file; what stands before the first part is a remark for people.
+    Raises PromptError.
+    """
     heads = list(_PART.finditer(text))
     if not heads:
         raise PromptError(f"prompt {name}: no line '=== system ===' or '=== user ==='")
     ends = [head.start() for head in heads[1:]] + [len(text)]
-    parts = tuple((head[1], text[head.end() : end].strip()) for head, end in zip(heads, ends, strict=True))
+    parts = tuple(
+        (head[1], text[head.end() : end].strip()) for head, end in zip(heads, ends, strict=True)
+    )
     fields: dict[str, bool] = {}
     for _, body in parts:
         for match in _FIELD.finditer(body):
             data = match["data"] is not None
             if fields.setdefault(match["name"], data) != data:
-                raise PromptError(f"prompt {name}: field {match['name']} is delimited in one place and not in another")
+                raise PromptError(
+                    f"prompt {name}: field {match['name']} is delimited in one place and not in"
+                    " another"
+                )
     return Prompt(name, sha256, parts, fields)

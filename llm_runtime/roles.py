@@ -1,8 +1,9 @@
 """Roles, not model names: code asks for "the embedder", a mapping says which provider that is.
 
-The setting MODEL_ROLES is role → {"provider": name, **options}, or role → the name of an entry of MODEL_ENDPOINTS, which maps names
-to such options. `language_model` stands for every role of a language model that is not set by itself. Options go to the
-provider's constructor. Providers are imported when first asked for, and one instance serves a process.
+The setting MODEL_ROLES is role → {"provider": name, **options}, or role → the name of an entry of
+MODEL_ENDPOINTS, which maps names to such options. `language_model` stands for every role of a
+language model that is not set by itself. Options go to the provider's constructor. Providers are
+imported when first asked for, and one instance serves a process.
 """
 
 from __future__ import annotations
@@ -21,15 +22,21 @@ from llm_runtime.calls.slots import LOCAL_SLOTS, Slots
 
 EMBEDDER = "embedder"
 RERANKER = "reranker"
-#: The embedder by which events of two timelines are matched in an evaluation; the embedder where it is not set by itself.
+#: The embedder by which events of two timelines are matched in an evaluation; the embedder where it
+#: is not set by itself.
 MATCHER = "matcher"
-#: The embedder by which the baseline TKW2 finds rows for its events (mean pooling, of the MedTE class); else the embedder.
+#: The embedder by which the baseline TKW2 finds rows for its events (mean pooling, of the MedTE
+#: class); else the embedder.
 TKW2_EMBEDDER = "tkw2_embedder"
 #: Stands for every language role that is not set by itself.
 LANGUAGE_MODEL = "language_model"
 LANGUAGE_ROLES = ("tagger", "timer", "query_writer", "reviser", "judge")
 #: Role → the role whose model serves it where it has none of its own.
-FALLBACKS: Mapping[str, str] = {**dict.fromkeys(LANGUAGE_ROLES, LANGUAGE_MODEL), MATCHER: EMBEDDER, TKW2_EMBEDDER: EMBEDDER}
+FALLBACKS: Mapping[str, str] = {
+    **dict.fromkeys(LANGUAGE_ROLES, LANGUAGE_MODEL),
+    MATCHER: EMBEDDER,
+    TKW2_EMBEDDER: EMBEDDER,
+}
 
 Spec = Mapping[str, Any]
 
@@ -49,7 +56,10 @@ PROVIDERS: Mapping[str, tuple[str, str]] = {
     "vllm": ("llm_runtime.providers.vllm_local", "LocalVllm"),
     "minilm": ("llm_runtime.providers.minilm", "MiniLMEmbedder"),
     "lexical": ("llm_runtime.providers.lexical", "LexicalReranker"),
-    "sentence_transformer": ("llm_runtime.providers.sentence_transformer", "SentenceTransformerEmbedder"),
+    "sentence_transformer": (
+        "llm_runtime.providers.sentence_transformer",
+        "SentenceTransformerEmbedder",
+    ),
     "qwen_embedder": ("llm_runtime.providers.qwen", "QwenEmbedder"),
     "qwen_reranker": ("llm_runtime.providers.qwen", "QwenReranker"),
     "hashing": ("llm_runtime.providers.scripted", "HashingEmbedder"),
@@ -58,7 +68,9 @@ PROVIDERS: Mapping[str, tuple[str, str]] = {
 
 
 class ModelRoles:
-    """The providers of one process, built on first use from a role mapping and a catalogue of named models."""
+    """The providers of one process, built on first use from a role mapping and a catalogue of named
+    models.
+    """
 
     def __init__(
         self,
@@ -69,8 +81,9 @@ class ModelRoles:
         slots: Slots = LOCAL_SLOTS,
         facts: ServerFacts = NO_FACTS,
     ) -> None:
-        """`secret` reads the variable that an `api_key_env` names; by default the process environment, or a file it points to.
-        `slots` hold the limits of endpoints; by default over this process alone. `facts` keep what servers said; by default nothing.
+        """`secret` reads the variable that an `api_key_env` names; by default the process
+        environment, or a file it points to. `slots` hold the limits of endpoints; by default over
+        this process alone. `facts` keep what servers said; by default nothing.
         """
         self._roles = roles
         self.endpoints: Mapping[str, Spec] = endpoints or {}
@@ -81,21 +94,31 @@ class ModelRoles:
     def embedder(self, role: str = EMBEDDER) -> Embedder:
         provider = self.provider(role, None)
         if not isinstance(provider, Embedder):
-            raise ProviderError(f"role '{role}': provider '{self.spec(role)['provider']}' is not an embedder")
+            raise ProviderError(
+                f"role '{role}': provider '{self.spec(role)['provider']}' is not an embedder"
+            )
         return provider
 
     def reranker(self, role: str = RERANKER) -> Reranker:
         provider = self.provider(role, None)
         if not isinstance(provider, Reranker):
-            raise ProviderError(f"role '{role}': provider '{self.spec(role)['provider']}' is not a reranker")
+            raise ProviderError(
+                f"role '{role}': provider '{self.spec(role)['provider']}' is not a reranker"
+            )
         return provider
 
     def language_model(self, role: str, choice: str | None = None) -> LanguageModel:
-        """The role's model, or the entry of the catalogue that is chosen in its place. Raises ProviderError."""
+        """The role's model, or the entry of the catalogue that is chosen in its place. Raises
+        ProviderError.
+        """
         provider = self.provider(role, choice)
-        # Not isinstance: before 3.12 that reads every attribute, and `limits` may have to be learned from a server first.
+        # Not isinstance: before 3.12 that reads every attribute, and `limits` may have to be
+        # learned from a server first.
         if not hasattr(provider, "generate"):
-            raise ProviderError(f"role '{role}': provider '{self.spec(role, choice)['provider']}' is not a language model")
+            raise ProviderError(
+                f"role '{role}': provider '{self.spec(role, choice)['provider']}' is not a language"
+                " model"
+            )
         model: LanguageModel = provider
         return model
 
@@ -104,15 +127,26 @@ class ModelRoles:
         return role in self._roles or FALLBACKS.get(role) in self._roles
 
     def spec(self, role: str, choice: str | None = None) -> Spec:
-        """The provider and options of a role, or of the entry chosen in its place. Raises ProviderError where nothing is set."""
+        """The provider and options of a role, or of the entry chosen in its place. Raises
+        ProviderError where nothing is set.
+        """
         if choice is None and not self.has(role):
-            raise ProviderError(f"no model is set for the role '{role}'; MODEL_ROLES has: {', '.join(sorted(self._roles)) or 'nothing'}")
-        wanted = choice if choice is not None else self._roles.get(role, self._roles.get(FALLBACKS.get(role, role)))
+            raise ProviderError(
+                f"no model is set for the role '{role}'; MODEL_ROLES has:"
+                f" {', '.join(sorted(self._roles)) or 'nothing'}"
+            )
+        wanted = (
+            choice
+            if choice is not None
+            else self._roles.get(role, self._roles.get(FALLBACKS.get(role, role)))
+        )
         if not isinstance(wanted, str):
             return _object(wanted, f"role '{role}'")
         if wanted not in self.endpoints:
             known = ", ".join(sorted(self.endpoints)) or "nothing"
-            raise ProviderError(f"role '{role}': no model is named {wanted!r}; MODEL_ENDPOINTS has: {known}")
+            raise ProviderError(
+                f"role '{role}': no model is named {wanted!r}; MODEL_ENDPOINTS has: {known}"
+            )
         return _object(self.endpoints[wanted], f"entry '{wanted}' of MODEL_ENDPOINTS")
 
     def provider(self, role: str, choice: str | None = None) -> Any:
@@ -133,9 +167,14 @@ def _build(role: str, spec: Spec, secret: Callable[[str], str]) -> Any:
     options = dict(spec)
     name = options.pop("provider", None)
     if name not in PROVIDERS:
-        raise ProviderError(f"role '{role}': unknown provider {name!r}; known: {', '.join(sorted(PROVIDERS))}")
+        raise ProviderError(
+            f"role '{role}': unknown provider {name!r}; known: {', '.join(sorted(PROVIDERS))}"
+        )
     if "api_key" in options:
-        raise ProviderError(f"role '{role}': name the environment variable that holds the key as api_key_env, not the key itself")
+        raise ProviderError(
+            f"role '{role}': name the environment variable that holds the key as api_key_env, not"
+            " the key itself"
+        )
     variable = options.pop("api_key_env", None)
     if variable:
         options["api_key"] = secret(variable)
@@ -143,14 +182,20 @@ def _build(role: str, spec: Spec, secret: Callable[[str], str]) -> Any:
     try:
         return getattr(importlib.import_module(module), attribute)(**options)
     except TypeError as error:
-        raise ProviderError(f"role '{role}': provider '{name}' does not take these options ({_unfit(error)})") from error
+        raise ProviderError(
+            f"role '{role}': provider '{name}' does not take these options ({_unfit(error)})"
+        ) from error
     except ProviderError as error:
         raise ProviderError(f"role '{role}': provider '{name}': {error}") from error
 
 
 def _unfit(error: TypeError) -> str:
-    """ "OpenAIModel.__init__() missing 1 required keyword-only argument: 'model'" → "missing 1 required option: 'model'"."""
-    return re.sub(r"^[\w.]+\(\) |keyword(?:-only)? (?=argument)", "", str(error)).replace("argument", "option")
+    """ "OpenAIModel.__init__() missing 1 required keyword-only argument: 'model'" → "missing 1
+    required option: 'model'".
+    """
+    return re.sub(r"^[\w.]+\(\) |keyword(?:-only)? (?=argument)", "", str(error)).replace(
+        "argument", "option"
+    )
 
 
 def _object(spec: object, what: str) -> Spec:
@@ -160,13 +205,19 @@ def _object(spec: object, what: str) -> Spec:
 
 
 def _secret(variable: str) -> str:
-    """The value of an environment variable, or of the file that `variable`_FILE names. Raises ProviderError, without the value."""
+    """The value of an environment variable, or of the file that `variable`_FILE names. Raises
+    ProviderError, without the value.
+    """
     if os.environ.get(variable):
         return os.environ[variable].strip()
     file = os.environ.get(f"{variable}_FILE")
     if not file:
-        raise ProviderError(f"{variable} is not set. Set it, or {variable}_FILE to a file that holds the key.")
+        raise ProviderError(
+            f"{variable} is not set. Set it, or {variable}_FILE to a file that holds the key."
+        )
     try:
         return Path(file).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
-        raise ProviderError(f"{variable}_FILE points to a file that cannot be read. Check its path and permissions.") from None
+        raise ProviderError(
+            f"{variable}_FILE points to a file that cannot be read. Check its path and permissions."
+        ) from None

@@ -1,4 +1,6 @@
-"""From the text of a reply to the value in it. Strict: what is not exactly there is refused with its reasons, never mended."""
+"""From the text of a reply to the value in it. Strict: what is not exactly there is refused with
+its reasons, never mended.
+"""
 
 from __future__ import annotations
 
@@ -13,31 +15,47 @@ from llm_runtime.prompts import Rendered
 
 _THINK_END = re.compile(r"</think(?:ing)?\s*>", re.IGNORECASE)
 _FENCE = re.compile(r"\A```[a-zA-Z]*[ \t]*\n(?P<body>.*)\n```\Z", re.DOTALL)
-UNREASONED = 'Write no reasoning: leave out "reasoning" and "reasoning_summary" where the form above has them, and begin with what follows.'
+UNREASONED = (
+    'Write no reasoning: leave out "reasoning" and "reasoning_summary" where the form above has'
+    " them, and begin with what follows."
+)
 _ANSWER = re.compile(r"<answer>(?P<body>.*?)</answer>", re.DOTALL | re.IGNORECASE)
 
 
 def answer_text(text: str) -> str:
-    """The answer without the thinking that a reasoning model writes before it (`<think>…</think>`, also without its beginning)."""
+    """The answer without the thinking that a reasoning model writes before it (`<think>…</think>`,
+    also without its beginning).
+    """
     ends = list(_THINK_END.finditer(text))
     if ends:
         return text[ends[-1].end() :].strip()
     if re.match(r"\s*<think", text, re.IGNORECASE):
-        raise AnswerRejected(["the answer ends within its thinking; write the answer after </think>"])
+        raise AnswerRejected(
+            ["the answer ends within its thinking; write the answer after </think>"]
+        )
     return text.strip()
 
 
 def enclosed(text: str) -> str:
-    """What stands between <answer> and </answer>. Raises AnswerRejected unless there is exactly one."""
+    """What stands between <answer> and </answer>. Raises AnswerRejected unless there is exactly
+    one.
+    """
     found = _ANSWER.findall(answer_text(text))
     if len(found) != 1:
-        raise AnswerRejected([f"there are {len(found)} blocks between <answer> and </answer>, there must be exactly one"])
+        raise AnswerRejected(
+            [
+                f"there are {len(found)} blocks between <answer> and </answer>, there must be"
+                " exactly one"
+            ]
+        )
     body: str = found[0].strip("\n")
     return body
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """The one JSON object of a reply, which may stand in a code fence. Raises AnswerRejected; a key that occurs twice is refused."""
+    """The one JSON object of a reply, which may stand in a code fence. Raises AnswerRejected; a key
+    that occurs twice is refused.
+    """
     value = _json_value(text)
     if not isinstance(value, dict):
         raise AnswerRejected(["the answer must be one JSON object"])
@@ -64,9 +82,18 @@ def _json_value(text: str) -> Any:
         return found
 
     try:
-        value = json.loads(fenced["body"] if fenced else body, object_pairs_hook=once, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a ValueError of another kind
-        where = f" at line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+        value = json.loads(
+            fenced["body"] if fenced else body, object_pairs_hook=once, parse_constant=_no_constant
+        )
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # a number of thousands of digits is a ValueError of another kind
+        where = (
+            f" at line {error.lineno}, column {error.colno}"
+            if isinstance(error, json.JSONDecodeError)
+            else ""
+        )
         raise AnswerRejected([f"not valid JSON{where}"]) from None
     if twice:
         raise AnswerRejected(twice)
@@ -74,7 +101,9 @@ def _json_value(text: str) -> Any:
 
 
 def storable(text: str) -> bool:
-    """Whether a text can be kept: no NUL and no half of a surrogate pair, which JSON can spell and no database holds."""
+    """Whether a text can be kept: no NUL and no half of a surrogate pair, which JSON can spell and
+    no database holds.
+    """
     return "\x00" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
 
 
@@ -93,17 +122,24 @@ def keys_exactly(value: Mapping[str, Any], wanted: Sequence[str], what: str) -> 
 
 def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
     """A JSON schema of an object with exactly these properties, all required, in this order."""
-    return {"type": "object", "properties": dict(properties), "required": list(properties), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def reasoned(properties: Mapping[str, Any], name: str, tokens: int) -> dict[str, Any]:
-    """Properties that begin with a reasoning of that name, so that the model may think before it answers; none for 0 tokens."""
+    """Properties that begin with a reasoning of that name, so that the model may think before it
+    answers; none for 0 tokens.
+    """
     return {**({name: {"type": "string"}} if tokens else {}), **properties}
 
 
 def as_reasoned(prompt: Rendered, tokens: int) -> Rendered:
-    """The prompt as it is; for 0 tokens with the word that its schema leaves out the reasoning it speaks of. That stands at the end,
-    so that the beginning stays what it is for every model."""
+    """The prompt as it is; for 0 tokens with the word that its schema leaves out the reasoning it
+    speaks of. That stands at the end, so that the beginning stays what it is for every model."""
     return prompt if tokens else with_ending(prompt, UNREASONED)
 
 

@@ -36,10 +36,14 @@ def health(request: HttpRequest) -> HttpResponse:
 
 
 def _with_last_error(line: Health) -> Health:
-    """The latest call of that model that got no reply, of any study: its reasons hold no patient text."""
+    """The latest call of that model that got no reply, of any study: its reasons hold no patient
+    text.
+    """
     if not line.endpoint:
         return line
-    without = ModelCall.objects.filter(model=line.name, response__isnull=True).exclude(outcome=Outcome.PENDING)
+    without = ModelCall.objects.filter(model=line.name, response__isnull=True).exclude(
+        outcome=Outcome.PENDING
+    )
     failed = without.order_by("-created_at").first()
     if failed is None or not failed.reasons:
         return line

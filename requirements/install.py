@@ -4,9 +4,10 @@
     python3 requirements/install.py             build it, or finish an interrupted build
     python3 requirements/install.py --bench     add the benchmarks' peers to it
 
-The folder's name carries a hash of the lock files and of the Python version: another lock is another environment, and one that was
-finished is never touched again. A stamp written last tells a finished build from an interrupted one. Standard library only: nothing
-is installed yet when this runs.
+The folder's name carries a hash of the lock files and of the Python version: another lock is
+another environment, and one that was finished is never touched again. A stamp written last tells a
+finished build from an interrupted one. Standard library only: nothing is installed yet when this
+runs.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# Outside the hash-locked files: its CPU and CUDA builds differ in hash, and pip takes whichever build this machine is set up for.
+# Outside the hash-locked files: its CPU and CUDA builds differ in hash, and pip takes whichever
+# build this machine is set up for.
 TORCH = "torch==2.13.0"
 LOCKS = ("web.txt", "models.txt", "dev.txt")
 BENCH_LOCK = "bench.txt"
@@ -32,12 +34,20 @@ OLDEST_PYTHON = (3, 11)
 
 def main() -> int:
     """Build or locate the environment; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--path", action="store_true", help="print the environment's folder and build nothing")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--path", action="store_true", help="print the environment's folder and build nothing"
+    )
     parser.add_argument("--bench", action="store_true", help="add the benchmarks' peers")
     options = parser.parse_args()
     if sys.version_info < OLDEST_PYTHON:
-        print(f"Python {sys.version.split()[0]} is too old; 3.11 or newer is needed: make setup PYTHON=python3.11", file=sys.stderr)
+        print(
+            f"Python {sys.version.split()[0]} is too old; 3.11 or newer is needed: make setup"
+            " PYTHON=python3.11",
+            file=sys.stderr,
+        )
         return 1
     folder = environment_folder()
     if options.path:
@@ -52,7 +62,11 @@ def main() -> int:
 
 def environment_folder() -> Path:
     """The folder for these lock files and this Python."""
-    parts = [TORCH.encode(), sys.version.split()[0].encode(), *((HERE / lock).read_bytes() for lock in LOCKS)]
+    parts = [
+        TORCH.encode(),
+        sys.version.split()[0].encode(),
+        *((HERE / lock).read_bytes() for lock in LOCKS),
+    ]
     return cache_folder("venv", parts)
 
 
@@ -73,21 +87,46 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _build(folder: Path) -> None:
-    """Create the environment; every step may be repeated, so an interrupted build is simply run again."""
+    """Create the environment; every step may be repeated, so an interrupted build is simply run
+    again.
+    """
 
     def steps() -> None:
         print(f"Building the environment in {folder}", flush=True)
         venv.create(folder, with_pip=True, symlinks=True)
-        run([python(folder), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", TORCH, pin("uv")])
+        run(
+            [
+                python(folder),
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                TORCH,
+                pin("uv"),
+            ]
+        )
         _install(folder, list(LOCKS))
 
     stamped(folder, "setup", steps)
 
 
 def _install(folder: Path, locks: list[str]) -> None:
-    """Install exactly what the locks list. Without following dependencies: the locks are complete, and torch must stay as it is."""
+    """Install exactly what the locks list. Without following dependencies: the locks are complete,
+    and torch must stay as it is.
+    """
     files = [word for lock in locks for word in ("--requirement", str(HERE / lock))]
-    command = [python(folder), "-m", "uv", "pip", "install", "--quiet", "--no-deps", "--require-hashes", *files]
+    command = [
+        python(folder),
+        "-m",
+        "uv",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--require-hashes",
+        *files,
+    ]
     run(command, VIRTUAL_ENV=str(folder))
 
 
@@ -119,4 +158,7 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except subprocess.CalledProcessError as error:
-        sys.exit(f"Setting up stopped at: {' '.join(map(str, error.cmd))}\nRun `make setup` again to continue from there.")
+        sys.exit(
+            f"Setting up stopped at: {' '.join(map(str, error.cmd))}\nRun `make setup` again to"
+            " continue from there."
+        )

@@ -1,9 +1,11 @@
-"""Build the environment of the verification tests outside the checkout: vLLM for the CPU and a small real model.
+"""Build the environment of the verification tests outside the checkout: vLLM for the CPU and a
+small real model.
 
     python3 requirements/verification.py --path      print the folder
     python3 requirements/verification.py             build it, or finish an interrupted build
 
-vLLM's own pins clash with the application's, so it is never installed beside it and only spoken to over HTTP. Standard library only.
+vLLM's own pins clash with the application's, so it is never installed beside it and only spoken to
+over HTTP. Standard library only.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ def main() -> int:
 def environment_folder() -> Path:
     """The folder for this lock and this Python."""
     lock = (install.HERE / LOCK).read_bytes()
-    return install.cache_folder("vllm", [install.TORCH.encode(), sys.version.split()[0].encode(), lock])
+    return install.cache_folder(
+        "vllm", [install.TORCH.encode(), sys.version.split()[0].encode(), lock]
+    )
 
 
 def model_folder(folder: Path) -> Path:
@@ -64,7 +68,10 @@ def _server(folder: Path) -> None:
     install.run([*pip, "install", install.TORCH, install.pin("uv")])
     uv = [install.python(folder), "-m", "uv", "pip"]
     lock = str(install.HERE / LOCK)
-    install.run([*uv, "install", "--quiet", "--no-deps", "--require-hashes", "--requirement", lock], VIRTUAL_ENV=str(folder))
+    install.run(
+        [*uv, "install", "--quiet", "--no-deps", "--require-hashes", "--requirement", lock],
+        VIRTUAL_ENV=str(folder),
+    )
     install.run([*uv, "uninstall", "--quiet", *UNWANTED], VIRTUAL_ENV=str(folder))
 
 
@@ -81,4 +88,7 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except subprocess.CalledProcessError as error:
-        sys.exit(f"Setting up stopped at: {' '.join(map(str, error.cmd))}\nRun it again to continue from there.")
+        sys.exit(
+            f"Setting up stopped at: {' '.join(map(str, error.cmd))}\nRun it again to continue from"
+            " there."
+        )

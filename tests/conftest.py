@@ -1,4 +1,6 @@
-"""What every test may use: real services started on first need, a browser, and no way to another machine."""
+"""What every test may use: real services started on first need, a browser, and no way to another
+machine.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,22 @@ from hypothesis import settings as examples
 from pytest_django import DjangoDbBlocker
 
 from config.services import embedded
-from config.services.paths import APPLICATION_ROLE, OWNER_ROLE, SUPERUSER_ROLE, ServicePaths, default_paths
+from config.services.paths import (
+    APPLICATION_ROLE,
+    OWNER_ROLE,
+    SUPERUSER_ROLE,
+    ServicePaths,
+    default_paths,
+)
 from tests.browser_setup import chromium_path
 from tests.network import block_network
 from tests.services import VAR_VARIABLE, remove_dead_sessions, remove_session
 
-# The same examples in every run, however slow the machine; `--hypothesis-profile=default` looks for new ones.
-examples.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+# The same examples in every run, however slow the machine; `--hypothesis-profile=default` looks for
+# new ones.
+examples.register_profile(
+    "same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 examples.load_profile("same")
 
 
@@ -48,15 +59,17 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests in a browser come last. pytest gathers them around their shared parameter, in front of tests that share a transaction; but they
-    empty the database when they end, and what migrations put there is gone then for whoever comes after."""
+    """Tests in a browser come last. pytest gathers them around their shared parameter, in front of
+    tests that share a transaction; but they empty the database when they end, and what migrations
+    put there is gone then for whoever comes after."""
     items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))
 
 
 @contextmanager
 def _without_foreign_loop(item: pytest.Item) -> Iterator[None]:
-    """From the first browser test on, Playwright keeps an event loop running in this thread. Other tests do not meet it, from their first
-    fixture to their last: Django has other connections in a thread with a running loop."""
+    """From the first browser test on, Playwright keeps an event loop running in this thread. Other
+    tests do not meet it, from their first fixture to their last: Django has other connections in a
+    thread with a running loop."""
     loop = asyncio._get_running_loop()
     if loop is None or "browser" in getattr(item, "fixturenames", ()):
         yield
@@ -81,7 +94,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
     # With the last test Playwright itself ends, and needs its loop.
     if nextitem is None:
         return (yield)
@@ -96,7 +111,8 @@ def services() -> ServicePaths:
     paths = default_paths()
     embedded.ensure_running(paths)
     with psycopg.connect(paths.database_url_of(SUPERUSER_ROLE), autocommit=True) as superuser:
-        # For the test runner alone: make test databases, tamper past triggers, watch and end connections of the application.
+        # For the test runner alone: make test databases, tamper past triggers, watch and end
+        # connections of the application.
         superuser.execute(f"ALTER ROLE {OWNER_ROLE} CREATEDB")
         superuser.execute(f"GRANT SET ON PARAMETER session_replication_role TO {OWNER_ROLE}")
         superuser.execute(f"GRANT {APPLICATION_ROLE} TO {OWNER_ROLE}")
@@ -110,18 +126,30 @@ def django_db_modify_db_settings(services: ServicePaths) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
-    """Let the test runner empty the append-only tables between tests that commit; everyone else's TRUNCATE stays refused (own tests)."""
+    """Let the test runner empty the append-only tables between tests that commit; everyone else's
+    TRUNCATE stays refused (own tests).
+    """
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         cursor.execute("ALTER TABLE accounts_auditevent DISABLE TRIGGER accounts_audit_no_truncate")
-        cursor.execute("ALTER TABLE accounts_auditlink DISABLE TRIGGER accounts_audit_link_no_truncate")
-        cursor.execute("ALTER TABLE llm_runtime_modelcall DISABLE TRIGGER llm_runtime_calls_not_emptied")
-        cursor.execute("ALTER TABLE llm_runtime_modelrequesttext DISABLE TRIGGER llm_runtime_requests_not_emptied")
-        cursor.execute("ALTER TABLE adjudication_decision DISABLE TRIGGER adjudication_decisions_not_emptied")
+        cursor.execute(
+            "ALTER TABLE accounts_auditlink DISABLE TRIGGER accounts_audit_link_no_truncate"
+        )
+        cursor.execute(
+            "ALTER TABLE llm_runtime_modelcall DISABLE TRIGGER llm_runtime_calls_not_emptied"
+        )
+        cursor.execute(
+            "ALTER TABLE llm_runtime_modelrequesttext DISABLE TRIGGER llm_runtime_requests_not_emptied"
+        )
+        cursor.execute(
+            "ALTER TABLE adjudication_decision DISABLE TRIGGER adjudication_decisions_not_emptied"
+        )
 
 
 @pytest.fixture
 def process_environment(services: ServicePaths, transactional_db: None) -> dict[str, str]:
-    """The environment in which another process (a worker, a command) sees the test database and the broker, in the application's role."""
+    """The environment in which another process (a worker, a command) sees the test database and the
+    broker, in the application's role.
+    """
     database = connections["default"].settings_dict["NAME"]
     return {
         **os.environ,
@@ -142,8 +170,12 @@ def private_services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servi
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args() -> dict[str, object]:
-    """How Playwright starts the browser: the one `make setup` found, without the sandbox that containers forbid."""
+    """How Playwright starts the browser: the one `make setup` found, without the sandbox that
+    containers forbid.
+    """
     path = chromium_path()
     if path is None:
-        pytest.fail("No Chromium for the browser tests. Run `make setup`, or set CHROMIUM to its path.")
+        pytest.fail(
+            "No Chromium for the browser tests. Run `make setup`, or set CHROMIUM to its path."
+        )
     return {"executable_path": path, "args": ["--no-sandbox", "--disable-dev-shm-usage"]}

@@ -1,7 +1,9 @@
-"""Whole cases for pages, browser tests and benchmarks: the shipped cohort's notes, rows and references, with a run made up around them.
+"""Whole cases for pages, browser tests and benchmarks: the shipped cohort's notes, rows and
+references, with a run made up around them.
 
-The made-up run has the reference's own spans, the author's text-only estimates and the reference's times as what revision found; two
-further alternatives lie a little beside it. It shows every part of a page; it measures nothing.
+The made-up run has the reference's own spans, the author's text-only estimates and the reference's
+times as what revision found; two further alternatives lie a little beside it. It shows every part
+of a page; it measures nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +25,16 @@ from ehr.models import Dataset, Encounter, EventSeries, Note, SourceRow
 from ehr.partitions import ensure_partition
 from tests import factories
 from timelines.domain import Lane, TimelineKind
-from timelines.models import Candidate, CaseRun, Entry, Evidence, Inventory, Occurrence, Query, Timeline
+from timelines.models import (
+    Candidate,
+    CaseRun,
+    Entry,
+    Evidence,
+    Inventory,
+    Occurrence,
+    Query,
+    Timeline,
+)
 
 COHORT = Path(__file__).resolve().parent.parent / "demo" / "cohort"
 ALTERNATIVES = 3
@@ -85,13 +96,19 @@ def large(characters: int = 15_000, occurrences: int = 300, series: int = 900) -
     note, lines, number = "", [], 0
     while len(note) < characters:
         part = shipped(folders[number])
-        lines += [{**line, "start": line["start"] + len(note), "end": line["end"] + len(note), "rows": []} for line in part.lines]
+        lines += [
+            {**line, "start": line["start"] + len(note), "end": line["end"] + len(note), "rows": []}
+            for line in part.lines
+        ]
         note, number = note + part.note + "\n", number + 1
     inside = [line for line in lines if line["end"] <= characters]
     step = max(len(inside) / occurrences, 1.0)
     rows = list(first.rows)
     names = {row["event"] for row in rows}
-    rows += [{**rows[n % len(rows)], "event": f"chart:additional series {n}:"} for n in range(series - len(names))]
+    rows += [
+        {**rows[n % len(rows)], "event": f"chart:additional series {n}:"}
+        for n in range(series - len(names))
+    ]
     chosen = [inside[int(n * step)] for n in range(min(occurrences, len(inside)))]
     return replace(first, case_id="large", note=note[:characters], lines=chosen, rows=rows)
 
@@ -114,14 +131,24 @@ def build(dataset: Dataset, source: Source) -> Built:
     inventory, occurrences = _inventory(note, source, Inventory.Origin.RUN, run)
     case_run = factories.make_case_run(run, encounter, inventory)
     _chain(case_run, occurrences, source, series, hours)
-    text = [_entry(o, line, line["text_time"], "text") for o, line in zip(occurrences, source.lines, strict=True)]
-    text_only = factories.make_timeline(inventory, _with_context(text, occurrences), case_run=case_run)
-    revised = [_revised(inventory, case_run, occurrences, source, hours, n + 1) for n in range(ALTERNATIVES)]
+    text = [
+        _entry(o, line, line["text_time"], "text")
+        for o, line in zip(occurrences, source.lines, strict=True)
+    ]
+    text_only = factories.make_timeline(
+        inventory, _with_context(text, occurrences), case_run=case_run
+    )
+    revised = [
+        _revised(inventory, case_run, occurrences, source, hours, n + 1)
+        for n in range(ALTERNATIVES)
+    ]
     factories.seal(inventory)
     return Built(encounter, text_only, revised, reference, occurrences)
 
 
-def _store_rows(encounter: Encounter, source: Source) -> tuple[dict[str, EventSeries], dict[int, float]]:
+def _store_rows(
+    encounter: Encounter, source: Source
+) -> tuple[dict[str, EventSeries], dict[int, float]]:
     ensure_partition(encounter.dataset_id)
     grouped: dict[str, list[int]] = defaultdict(list)
     hours: dict[int, float] = {}
@@ -146,15 +173,26 @@ def _store_rows(encounter: Encounter, source: Source) -> tuple[dict[str, EventSe
         )
     SourceRow.objects.bulk_create(stored, batch_size=2000)
     made = [
-        EventSeries(encounter=encounter, event=event, summary=f"{event}: {len(rows)} rows", row_indices=rows, count=len(rows), priority=5)
+        EventSeries(
+            encounter=encounter,
+            event=event,
+            summary=f"{event}: {len(rows)} rows",
+            row_indices=rows,
+            count=len(rows),
+            priority=5,
+        )
         for event, rows in grouped.items()
     ]
     return {s.event: s for s in EventSeries.objects.bulk_create(made)}, hours
 
 
-def _inventory(note: Note, source: Source, origin: str, run: Any = None) -> tuple[Inventory, list[Occurrence]]:
+def _inventory(
+    note: Note, source: Source, origin: str, run: Any = None
+) -> tuple[Inventory, list[Occurrence]]:
     inventory = factories.make_inventory(note, run, origin=origin)
-    identifiers = random.Random(f"{source.case_id}/{origin}").sample(range(0x10000), len(source.lines))
+    identifiers = random.Random(f"{source.case_id}/{origin}").sample(
+        range(0x10000), len(source.lines)
+    )
     made = [
         Occurrence(
             inventory=inventory,
@@ -182,14 +220,31 @@ def _lane(line: dict[str, Any], source: Source) -> Lane:
 def _reference(note: Note, source: Source, hours: dict[int, float]) -> tuple[Timeline, Inventory]:
     inventory, occurrences = _inventory(note, source, Inventory.Origin.REFERENCE)
     pairs = zip(occurrences, source.lines, strict=True)
-    entries = [_entry(o, line, line["time"], "author", tuple(r for r in line["rows"] if r in hours), line["why"]) for o, line in pairs]
-    timeline = factories.make_timeline(inventory, entries, kind=TimelineKind.REFERENCE, source="reference")
+    entries = [
+        _entry(
+            o,
+            line,
+            line["time"],
+            "author",
+            tuple(r for r in line["rows"] if r in hours),
+            line["why"],
+        )
+        for o, line in pairs
+    ]
+    timeline = factories.make_timeline(
+        inventory, entries, kind=TimelineKind.REFERENCE, source="reference"
+    )
     factories.seal(inventory)
     return timeline, inventory
 
 
 def _entry(
-    occurrence: Occurrence, line: dict[str, Any], time: float | None, rule: str, rows: tuple[int, ...] = (), reason: str = ""
+    occurrence: Occurrence,
+    line: dict[str, Any],
+    time: float | None,
+    rule: str,
+    rows: tuple[int, ...] = (),
+    reason: str = "",
 ) -> Entry:
     lower, upper = line["lower"], line["upper"]
     if time is not None:
@@ -215,11 +270,19 @@ def _with_context(entries: list[Entry], occurrences: list[Occurrence]) -> list[E
 
 
 def _chain(
-    case_run: CaseRun, occurrences: list[Occurrence], source: Source, series: dict[str, EventSeries], hours: dict[int, float]
+    case_run: CaseRun,
+    occurrences: list[Occurrence],
+    source: Source,
+    series: dict[str, EventSeries],
+    hours: dict[int, float],
 ) -> None:
-    """One query an occurrence; its candidates are the series of its own rows and others of the case, in seeded order."""
+    """One query an occurrence; its candidates are the series of its own rows and others of the
+    case, in seeded order.
+    """
     chance = random.Random(source.case_id)
-    queries = Query.objects.bulk_create(Query(case_run=case_run, occurrence=o, text=o.mention, ordinal=0) for o in occurrences)
+    queries = Query.objects.bulk_create(
+        Query(case_run=case_run, occurrence=o, text=o.mention, ordinal=0) for o in occurrences
+    )
     names = sorted(series)
     candidates, evidence = [], []
     for query, line in zip(queries, source.lines, strict=True):
@@ -238,12 +301,20 @@ def _chain(
                 fate="among the best three of its query" if kept else "below the threshold 0.05",
             )
             candidates.append(candidate)
-            evidence += [(candidate, r) for r in line["rows"] if r in hours and source.rows[r]["event"] == event]
+            evidence += [
+                (candidate, r)
+                for r in line["rows"]
+                if r in hours and source.rows[r]["event"] == event
+            ]
     Candidate.objects.bulk_create(candidates)
-    Evidence.objects.bulk_create(_evidence(case_run.encounter, candidate, row, source, hours) for candidate, row in evidence)
+    Evidence.objects.bulk_create(
+        _evidence(case_run.encounter, candidate, row, source, hours) for candidate, row in evidence
+    )
 
 
-def _evidence(encounter: Encounter, candidate: Candidate, row: int, source: Source, hours: dict[int, float]) -> Evidence:
+def _evidence(
+    encounter: Encounter, candidate: Candidate, row: int, source: Source, hours: dict[int, float]
+) -> Evidence:
     found = source.rows[row]
     return Evidence(
         candidate=candidate,
@@ -261,7 +332,12 @@ def _evidence(encounter: Encounter, candidate: Candidate, row: int, source: Sour
 
 
 def _revised(
-    inventory: Inventory, case_run: CaseRun, occurrences: list[Occurrence], source: Source, hours: dict[int, float], alternative: int
+    inventory: Inventory,
+    case_run: CaseRun,
+    occurrences: list[Occurrence],
+    source: Source,
+    hours: dict[int, float],
+    alternative: int,
 ) -> Timeline:
     chance = random.Random(alternative)
     entries = []
@@ -271,6 +347,14 @@ def _revised(
         if time is not None and alternative > 1 and not rows:
             time = round(time * chance.uniform(0.9, 1.1), 2)
         reason = "The row is the same occurrence, with the kind of time that fits." if rows else ""
-        entries.append(_entry(occurrence, line, time, "adopt-row" if rows else "keep-text", rows, reason))
+        entries.append(
+            _entry(occurrence, line, time, "adopt-row" if rows else "keep-text", rows, reason)
+        )
     kind = TimelineKind.REVISED
-    return factories.make_timeline(inventory, _with_context(entries, occurrences), kind=kind, case_run=case_run, alternative=alternative)
+    return factories.make_timeline(
+        inventory,
+        _with_context(entries, occurrences),
+        kind=kind,
+        case_run=case_run,
+        alternative=alternative,
+    )

@@ -1,7 +1,9 @@
-"""Builds what a test needs, as short as a sentence: people, studies, cases, runs, timelines and the chain behind them.
+"""Builds what a test needs, as short as a sentence: people, studies, cases, runs, timelines and the
+chain behind them.
 
-Accounts go through their actions. Clinical rows are stored directly, as an import and a run leave them; every row satisfies the database's
-own constraints. `tests/demo_cases.py` builds whole cases on top of these.
+Accounts go through their actions. Clinical rows are stored directly, as an import and a run leave
+them; every row satisfies the database's own constraints. `tests/demo_cases.py` builds whole cases
+on top of these.
 """
 
 from __future__ import annotations
@@ -21,7 +23,17 @@ from adjudication.models import Game
 from ehr.models import Dataset, Encounter, EventSeries, Note, SourceRow
 from ehr.partitions import ensure_partition
 from timelines.domain import Lane, Polarity, TimelineKind
-from timelines.models import Candidate, CaseRun, Entry, Evidence, Inventory, Occurrence, Query, Run, Timeline
+from timelines.models import (
+    Candidate,
+    CaseRun,
+    Entry,
+    Evidence,
+    Inventory,
+    Occurrence,
+    Query,
+    Run,
+    Timeline,
+)
 
 PASSWORD = "correct-horse-battery-4"
 ADMITTED = datetime(2131, 2, 24, 14, 38)
@@ -45,7 +57,10 @@ def make_user(study: Study | None = None, *roles: Role, username: str = "") -> U
 def make_dataset(study: Study | None = None, name: str = "") -> Dataset:
     """An imported, empty cohort."""
     return Dataset.objects.create(
-        study=study or make_study(), name=name or f"Cohort {next(_number)}", format="cases", state=Dataset.State.READY
+        study=study or make_study(),
+        name=name or f"Cohort {next(_number)}",
+        format="cases",
+        state=Dataset.State.READY,
     )
 
 
@@ -72,15 +87,26 @@ def make_note(encounter: Encounter, text: str) -> Note:
     return Note.objects.create(encounter=encounter, text=text, sha256=Note.digest(text))
 
 
-def make_run(dataset: Dataset, *, label: str = "", source: str = "rules", variant: str = "full") -> Run:
+def make_run(
+    dataset: Dataset, *, label: str = "", source: str = "rules", variant: str = "full"
+) -> Run:
     """A finished cohort run."""
     return Run.objects.create(
-        study=dataset.study, dataset=dataset, label=label, source=source, backbone="rules", variant=variant, config={}, code_revision="test"
+        study=dataset.study,
+        dataset=dataset,
+        label=label,
+        source=source,
+        backbone="rules",
+        variant=variant,
+        config={},
+        code_revision="test",
     )
 
 
 def make_inventory(note: Note, run: Run | None = None, *, origin: str = "") -> Inventory:
-    """An open inventory: of a run where one is given, else a reference. `seal` it when its occurrences and timelines are there."""
+    """An open inventory: of a run where one is given, else a reference. `seal` it when its
+    occurrences and timelines are there.
+    """
     chosen = origin or (Inventory.Origin.RUN if run else Inventory.Origin.REFERENCE)
     return Inventory.objects.create(encounter=note.encounter, note=note, origin=chosen, run=run)
 
@@ -133,7 +159,11 @@ def make_timeline(
     source: str = "",
 ) -> Timeline:
     """A complete timeline from times (hours) or from unsaved entries."""
-    entries = [Entry(occurrence=o, time=t, decided_by="test/given") for o, t in times.items()] if isinstance(times, Mapping) else times
+    entries = (
+        [Entry(occurrence=o, time=t, decided_by="test/given") for o, t in times.items()]
+        if isinstance(times, Mapping)
+        else times
+    )
     with transaction.atomic():
         timeline = Timeline.objects.create(
             encounter=inventory.encounter,
@@ -149,28 +179,51 @@ def make_timeline(
     return timeline
 
 
-def make_bare_timeline(encounter: Encounter, times: Mapping[str, float | None], *, source: str) -> Timeline:
+def make_bare_timeline(
+    encounter: Encounter, times: Mapping[str, float | None], *, source: str
+) -> Timeline:
     """A timeline of a source that names events itself and has no inventory."""
-    timeline = Timeline.objects.create(encounter=encounter, source=source, kind=TimelineKind.TEXT_ONLY.value)
-    Entry.objects.bulk_create(Entry(timeline=timeline, event=event, time=time) for event, time in times.items())
+    timeline = Timeline.objects.create(
+        encounter=encounter, source=source, kind=TimelineKind.TEXT_ONLY.value
+    )
+    Entry.objects.bulk_create(
+        Entry(timeline=timeline, event=event, time=time) for event, time in times.items()
+    )
     return timeline
 
 
 def make_row(
-    encounter: Encounter, event: str, hours: float | None, *, value: str = "", unit: str = "", time_kind: str = "administration"
+    encounter: Encounter,
+    event: str,
+    hours: float | None,
+    *,
+    value: str = "",
+    unit: str = "",
+    time_kind: str = "administration",
 ) -> SourceRow:
-    """The next row of an encounter's structured record; its dataset's partition is made when missing."""
+    """The next row of an encounter's structured record; its dataset's partition is made when
+    missing.
+    """
     ensure_partition(encounter.dataset_id)
     index = SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter=encounter).count()
     time = None if hours is None else encounter.admitted_at + timedelta(hours=hours)
     row = SourceRow(
-        dataset=encounter.dataset, encounter=encounter, row_index=index, time=time, event=event, value=value, unit=unit, time_kind=time_kind
+        dataset=encounter.dataset,
+        encounter=encounter,
+        row_index=index,
+        time=time,
+        event=event,
+        value=value,
+        unit=unit,
+        time_kind=time_kind,
     )
     SourceRow.objects.bulk_create([row])
     return row
 
 
-def make_series(encounter: Encounter, event: str, rows: Sequence[SourceRow], *, summary: str = "") -> EventSeries:
+def make_series(
+    encounter: Encounter, event: str, rows: Sequence[SourceRow], *, summary: str = ""
+) -> EventSeries:
     """The series of one event name over its rows."""
     times = [row.time for row in rows if row.time is not None]
     return EventSeries.objects.create(
@@ -187,15 +240,29 @@ def make_series(encounter: Encounter, event: str, rows: Sequence[SourceRow], *, 
 
 def make_query(case_run: CaseRun, occurrence: Occurrence, text: str, ordinal: int = 0) -> Query:
     """A retrieval query."""
-    return Query.objects.create(case_run=case_run, occurrence=occurrence, text=text, ordinal=ordinal)
+    return Query.objects.create(
+        case_run=case_run, occurrence=occurrence, text=text, ordinal=ordinal
+    )
 
 
 def make_candidate(
-    query: Query, series: EventSeries, *, rank: int = 1, kept: bool = True, fate: str = "", rerank: float | None = 0.8
+    query: Query,
+    series: EventSeries,
+    *,
+    rank: int = 1,
+    kept: bool = True,
+    fate: str = "",
+    rerank: float | None = 0.8,
 ) -> Candidate:
     """A series that a query brought back."""
     return Candidate.objects.create(
-        query=query, series=series, dense_rank=rank, dense_score=round(0.8 - 0.05 * rank, 3), rerank_score=rerank, kept=kept, fate=fate
+        query=query,
+        series=series,
+        dense_rank=rank,
+        dense_score=round(0.8 - 0.05 * rank, 3),
+        rerank_score=rerank,
+        kept=kept,
+        fate=fate,
     )
 
 
@@ -219,7 +286,9 @@ def make_evidence(candidate: Candidate, row: SourceRow) -> Evidence:
 
 
 def change_past_guards(rows: QuerySet[Any], **values: Any) -> None:
-    """Update rows as the tables' owner can, past triggers: for states that the application cannot reach from the test's own."""
+    """Update rows as the tables' owner can, past triggers: for states that the application cannot
+    reach from the test's own.
+    """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
         rows.update(**values)

@@ -1,6 +1,8 @@
-"""A report made by hand, for tests of what pages and files say about one. No Django: figures are chosen, none is computed.
+"""A report made by hand, for tests of what pages and files say about one. No Django: figures are
+chosen, none is computed.
 
-Two sources (one with markup in its name), an ablation, one missing case, all three kinds of intervals: above zero, below zero, around zero.
+Two sources (one with markup in its name), an ablation, one missing case, all three kinds of
+intervals: above zero, below zero, around zero.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ SETTINGS = EvaluationSettings(bases=(Basis.SPAN, Basis.EMBEDDING), rho_sweep=(0.
 
 def estimate(value: float | None, half: float = 0.03, n: int = 120, why: str = "") -> Estimate:
     """A figure with a symmetric interval."""
-    return Estimate(None, why=why) if value is None else Estimate(value, value - half, value + half, n)
+    return (
+        Estimate(None, why=why) if value is None else Estimate(value, value - half, value + half, n)
+    )
 
 
 def figures(match: float, concordance: float, aultc: float, error: float) -> dict[str, Estimate]:
@@ -54,11 +58,21 @@ def figures(match: float, concordance: float, aultc: float, error: float) -> dic
     }
 
 
-def result(key: SourceKey, basis: Basis, values: Mapping[str, Estimate], *, missing: int = 0) -> SourceResult:
+def result(
+    key: SourceKey, basis: Basis, values: Mapping[str, Estimate], *, missing: int = 0
+) -> SourceResult:
     """One source under one basis with curves whose shape is plausible."""
-    worse = {m: replace(e, value=e.value - 0.08) if e.value is not None and m != "median_error" else e for m, e in values.items()}
-    match, concordance, aultc = (values[m].value or 0.0 for m in ("match_rate", "concordance", "aultc"))
-    sweep = tuple((n / 100, match + (n - 10) * 0.004, concordance - n * 0.001, aultc - n * 0.0008) for n in range(1, 51))
+    worse = {
+        m: replace(e, value=e.value - 0.08) if e.value is not None and m != "median_error" else e
+        for m, e in values.items()
+    }
+    match, concordance, aultc = (
+        values[m].value or 0.0 for m in ("match_rate", "concordance", "aultc")
+    )
+    sweep = tuple(
+        (n / 100, match + (n - 10) * 0.004, concordance - n * 0.001, aultc - n * 0.0008)
+        for n in range(1, 51)
+    )
     near = {"1 hour": 0.4, "1 day": 0.65, "1 week": 0.8, "1 month": 0.92, "1 year": 0.99}
     bands = (
         "up to 1 hour from admission",
@@ -79,8 +93,13 @@ def result(key: SourceKey, basis: Basis, values: Mapping[str, Estimate], *, miss
         matched_events=120,
         available=values,
         missing_as_zero=worse if missing else values,
-        cumulative=tuple((words, estimate(min(1.0, share + shift), 0.02)) for words, share in near.items()),
-        by_distance=tuple((words, 30 - 4 * n, estimate(0.5 * 4**n, 0.2 * 4**n), estimate(0.8 - 0.05 * n)) for n, words in enumerate(bands)),
+        cumulative=tuple(
+            (words, estimate(min(1.0, share + shift), 0.02)) for words, share in near.items()
+        ),
+        by_distance=tuple(
+            (words, 30 - 4 * n, estimate(0.5 * 4**n, 0.2 * 4**n), estimate(0.8 - 0.05 * n))
+            for n, words in enumerate(bands)
+        ),
         sweep=() if basis is Basis.SPAN else sweep,
         error_cdf=tuple((0.05 * 1.35**n, min(1.0, 0.2 + shift + n * 0.02)) for n in range(42)),
     )
@@ -110,9 +129,17 @@ def made_report(**changes: object) -> Report:
     """The whole report; `changes` replace fields."""
     bases = (Basis.SPAN, Basis.EMBEDDING)
     both = [r for basis in bases for r in _results(basis)]
-    differences = [_difference(b, *pair) for b in bases for pair in ((TEXT, REVISED), (REVISED, NO_ROWS))]
-    strata = [StratumResult(name, 2, tuple(r for r in both if r.key in (TEXT, REVISED))) for name in ("introduction", f"stays {MARKUP}")]
-    rho = [RhoPoint("rules", r, n, figures(0.7, 0.88 + r / 20, 0.78, 3.4)) for r, n in ((0.0, 310), (0.1, 240), (0.3, 90))]
+    differences = [
+        _difference(b, *pair) for b in bases for pair in ((TEXT, REVISED), (REVISED, NO_ROWS))
+    ]
+    strata = [
+        StratumResult(name, 2, tuple(r for r in both if r.key in (TEXT, REVISED)))
+        for name in ("introduction", f"stays {MARKUP}")
+    ]
+    rho = [
+        RhoPoint("rules", r, n, figures(0.7, 0.88 + r / 20, 0.78, 3.4))
+        for r, n in ((0.0, 310), (0.1, 240), (0.3, 90))
+    ]
     report = Report(
         settings=SETTINGS,
         reference="reference",
@@ -121,17 +148,28 @@ def made_report(**changes: object) -> Report:
         s_max={"span": 2160.0, "embedding": 2400.0},
         results=tuple(both),
         differences=tuple(differences),
-        alternatives=tuple(result(k, b, figures(0.742, 0.89, 0.79, 3.2)) for b in bases for k in (REVISED, SECOND)),
+        alternatives=tuple(
+            result(k, b, figures(0.742, 0.89, 0.79, 3.2)) for b in bases for k in (REVISED, SECOND)
+        ),
         strata=tuple(strata),
         rho=tuple(rho),
-        warnings=("The annotator of the reference knew the rows of the record: figures of revised timelines favour evidence.",),
+        warnings=(
+            "The annotator of the reference knew the rows of the record: figures of revised timelines favour evidence.",
+        ),
     )
     return replace(report, **changes)  # type: ignore[arg-type]  # a test names fields of the report
 
 
-def made_case(case_id: str, stratum: str = "introduction", pairs: tuple[MatchedPair, ...] = ()) -> CaseResult:
+def made_case(
+    case_id: str, stratum: str = "introduction", pairs: tuple[MatchedPair, ...] = ()
+) -> CaseResult:
     """One case in which the other source is missing."""
-    common = {"reference_events": 10, "predicted_events": 9, "pairs": pairs, "metrics": figures(0.8, 0.9, 0.8, 2.0)}
+    common = {
+        "reference_events": 10,
+        "predicted_events": 9,
+        "pairs": pairs,
+        "metrics": figures(0.8, 0.9, 0.8, 2.0),
+    }
     sources = [
         CaseSource(key=key, basis=basis, available=True, **common)  # type: ignore[arg-type]  # see above
         for basis in (Basis.SPAN, Basis.EMBEDDING)

@@ -1,4 +1,6 @@
-"""An OpenAI-compatible server in this process whose every answer a test decides: status, text, delay, where it breaks off."""
+"""An OpenAI-compatible server in this process whose every answer a test decides: status, text,
+delay, where it breaks off.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,13 @@ class Answer:
 class ModelServer:
     """`answer` is called with the request and its number, from 1. Only chat requests are counted."""
 
-    def __init__(self, answer: Callable[[ModelRequest, int], Answer | str], *, model: str = "fake", context: int = 32768) -> None:
+    def __init__(
+        self,
+        answer: Callable[[ModelRequest, int], Answer | str],
+        *,
+        model: str = "fake",
+        context: int = 32768,
+    ) -> None:
         self.model, self.context = model, context
         self.answer = answer
         self.requests: list[ModelRequest] = []
@@ -47,7 +55,9 @@ class ModelServer:
         server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         server.daemon_threads = True
         self._server = server
-        self._thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self._thread = threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        )
 
     @property
     def url(self) -> str:
@@ -57,14 +67,27 @@ class ModelServer:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
 
     def options(self, **more: Any) -> dict[str, Any]:
         """For MODEL_ROLES: a model of this server."""
-        return {"provider": "openai", "base_url": self.url, "model": self.model, "backoff": 0.01, "connect": 2.0, "read": 20.0, **more}
+        return {
+            "provider": "openai",
+            "base_url": self.url,
+            "model": self.model,
+            "backoff": 0.01,
+            "connect": 2.0,
+            "read": 20.0,
+            **more,
+        }
 
 
 def _handler(owner: ModelServer) -> type[BaseHTTPRequestHandler]:
@@ -78,14 +101,23 @@ def _handler(owner: ModelServer) -> type[BaseHTTPRequestHandler]:
             if self.path == "/v1/models":
                 self._send(200, {"object": "list", "data": [_model(owner)]})
             elif self.path == "/metrics":
-                self._send_text(200, 'vllm:num_requests_running{model_name="fake"} 3.0\nvllm:num_requests_waiting{model_name="fake"} 2.0\n')
+                self._send_text(
+                    200,
+                    'vllm:num_requests_running{model_name="fake"} 3.0\nvllm:num_requests_waiting{model_name="fake"} 2.0\n',
+                )
             else:
                 self._send(404, {"error": {"message": "no such address"}})
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             if self.path == "/tokenize":
-                self._send(200, {"count": sum(len(m["content"]) // 4 + 4 for m in body["messages"]), "max_model_len": owner.context})
+                self._send(
+                    200,
+                    {
+                        "count": sum(len(m["content"]) // 4 + 4 for m in body["messages"]),
+                        "max_model_len": owner.context,
+                    },
+                )
                 return
             request = _request(body)
             with owner.lock:
@@ -106,7 +138,10 @@ def _handler(owner: ModelServer) -> type[BaseHTTPRequestHandler]:
                 owner.aborted += 1
                 self.close_connection = True
             elif told.status != 200:
-                self._send(told.status, {"error": {"message": told.message or "made up", "code": told.status}})
+                self._send(
+                    told.status,
+                    {"error": {"message": told.message or "made up", "code": told.status}},
+                )
             else:
                 self._send(200, _completion(owner, told), broken=told.broken)
 
@@ -122,7 +157,9 @@ def _handler(owner: ModelServer) -> type[BaseHTTPRequestHandler]:
         def _send(self, status: int, body: Any, *, broken: bool = False) -> None:
             self._send_text(status, json.dumps(body), "application/json", broken=broken)
 
-        def _send_text(self, status: int, text: str, kind: str = "text/plain", *, broken: bool = False) -> None:
+        def _send_text(
+            self, status: int, text: str, kind: str = "text/plain", *, broken: bool = False
+        ) -> None:
             data = text.encode()
             try:
                 self.send_response(status)
@@ -141,20 +178,37 @@ def _handler(owner: ModelServer) -> type[BaseHTTPRequestHandler]:
 def _request(body: Mapping[str, Any]) -> ModelRequest:
     schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema")
     messages = tuple(Message(cast(Any, m["role"]), m["content"]) for m in body["messages"])
-    return ModelRequest(messages, body["max_tokens"], schema, body.get("temperature", 0.0), body.get("seed"))
+    return ModelRequest(
+        messages, body["max_tokens"], schema, body.get("temperature", 0.0), body.get("seed")
+    )
 
 
 def _model(owner: ModelServer) -> dict[str, Any]:
-    return {"id": owner.model, "object": "model", "created": 0, "owned_by": "test", "max_model_len": owner.context}
+    return {
+        "id": owner.model,
+        "object": "model",
+        "created": 0,
+        "owned_by": "test",
+        "max_model_len": owner.context,
+    }
 
 
 def _completion(owner: ModelServer, told: Answer) -> dict[str, Any]:
-    message = {"role": "assistant", "content": told.text, **({"reasoning": told.reasoning} if told.reasoning else {})}
+    message = {
+        "role": "assistant",
+        "content": told.text,
+        **({"reasoning": told.reasoning} if told.reasoning else {}),
+    }
     return {
         "id": "x",
         "object": "chat.completion",
         "created": 0,
         "model": owner.model,
         "choices": [{"index": 0, "finish_reason": told.finish_reason, "message": message}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "prompt_tokens_details": {"cached_tokens": 64}},
+        "usage": {
+            "prompt_tokens": 100,
+            "completion_tokens": 20,
+            "total_tokens": 120,
+            "prompt_tokens_details": {"cached_tokens": 64},
+        },
     }

@@ -43,5 +43,6 @@ def remove_dead_sessions() -> None:
     """Remove the sessions whose process is gone."""
     for directory in sessions_root().glob("*"):
         if directory.name.isdigit() and not psutil.pid_exists(int(directory.name)):
-            with suppress(ServiceError):  # another session removes it at the same time, its lock included
+            # another session removes it at the same time, its lock included
+            with suppress(ServiceError):
                 remove_session(directory / "var")

@@ -1,7 +1,8 @@
 """The project's settings for a test session: services of its own, nothing of the developer's.
 
-Each session keeps its embedded services in a directory named after its process; commands started by a test find it in the environment.
-Each of pytest-xdist's workers is such a session: a Celery worker of one must not take what another's test has put into the queue.
+Each session keeps its embedded services in a directory named after its process; commands started by
+a test find it in the environment. Each of pytest-xdist's workers is such a session: a Celery worker
+of one must not take what another's test has put into the queue.
 """
 
 import os
@@ -15,12 +16,21 @@ os.environ["OCCURRENT_VAR"] = os.environ[VAR_VARIABLE]
 os.environ["OCCURRENT_ENV"] = "embedded"
 # Playwright's own event loop makes Django refuse the database in the same thread.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-for name in ("SECRET_KEY", "DEBUG", "HTTPS", "ALLOWED_HOSTS", "DATABASE_URL", "DATABASE_OWNER_URL", "BROKER_URL"):
+for name in (
+    "SECRET_KEY",
+    "DEBUG",
+    "HTTPS",
+    "ALLOWED_HOSTS",
+    "DATABASE_URL",
+    "DATABASE_OWNER_URL",
+    "BROKER_URL",
+):
     os.environ.pop(name, None)
 
 from config.settings import *  # noqa: E402, F403
 from config.settings import DATABASE_OWNER_URL, database_settings  # noqa: E402
 
-# The test runner creates databases and empties tables. Other processes, and tests that ask for it, run as the application's role.
+# The test runner creates databases and empties tables. Other processes, and tests that ask for it,
+# run as the application's role.
 DATABASES = {"default": database_settings(DATABASE_OWNER_URL)}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

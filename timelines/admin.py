@@ -1,4 +1,6 @@
-"""The admin site's pages on runs (superusers only): to look at. Runs change through their own pages and commands alone."""
+"""The admin site's pages on runs (superusers only): to look at. Runs change through their own pages
+and commands alone.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,17 @@ from timelines.models import Run, StageRun
 
 @admin.register(Run)
 class RunAdmin(ReadOnlyAdmin):
-    list_display = ["public_id", "study", "dataset", "source", "label", "created_by", "created_at", "paused_at", "cancelled_at"]
+    list_display = [
+        "public_id",
+        "study",
+        "dataset",
+        "source",
+        "label",
+        "created_by",
+        "created_at",
+        "paused_at",
+        "cancelled_at",
+    ]
     list_select_related = ["study", "dataset", "created_by"]
     list_filter = ["backbone", "variant"]
 
@@ -24,13 +36,26 @@ class RunAdmin(ReadOnlyAdmin):
 
 @admin.register(StageRun)
 class StageRunAdmin(ReadOnlyAdmin):
-    list_display = ["id", "run", "case", "stage", "state", "attempt", "worker", "queued_at", "started_at", "finished_at"]
+    list_display = [
+        "id",
+        "run",
+        "case",
+        "stage",
+        "state",
+        "attempt",
+        "worker",
+        "queued_at",
+        "started_at",
+        "finished_at",
+    ]
     list_select_related = ["case_run__run"]
     list_filter = ["state", "stage"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[StageRun]:
         """Leave out the stages of cases that are closed to the person."""
-        return without(super().get_queryset(request), closed_encounters(request.user), "case_run__encounter")
+        return without(
+            super().get_queryset(request), closed_encounters(request.user), "case_run__encounter"
+        )
 
     @admin.display(description="run")
     def run(self, stage: StageRun) -> str:

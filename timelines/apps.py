@@ -5,16 +5,30 @@ class TimelinesConfig(AppConfig):
     name = "timelines"
 
     def ready(self) -> None:
-        """Let the sweeper look after stages; put cases and runs into the navigation and on the home page."""
+        """Let the sweeper look after stages; put cases and runs into the navigation and on the home
+        page.
+        """
         from accounts.permissions import CASE_READERS
-        from accounts.registry import NavItem, register_home_card, register_nav_item, register_page_guard, register_study_card
+        from accounts.registry import (
+            NavItem,
+            register_home_card,
+            register_nav_item,
+            register_page_guard,
+            register_study_card,
+        )
         from ehr.registry import register_import_hook, register_losses
         from jobs.registry import register
         from timelines.access.authoring import TIMELINE_PAGES, closed_to_unaided, guard_unaided
         from timelines.cases import home_cards
         from timelines.losses import timeline_losses
         from timelines.models import Evaluation, RunPreparation, StageRun
-        from timelines.tasks import runnable_stages, send_evaluation_hints, send_preparation_hints, send_stage_hints, stages_beside
+        from timelines.tasks import (
+            runnable_stages,
+            send_evaluation_hints,
+            send_preparation_hints,
+            send_stage_hints,
+            stages_beside,
+        )
         from timelines.transfer.references import import_reference
 
         register_import_hook(import_reference)

@@ -1,4 +1,6 @@
-"""The state of a case, derived from the states of its stages. `CaseRun.state` follows the same rule in the database (migration 0014)."""
+"""The state of a case, derived from the states of its stages. `CaseRun.state` follows the same rule
+in the database (migration 0014).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ class CaseState(StrEnum):
     @property
     def badge(self) -> str:
         """Which badge of the stylesheet says it: the same ones that jobs wear."""
-        return {"done": "succeeded", "waiting": "plain", "none": "plain"}.get(self.value, self.value)
+        return {"done": "succeeded", "waiting": "plain", "none": "plain"}.get(
+            self.value, self.value
+        )
 
 
 _LABELS = {
@@ -41,11 +45,17 @@ UNFINISHED = (CaseState.NONE, CaseState.WAITING, CaseState.RUNNING, *ENDED)
 
 
 def case_state(stages: Iterable[str]) -> CaseState:
-    """Job states of one case's stages → its state: a failure outranks a cancellation, that outranks work in progress."""
+    """Job states of one case's stages → its state: a failure outranks a cancellation, that outranks
+    work in progress.
+    """
     states = set(stages)
     if not states:
         return CaseState.NONE
-    for job, case in (("failed", CaseState.FAILED), ("cancelled", CaseState.CANCELLED), ("running", CaseState.RUNNING)):
+    for job, case in (
+        ("failed", CaseState.FAILED),
+        ("cancelled", CaseState.CANCELLED),
+        ("running", CaseState.RUNNING),
+    ):
         if job in states:
             return case
     return CaseState.DONE if states == {"succeeded"} else CaseState.WAITING

@@ -27,7 +27,9 @@ UID_PATTERN = re.compile(r"[0-9a-f]{4}")
 
 
 class InvariantError(ValueError):
-    """A value that would break an invariant of the protocol; the message names the invariant and the UID."""
+    """A value that would break an invariant of the protocol; the message names the invariant and
+    the UID.
+    """
 
 
 class Polarity(StrEnum):
@@ -108,7 +110,9 @@ class Occurrence:
         if (self.start is None) != (self.end is None):
             raise InvariantError(f"UID {self.uid}: a span has both ends or none")
         if self.start is not None and self.end is not None and not 0 <= self.start < self.end:
-            raise InvariantError(f"UID {self.uid}: span [{self.start}, {self.end}) is empty or reversed")
+            raise InvariantError(
+                f"UID {self.uid}: span [{self.start}, {self.end}) is empty or reversed"
+            )
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,9 @@ class TaggedNote:
     def __post_init__(self) -> None:
         for o in self.inventory:
             if o.end is not None and o.end > len(self.text):
-                raise InvariantError(f"UID {o.uid}: span ends at {o.end}, the note at {len(self.text)}")
+                raise InvariantError(
+                    f"UID {o.uid}: span ends at {o.end}, the note at {len(self.text)}"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,13 +217,21 @@ class Entry:
                 raise InvariantError(f"UID {self.uid}: {name} is not a finite number")
         if self.time is not None:
             if self.lower is not None and self.lower > self.time:
-                raise InvariantError(f"UID {self.uid}: lower bound {self.lower} is after the time {self.time}")
+                raise InvariantError(
+                    f"UID {self.uid}: lower bound {self.lower} is after the time {self.time}"
+                )
             if self.upper is not None and self.upper < self.time:
-                raise InvariantError(f"UID {self.uid}: upper bound {self.upper} is before the time {self.time}")
+                raise InvariantError(
+                    f"UID {self.uid}: upper bound {self.upper} is before the time {self.time}"
+                )
         elif self.lower is not None and self.upper is not None and self.lower > self.upper:
-            raise InvariantError(f"UID {self.uid}: bounds [{self.lower}, {self.upper}] are reversed")
+            raise InvariantError(
+                f"UID {self.uid}: bounds [{self.lower}, {self.upper}] are reversed"
+            )
         if len(self.context) > MAX_CONTEXT:
-            raise InvariantError(f"UID {self.uid}: {len(self.context)} context UIDs, at most {MAX_CONTEXT}")
+            raise InvariantError(
+                f"UID {self.uid}: {len(self.context)} context UIDs, at most {MAX_CONTEXT}"
+            )
         if len(set(self.context)) != len(self.context) or self.uid in self.context:
             raise InvariantError(f"UID {self.uid}: context UIDs must be distinct others")
 
@@ -231,7 +245,13 @@ class Timeline:
     alternative: int = 1
 
     @classmethod
-    def complete(cls, inventory: Inventory, entries: Sequence[Entry], kind: TimelineKind, alternative: int = 1) -> Timeline:
+    def complete(
+        cls,
+        inventory: Inventory,
+        entries: Sequence[Entry],
+        kind: TimelineKind,
+        alternative: int = 1,
+    ) -> Timeline:
         """Order `entries` by inventory and check completeness.
 
         Raises InvariantError naming missing, repeated or unknown UIDs (in entries or contexts).
@@ -319,7 +339,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class KeptSummary:
-    """A series summary that reached an occurrence where revision sees no rows: its words, and what brought it."""
+    """A series summary that reached an occurrence where revision sees no rows: its words, and what
+    brought it.
+    """
 
     uid: str
     query: int
@@ -332,7 +354,8 @@ class KeptSummary:
 
 @dataclass(frozen=True, slots=True)
 class NamedTime:
-    """When something happened, named by its own words alone: a line of a timeline without identifiers.
+    """When something happened, named by its own words alone: a line of a timeline without
+    identifiers.
 
     Times as in `Entry`. Nothing ties the line to an occurrence, so it has neither context nor rows.
     """
@@ -359,7 +382,9 @@ class NamedTime:
 
 @dataclass(frozen=True)
 class NamedTimeline:
-    """A timeline without identifiers (of a baseline, or of a revision that saw none): as many lines as it has, in its order."""
+    """A timeline without identifiers (of a baseline, or of a revision that saw none): as many lines
+    as it has, in its order.
+    """
 
     entries: tuple[NamedTime, ...]
     alternative: int = 1
@@ -374,7 +399,8 @@ class NamedTimeline:
 
 @dataclass(frozen=True, slots=True)
 class NamedRow:
-    """A source row beside the words of the occurrence that it reached, for a revision that sees no identifiers.
+    """A source row beside the words of the occurrence that it reached, for a revision that sees no
+    identifiers.
 
     `relevance` is ρ of the series, or its cosine where nothing reranked.
     """
@@ -388,7 +414,8 @@ class NamedRow:
 class Reconstruction:
     """Everything the seven stages produced for one case; the chain of provenance is in here.
 
-    `summaries` instead of `evidence` where revision saw no rows, `unidentified` instead of `revised` where it saw no identifiers.
+    `summaries` instead of `evidence` where revision saw no rows, `unidentified` instead of
+    `revised` where it saw no identifiers.
     """
 
     note: TaggedNote

@@ -17,7 +17,14 @@ def timeline_losses(encounters: QuerySet[Encounter]) -> Iterator[Loss]:
     timelines = Timeline.objects.filter(encounter__in=cases)
     imported = timelines.filter(inventory__origin=Inventory.Origin.IMPORT)
     results = EvaluationCase.objects.filter(encounter__in=cases)
-    yield Loss(Authoring.objects.filter(encounter__in=cases).count(), "authored timelines", "authored timeline", Keep.UNLESS_ASKED)
-    yield Loss(timelines.filter(case_run__isnull=False).count(), "timelines of runs", "timeline of a run")
+    yield Loss(
+        Authoring.objects.filter(encounter__in=cases).count(),
+        "authored timelines",
+        "authored timeline",
+        Keep.UNLESS_ASKED,
+    )
+    yield Loss(
+        timelines.filter(case_run__isnull=False).count(), "timelines of runs", "timeline of a run"
+    )
     yield Loss(imported.count(), "imported timelines", "imported timeline")
     yield Loss(results.count(), "case results of evaluations", "case result of an evaluation")

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from accounts.registry import Link
 from ehr.models import Encounter
 
-#: A link for the page that shows one of a case's timelines (its public id, how many the case has); None where it leads nowhere.
+#: A link for the page that shows one of a case's timelines (its public id, how many the case has);
+#: None where it leads nowhere.
 CaseLink = Callable[[Encounter, str, int], Link | None]
 
 _case_links: list[CaseLink] = []

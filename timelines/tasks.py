@@ -1,4 +1,6 @@
-"""Messages to the workers: an id on the stage's queue. The row decides whether there is work (`timelines.runs.stages.execution`)."""
+"""Messages to the workers: an id on the stage's queue. The row decides whether there is work
+(`timelines.runs.stages.execution`).
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,12 @@ def run_stage(stage_run_id: int) -> None:
 
 
 def send_stage_hints(stage_run_ids: Sequence[int]) -> None:
-    """One message a stage, on the queue where its kind of work is done. Without a broker the rows wait for the sweeper."""
-    found = StageRun.objects.filter(pk__in=stage_run_ids).select_related("case_run__run").order_by("pk")
+    """One message a stage, on the queue where its kind of work is done. Without a broker the rows
+    wait for the sweeper.
+    """
+    found = (
+        StageRun.objects.filter(pk__in=stage_run_ids).select_related("case_run__run").order_by("pk")
+    )
     stages = found.annotate(begun=Exists(StageBatch.objects.filter(stage_run=OuterRef("pk"))))
     post(map(_message, stages))
 
@@ -47,7 +53,9 @@ def runnable_stages(stages: QuerySet[Any]) -> QuerySet[Any]:
 def stages_beside(stage_run_id: int) -> QuerySet[Any]:
     """The stages that wait in the run of this one, case after case."""
     run = StageRun.objects.filter(pk=stage_run_id).values("case_run__run_id")
-    return StageRun.objects.filter(case_run__run_id=Subquery(run), case_run__state=CaseState.WAITING).order_by("case_run_id")
+    return StageRun.objects.filter(
+        case_run__run_id=Subquery(run), case_run__state=CaseState.WAITING
+    ).order_by("case_run_id")
 
 
 @shared_task(name="timelines.tasks.run_evaluation")

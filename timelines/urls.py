@@ -1,4 +1,6 @@
-"""Addresses of cases and runs. They carry random public ids and UIDs, never text of a note or a record."""
+"""Addresses of cases and runs. They carry random public ids and UIDs, never text of a note or a
+record.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,21 @@ urlpatterns = [
     path("runs/", runs.runs, name="runs"),
     path("runs/new/", runs.run_new, name="run_new"),
     path("runs/<public_id:public_id>/", runs.run, name="run"),
-    path("runs/<public_id:public_id>/cases/<public_id:case_run_id>/retry/", runs.case_retry, name="case_retry"),
-    path("runs/<public_id:public_id>/cases/<public_id:case_run_id>/calls/", calls.case_calls, name="case_calls"),
+    path(
+        "runs/<public_id:public_id>/cases/<public_id:case_run_id>/retry/",
+        runs.case_retry,
+        name="case_retry",
+    ),
+    path(
+        "runs/<public_id:public_id>/cases/<public_id:case_run_id>/calls/",
+        calls.case_calls,
+        name="case_calls",
+    ),
     path("runs/<public_id:public_id>/calls/", calls.run_calls, name="run_calls"),
     path("calls/<public_id:public_id>/", calls.call, name="model_call"),
-    path("runs/<public_id:public_id>/study-timeline/", study_timeline.choose, name="study_timeline"),
+    path(
+        "runs/<public_id:public_id>/study-timeline/", study_timeline.choose, name="study_timeline"
+    ),
     path("runs/<public_id:public_id>/<slug:action>/", runs.run_action, name="run_action"),
     *urls_authoring.urlpatterns,
     *urls_evaluation.urlpatterns,

@@ -18,7 +18,9 @@ from accounts.models import User
 
 
 class ReadOnly:
-    """What an admin page may do: show. Every change is an action of an app, which checks and records it."""
+    """What an admin page may do: show. Every change is an action of an app, which checks and
+    records it.
+    """
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """No."""
@@ -45,16 +47,23 @@ class ReadOnlyInline(ReadOnly, InlineModelAdmin):
 
 
 class SuperuserAdminSite(AdminSite):
-    """Admits active superusers; `is_staff` alone opens nothing. Nothing is changed here but through actions."""
+    """Admits active superusers; `is_staff` alone opens nothing. Nothing is changed here but through
+    actions.
+    """
 
     site_header = "Occurrent administration"
     site_title = "Occurrent administration"
     index_title = "Accounts and studies"
 
     def register(
-        self, model_or_iterable: type[Model] | Iterable[type[Model]], admin_class: type[ModelAdmin[Any]] | None = None, **options: Any
+        self,
+        model_or_iterable: type[Model] | Iterable[type[Model]],
+        admin_class: type[ModelAdmin[Any]] | None = None,
+        **options: Any,
     ) -> None:
-        """Register read-only pages. Those that libraries bring (groups, tokens) would change rows past the actions, and are left out."""
+        """Register read-only pages. Those that libraries bring (groups, tokens) would change rows
+        past the actions, and are left out.
+        """
         if admin_class is not None and issubclass(admin_class, ReadOnlyAdmin):
             super().register(model_or_iterable, admin_class, **options)
 
@@ -63,8 +72,12 @@ class SuperuserAdminSite(AdminSite):
         user: User | AnonymousUser = request.user
         return user.is_active and user.is_superuser
 
-    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Send people who are not signed in to the throttled sign-in page; raises PermissionDenied for the others."""
+    def login(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Send people who are not signed in to the throttled sign-in page; raises PermissionDenied
+        for the others.
+        """
         if request.user.is_authenticated:
             raise PermissionDenied
         return redirect_to_login(request.get_full_path())

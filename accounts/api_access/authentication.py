@@ -1,7 +1,7 @@
 """Who asks, told by a token: `Authorization: Bearer …`.
 
-A token is a pair of a name (how it begins) and a secret (the rest), so wrong ones are counted like wrong passwords: for each name and
-address, and after SIGN_IN_ATTEMPTS of them the pair waits.
+A token is a pair of a name (how it begins) and a secret (the rest), so wrong ones are counted like
+wrong passwords: for each name and address, and after SIGN_IN_ATTEMPTS of them the pair waits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from accounts.sign_in import throttle
 TOKEN = re.compile(rb"[0-9a-f]{64}")
 #: How exact the time of last use is kept.
 USED_EVERY = timedelta(minutes=5)
-REFUSAL = "The token is not valid: wrong, revoked, expired, or made before the password was last changed."
+REFUSAL = (
+    "The token is not valid: wrong, revoked, expired, or made before the password was last changed."
+)
 
 
 class ApiTokenAuthentication(TokenAuthentication):
@@ -46,13 +48,21 @@ class ApiTokenAuthentication(TokenAuthentication):
         except AuthenticationFailed:
             throttle.spend(key)
             if (known := ApiToken.objects.filter(token_key=name).first()) is not None:
-                record(actor=None, study=None, action="token.refused", object_type="accounts.apitoken", object_id=known.public_id)
+                record(
+                    actor=None,
+                    study=None,
+                    action="token.refused",
+                    object_type="accounts.apitoken",
+                    object_id=known.public_id,
+                )
             raise AuthenticationFailed(REFUSAL) from None
         _used(token)
         return user, token
 
     def validate_user(self, token: ApiToken) -> tuple[User, ApiToken]:
-        """As the sign-in page would: an active account with its own password, the same as when the token was made."""
+        """As the sign-in page would: an active account with its own password, the same as when the
+        token was made.
+        """
         user: User = token.user
         hashes = [user.get_session_auth_hash(), *user.get_session_auth_fallback_hash()]
         same = any(constant_time_compare(token.password_hash, one) for one in hashes)

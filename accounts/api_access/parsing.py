@@ -12,9 +12,16 @@ from accounts.requests.guard import OddValue, check_json
 
 
 class CheckedJSONParser(JSONParser):
-    """Raises ParseError or ValidationError (400) if the framework's own parser would fail or give what cannot be stored."""
+    """Raises ParseError or ValidationError (400) if the framework's own parser would fail or give
+    what cannot be stored.
+    """
 
-    def parse(self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
         """The object in the body."""
         try:
             found = super().parse(stream, media_type, parser_context)

@@ -1,4 +1,6 @@
-"""How the OpenAPI description tells of tokens; apart from them, because the framework's settings import those first."""
+"""How the OpenAPI description tells of tokens; apart from them, because the framework's settings
+import those first.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 
 
 class ApiTokenScheme(OpenApiAuthenticationExtension):
-    """`accounts.api_access.authentication` as an HTTP bearer token. Defining the class is what makes it known."""
+    """`accounts.api_access.authentication` as an HTTP bearer token. Defining the class is what
+    makes it known.
+    """
 
     target_class = "accounts.api_access.authentication.ApiTokenAuthentication"
     name = "token"
@@ -16,4 +20,8 @@ class ApiTokenScheme(OpenApiAuthenticationExtension):
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
         """Its security scheme."""
-        return {"type": "http", "scheme": "bearer", "description": "A token of the page API tokens, or of `manage.py api_token`."}
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "A token of the page API tokens, or of `manage.py api_token`.",
+        }

@@ -1,4 +1,6 @@
-"""Tokens of the API: issued and shown once, stored as digests, revoked, and ended by a new password. `by=None` is the command line."""
+"""Tokens of the API: issued and shown once, stored as digests, revoked, and ended by a new
+password. `by=None` is the command line.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +25,25 @@ class TokenRefused(ValueError):
 
 @transaction.atomic
 def issue_token(*, user: User, label: str, by: User | None) -> tuple[ApiToken, str]:
-    """A new token, returned once and kept nowhere; it ends after API_TOKEN_DAYS days. Raises NotAllowed, TokenRefused."""
+    """A new token, returned once and kept nowhere; it ends after API_TOKEN_DAYS days. Raises
+    NotAllowed, TokenRefused.
+    """
     _check_own(user, by)
-    User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)  # simultaneous requests take turns
+    # simultaneous requests take turns
+    User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
     if not label.strip() or len(label) > LONGEST_LABEL or "\x00" in label:
         raise TokenRefused(f"Say what the token is for, in at most {LONGEST_LABEL} characters.")
     if not user.is_active or user.must_change_password:
-        raise TokenRefused("The account is not active, or its one-time password was not replaced yet.")
+        raise TokenRefused(
+            "The account is not active, or its one-time password was not replaced yet."
+        )
     if tokens_of(user).count() >= MOST:
-        raise TokenRefused(f"At most {MOST} tokens stand at once. Revoke one that is not needed any more.")
-    token, secret = ApiToken.objects.create(user=user, label=label.strip(), password_hash=user.get_session_auth_hash())
+        raise TokenRefused(
+            f"At most {MOST} tokens stand at once. Revoke one that is not needed any more."
+        )
+    token, secret = ApiToken.objects.create(
+        user=user, label=label.strip(), password_hash=user.get_session_auth_hash()
+    )
     _audit(token, "token.issue", by)
     return token, secret
 
@@ -57,4 +68,11 @@ def _check_own(user: User, by: User | None) -> None:
 
 def _audit(token: ApiToken, action: str, by: User | None) -> None:
     detail = {"person": token.user.public_id, "begins": token.token_key}
-    record(actor=by, study=None, action=action, object_type="accounts.apitoken", object_id=token.public_id, detail=detail)
+    record(
+        actor=by,
+        study=None,
+        action=action,
+        object_type="accounts.apitoken",
+        object_id=token.public_id,
+        detail=detail,
+    )

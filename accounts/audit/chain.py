@@ -1,4 +1,6 @@
-"""Check the chain of the audit trail for events changed, removed or added past its trigger (docs/adr/0034-audit-chain.md)."""
+"""Check the chain of the audit trail for events changed, removed or added past its trigger
+(docs/adr/0034-audit-chain.md).
+"""
 
 from __future__ import annotations
 
@@ -55,16 +57,27 @@ def current_head() -> Head:
 
 
 def chain_faults(noted: Sequence[Head] = ()) -> list[AuditFault]:
-    """Everything that is wrong, at most MOST. `noted`: heads from earlier, which the chain must still contain."""
+    """Everything that is wrong, at most MOST. `noted`: heads from earlier, which the chain must
+    still contain.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_FAULTS, [MOST])
         found = [AuditFault(*row) for row in cursor.fetchall()]
     wanted = [head for head in noted if head.sequence]
-    stored = dict(AuditLink.objects.filter(sequence__in=[head.sequence for head in wanted]).values_list("sequence", "hash"))
-    return found + [AuditFault(h.sequence, "another head was noted there") for h in wanted if stored.get(h.sequence) != h.hash]
+    stored = dict(
+        AuditLink.objects.filter(sequence__in=[head.sequence for head in wanted]).values_list(
+            "sequence", "hash"
+        )
+    )
+    return found + [
+        AuditFault(h.sequence, "another head was noted there")
+        for h in wanted
+        if stored.get(h.sequence) != h.hash
+    ]
 
 
-# The hash is written out here again, so that a changed function in the database (`accounts_audit_hash`) is noticed.
+# The hash is written out here again, so that a changed function in the database
+# (`accounts_audit_hash`) is noticed.
 _FAULTS = """
 WITH links AS (
     SELECT sequence, event_id, hash, lag(sequence, 1, 0::bigint) OVER w AS before, lag(hash, 1, '') OVER w AS previous

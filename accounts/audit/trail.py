@@ -1,4 +1,6 @@
-"""The append-only trail of who opened, changed or exported what. A database trigger refuses every other write to it."""
+"""The append-only trail of who opened, changed or exported what. A database trigger refuses every
+other write to it.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,20 @@ def record(
     object_id: str = "",
     detail: Mapping[str, Any] | None = None,
 ) -> AuditEvent:
-    """Append one event. `action` is dotted lower-case words ("case.open"); `object_id` the object's public id.
+    """Append one event. `action` is dotted lower-case words ("case.open"); `object_id` the object's
+    public id.
 
-    `detail` holds counts, states and ids, never patient text: flat, scalars, texts of at most 200 characters. Raises ValueError
-    for anything else.
+    `detail` holds counts, states and ids, never patient text: flat, scalars, texts of at most 200
+    characters. Raises ValueError for anything else.
     """
-    return record_each(actor=actor, study=study, action=action, object_type=object_type, object_ids=[object_id], detail=detail)[0]
+    return record_each(
+        actor=actor,
+        study=study,
+        action=action,
+        object_type=object_type,
+        object_ids=[object_id],
+        detail=detail,
+    )[0]
 
 
 def record_each(
@@ -42,12 +52,22 @@ def record_each(
     object_ids: Iterable[str],
     detail: Mapping[str, Any] | None = None,
 ) -> list[AuditEvent]:
-    """Append one event for each object, in one statement: for a page that shows many. As `record` otherwise."""
+    """Append one event for each object, in one statement: for a page that shows many. As `record`
+    otherwise.
+    """
     if not ACTION.fullmatch(action):
         raise ValueError("an audit action is dotted lower-case words")
     known = actor if isinstance(actor, User) else None
-    told = {"actor": known, "study": study, "action": action, "object_type": object_type, "detail": _checked(detail or {})}
-    return AuditEvent.objects.bulk_create([AuditEvent(**told, object_id=object_id) for object_id in object_ids])
+    told = {
+        "actor": known,
+        "study": study,
+        "action": action,
+        "object_type": object_type,
+        "detail": _checked(detail or {}),
+    }
+    return AuditEvent.objects.bulk_create(
+        [AuditEvent(**told, object_id=object_id) for object_id in object_ids]
+    )
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,9 @@ from accounts.scoping import active_study, roles_in, studies_of
 
 
 def study(request: HttpRequest) -> dict[str, Any]:
-    """`active_study`, `studies` (for the switcher), `study_roles` and `nav_items`; nothing for people not signed in."""
+    """`active_study`, `studies` (for the switcher), `study_roles` and `nav_items`; nothing for
+    people not signed in.
+    """
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {}

@@ -1,4 +1,6 @@
-"""The parts of addresses: strict, so that an address with anything else in it is not found before any query."""
+"""The parts of addresses: strict, so that an address with anything else in it is not found before
+any query.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ class NumberConverter:
 
 
 def register_converters() -> None:
-    """Make `<public_id:…>`, `<uid4:…>` and `<number:…>` known; words such as actions and formats are `<slug:…>`."""
+    """Make `<public_id:…>`, `<uid4:…>` and `<number:…>` known; words such as actions and formats
+    are `<slug:…>`.
+    """
     register_converter(PublicIdConverter, "public_id")
     register_converter(Uid4Converter, "uid4")
     register_converter(NumberConverter, "number")

@@ -1,7 +1,9 @@
-"""Requests with text or numbers that no column can store get 400 with a sentence before any view reads them.
+"""Requests with text or numbers that no column can store get 400 with a sentence before any view
+reads them.
 
-Addresses are strict by their converters (`accounts.requests.converters`). What remains is checked here, once for all views: query strings, forms,
-cookies of sessions, and by `check_json` the bodies of JSON.
+Addresses are strict by their converters (`accounts.requests.converters`). What remains is checked
+here, once for all views: query strings, forms, cookies of sessions, and by `check_json` the bodies
+of JSON.
 """
 
 from __future__ import annotations
@@ -22,7 +24,10 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 API = "/api/"
 NOT_UTF8 = "This is not UTF-8 text. Send UTF-8."
-ODD_TEXT = "This has a character that cannot be stored: NUL, or half of a surrogate pair. Remove it and send again."
+ODD_TEXT = (
+    "This has a character that cannot be stored: NUL, or half of a surrogate pair. Remove it and"
+    " send again."
+)
 TOO_MUCH = "This is too much at once. Send less."
 UNREADABLE = "The form cannot be read. Load the page again and send it once more."
 ODD_NUMBER = "A number is too large. Send a smaller one."
@@ -33,7 +38,9 @@ LARGEST = 2**63 - 1
 
 
 class OddValue(ValueError):
-    """A value that cannot be stored, in that field of a body; the message is a sentence and quotes nothing."""
+    """A value that cannot be stored, in that field of a body; the message is a sentence and quotes
+    nothing.
+    """
 
     log_safe = True
 
@@ -65,12 +72,16 @@ class RequestGuardMiddleware:
 
 
 def refusal_of(request: HttpRequest) -> str | None:
-    """Return why the request cannot be taken, None if it can. Raises what Django raises for forms that it cannot read."""
-    # Another encoding may not even be one of text; it must be refused before `GET` and `POST` decode by it.
+    """Return why the request cannot be taken, None if it can. Raises what Django raises for forms
+    that it cannot read.
+    """
+    # Another encoding may not even be one of text; it must be refused before `GET` and `POST`
+    # decode by it.
     if request.encoding and codecs.lookup(request.encoding).name != "utf-8":
         request.encoding = "utf-8"
         return NOT_UTF8
-    # The API takes JSON alone (`check_json`). A form that is read here would look to it like an empty body, not like one to refuse.
+    # The API takes JSON alone (`check_json`). A form that is read here would look to it like an
+    # empty body, not like one to refuse.
     form = _texts(request.POST) if not request.path_info.startswith(API) else ()
     if any(ODD.search(text) for text in (*_texts(request.GET), *form)):
         return ODD_TEXT
@@ -87,7 +98,9 @@ def refuse(request: HttpRequest, sentence: str, status: int = 400) -> HttpRespon
 
 
 def check_json(body: Mapping[str, Any]) -> None:
-    """Raise OddValue for texts and numbers of a JSON object that cannot be stored, however deep they are."""
+    """Raise OddValue for texts and numbers of a JSON object that cannot be stored, however deep
+    they are.
+    """
     for name, value in body.items():
         if ODD.search(name):
             raise OddValue("", ODD_TEXT)
@@ -107,7 +120,9 @@ def _oddness(value: Any) -> str | None:
 
 
 def _leaves(found: Any) -> Iterator[Any]:
-    """Every key and value below; without recursion, because a body may be as deep as the interpreter's own limit."""
+    """Every key and value below; without recursion, because a body may be as deep as the
+    interpreter's own limit.
+    """
     waiting = [found]
     while waiting:
         value = waiting.pop()

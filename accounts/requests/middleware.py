@@ -15,14 +15,17 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 STARTED = "session_started_at"
 ACTIVE = "session_active_at"
-#: Polling fragments send this header (`hx-headers`), so that an unattended page does not keep its session alive.
+#: Polling fragments send this header (`hx-headers`), so that an unattended page does not keep its
+#: session alive.
 BACKGROUND_HEADER = "X-Background-Poll"
 
 
 class NoStoreMiddleware:
-    """Keeps browsers and proxies from storing any answer of the application: after the sign-out no note is left on the disk.
+    """Keeps browsers and proxies from storing any answer of the application: after the sign-out no
+    note is left on the disk.
 
-    All answers, not only those to a session: programs sign in by a token, which other middleware does not see.
+    All answers, not only those to a session: programs sign in by a token, which other middleware
+    does not see.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -36,7 +39,9 @@ class NoStoreMiddleware:
 
 
 class SessionLimitMiddleware:
-    """Signs out after SESSION_COOKIE_AGE seconds without a person's request, and after SESSION_LONGEST_HOURS in any case."""
+    """Signs out after SESSION_COOKIE_AGE seconds without a person's request, and after
+    SESSION_LONGEST_HOURS in any case.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
@@ -47,7 +52,10 @@ class SessionLimitMiddleware:
             now = time.time()
             started = request.session.setdefault(STARTED, now)
             active = request.session.setdefault(ACTIVE, now)
-            if now - active > settings.SESSION_COOKIE_AGE or now - started > settings.SESSION_LONGEST_HOURS * 3600:
+            if (
+                now - active > settings.SESSION_COOKIE_AGE
+                or now - started > settings.SESSION_LONGEST_HOURS * 3600
+            ):
                 logout(request)
             elif BACKGROUND_HEADER not in request.headers:
                 request.session[ACTIVE] = now
@@ -55,7 +63,9 @@ class SessionLimitMiddleware:
 
 
 class FirstPasswordMiddleware:
-    """Leads a person whose password is a one-time password to the page that replaces it; everything else waits."""
+    """Leads a person whose password is a one-time password to the page that replaces it; everything
+    else waits.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
@@ -63,13 +73,20 @@ class FirstPasswordMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer, redirect (pages) or refuse with 403 (API)."""
         user = request.user
-        if not user.is_authenticated or not user.must_change_password or self._allowed(request.path):
+        if (
+            not user.is_authenticated
+            or not user.must_change_password
+            or self._allowed(request.path)
+        ):
             return self._get_response(request)
         if request.path.startswith("/api/"):
-            return JsonResponse({"detail": "Replace the one-time password on the sign-in pages first."}, status=403)
+            return JsonResponse(
+                {"detail": "Replace the one-time password on the sign-in pages first."}, status=403
+            )
         return redirect("accounts:password_change")
 
     def _allowed(self, path: str) -> bool:
-        return path in (reverse("accounts:password_change"), reverse("accounts:sign_out")) or path.startswith(
-            f"/{settings.STATIC_URL.strip('/')}/"
-        )
+        return path in (
+            reverse("accounts:password_change"),
+            reverse("accounts:sign_out"),
+        ) or path.startswith(f"/{settings.STATIC_URL.strip('/')}/")

@@ -1,4 +1,6 @@
-"""Password checks behind the throttle; `accounts.sign_in.password_check` is where they are asked for."""
+"""Password checks behind the throttle; `accounts.sign_in.password_check` is where they are asked
+for.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,20 @@ from accounts.sign_in import throttle
 class ThrottledBackend(ModelBackend):
     """Checks passwords like Django's, but spends one of the pair's attempts before each check.
 
-    Spending first means that a hundred guesses sent at once get no more checks than five sent in turn. A success gives the attempts
-    back. Calls without a request (commands) are not throttled.
+    Spending first means that a hundred guesses sent at once get no more checks than five sent in
+    turn. A success gives the attempts back. Calls without a request (commands) are not throttled.
     """
 
     def authenticate(
-        self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
+        self,
+        request: HttpRequest | None,
+        username: str | None = None,
+        password: str | None = None,
+        **kwargs: Any,
     ) -> User | None:
-        """The user, or None for a wrong name or password; raises PermissionDenied while the pair is locked."""
+        """The user, or None for a wrong name or password; raises PermissionDenied while the pair is
+        locked.
+        """
         if request is None or username is None:
             return super().authenticate(request, username=username, password=password, **kwargs)
         key = throttle.key_of(request, username)

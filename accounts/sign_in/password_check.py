@@ -1,7 +1,8 @@
 """The one place that checks a password: sign-in, the password form, the signature of a review.
 
-All of them share the throttle of the account and address (`accounts.sign_in.throttle`), and every refusal is in the audit trail
-(`accounts.sign_in.signals`). A test finds checks elsewhere (tests/integration/test_accounts_password_checks.py).
+All of them share the throttle of the account and address (`accounts.sign_in.throttle`), and every
+refusal is in the audit trail (`accounts.sign_in.signals`). A test finds checks elsewhere
+(tests/integration/test_accounts_password_checks.py).
 """
 
 from __future__ import annotations
@@ -25,22 +26,33 @@ class Purpose(StrEnum):
 
 
 class WrongPassword(PermissionDenied):
-    """The password is wrong, or the account and address have to wait: `wait` is then the number of seconds."""
+    """The password is wrong, or the account and address have to wait: `wait` is then the number of
+    seconds.
+    """
 
     log_safe = True
 
     def __init__(self, wait: int) -> None:
-        super().__init__(f"Too many attempts. Try again in {throttle.words_for(wait)}." if wait else "Wrong password.")
+        super().__init__(
+            f"Too many attempts. Try again in {throttle.words_for(wait)}."
+            if wait
+            else "Wrong password."
+        )
         self.wait = wait
 
 
-def check_password_of(username: str, password: str, *, request: HttpRequest | None, purpose: Purpose) -> User:
+def check_password_of(
+    username: str, password: str, *, request: HttpRequest | None, purpose: Purpose
+) -> User:
     """Return the active person with that name and password. Raises WrongPassword.
 
-    Call it outside a transaction: a rollback would give the attempt back. Without a request (commands) nothing is throttled.
+    Call it outside a transaction: a rollback would give the attempt back. Without a request
+    (commands) nothing is throttled.
     """
     user = authenticate(request, username=username, password=password, purpose=purpose)
     if user is None:
-        raise WrongPassword(0 if request is None else throttle.seconds_locked(throttle.key_of(request, username)))
+        raise WrongPassword(
+            0 if request is None else throttle.seconds_locked(throttle.key_of(request, username))
+        )
     assert isinstance(user, User)
     return user

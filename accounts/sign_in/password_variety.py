@@ -11,7 +11,9 @@ _ROWS = ("1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm", "1qaz2wsx3edc4rfv5t
 
 
 class VariedPasswordValidator:
-    """Refuses passwords with fewer than `least` characters that the ones before do not foretell (`varied_characters`)."""
+    """Refuses passwords with fewer than `least` characters that the ones before do not foretell
+    (`varied_characters`).
+    """
 
     def __init__(self, least: int = 10) -> None:
         self.least = least
@@ -20,17 +22,21 @@ class VariedPasswordValidator:
         """Raises ValidationError."""
         if varied_characters(password) < self.least:
             raise ValidationError(
-                "This password repeats itself or follows a sequence. Choose one whose characters do not follow from each other.",
+                "This password repeats itself or follows a sequence. Choose one whose characters do"
+                " not follow from each other.",
                 code="password_not_varied",
             )
 
     def get_help_text(self) -> str:
         """For the page."""
-        return "Your password can’t be a repetition or a sequence, on the keyboard or in the alphabet."
+        return (
+            "Your password can’t be a repetition or a sequence, on the keyboard or in the alphabet."
+        )
 
 
 def varied_characters(password: str) -> int:
-    """Count the characters that neither go on with a run (of one character, an alphabet or a keyboard row) nor repeat a pair.
+    """Count the characters that neither go on with a run (of one character, an alphabet or a
+    keyboard row) nor repeat a pair.
 
     "aaaaaaaaaaaa" has 2, "abcdefabcdef" 3, "qwertyuiopas" 4.
     """

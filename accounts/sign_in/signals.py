@@ -1,4 +1,6 @@
-"""Sign-in, sign-out and failed sign-in go to the audit trail. The name that was typed does not: it may be a password."""
+"""Sign-in, sign-out and failed sign-in go to the audit trail. The name that was typed does not: it
+may be a password.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +33,29 @@ def on_sign_out(request: HttpRequest | None, user: Any, **kwargs: Any) -> None:
         record(actor=user, study=None, action="session.sign_out")
 
 
-def on_failure(credentials: dict[str, Any], request: HttpRequest | None = None, **kwargs: Any) -> None:
-    """A password was refused, at the sign-in or where it is asked for again; the account is named where there is one."""
-    name, purpose = str(credentials.get("username", "")), credentials.get("purpose", Purpose.SIGN_IN)
+def on_failure(
+    credentials: dict[str, Any], request: HttpRequest | None = None, **kwargs: Any
+) -> None:
+    """A password was refused, at the sign-in or where it is asked for again; the account is named
+    where there is one.
+    """
+    name, purpose = (
+        str(credentials.get("username", "")),
+        credentials.get("purpose", Purpose.SIGN_IN),
+    )
     locked = request is not None and throttle.seconds_locked(throttle.key_of(request, name)) > 0
     account = get_user_model().objects.filter(username=name).first()
     if purpose == Purpose.SIGN_IN:
-        record(actor=account, study=None, action="session.sign_in_failed", detail={"known_account": account is not None, "locked": locked})
+        record(
+            actor=account,
+            study=None,
+            action="session.sign_in_failed",
+            detail={"known_account": account is not None, "locked": locked},
+        )
     else:
-        record(actor=account, study=None, action="account.password_refused", detail={"purpose": str(purpose), "locked": locked})
+        record(
+            actor=account,
+            study=None,
+            action="account.password_refused",
+            detail={"purpose": str(purpose), "locked": locked},
+        )

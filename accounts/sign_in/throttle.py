@@ -1,7 +1,7 @@
 """Failed sign-ins, counted in the database for each pair of name and address, on database time.
 
-Why not a package: the counting is one locked row, and the usual packages store the names as typed, where people now and then type
-their password (docs/adr/0012-accounts-roles-scoping.md).
+Why not a package: the counting is one locked row, and the usual packages store the names as typed,
+where people now and then type their password (docs/adr/0012-accounts-roles-scoping.md).
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ def key_of(request: HttpRequest, username: str) -> str:
 
 
 def client_address(request: HttpRequest) -> str:
-    """The client's address; behind our own proxy (BEHIND_PROXY) the one that the proxy appended last."""
+    """The client's address; behind our own proxy (BEHIND_PROXY) the one that the proxy appended
+    last.
+    """
     if settings.SECURE_PROXY_SSL_HEADER:
         forwarded: str = request.META.get("HTTP_X_FORWARDED_FOR", "")
         if forwarded:
@@ -40,9 +42,18 @@ def client_address(request: HttpRequest) -> str:
 
 
 def spend(key: str) -> bool:
-    """Use up one attempt; False where none is left. The wait begins with the last attempt and is not prolonged by further ones."""
+    """Use up one attempt; False where none is left. The wait begins with the last attempt and is
+    not prolonged by further ones.
+    """
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_SPEND, {"key": key, "limit": settings.SIGN_IN_ATTEMPTS, "minutes": settings.SIGN_IN_LOCK_MINUTES})
+        cursor.execute(
+            _SPEND,
+            {
+                "key": key,
+                "limit": settings.SIGN_IN_ATTEMPTS,
+                "minutes": settings.SIGN_IN_LOCK_MINUTES,
+            },
+        )
         (count,) = cursor.fetchone()
     return bool(count <= settings.SIGN_IN_ATTEMPTS)
 
@@ -56,8 +67,9 @@ def seconds_locked(key: str) -> int:
     """Seconds until the pair may try again; 0 where it may now."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT ceil(extract(epoch FROM window_ends_at - statement_timestamp())) FROM accounts_signinattempts"
-            " WHERE key = %s AND count >= %s AND window_ends_at > statement_timestamp()",
+            "SELECT ceil(extract(epoch FROM window_ends_at - statement_timestamp())) FROM"
+            " accounts_signinattempts WHERE key = %s AND count >= %s AND window_ends_at >"
+            " statement_timestamp()",
             [key, settings.SIGN_IN_ATTEMPTS],
         )
         row = cursor.fetchone()
@@ -65,7 +77,9 @@ def seconds_locked(key: str) -> int:
 
 
 def words_for(seconds: int) -> str:
-    """How long to wait, as a person would say it: "40 seconds", "1 minute", "14 minutes" (rounded up)."""
+    """How long to wait, as a person would say it: "40 seconds", "1 minute", "14 minutes" (rounded
+    up).
+    """
     if seconds < 60:
         return f"{seconds} second{'' if seconds == 1 else 's'}"
     minutes = -(-seconds // 60)

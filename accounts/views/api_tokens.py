@@ -8,7 +8,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.api_access.tokens import LONGEST_LABEL, TokenRefused, issue_token, revoke_token, tokens_of
+from accounts.api_access.tokens import (
+    LONGEST_LABEL,
+    TokenRefused,
+    issue_token,
+    revoke_token,
+    tokens_of,
+)
 
 
 @require_http_methods(["GET", "POST"])
@@ -19,10 +25,17 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
     secret, error = "", ""
     if request.method == "POST":
         try:
-            _, secret = issue_token(user=request.user, label=request.POST.get("label", ""), by=request.user)
+            _, secret = issue_token(
+                user=request.user, label=request.POST.get("label", ""), by=request.user
+            )
         except TokenRefused as refused:
             error = str(refused)
-    context = {"tokens": tokens_of(request.user), "secret": secret, "error": error, "longest": LONGEST_LABEL}
+    context = {
+        "tokens": tokens_of(request.user),
+        "secret": secret,
+        "error": error,
+        "longest": LONGEST_LABEL,
+    }
     return render(request, "accounts/api_tokens.html", context, status=400 if error else 200)
 
 

@@ -25,7 +25,9 @@ def audit_trail(request: StudyRequest) -> HttpResponse:
         "wanted": wanted,
         # Details count occurrences and games: of a case that the person reviews, too.
         "details_closed": closes_anything(request.user),
-        "page": Paginator(events_of(request.study, wanted), PAGE_SIZE).get_page(request.GET.get("page")),
+        "page": Paginator(events_of(request.study, wanted), PAGE_SIZE).get_page(
+            request.GET.get("page")
+        ),
         "people": User.objects.filter(pk__in=everything.values("actor")).order_by("username"),
         "actions": everything.values_list("action", flat=True).distinct().order_by("action"),
     }

@@ -14,7 +14,9 @@ from accounts.scoping import active_study, set_active_study
 @require_GET
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    """What needs this person in the active study; someone without any study learns how to get into one."""
+    """What needs this person in the active study; someone without any study learns how to get into
+    one.
+    """
     study = active_study(request)
     cards = home_cards(request.user, study) if study and request.user.is_authenticated else []
     return render(request, "accounts/home.html", {"cards": cards})

@@ -27,5 +27,7 @@ class ChangePassword(PasswordChangeView):
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
         """Store it and say so."""
         response = super().form_valid(form)
-        messages.success(self.request, "Your password was changed. Other sessions of yours have ended.")
+        messages.success(
+            self.request, "Your password was changed. Other sessions of yours have ended."
+        )
         return response

@@ -10,7 +10,14 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.actions import AccountExists, LastAdmin, add_role, create_account, remove_role, reset_password
+from accounts.actions import (
+    AccountExists,
+    LastAdmin,
+    add_role,
+    create_account,
+    remove_role,
+    reset_password,
+)
 from accounts.forms import MemberForm
 from accounts.members import member_lines
 from accounts.models import Role, User
@@ -36,9 +43,13 @@ def add(request: StudyRequest) -> HttpResponse:
     if user is None:
         form.add_error("username", "There is no such account. Create it below.")
         return _page(request, add_form=form, status=400)
-    added = add_role(study=request.study, user=user, role=Role(form.cleaned_data["role"]), by=request.user)
+    added = add_role(
+        study=request.study, user=user, role=Role(form.cleaned_data["role"]), by=request.user
+    )
     label = Role(form.cleaned_data["role"]).label.lower()
-    messages.success(request, f"{user.username} is {'now' if added else 'already'} a {label} of this study.")
+    messages.success(
+        request, f"{user.username} is {'now' if added else 'already'} a {label} of this study."
+    )
     return redirect("accounts:study")
 
 
@@ -52,7 +63,11 @@ def remove(request: StudyRequest) -> HttpResponse:
     except LastAdmin as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{user.username} is {'no longer' if removed else 'not'} a {role.label.lower()} of this study.")
+        messages.success(
+            request,
+            f"{user.username} is {'no longer' if removed else 'not'} a {role.label.lower()} of this"
+            " study.",
+        )
     # Someone who took their own admin role away may not see the study page any more.
     return redirect("home" if user == request.user and role == Role.ADMIN else "accounts:study")
 
@@ -60,28 +75,40 @@ def remove(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_role_required(Role.ADMIN)
 def create(request: StudyRequest) -> HttpResponse:
-    """Create an account and show its one-time password on the answer itself, the only place where it ever stands."""
+    """Create an account and show its one-time password on the answer itself, the only place where
+    it ever stands.
+    """
     form = MemberForm(request.POST, prefix="create")
     if not form.is_valid():
         return _page(request, create_form=form, status=400)
     role = Role(form.cleaned_data["role"])
     try:
-        user, password = create_account(username=form.cleaned_data["username"], study=request.study, role=role, by=request.user)
+        user, password = create_account(
+            username=form.cleaned_data["username"], study=request.study, role=role, by=request.user
+        )
     except AccountExists as error:
         form.add_error("username", str(error))
     except ValidationError as error:
         form.add_error("username", error.messages)
     else:
-        return render(request, "accounts/one_time_password.html", {"person": user, "password": password})
+        return render(
+            request, "accounts/one_time_password.html", {"person": user, "password": password}
+        )
     return _page(request, create_form=form, status=400)
 
 
 @require_POST
 @study_role_required(Role.ADMIN)
 def reset(request: StudyRequest) -> HttpResponse:
-    """Give a member a new one-time password, shown once. Raises NotAllowed for members of studies this admin does not manage."""
+    """Give a member a new one-time password, shown once. Raises NotAllowed for members of studies
+    this admin does not manage.
+    """
     user = _member(request)
-    return render(request, "accounts/one_time_password.html", {"person": user, "password": reset_password(user=user, by=request.user)})
+    return render(
+        request,
+        "accounts/one_time_password.html",
+        {"person": user, "password": reset_password(user=user, by=request.user)},
+    )
 
 
 def _page(request: StudyRequest, *, status: int = 200, **forms: Any) -> HttpResponse:
@@ -96,7 +123,13 @@ def _page(request: StudyRequest, *, status: int = 200, **forms: Any) -> HttpResp
 
 
 def _member(request: StudyRequest) -> User:
-    user = User.objects.filter(memberships__study=request.study, public_id=request.POST.get("person", "")).distinct().first()
+    user = (
+        User.objects.filter(
+            memberships__study=request.study, public_id=request.POST.get("person", "")
+        )
+        .distinct()
+        .first()
+    )
     if user is None:
         raise Http404
     return user

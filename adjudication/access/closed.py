@@ -1,7 +1,8 @@
-"""Which games and findings lists leave out for a person: those of cases, or of timelines, that are closed to them now.
+"""Which games and findings lists leave out for a person: those of cases, or of timelines, that are
+closed to them now.
 
-A page of one case asks `eligibility.check_user_may_see_findings`; a list over many asks here, in as many queries as the person
-authors cases, whatever the length of the list.
+A page of one case asks `eligibility.check_user_may_see_findings`; a list over many asks here, in as
+many queries as the person authors cases, whatever the length of the list.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from timelines.access.authoring import hidden_timelines
 from timelines.access.closed import closed_encounters
 
 M = TypeVar("M", bound=Model)
-RUN_CLOSED = "Every game of this judge run is of a case that is closed to you while you review it or author it."
+RUN_CLOSED = (
+    "Every game of this judge run is of a case that is closed to you while you review it or"
+    " author it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,9 @@ class Closed:
         """What is closed, as a condition on rows whose comparison is at `path`."""
         sides = list(self.timelines)
         return (
-            Q(**{f"{path}encounter__in": list(self.cases)}) | Q(**{f"{path}first__in": sides}) | Q(**{f"{path}second__in": sides})
+            Q(**{f"{path}encounter__in": list(self.cases)})
+            | Q(**{f"{path}first__in": sides})
+            | Q(**{f"{path}second__in": sides})
             if self
             else Q(pk__in=())
         )
@@ -52,7 +58,9 @@ OPEN = Closed(frozenset(), frozenset())
 
 
 def closed_to(user: User) -> Closed:
-    """Return the cases that page guards close to the person, and the timelines of fellow authors that they must not see yet."""
+    """Return the cases that page guards close to the person, and the timelines of fellow authors
+    that they must not see yet.
+    """
     cases = closed_encounters(user, FINDING_PAGES) | closed_encounters(user)
     authored = Encounter.objects.filter(authorings__author=user).exclude(pk__in=cases).distinct()
     hidden = {pk for encounter in authored for pk in hidden_timelines(user, encounter)}
@@ -71,7 +79,11 @@ def open_games(games: QuerySet[Game], closed: Closed) -> QuerySet[Game]:
 
 def open_judge_runs(runs: QuerySet[JudgeRun], closed: Closed) -> QuerySet[JudgeRun]:
     """Leave out the judge runs whose every game is closed."""
-    return runs.filter(Exists(open_games(Game.objects.filter(run=OuterRef("pk")), closed))) if closed else runs
+    return (
+        runs.filter(Exists(open_games(Game.objects.filter(run=OuterRef("pk")), closed)))
+        if closed
+        else runs
+    )
 
 
 def has_closed_games(run: JudgeRun, closed: Closed) -> bool:
@@ -81,7 +93,9 @@ def has_closed_games(run: JudgeRun, closed: Closed) -> bool:
 
 def open_packets(packets: QuerySet[Packet], closed: Closed) -> QuerySet[Packet]:
     """Leave out the packets with findings of a closed case."""
-    cases = Packet.objects.filter(items__finding__game__comparison__encounter__in=list(closed.cases))
+    cases = Packet.objects.filter(
+        items__finding__game__comparison__encounter__in=list(closed.cases)
+    )
     return packets.exclude(pk__in=cases) if closed.cases else packets
 
 

@@ -1,7 +1,8 @@
 """Who may review a packet, and what stays closed to them while they do.
 
-Not eligible: authors of a timeline of one of its cases, and people who have seen one of them unblinded. While a packet is open, the
-pages that would unblind its cases are closed to those assigned to it; the structured record, which names no source, stays open.
+Not eligible: authors of a timeline of one of its cases, and people who have seen one of them
+unblinded. While a packet is open, the pages that would unblind its cases are closed to those
+assigned to it; the structured record, which names no source, stays open.
 """
 
 from __future__ import annotations
@@ -18,15 +19,19 @@ from ehr.models import Encounter
 from timelines.access.authoring import AUTHORING_PAGES, TIMELINE_PAGES, check_user_may_see_timelines
 from timelines.models import Authoring
 
-#: What pages that show findings of a case are called to page guards; the pages of its timelines are `TIMELINE_PAGES`.
+#: What pages that show findings of a case are called to page guards; the pages of its timelines are
+#: `TIMELINE_PAGES`.
 FINDING_PAGES = "adjudication.case"
 #: All that an open packet closes.
 CLOSED_PAGES = (TIMELINE_PAGES, FINDING_PAGES, AUTHORING_PAGES)
 REFUSAL = (
-    "You are assigned to an open review packet that holds findings of this case. Its timelines and findings stay closed to you until "
-    "the packet is closed; your items are under Review."
+    "You are assigned to an open review packet that holds findings of this case. Its timelines and"
+    " findings stay closed to you until the packet is closed; your items are under Review."
 )
-NEVER_REVEALED = "You reviewed findings of this case in a packet whose results are not revealed to its reviewers."
+NEVER_REVEALED = (
+    "You reviewed findings of this case in a packet whose results are not revealed to its"
+    " reviewers."
+)
 #: Conditions on assignments, and the way from one to the cases of its packet.
 _NOW = Q(packet__state=Packet.State.OPEN, withdrawn_at__isnull=True)
 _NEVER = Q(packet__state=Packet.State.CLOSED, packet__reveal=Packet.Reveal.NEVER)
@@ -35,16 +40,25 @@ _CASE = "packet__items__finding__game__comparison__encounter"
 
 def cases_of(packet: Packet) -> set[str]:
     """Public ids of the cases whose findings the packet holds."""
-    return set(packet.items.values_list("finding__game__comparison__encounter__public_id", flat=True))
+    return set(
+        packet.items.values_list("finding__game__comparison__encounter__public_id", flat=True)
+    )
 
 
 def reasons_against(user: User, packet: Packet) -> list[str]:
-    """Why this person must not decide on this packet, in words for the admin; [] for someone eligible."""
+    """Why this person must not decide on this packet, in words for the admin; [] for someone
+    eligible.
+    """
     reasons = []
     if not roles_in(user, packet.study):
         reasons.append("They are not an active member of the study.")
     cases = cases_of(packet)
-    written = Authoring.objects.filter(author=user, encounter__public_id__in=cases).values("encounter").distinct().count()
+    written = (
+        Authoring.objects.filter(author=user, encounter__public_id__in=cases)
+        .values("encounter")
+        .distinct()
+        .count()
+    )
     if written:
         reasons.append(f"They author a timeline of {_cases(written)} of the packet.")
     if seen := len(exposed_cases(user, cases)):
@@ -60,7 +74,9 @@ def check_user_is_eligible(user: User, packet: Packet) -> None:
 
 def assignments_of(user: User, study: Study | None = None) -> list[Assignment]:
     """The person's standing assignments, of open packets first."""
-    found = Assignment.objects.filter(person=user, withdrawn_at__isnull=True).select_related("packet__study")
+    found = Assignment.objects.filter(person=user, withdrawn_at__isnull=True).select_related(
+        "packet__study"
+    )
     if study is not None:
         found = found.filter(packet__study=study)
     rank = {Packet.State.OPEN: 0, Packet.State.DRAFT: 1, Packet.State.CLOSED: 2}
@@ -76,18 +92,26 @@ def viewer_of(user: User, packet: Packet) -> Viewer:
 
 
 def may_see(user: User, packet: Packet) -> MaySee:
-    """Return what of the packet this person may see now. Another open packet with one of its cases closes what would unblind it."""
+    """Return what of the packet this person may see now. Another open packet with one of its cases
+    closes what would unblind it.
+    """
     found = what_may_see(viewer_of(user, packet), packet.state, packet.reveal)
-    closed = closed_objects(user, FINDING_PAGES) | closed_objects(user, TIMELINE_PAGES) if found.judge else frozenset[str]()
+    closed = (
+        closed_objects(user, FINDING_PAGES) | closed_objects(user, TIMELINE_PAGES)
+        if found.judge
+        else frozenset[str]()
+    )
     if closed and not closed.isdisjoint(cases_of(packet)):
         return MaySee(items=found.items, own_answers=found.own_answers)
     return found
 
 
 def guard_open_packet(user: User, object_type: str, object_id: str) -> str | None:
-    """Page guard: timelines and findings of a case are closed to whoever is assigned to an open packet with findings of it.
+    """Page guard: timelines and findings of a case are closed to whoever is assigned to an open
+    packet with findings of it.
 
-    Its findings stay closed afterwards to those whose packet never reveals them. Nor does a reviewer begin a timeline of the case.
+    Its findings stay closed afterwards to those whose packet never reveals them. Nor does a
+    reviewer begin a timeline of the case.
     """
     if object_type not in CLOSED_PAGES:
         return None
@@ -102,12 +126,16 @@ def closed_by_packets(user: User, object_type: str) -> set[str]:
     if object_type not in CLOSED_PAGES:
         return set()
     condition = _NOW | _NEVER if object_type == FINDING_PAGES else _NOW
-    found = Assignment.objects.filter(condition, person=user).values_list(f"{_CASE}__public_id", flat=True)
+    found = Assignment.objects.filter(condition, person=user).values_list(
+        f"{_CASE}__public_id", flat=True
+    )
     return {public_id for public_id in found if public_id is not None}
 
 
 def check_user_may_see_findings(user: User, encounter: Encounter) -> None:
-    """For every page that shows findings of this case, or anything drawn from them. Raises NotAllowed."""
+    """For every page that shows findings of this case, or anything drawn from them. Raises
+    NotAllowed.
+    """
     check_user_may_see_timelines(user, encounter)
     if reason := veto(user, FINDING_PAGES, encounter.public_id):
         raise NotAllowed(reason)

@@ -1,4 +1,6 @@
-"""Who has had a case before their eyes unblinded: recorded by the pages that show it, asked when people are assigned."""
+"""Who has had a case before their eyes unblinded: recorded by the pages that show it, asked when
+people are assigned.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,15 @@ from adjudication.models import Packet
 from ehr.models import Encounter
 from timelines.access.authoring import EXPOSING as TIMELINE_EXPOSING
 
-#: What pages of adjudication record when they show findings or timelines of a case with their sources or the judge's answer.
+#: What pages of adjudication record when they show findings or timelines of a case with their
+#: sources or the judge's answer.
 UNBLINDED = "case.unblinded"
 EXPOSING = (*TIMELINE_EXPOSING, UNBLINDED)
 
 
 def record_exposure(*, user: User, encounters: Iterable[Encounter], page: str) -> None:
-    """Record that a page shows something of these cases that a reviewer must not see, in one insert a study.
+    """Record that a page shows something of these cases that a reviewer must not see, in one insert
+    a study.
 
     `page` is a word for the trail.
     """
@@ -27,16 +31,35 @@ def record_exposure(*, user: User, encounters: Iterable[Encounter], page: str) -
     for encounter in encounters:
         by_study[encounter.dataset.study].append(encounter.public_id)
     for study, ids in by_study.items():
-        record_each(actor=user, study=study, action=UNBLINDED, object_type="ehr.encounter", object_ids=sorted(ids), detail={"page": page})
+        record_each(
+            actor=user,
+            study=study,
+            action=UNBLINDED,
+            object_type="ehr.encounter",
+            object_ids=sorted(ids),
+            detail={"page": page},
+        )
 
 
 def record_revealed(*, user: User, packet: Packet, page: str) -> None:
     """For every page that shows somebody what the judge held of a packet's findings."""
-    cases = Encounter.objects.filter(comparisons__games__findings__items__packet=packet).select_related("dataset__study").distinct()
+    cases = (
+        Encounter.objects.filter(comparisons__games__findings__items__packet=packet)
+        .select_related("dataset__study")
+        .distinct()
+    )
     record_exposure(user=user, encounters=cases, page=page)
 
 
 def exposed_cases(user: User, case_ids: Iterable[str]) -> set[str]:
-    """Which of these cases (public ids) the person has seen timelines or findings of. A case page without a timeline does not count."""
-    events = AuditEvent.objects.filter(actor=user, object_type="ehr.encounter", object_id__in=list(case_ids), action__in=EXPOSING)
-    return set(events.exclude(Q(action="case.open") & Q(detail__contains={"timelines": False})).values_list("object_id", flat=True))
+    """Which of these cases (public ids) the person has seen timelines or findings of. A case page
+    without a timeline does not count.
+    """
+    events = AuditEvent.objects.filter(
+        actor=user, object_type="ehr.encounter", object_id__in=list(case_ids), action__in=EXPOSING
+    )
+    return set(
+        events.exclude(
+            Q(action="case.open") & Q(detail__contains={"timelines": False})
+        ).values_list("object_id", flat=True)
+    )

@@ -14,14 +14,18 @@ from adjudication.access.closed import Closed, check_judge_run_is_open, closed_t
 from adjudication.models import JudgeRun
 
 
-def judge_run_of(request: HttpRequest, public_id: str, *, roles: Collection[Role] = CASE_READERS) -> JudgeRun:
+def judge_run_of(
+    request: HttpRequest, public_id: str, *, roles: Collection[Role] = CASE_READERS
+) -> JudgeRun:
     """Return the judge run if the person has one of `roles` in its study. Raise Http404."""
     found = JudgeRun.objects.select_related("study", "created_by").prefetch_related("datasets")
     return get_object_or_404(scoped(found, request.user, roles=roles), public_id=public_id)
 
 
 def _open_run(request: StudyRequest, public_id: str) -> tuple[JudgeRun, Closed]:
-    """Return the run, and what of it is closed to the person. Raise Http404, and NotAllowed if all of it is."""
+    """Return the run, and what of it is closed to the person. Raise Http404, and NotAllowed if all
+    of it is.
+    """
     run, closed = judge_run_of(request, public_id), closed_to(request.user)
     check_judge_run_is_open(run, closed)
     return run, closed

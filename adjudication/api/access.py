@@ -19,7 +19,11 @@ from accounts.scoping import StudyRequest, studies_of
 from adjudication.api.errors import handle
 from adjudication.models import JudgeRun
 
-STUDY = OpenApiParameter("study", str, description="Public id of a study; without it all of yours in which you have the role count.")
+STUDY = OpenApiParameter(
+    "study",
+    str,
+    description="Public id of a study; without it all of yours in which you have the role count.",
+)
 ADMINS = frozenset({Role.ADMIN})
 
 
@@ -31,7 +35,9 @@ class ApiView(APIView):
         return handle
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
-        """Each address gives what it gives: a program that asks for a file by its type must not be refused for it."""
+        """Each address gives what it gives: a program that asks for a file by its type must not be
+        refused for it.
+        """
         return super().perform_content_negotiation(request, force=True)
 
 
@@ -42,21 +48,26 @@ def person_of(request: Request) -> User:
 
 
 def page_request(request: Request) -> StudyRequest:
-    """The request as functions of the pages take it: they read its person, its address and the client's, never a session."""
+    """The request as functions of the pages take it: they read its person, its address and the
+    client's, never a session.
+    """
     found = request._request
     found.user = person_of(request)
     return cast(StudyRequest, found)
 
 
 def studies_with(request: Request, roles: frozenset[Role] = CASE_READERS) -> QuerySet[Study]:
-    """The person's studies in which they have one of the roles. Raises NotAllowed where there is none.
+    """The person's studies in which they have one of the roles. Raises NotAllowed where there is
+    none.
 
     Someone without the role anywhere gets the same answer for what exists and for what does not.
     """
     person = person_of(request)
     found = studies_of(person, roles)
     if not found.exists():
-        raise NotAllowed(f"This needs the role {' or '.join(sorted(r.label.lower() for r in roles))} in a study.")
+        raise NotAllowed(
+            f"This needs the role {' or '.join(sorted(r.label.lower() for r in roles))} in a study."
+        )
     return found
 
 
@@ -72,18 +83,26 @@ def asked_studies(request: Request, roles: frozenset[Role] = CASE_READERS) -> Qu
 
 
 def one_study(request: Request, public_id: str, roles: frozenset[Role] = ADMINS) -> Study:
-    """The named one, or the only one where none is named. Raises NotAllowed, Http404, ValidationError."""
+    """The named one, or the only one where none is named. Raises NotAllowed, Http404,
+    ValidationError.
+    """
     found = studies_with(request, roles)
     if public_id:
         return get_object_or_404(found, public_id=public_id)
     several = list(found[:2])
     if len(several) > 1:
-        raise serializers.ValidationError({"study": ["You have this role in several studies: say which one."]})
+        raise serializers.ValidationError(
+            {"study": ["You have this role in several studies: say which one."]}
+        )
     return several[0]
 
 
-def judge_run_of(request: Request, public_id: str, roles: frozenset[Role] = CASE_READERS) -> JudgeRun:
-    """A judge run of one of the person's studies in which they have the role. Raises NotAllowed, Http404."""
+def judge_run_of(
+    request: Request, public_id: str, roles: frozenset[Role] = CASE_READERS
+) -> JudgeRun:
+    """A judge run of one of the person's studies in which they have the role. Raises NotAllowed,
+    Http404.
+    """
     runs = JudgeRun.objects.select_related("study", "created_by").prefetch_related("datasets")
     return get_object_or_404(runs, study__in=studies_with(request, roles), public_id=public_id)
 

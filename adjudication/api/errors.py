@@ -1,6 +1,8 @@
-"""What the API says when it does not do what was asked: one body for all of it, a word for programs and a sentence for people.
+"""What the API says when it does not do what was asked: one body for all of it, a word for programs
+and a sentence for people.
 
-Sentences come from exceptions that say of themselves that they hold no patient text, and never tell more than the page would.
+Sentences come from exceptions that say of themselves that they hold no patient text, and never tell
+more than the page would.
 """
 
 from __future__ import annotations
@@ -42,9 +44,13 @@ REFUSED = (
     UnknownModel,
     ProviderError,
 )
-#: One sentence for what does not exist, what is somebody else's, and what the framework would name by its model.
+#: One sentence for what does not exist, what is somebody else's, and what the framework would name
+#: by its model.
 MISSING = "No such thing, or not one of yours."
-LATE = "Your answer is kept, but it came too late to stand: the item's places were taken, or the packet was closed."
+LATE = (
+    "Your answer is kept, but it came too late to stand: the item's places were taken, or the"
+    " packet was closed."
+)
 
 
 class Refusal(APIException):
@@ -64,17 +70,30 @@ class ErrorSerializer(serializers.Serializer[Any]):
     code = serializers.CharField(help_text="A word for programs.")
     detail = serializers.CharField(help_text="A sentence for people.")
     fields = serializers.DictField(  # type: ignore[assignment]  # the name of the framework's own property, which only bodies go by
-        child=serializers.ListField(child=serializers.CharField()), required=False, help_text="What is wrong with which field."
+        child=serializers.ListField(child=serializers.CharField()),
+        required=False,
+        help_text="What is wrong with which field.",
     )
-    standing = serializers.CharField(required=False, help_text="409: public id of your decision that stands instead.")
-    left = serializers.IntegerField(required=False, help_text="409 not_finished: items still to decide.")
-    retry_after = serializers.IntegerField(required=False, help_text="429 throttled at signing: seconds to wait.")
+    standing = serializers.CharField(
+        required=False, help_text="409: public id of your decision that stands instead."
+    )
+    left = serializers.IntegerField(
+        required=False, help_text="409 not_finished: items still to decide."
+    )
+    retry_after = serializers.IntegerField(
+        required=False, help_text="429 throttled at signing: seconds to wait."
+    )
 
 
 def handle(error: Exception, context: Mapping[str, Any]) -> Response | None:
-    """The framework's exception handler for all views of this API; None for what is no refusal but a fault."""
+    """The framework's exception handler for all views of this API; None for what is no refusal but
+    a fault.
+    """
     if (refusal := _known(error)) is not None:
-        answer = Response({"code": refusal.code, "detail": refusal.words, **refusal.more}, status=refusal.status_code)
+        answer = Response(
+            {"code": refusal.code, "detail": refusal.words, **refusal.more},
+            status=refusal.status_code,
+        )
         if "retry_after" in refusal.more:
             answer["Retry-After"] = str(refusal.more["retry_after"])
         return answer
@@ -82,9 +101,17 @@ def handle(error: Exception, context: Mapping[str, Any]) -> Response | None:
     if response is None:
         return None
     if isinstance(error, ValidationError):
-        response.data = {"code": "invalid", "detail": "Some fields cannot be read as they are.", "fields": _fields(error.detail)}
+        response.data = {
+            "code": "invalid",
+            "detail": "Some fields cannot be read as they are.",
+            "fields": _fields(error.detail),
+        }
         return response
-    code = error.default_code if isinstance(error, APIException) else HTTPStatus(response.status_code).name.lower()
+    code = (
+        error.default_code
+        if isinstance(error, APIException)
+        else HTTPStatus(response.status_code).name.lower()
+    )
     detail = response.data.get("detail", "") if isinstance(response.data, dict) else ""
     response.data = {"code": code, "detail": str(detail)}
     return response
@@ -98,9 +125,13 @@ def _known(error: Exception) -> Refusal | None:
         case Http404() | NotFound():
             return Refusal(HTTPStatus.NOT_FOUND, "not_found", MISSING)
         case RequestDataTooBig():
-            return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", "This is too much at once.")
+            return Refusal(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", "This is too much at once."
+            )
         case WrongPassword() if error.wait:
-            return Refusal(HTTPStatus.TOO_MANY_REQUESTS, "throttled", str(error), retry_after=error.wait)
+            return Refusal(
+                HTTPStatus.TOO_MANY_REQUESTS, "throttled", str(error), retry_after=error.wait
+            )
         case WrongPassword():
             return Refusal(HTTPStatus.FORBIDDEN, "wrong_password", str(error))
         case NotAllowed():
@@ -109,24 +140,37 @@ def _known(error: Exception) -> Refusal | None:
             return Refusal(HTTPStatus.FORBIDDEN, "not_allowed", "This is not yours to do.")
         case Conflict():
             standing = {} if error.standing is None else {"standing": error.standing.public_id}
-            return Refusal(HTTPStatus.CONFLICT, "conflict", f"{error} Nothing was changed.", **standing)
+            return Refusal(
+                HTTPStatus.CONFLICT, "conflict", f"{error} Nothing was changed.", **standing
+            )
         case NotFinished():
             return Refusal(HTTPStatus.CONFLICT, "not_finished", str(error), left=error.left)
         case InvalidTransition():
-            return Refusal(HTTPStatus.CONFLICT, "not_now", f"{str(error)[:1].upper()}{str(error)[1:]}.")
+            return Refusal(
+                HTTPStatus.CONFLICT, "not_now", f"{str(error)[:1].upper()}{str(error)[1:]}."
+            )
         case NoteChanged():
             return Refusal(HTTPStatus.CONFLICT, "note_changed", CANNOT_BE_SHOWN)
     if isinstance(error, REFUSED):
-        return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "refused", f"{str(error)[:1].upper()}{str(error)[1:]}".rstrip(".") + ".")
+        return Refusal(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "refused",
+            f"{str(error)[:1].upper()}{str(error)[1:]}".rstrip(".") + ".",
+        )
     return None
 
 
 def _fields(detail: Any) -> dict[str, list[str]]:
     """Field → sentences, however deep the framework nests them."""
     if isinstance(detail, Mapping):
-        return {str(name): [str(w) for words in _fields(inner).values() for w in words] for name, inner in detail.items()}
+        return {
+            str(name): [str(w) for words in _fields(inner).values() for w in words]
+            for name, inner in detail.items()
+        }
     if isinstance(detail, list | tuple):
-        return {"": [str(w) for inner in detail for words in _fields(inner).values() for w in words]}
+        return {
+            "": [str(w) for inner in detail for words in _fields(inner).values() for w in words]
+        }
     return {"": [str(detail)]}
 
 
@@ -146,6 +190,13 @@ def errors(*statuses: int) -> dict[int, OpenApiResponse]:
     found = {}
     for status in sorted({401, 404, *statuses}):
         code, detail = _SAYS[status]
-        example = OpenApiExample(code, value={"code": code, "detail": detail}, status_codes=[str(status)], response_only=True)
-        found[status] = OpenApiResponse(ErrorSerializer, description=HTTPStatus(status).phrase, examples=[example])
+        example = OpenApiExample(
+            code,
+            value={"code": code, "detail": detail},
+            status_codes=[str(status)],
+            response_only=True,
+        )
+        found[status] = OpenApiResponse(
+            ErrorSerializer, description=HTTPStatus(status).phrase, examples=[example]
+        )
     return found

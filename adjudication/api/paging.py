@@ -1,4 +1,6 @@
-"""Pages of lists. Short lists count and skip; games, findings and changes go on from where the last page ended, wherever that is."""
+"""Pages of lists. Short lists count and skip; games, findings and changes go on from where the last
+page ended, wherever that is.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +53,12 @@ def limit_of(request: Request, default: int = 100) -> int:
     return int(asked)
 
 
-def games_after(games: QuerySet[Game], run: JudgeRun, after: str, limit: int) -> tuple[list[Game], str | None]:
-    """At most `limit` games in the order they were made, and how the next page is asked for. Raises Http404 for a game of another run."""
+def games_after(
+    games: QuerySet[Game], run: JudgeRun, after: str, limit: int
+) -> tuple[list[Game], str | None]:
+    """At most `limit` games in the order they were made, and how the next page is asked for. Raises
+    Http404 for a game of another run.
+    """
     rows = games.order_by("pk")
     if after:
         place = Game.objects.filter(run=run, public_id=after).values_list("pk", flat=True).first()
@@ -63,11 +69,19 @@ def games_after(games: QuerySet[Game], run: JudgeRun, after: str, limit: int) ->
     return found[:limit], found[limit - 1].public_id if len(found) > limit else None
 
 
-def findings_after(findings: QuerySet[Finding], run: JudgeRun, after: str, limit: int) -> tuple[list[Finding], str | None]:
-    """At most `limit` findings in the order of games, and how the next page is asked for. Raises Http404 for a finding of another run."""
+def findings_after(
+    findings: QuerySet[Finding], run: JudgeRun, after: str, limit: int
+) -> tuple[list[Finding], str | None]:
+    """At most `limit` findings in the order of games, and how the next page is asked for. Raises
+    Http404 for a finding of another run.
+    """
     rows = findings.order_by("game_id", "ordinal")
     if after:
-        place = Finding.objects.filter(game__run=run, public_id=after).values_list("game_id", "ordinal").first()
+        place = (
+            Finding.objects.filter(game__run=run, public_id=after)
+            .values_list("game_id", "ordinal")
+            .first()
+        )
         if place is None:
             raise Http404
         game, ordinal = place
@@ -76,8 +90,12 @@ def findings_after(findings: QuerySet[Finding], run: JudgeRun, after: str, limit
     return found[:limit], found[limit - 1].public_id if len(found) > limit else None
 
 
-def changes_after(changes: Changes, runs: Sequence[JudgeRun], after: str, limit: int) -> tuple[list[ChangeLine], str | None]:
-    """At most `limit` changes between the two runs, and how the next page is asked for. Raises Http404 for a finding of other runs."""
+def changes_after(
+    changes: Changes, runs: Sequence[JudgeRun], after: str, limit: int
+) -> tuple[list[ChangeLine], str | None]:
+    """At most `limit` changes between the two runs, and how the next page is asked for. Raises
+    Http404 for a finding of other runs.
+    """
     place = None
     if after:
         findings = Finding.objects.select_related("game__comparison__encounter")

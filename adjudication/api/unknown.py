@@ -1,4 +1,6 @@
-"""The answer to an address of the API that there is not: the one that every other thing gets that there is not."""
+"""The answer to an address of the API that there is not: the one that every other thing gets that
+there is not.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,15 @@ class Unknown(ApiView):
     schema = None
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """To the address that only a slash is missing from, as elsewhere on the site; else the refusal."""
+        """To the address that only a slash is missing from, as elsewhere on the site; else the
+        refusal.
+        """
         path = request.path_info
-        if request.method in ("GET", "HEAD") and not path.endswith("/") and resolve(f"{path}/").url_name != NAME:
+        if (
+            request.method in ("GET", "HEAD")
+            and not path.endswith("/")
+            and resolve(f"{path}/").url_name != NAME
+        ):
             return HttpResponsePermanentRedirect(request.get_full_path(force_append_slash=True))
         return super().dispatch(request, *args, **kwargs)
 

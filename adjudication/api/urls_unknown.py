@@ -1,4 +1,6 @@
-"""Whatever no other address of the API is called. Stands last; without it a program would be told in HTML."""
+"""Whatever no other address of the API is called. Stands last; without it a program would be told
+in HTML.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A blinded item in the words and pieces of the reviewer's page. No Django here; whatever comes from outside is escaped by this module.
+"""A blinded item in the words and pieces of the reviewer's page. No Django here; whatever comes
+from outside is escaped by this module.
 
 It is given a `BlindedItem` and nothing else, so it cannot show more than a reviewer may see.
 """
@@ -8,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adjudication.blinding.visibility import BlindedItem, Question, RecordRow, ShownRow, ShownSeries, ShownSide
+from adjudication.blinding.visibility import (
+    BlindedItem,
+    Question,
+    RecordRow,
+    ShownRow,
+    ShownSeries,
+    ShownSide,
+)
 from adjudication.judging.input import whole_hours
 from ehr.presentation.wording import (
     DAY,
@@ -45,7 +53,10 @@ _MEANING = {
 }
 _HOLDER = {Question.ONE_ROW: "the event is real", Question.REPEATED_ROW: "it happened again"}
 _OTHER = {Question.ONE_ROW: "the event is not real", Question.REPEATED_ROW: "it is said twice"}
-_MISSING = {Question.ONE_ROW: "does not have this event", Question.REPEATED_ROW: "does not repeat this event"}
+_MISSING = {
+    Question.ONE_ROW: "does not have this event",
+    Question.REPEATED_ROW: "does not repeat this event",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +71,9 @@ class AnswerButton:
 
 @dataclass(frozen=True, slots=True)
 class RowLine:
-    """A row of a timeline: `hours` in whole hours as said, `longer` the same in days or years where that reads better."""
+    """A row of a timeline: `hours` in whole hours as said, `longer` the same in days or years where
+    that reads better.
+    """
 
     event: str
     hours: str
@@ -132,7 +145,10 @@ def answers_for(item: BlindedItem) -> tuple[AnswerButton, ...]:
     meaning = dict(_MEANING)
     for side, other in ((item.left, item.right), (item.right, item.left)):
         if side.row is not None and other.row is None:
-            meaning[side.label], meaning[other.label] = _HOLDER[item.question], _OTHER[item.question]
+            meaning[side.label], meaning[other.label] = (
+                _HOLDER[item.question],
+                _OTHER[item.question],
+            )
     return tuple(AnswerButton(key, value, words, meaning[value]) for key, value, words in ANSWERS)
 
 
@@ -145,7 +161,9 @@ def whole_hours_words(hours: int | None) -> str:
 
 
 def hours_entered(hours: float | None) -> str:
-    """A reviewer's own time as the field and the list of answers have it: "−72 h", "+6.5 h"; "" for none."""
+    """A reviewer's own time as the field and the list of answers have it: "−72 h", "+6.5 h"; "" for
+    none.
+    """
     if hours is None:
         return ""
     return f"{MINUS if hours < 0 else '+'}{abs(hours):.10g} h" if hours else "0 h"
@@ -153,11 +171,18 @@ def hours_entered(hours: float | None) -> str:
 
 def record_lines(rows: Sequence[RecordRow]) -> tuple[RecordLine, ...]:
     """Rows of the record as a table shows them."""
-    return tuple(RecordLine(_record_hours(r.hours), value_words(r.value, r.unit), time_kind_words(r.time_kind)) for r in rows)
+    return tuple(
+        RecordLine(
+            _record_hours(r.hours), value_words(r.value, r.unit), time_kind_words(r.time_kind)
+        )
+        for r in rows
+    )
 
 
 def time_left_words(seconds_each: float | None, items: int) -> str:
-    """ "about 12 min left" from the median active time of one's own answers; "" while there is nothing to tell it from."""
+    """ "about 12 min left" from the median active time of one's own answers; "" while there is
+    nothing to tell it from.
+    """
     if seconds_each is None or not items:
         return ""
     seconds = seconds_each * items
@@ -167,7 +192,9 @@ def time_left_words(seconds_each: float | None, items: int) -> str:
 
 
 def note_with_places(note: str, places: Sequence[tuple[int, int]]) -> str:
-    """The note exactly as stored, its sections labelled, the places marked. Escaped. `places` in code points, end-exclusive."""
+    """The note exactly as stored, its sections labelled, the places marked. Escaped. `places` in
+    code points, end-exclusive.
+    """
     sections = sections_of(note)
     spans = [Span(str(n), start, end) for n, (start, end) in enumerate(places)]
     pieces = segments_of(len(note), spans, [s.start for s in sections])
@@ -177,7 +204,10 @@ def note_with_places(note: str, places: Sequence[tuple[int, int]]) -> str:
 def _section(note: str, section: Section, pieces: Sequence[Segment]) -> str:
     inside = [p for p in pieces if section.start <= p.start < section.end]
     body = "".join(_piece(note[p.start : p.end], p) for p in inside)
-    label = f'<div class="note-label" aria-hidden="true"><span>{text_html(label_of(section.title))}</span></div>'
+    label = (
+        '<div class="note-label"'
+        f' aria-hidden="true"><span>{text_html(label_of(section.title))}</span></div>'
+    )
     return f'<div class="note-section">{label}<div class="note-text">{body}</div></div>'
 
 
@@ -187,18 +217,29 @@ def _piece(text: str, piece: Segment) -> str:
 
 def _side(side: ShownSide, question: Question) -> SideBlock:
     row = None if side.row is None else _row(side.row)
-    return SideBlock(side.label, row, "" if row else _MISSING.get(question, ""), tuple(_row(r) for r in side.timeline))
+    return SideBlock(
+        side.label,
+        row,
+        "" if row else _MISSING.get(question, ""),
+        tuple(_row(r) for r in side.timeline),
+    )
 
 
 def _row(row: ShownRow) -> RowLine:
-    longer = hours_words(row.hours) if row.hours is not None and abs(row.hours) >= SAY_HOURS_BELOW else ""
+    longer = (
+        hours_words(row.hours)
+        if row.hours is not None and abs(row.hours) >= SAY_HOURS_BELOW
+        else ""
+    )
     return RowLine(row.event, whole_hours_words(row.hours), longer, row.hours, row.candidate)
 
 
 def _series(series: ShownSeries) -> SeriesBlock:
     category, _, rest = series.event.partition(":")
     kind = category_words(category) if rest else ""
-    return SeriesBlock(series.number, name_words(series.event), kind, series.count, record_lines(series.rows))
+    return SeriesBlock(
+        series.number, name_words(series.event), kind, series.count, record_lines(series.rows)
+    )
 
 
 def _record_hours(hours: float | None) -> str:

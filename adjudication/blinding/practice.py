@@ -1,8 +1,10 @@
-"""The practice round: short made-up cases with the right answer and why, before a packet opens to a reviewer. No Django here.
+"""The practice round: short made-up cases with the right answer and why, before a packet opens to a
+reviewer. No Django here.
 
-A case is a JSON file of `adjudication/practice/`, in the order of their names: a note, the place in it, two timelines as
-`[event, hours]` with the number of the candidate row (null where that side has none), series of the record as `[hours, value, kind]`,
-the answer in the labels of the page, and its explanation. Nothing in them comes from a patient.
+A case is a JSON file of `adjudication/practice/`, in the order of their names: a note, the place in
+it, two timelines as `[event, hours]` with the number of the candidate row (null where that side has
+none), series of the record as `[hours, value, kind]`, the answer in the labels of the page, and its
+explanation. Nothing in them comes from a patient.
 """
 
 from __future__ import annotations
@@ -16,7 +18,15 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from adjudication.blinding.visibility import BlindedItem, CandidateRow, ItemMaterial, RecordRow, RecordSeries, blinded_item, sides_swapped
+from adjudication.blinding.visibility import (
+    BlindedItem,
+    CandidateRow,
+    ItemMaterial,
+    RecordRow,
+    RecordSeries,
+    blinded_item,
+    sides_swapped,
+)
 
 FOLDER = Path(__file__).parent / "practice_cases"
 
@@ -34,14 +44,24 @@ class PracticeCase:
 
 @cache
 def practice_cases() -> tuple[PracticeCase, ...]:
-    """The whole round, in order. Raises ValueError for a file whose place stands not exactly once in its note."""
-    return tuple(_case(number, path) for number, path in enumerate(sorted(FOLDER.glob("*.json")), 1))
+    """The whole round, in order. Raises ValueError for a file whose place stands not exactly once
+    in its note.
+    """
+    return tuple(
+        _case(number, path) for number, path in enumerate(sorted(FOLDER.glob("*.json")), 1)
+    )
 
 
 def _case(number: int, path: Path) -> PracticeCase:
     told = json.loads(path.read_text(encoding="utf-8"))
     material = _material(f"practice-{number}", told)
-    return PracticeCase(number, told["title"], blinded_item(material, _seed_as_written(material.item)), told["answer"], told["explanation"])
+    return PracticeCase(
+        number,
+        told["title"],
+        blinded_item(material, _seed_as_written(material.item)),
+        told["answer"],
+        told["explanation"],
+    )
 
 
 def _material(name: str, told: Mapping[str, Any]) -> ItemMaterial:
@@ -71,7 +91,10 @@ def _candidate(side: Mapping[str, Any], span: tuple[int, int]) -> CandidateRow |
 
 
 def _series(event: str, rows: Sequence[Sequence[Any]]) -> RecordSeries:
-    found = tuple(RecordRow(hours, value, time_kind=kind, index=n) for n, (hours, value, kind) in enumerate(rows))
+    found = tuple(
+        RecordRow(hours, value, time_kind=kind, index=n)
+        for n, (hours, value, kind) in enumerate(rows)
+    )
     return RecordSeries(event, "", len(found), rows=found)
 
 

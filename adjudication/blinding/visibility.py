@@ -1,8 +1,10 @@
-"""What a reviewer may see: one function, used by pages, API, exports, admin and error pages. No Django here.
+"""What a reviewer may see: one function, used by pages, API, exports, admin and error pages. No
+Django here.
 
-`blinded_item` takes what is known of an item and gives exactly what may be shown. Two worlds that differ only in who wrote the two
-timelines, what the judge said and what the judge looked at give equal results. So it takes nothing of the judge but the two rows;
-times are in whole hours on both sides, because decimals tell which timeline used structured evidence; rows stand in an order of
+`blinded_item` takes what is known of an item and gives exactly what may be shown. Two worlds that
+differ only in who wrote the two timelines, what the judge said and what the judge looked at give
+equal results. So it takes nothing of the judge but the two rows; times are in whole hours on both
+sides, because decimals tell which timeline used structured evidence; rows stand in an order of
 their own; and neither identifiers, bounds, lanes nor contexts of a source are in it.
 """
 
@@ -26,11 +28,37 @@ PLACES = 3
 _WORD = re.compile(r"[^\W_]{2,}")
 _ESCAPED_BAR = re.compile(r"\\+(?=\|)")
 _SENTENCE = re.compile(r"[^\n.;]+")
-_SMALL_WORDS = frozenset(("an", "and", "as", "at", "by", "for", "from", "in", "is", "of", "on", "or", "the", "to", "was", "were", "with"))
+_SMALL_WORDS = frozenset(
+    (
+        "an",
+        "and",
+        "as",
+        "at",
+        "by",
+        "for",
+        "from",
+        "in",
+        "is",
+        "of",
+        "on",
+        "or",
+        "the",
+        "to",
+        "was",
+        "were",
+        "with",
+    )
+)
 
 TWO_ROWS = "Both timelines hold this event. Which row is right?"
-ONE_ROW = "One timeline holds this event, the other does not. Choosing the side that holds it says that the event is real."
-REPEATED_ROW = "One timeline holds this event once more. Choosing the side that holds the repeat says that it happened again."
+ONE_ROW = (
+    "One timeline holds this event, the other does not. Choosing the side that holds it says that"
+    " the event is real."
+)
+REPEATED_ROW = (
+    "One timeline holds this event once more. Choosing the side that holds the repeat says that it"
+    " happened again."
+)
 
 
 class Question(StrEnum):
@@ -42,12 +70,18 @@ class Question(StrEnum):
 
     @property
     def words(self) -> str:
-        return {Question.TWO_ROWS: TWO_ROWS, Question.ONE_ROW: ONE_ROW, Question.REPEATED_ROW: REPEATED_ROW}[self]
+        return {
+            Question.TWO_ROWS: TWO_ROWS,
+            Question.ONE_ROW: ONE_ROW,
+            Question.REPEATED_ROW: REPEATED_ROW,
+        }[self]
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateRow:
-    """A side's row of the finding, as judged. `span` is where its own occurrence stands in the note, where it has one."""
+    """A side's row of the finding, as judged. `span` is where its own occurrence stands in the
+    note, where it has one.
+    """
 
     event: str
     time: float | None
@@ -78,9 +112,11 @@ class RecordSeries:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemMaterial:
-    """What is known of an item. `a` and `b` are the judge's sides; `a_rows`, `b_rows` all rows of both timelines as (event, hours).
+    """What is known of an item. `a` and `b` are the judge's sides; `a_rows`, `b_rows` all rows of
+    both timelines as (event, hours).
 
-    `both_have_spans`: both timelines point into the note. Where one does not, no span is shown: it would tell which.
+    `both_have_spans`: both timelines point into the note. Where one does not, no span is shown: it
+    would tell which.
     """
 
     item: str
@@ -98,7 +134,9 @@ class ItemMaterial:
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """A row of a timeline: whole hours from admission, None for N/A. `candidate`: the finding is about it."""
+    """A row of a timeline: whole hours from admission, None for N/A. `candidate`: the finding is
+    about it.
+    """
 
     event: str
     hours: int | None
@@ -107,7 +145,9 @@ class ShownRow:
 
 @dataclass(frozen=True, slots=True)
 class ShownSide:
-    """One side of the page: the row that the finding is about (None where this side has none), and its whole timeline."""
+    """One side of the page: the row that the finding is about (None where this side has none), and
+    its whole timeline.
+    """
 
     label: str
     row: ShownRow | None
@@ -116,7 +156,9 @@ class ShownSide:
 
 @dataclass(frozen=True, slots=True)
 class ShownSeries:
-    """A series of the record. `number` asks for its rows; `rows` are those that come at once, in order of time."""
+    """A series of the record. `number` asks for its rows; `rows` are those that come at once, in
+    order of time.
+    """
 
     number: int
     event: str
@@ -127,7 +169,9 @@ class ShownSeries:
 
 @dataclass(frozen=True, kw_only=True)
 class BlindedItem:
-    """Everything that a reviewer may see of an item, and nothing else. `spans` are places in `note`, code points, end-exclusive."""
+    """Everything that a reviewer may see of an item, and nothing else. `spans` are places in
+    `note`, code points, end-exclusive.
+    """
 
     item: str
     question: Question
@@ -142,9 +186,11 @@ class BlindedItem:
 
 
 def blinded_item(material: ItemMaterial, seed: int) -> BlindedItem:
-    """The item as the reviewer with this seed sees it: A is left, B right, whichever timeline that is.
+    """The item as the reviewer with this seed sees it: A is left, B right, whichever timeline that
+    is.
 
-    A series comes with rows where its `RecordSeries` has them; which ones need them is told by `series_order`.
+    A series comes with rows where its `RecordSeries` has them; which ones need them is told by
+    `series_order`.
     """
     candidates = [c for c in (material.a, material.b) if c is not None]
     one, other = _side(material.a, material.a_rows), _side(material.b, material.b_rows)
@@ -164,7 +210,9 @@ def blinded_item(material: ItemMaterial, seed: int) -> BlindedItem:
 
 
 def sides_swapped(seed: int, item: str) -> bool:
-    """Whether this reviewer sees the judge's B on the left, as A. Drawn for each item from the reviewer's stored seed."""
+    """Whether this reviewer sees the judge's B on the left, as A. Drawn for each item from the
+    reviewer's stored seed.
+    """
     return hashlib.sha256(f"{seed}:side:{item}".encode()).digest()[0] % 2 == 1
 
 
@@ -174,12 +222,16 @@ def order_key(seed: int, item: str) -> str:
 
 
 def unswapped(answer: str, swapped: bool) -> str:
-    """An answer of the page in the judge's labels, and back again: A and B change places where the sides were swapped."""
+    """An answer of the page in the judge's labels, and back again: A and B change places where the
+    sides were swapped.
+    """
     return {"A": "B", "B": "A"}.get(answer, answer) if swapped else answer
 
 
 def series_order(series: Sequence[RecordSeries], events: Iterable[str]) -> list[int]:
-    """Indices of the series, those first whose name has most words in common with the rows' words; never by what a judge looked at."""
+    """Indices of the series, those first whose name has most words in common with the rows' words;
+    never by what a judge looked at.
+    """
     wanted = set().union(*(words_of(event) for event in events))
 
     def rank(index: int) -> tuple[float, int, int, str]:
@@ -190,15 +242,23 @@ def series_order(series: Sequence[RecordSeries], events: Iterable[str]) -> list[
     return sorted(range(len(series)), key=rank)
 
 
-def shown_rows(rows: Iterable[RecordRow], hours: Iterable[float | None], limit: int | None = ROWS_AT_ONCE) -> tuple[RecordRow, ...]:
-    """The rows nearest to any of the whole `hours`, in order of time, untimed ones last; the first ones where no hour is known."""
+def shown_rows(
+    rows: Iterable[RecordRow], hours: Iterable[float | None], limit: int | None = ROWS_AT_ONCE
+) -> tuple[RecordRow, ...]:
+    """The rows nearest to any of the whole `hours`, in order of time, untimed ones last; the first
+    ones where no hour is known.
+    """
     near = [h for h in (whole_hours(hour) for hour in hours) if h is not None]
 
     def in_time(row: RecordRow) -> tuple[bool, float, int]:
         return (row.hours is None, row.hours or 0.0, row.index)
 
     def distance(row: RecordRow) -> tuple[float, bool, float, int]:
-        apart = min((abs(row.hours - h) for h in near), default=0.0) if row.hours is not None else float("inf")
+        apart = (
+            min((abs(row.hours - h) for h in near), default=0.0)
+            if row.hours is not None
+            else float("inf")
+        )
         return (apart, *in_time(row))
 
     return tuple(sorted(sorted(rows, key=distance)[:limit], key=in_time))
@@ -207,7 +267,9 @@ def shown_rows(rows: Iterable[RecordRow], hours: Iterable[float | None], limit: 
 def words_of(event: str) -> frozenset[str]:
     """Its words, compared without case and plural ending, without small words."""
     found = (word.casefold() for word in _WORD.findall(event))
-    return frozenset(w[:-1] if len(w) > 3 and w.endswith("s") else w for w in found if w not in _SMALL_WORDS)
+    return frozenset(
+        w[:-1] if len(w) > 3 and w.endswith("s") else w for w in found if w not in _SMALL_WORDS
+    )
 
 
 def _question(material: ItemMaterial) -> Question:
@@ -217,21 +279,31 @@ def _question(material: ItemMaterial) -> Question:
 
 
 def _side(candidate: CandidateRow | None, rows: Iterable[tuple[str, float | None]]) -> ShownSide:
-    """The rows by time, N/A last, then words. Of rows that read the same, the first is marked: which one was meant is not to be told."""
+    """The rows by time, N/A last, then words. Of rows that read the same, the first is marked:
+    which one was meant is not to be told.
+    """
     shown = [ShownRow(_one_line(event), whole_hours(time)) for event, time in rows]
     shown.sort(key=lambda r: (r.hours is None, r.hours or 0, r.event))
     if candidate is None:
         return ShownSide("", None, tuple(shown))
     row = ShownRow(_one_line(candidate.event), whole_hours(candidate.time), candidate=True)
-    at = next((i for i, r in enumerate(shown) if (r.event, r.hours) == (row.event, row.hours)), None)
+    at = next(
+        (i for i, r in enumerate(shown) if (r.event, r.hours) == (row.event, row.hours)), None
+    )
     if at is not None:
         shown[at] = row
     return ShownSide("", row, tuple(shown))
 
 
-def _places(candidates: Sequence[CandidateRow], note: str, both_have_spans: bool) -> tuple[tuple[int, int], ...]:
-    """Where to look in the note: the rows' own spans without saying whose, else the sentences that share most words with them."""
-    own = {c.span for c in candidates if c.span is not None and 0 <= c.span[0] < c.span[1] <= len(note)}
+def _places(
+    candidates: Sequence[CandidateRow], note: str, both_have_spans: bool
+) -> tuple[tuple[int, int], ...]:
+    """Where to look in the note: the rows' own spans without saying whose, else the sentences that
+    share most words with them.
+    """
+    own = {
+        c.span for c in candidates if c.span is not None and 0 <= c.span[0] < c.span[1] <= len(note)
+    }
     if own and both_have_spans:
         return tuple(sorted(own))
     wanted = set().union(*(words_of(c.event) for c in candidates))
@@ -241,10 +313,14 @@ def _places(candidates: Sequence[CandidateRow], note: str, both_have_spans: bool
             start = match.start() + len(match.group()) - len(match.group().lstrip())
             scored.append((-shared, start, match.start() + len(match.group().rstrip())))
     best = scored and min(scored)[0]
-    return tuple(sorted((start, end) for score, start, end in sorted(scored)[:PLACES] if score == best))
+    return tuple(
+        sorted((start, end) for score, start, end in sorted(scored)[:PLACES] if score == best)
+    )
 
 
-def _shown_series(series: Sequence[RecordSeries], candidates: Sequence[CandidateRow]) -> tuple[ShownSeries, ...]:
+def _shown_series(
+    series: Sequence[RecordSeries], candidates: Sequence[CandidateRow]
+) -> tuple[ShownSeries, ...]:
     hours = [c.time for c in candidates]
     found = []
     for number, index in enumerate(series_order(series, [c.event for c in candidates])):
@@ -282,9 +358,11 @@ class MaySee:
 
 
 def what_may_see(viewer: Viewer, state: str, reveal: str) -> MaySee:
-    """`state`: "draft", "open" or "closed"; `reveal`: "never" or "after_close". The one table that every page asks.
+    """`state`: "draft", "open" or "closed"; `reveal`: "never" or "after_close". The one table that
+    every page asks.
 
-    Whoever decides sees blinded items while the packet is open, and the judge's side after it closed, unless the policy is never.
+    Whoever decides sees blinded items while the packet is open, and the judge's side after it
+    closed, unless the policy is never.
     """
     if viewer is Viewer.NOBODY:
         return MaySee()
@@ -293,4 +371,11 @@ def what_may_see(viewer: Viewer, state: str, reveal: str) -> MaySee:
     if state == "draft":
         return MaySee()
     revealed = state == "closed" and reveal == "after_close"
-    return MaySee(items=True, own_answers=True, colleagues_answers=revealed, judge=revealed, sources=revealed, report=revealed)
+    return MaySee(
+        items=True,
+        own_answers=True,
+        colleagues_answers=revealed,
+        judge=revealed,
+        sources=revealed,
+        report=revealed,
+    )

@@ -12,4 +12,6 @@ def compare_link(encounter: Encounter, timeline: str, timelines: int) -> Link | 
     """To the shown timeline beside another one, where the case has another."""
     if timelines < 2:
         return None
-    return Link("Compare", f"{reverse('adjudication:compare', args=[encounter.public_id])}?a={timeline}")
+    return Link(
+        "Compare", f"{reverse('adjudication:compare', args=[encounter.public_id])}?a={timeline}"
+    )

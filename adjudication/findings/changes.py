@@ -1,7 +1,9 @@
-"""What changed between two judge runs over the same comparisons: findings of one subject held together, by the database.
+"""What changed between two judge runs over the same comparisons: findings of one subject held
+together, by the database.
 
-Only comparisons that both runs judged count: where one of them gave no answer nothing can be said to be gone or new. Verdicts are
-compared as "the first timeline is right", "the second", …, since the two games may have drawn their labels differently.
+Only comparisons that both runs judged count: where one of them gave no answer nothing can be said
+to be gone or new. Verdicts are compared as "the first timeline is right", "the second", …, since
+the two games may have drawn their labels differently.
 """
 
 from __future__ import annotations
@@ -28,7 +30,12 @@ class Change(StrEnum):
 
     @property
     def words(self) -> str:
-        return {"verdict": "verdict changed", "gone": "no longer told", "new": "newly told", "same": "the same"}[self.value]
+        return {
+            "verdict": "verdict changed",
+            "gone": "no longer told",
+            "new": "newly told",
+            "same": "the same",
+        }[self.value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,9 @@ class ChangeFilter:
         return cls(change if change in list(Change) else "", kind if kind in _TYPES else "")
 
     def conditions(self) -> tuple[str, list[Any]]:
-        changes = [self.change] if self.change else [c.value for c in Change if c is not Change.SAME]
+        changes = (
+            [self.change] if self.change else [c.value for c in Change if c is not Change.SAME]
+        )
         where, values = "change = ANY(%s)", [changes]
         if self.type:
             where, values = where + " AND type = ANY(%s)", [*values, list(_TYPES[self.type])]
@@ -104,9 +113,17 @@ _ORDER = "e.case_id, comparison_id, ordinal, coalesce(after_id, before_id)"
 
 
 class Changes:
-    """The changes from `earlier` to `later`, without what is closed to the reader. Has `count` and slices, as a paginator asks."""
+    """The changes from `earlier` to `later`, without what is closed to the reader. Has `count` and
+    slices, as a paginator asks.
+    """
 
-    def __init__(self, earlier: JudgeRun, later: JudgeRun, closed: Closed, wanted: ChangeFilter = ChangeFilter()) -> None:
+    def __init__(
+        self,
+        earlier: JudgeRun,
+        later: JudgeRun,
+        closed: Closed,
+        wanted: ChangeFilter = ChangeFilter(),
+    ) -> None:
         sides = list(closed.timelines)
         self._given: list[Any] = [later.pk, earlier.pk, list(closed.cases), sides, sides]
         self._where, self._values = wanted.conditions()
@@ -118,14 +135,21 @@ class Changes:
 
     def types(self) -> dict[str, int]:
         """How many of the chosen change each stored type has."""
-        return dict(self._asked(f"SELECT type, count(*) FROM changes WHERE {self._where} GROUP BY type", *self._values))
+        return dict(
+            self._asked(
+                f"SELECT type, count(*) FROM changes WHERE {self._where} GROUP BY type",
+                *self._values,
+            )
+        )
 
     def comparisons(self) -> int:
         """How many comparisons both runs judged."""
         return int(self._asked("SELECT count(*) FROM both_judged")[0][0])
 
     def count(self) -> int:
-        return int(self._asked(f"SELECT count(*) FROM changes WHERE {self._where}", *self._values)[0][0])
+        return int(
+            self._asked(f"SELECT count(*) FROM changes WHERE {self._where}", *self._values)[0][0]
+        )
 
     __len__ = count
 
@@ -133,25 +157,40 @@ class Changes:
         return self._lines("", [], "LIMIT %s OFFSET %s", [wanted.stop - wanted.start, wanted.start])
 
     def after(self, place: Finding | None, limit: int) -> list[ChangeLine]:
-        """At most `limit` changes after the one whose `either` is `place`, from the first one where that is None."""
+        """At most `limit` changes after the one whose `either` is `place`, from the first one where
+        that is None.
+        """
         if place is None:
             return self._lines("", [], "LIMIT %s", [limit])
         comparison = place.game.comparison
         key = [comparison.encounter.case_id, comparison.pk, place.ordinal, place.pk]
         return self._lines(f" AND ({_ORDER}) > (%s, %s, %s, %s)", key, "LIMIT %s", [limit])
 
-    def _lines(self, further: str, key: Sequence[Any], part: str, numbers: Sequence[int]) -> list[ChangeLine]:
+    def _lines(
+        self, further: str, key: Sequence[Any], part: str, numbers: Sequence[int]
+    ) -> list[ChangeLine]:
         rows = self._asked(
-            f"SELECT before_id, after_id, change FROM changes JOIN adjudication_comparison c ON c.id = comparison_id"
-            f" JOIN ehr_encounter e ON e.id = c.encounter_id WHERE {self._where}{further} ORDER BY {_ORDER} {part}",
+            "SELECT before_id, after_id, change FROM changes JOIN adjudication_comparison c ON"
+            " c.id = comparison_id JOIN ehr_encounter e ON e.id = c.encounter_id WHERE"
+            f" {self._where}{further} ORDER BY {_ORDER} {part}",
             *self._values,
             *key,
             *numbers,
         )
-        related = ("game__comparison__encounter__dataset__study", "game__comparison__first", "game__comparison__second")
+        related = (
+            "game__comparison__encounter__dataset__study",
+            "game__comparison__first",
+            "game__comparison__second",
+        )
         ids = {pk for before, after, _ in rows for pk in (before, after) if pk is not None}
-        lines = {f.pk: finding_line(f) for f in Finding.objects.select_related(*related).filter(pk__in=ids)}
-        return [ChangeLine(Change(change), lines.get(before), lines.get(after)) for before, after, change in rows]
+        lines = {
+            f.pk: finding_line(f)
+            for f in Finding.objects.select_related(*related).filter(pk__in=ids)
+        }
+        return [
+            ChangeLine(Change(change), lines.get(before), lines.get(after))
+            for before, after, change in rows
+        ]
 
     def _asked(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         with connection.cursor() as cursor:
@@ -160,8 +199,13 @@ class Changes:
 
 
 def comparable_runs(run: JudgeRun, closed: Closed = OPEN) -> list[JudgeRun]:
-    """Return the other judge runs of the study that judged a comparison of this one that is not closed, newest first."""
+    """Return the other judge runs of the study that judged a comparison of this one that is not
+    closed, newest first.
+    """
     shared = open_games(Game.objects.filter(run=run), closed).values("comparison")
     return list(
-        JudgeRun.objects.filter(study=run.study, games__comparison__in=shared).exclude(pk=run.pk).distinct().order_by("-created_at")
+        JudgeRun.objects.filter(study=run.study, games__comparison__in=shared)
+        .exclude(pk=run.pk)
+        .distinct()
+        .order_by("-created_at")
     )

@@ -1,4 +1,6 @@
-"""What the compare page draws: two timelines of one case as one list of rows, their places on the plot, and findings in place."""
+"""What the compare page draws: two timelines of one case as one list of rows, their places on the
+plot, and findings in place.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ from timelines.presentation.wording import LANE_WORDS, bounds_words, clock_words
 
 @dataclass(frozen=True)
 class CompareRow:
-    """One line of the aligned table. `state` is "differs", "agrees", "only-a" or "only-b"; `apart` says how far."""
+    """One line of the aligned table. `state` is "differs", "agrees", "only-a" or "only-b"; `apart`
+    says how far.
+    """
 
     key: str
     number: int
@@ -54,11 +58,20 @@ class CompareRow:
 
 
 def labels_of(choices: Choices) -> list[tuple[Choice, str]]:
-    """Every timeline of the case with what it is called; the run beside it where several have one name."""
-    named = [(c, label_of(c), g.label) for g in choices.groups for c in (g.text_only, *g.revised) if c is not None]
+    """Every timeline of the case with what it is called; the run beside it where several have one
+    name.
+    """
+    named = [
+        (c, label_of(c), g.label)
+        for g in choices.groups
+        for c in (g.text_only, *g.revised)
+        if c is not None
+    ]
     named = [*((c, label_of(c), "") for c in choices.references), *named]
     several = {label for _, label, _ in named if sum(other == label for _, other, _ in named) > 1}
-    return [(c, f"{label} ({run})" if label in several and run else label) for c, label, run in named]
+    return [
+        (c, f"{label} ({run})" if label in several and run else label) for c, label, run in named
+    ]
 
 
 def label_of(choice: Choice) -> str:
@@ -68,7 +81,9 @@ def label_of(choice: Choice) -> str:
 
 def games_of(a: Choice, b: Choice) -> QuerySet[Game]:
     """The games of these two timelines, whichever came first, in first positions."""
-    pair = Q(comparison__first=a.pk, comparison__second=b.pk) | Q(comparison__first=b.pk, comparison__second=a.pk)
+    pair = Q(comparison__first=a.pk, comparison__second=b.pk) | Q(
+        comparison__first=b.pk, comparison__second=a.pk
+    )
     return Game.objects.filter(pair, swapped=False)
 
 
@@ -81,8 +96,12 @@ def rows_of(a: Choice, b: Choice, run: JudgeRun | None) -> list[CompareRow]:
     return [_row(number, row, tolerance, told) for number, row in enumerate(rows, start=1)]
 
 
-def payload(rows: Sequence[CompareRow], anchor: Anchor, discharge: float | None, note: str) -> dict[str, Any]:
-    """Everything the page's scripts need, in the form of `presentation.case_plot.payload`; words are made here."""
+def payload(
+    rows: Sequence[CompareRow], anchor: Anchor, discharge: float | None, note: str
+) -> dict[str, Any]:
+    """Everything the page's scripts need, in the form of `presentation.case_plot.payload`; words
+    are made here.
+    """
     axis = axis_for((h for r in rows for h in r.row.times), discharge)
     laid = lanes([_mark(r) for r in rows], axis)
     index = {found.lane: place for place, found in enumerate(laid)}
@@ -93,14 +112,27 @@ def payload(rows: Sequence[CompareRow], anchor: Anchor, discharge: float | None,
         "ticks": [[round(t.position, 5), t.words, t.rank] for t in axis.ticks()],
         "discharge": None if discharge is None else round(axis.position(discharge), 5),
         "dischargeWords": "" if discharge is None else hours_words(discharge),
-        "lanes": [{"label": LANE_WORDS[r.lane], "count": r.count, "unplaced": r.unplaced, "rows": r.rows} for r in laid],
+        "lanes": [
+            {"label": LANE_WORDS[r.lane], "count": r.count, "unplaced": r.unplaced, "rows": r.rows}
+            for r in laid
+        ],
         "density": density((axis.position(h) for r in rows for h in r.row.times), DENSITY_BINS),
         "items": [_item(r, anchor, axis, laid, index, note) for r in rows],
     }
 
 
 def _placed(choice: Choice) -> list[PlacedRow]:
-    fields = ("pk", "event", "time", "lower", "upper", "occurrence__mention", "occurrence__uid4", "occurrence__start", "occurrence__end")
+    fields = (
+        "pk",
+        "event",
+        "time",
+        "lower",
+        "upper",
+        "occurrence__mention",
+        "occurrence__uid4",
+        "occurrence__start",
+        "occurrence__end",
+    )
     rows = Entry.objects.filter(timeline_id=choice.pk).order_by("occurrence__ordinal", "pk")
     found = rows.values_list(*fields, "occurrence__lane", "occurrence__polarity")
     return [
@@ -135,7 +167,9 @@ def _findings(a: Choice, b: Choice, run: JudgeRun | None) -> dict[int, list[Find
     return told
 
 
-def _row(number: int, row: Aligned, tolerance: Tolerance, told: dict[int, list[FindingLine]]) -> CompareRow:
+def _row(
+    number: int, row: Aligned, tolerance: Tolerance, told: dict[int, list[FindingLine]]
+) -> CompareRow:
     a, b = row.first, row.second
     both = [told.get(side.entry, []) for side in (a, b) if side is not None]
     findings = {line.finding.pk: line for lines in both for line in lines}
@@ -144,7 +178,9 @@ def _row(number: int, row: Aligned, tolerance: Tolerance, told: dict[int, list[F
     else:
         state = "agrees" if tolerance.equal(whole_hours(a.time), whole_hours(b.time)) else "differs"
         apart = _apart(a.time, b.time)
-    return CompareRow(f"r{number}", number, row, state, apart, tuple(findings[pk] for pk in sorted(findings)))
+    return CompareRow(
+        f"r{number}", number, row, state, apart, tuple(findings[pk] for pk in sorted(findings))
+    )
 
 
 def _apart(a: float | None, b: float | None) -> str:
@@ -158,16 +194,41 @@ def _apart(a: float | None, b: float | None) -> str:
 
 def _mark(row: CompareRow) -> Mark:
     times = row.row.times
-    return Mark(row.key, row.row.either.lane, times[0] if times else None, times[1] if len(times) > 1 else None)
+    return Mark(
+        row.key,
+        row.row.either.lane,
+        times[0] if times else None,
+        times[1] if len(times) > 1 else None,
+    )
 
 
-def _item(row: CompareRow, anchor: Anchor, axis: Axis, laid: Sequence[LaneRows], index: dict[Lane, int], note: str) -> dict[str, Any]:
+def _item(
+    row: CompareRow,
+    anchor: Anchor,
+    axis: Axis,
+    laid: Sequence[LaneRows],
+    index: dict[Lane, int],
+    note: str,
+) -> dict[str, Any]:
     a, b = row.row.first, row.row.second
     lane = index[row.row.either.lane]
-    found: dict[str, Any] = {"u": row.key, "n": row.number, "m": row.row.either.mention, "l": lane, "s": row.state, "how": row.row.how}
-    found["w"] = " · ".join(f"{name} {words}" for name, words in (("A", row.a_hours), ("B", row.b_hours)) if words)
+    found: dict[str, Any] = {
+        "u": row.key,
+        "n": row.number,
+        "m": row.row.either.mention,
+        "l": lane,
+        "s": row.state,
+        "how": row.row.how,
+    }
+    found["w"] = " · ".join(
+        f"{name} {words}" for name, words in (("A", row.a_hours), ("B", row.b_hours)) if words
+    )
     if times := row.row.times:
-        found |= {"t": round(times[0], 3), "x": _place(axis, times[0]), "r": laid[lane].row_of[row.key]}
+        found |= {
+            "t": round(times[0], 3),
+            "x": _place(axis, times[0]),
+            "r": laid[lane].row_of[row.key],
+        }
     for name, side in (("a", a), ("b", b)):
         if side is not None:
             found[name] = _side(side, anchor, axis)
@@ -175,8 +236,15 @@ def _item(row: CompareRow, anchor: Anchor, axis: Axis, laid: Sequence[LaneRows],
         found |= {"d": round(b.time - a.time, 3)}
     if row.apart:
         found["dw"] = row.apart
-    spanned = next((s for s in (a, b) if s is not None and s.start is not None and s.end is not None), None)
-    if spanned is not None and spanned.end is not None and spanned.start is not None and spanned.end <= len(note):
+    spanned = next(
+        (s for s in (a, b) if s is not None and s.start is not None and s.end is not None), None
+    )
+    if (
+        spanned is not None
+        and spanned.end is not None
+        and spanned.start is not None
+        and spanned.end <= len(note)
+    ):
         sentence = sentence_around(note, spanned.start, spanned.end)
         found["q"] = [sentence.before, sentence.span, sentence.after]
     if row.findings:
@@ -185,7 +253,12 @@ def _item(row: CompareRow, anchor: Anchor, axis: Axis, laid: Sequence[LaneRows],
 
 
 def _side(row: PlacedRow, anchor: Anchor, axis: Axis) -> dict[str, Any]:
-    side: dict[str, Any] = {"m": row.mention, "w": hours_words(row.time), "c": clock_words(row.time, anchor), "o": row.uid or ""}
+    side: dict[str, Any] = {
+        "m": row.mention,
+        "w": hours_words(row.time),
+        "c": clock_words(row.time, anchor),
+        "o": row.uid or "",
+    }
     if row.time is not None:
         side["x"] = _place(axis, row.time)
     if bounds := bounds_words(row.lower, row.upper):
@@ -194,7 +267,12 @@ def _side(row: PlacedRow, anchor: Anchor, axis: Axis) -> dict[str, Any]:
 
 
 def _finding(line: FindingLine) -> dict[str, str]:
-    charged = f"{line.charged}: {line.category}, {line.weight} {'point' if line.weight == '1' else 'points'}" if line.charged else ""
+    charged = (
+        f"{line.charged}: {line.category}, {line.weight}"
+        f" {'point' if line.weight == '1' else 'points'}"
+        if line.charged
+        else ""
+    )
     return {
         "kind": line.difference,
         "held": line.held,

@@ -1,4 +1,6 @@
-"""What one finding rests on, as its page shows it: the quote in its note, the cited series with its rows, both timelines around it."""
+"""What one finding rests on, as its page shows it: the quote in its note, the cited series with its
+rows, both timelines around it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ _HOURS = re.compile(r"@\s*([+-]?\d{1,7}(?:\.\d{1,4})?)\s*h?\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """The whole note in three pieces, escaped; the middle one is the quoted span, or else (not `judged`) that of the finding's own row."""
+    """The whole note in three pieces, escaped; the middle one is the quoted span, or else (not
+    `judged`) that of the finding's own row.
+    """
 
     before: SafeString
     span: SafeString
@@ -48,7 +52,9 @@ class CitedRow:
 
 @dataclass(frozen=True)
 class CitedSeries:
-    """The series that the table evidence is about. `rows` are those nearest to the cited hour, in order of time."""
+    """The series that the table evidence is about. `rows` are those nearest to the cited hour, in
+    order of time.
+    """
 
     series: EventSeries
     name: str
@@ -71,7 +77,9 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Side:
-    """One candidate with its timeline around it. `moment` is the stored time, not the whole hours that were judged."""
+    """One candidate with its timeline around it. `moment` is the stored time, not the whole hours
+    that were judged.
+    """
 
     label: str
     source: str
@@ -83,7 +91,8 @@ class Side:
 
 
 def quote_of(finding: Finding, encounter: Encounter) -> Quote | None:
-    """The note around the quote, else around a row of the finding; None without either or without a note.
+    """The note around the quote, else around a row of the finding; None without either or without a
+    note.
 
     Raises NoteChanged where its text is no longer what was imported.
     """
@@ -93,18 +102,30 @@ def quote_of(finding: Finding, encounter: Encounter) -> Quote | None:
         return None
     text, (start, end) = checked_text(note), span
     # text_html escapes every character of the note.
-    before, quoted, after = (mark_safe(text_html(piece)) for piece in (text[:start], text[start:end], text[end:]))
+    before, quoted, after = (
+        mark_safe(text_html(piece)) for piece in (text[:start], text[start:end], text[end:])
+    )
     return Quote(before, quoted, after, judged=_quoted(finding) is not None)
 
 
 def _quoted(finding: Finding) -> tuple[int, int] | None:
-    return None if finding.note_start is None or finding.note_end is None else (finding.note_start, finding.note_end)
+    return (
+        None
+        if finding.note_start is None or finding.note_end is None
+        else (finding.note_start, finding.note_end)
+    )
 
 
 def _own_span(finding: Finding) -> tuple[int, int] | None:
     """Where the finding's row stands in the note: A's, else B's."""
-    found = (e.occurrence for e in (finding.a_entry, finding.b_entry) if e is not None and e.occurrence is not None)
-    return next(((o.start, o.end) for o in found if o.start is not None and o.end is not None), None)
+    found = (
+        e.occurrence
+        for e in (finding.a_entry, finding.b_entry)
+        if e is not None and e.occurrence is not None
+    )
+    return next(
+        ((o.start, o.end) for o in found if o.start is not None and o.end is not None), None
+    )
 
 
 def cited_series(finding: Finding, encounter: Encounter) -> CitedSeries | None:
@@ -128,7 +149,9 @@ def _is_cited(line: RowLine, hours: float | None, told: str, encounter: Encounte
     anchor, _ = stay(encounter)
     at = anchor.hours(type(encounter.admitted_at).fromisoformat(line.at.iso))
     value = told.rpartition(" @")[0].rpartition(" = ")[2] if " = " in told else ""
-    return abs(at - hours) <= HOURS_SLACK and (not value or _number_or_words(value) == _number_or_words(line.value))
+    return abs(at - hours) <= HOURS_SLACK and (
+        not value or _number_or_words(value) == _number_or_words(line.value)
+    )
 
 
 def _number_or_words(value: str) -> str:
@@ -138,7 +161,9 @@ def _number_or_words(value: str) -> str:
 
 
 def sides_of_finding(finding: Finding, encounter: Encounter) -> tuple[Side, Side]:
-    """A and B, each with its own row among its neighbours; a side without a row shows where it would stand."""
+    """A and B, each with its own row among its neighbours; a side without a row shows where it
+    would stand.
+    """
     game = finding.game
     pair = (game.comparison.first, game.comparison.second)
     timelines = pair if game.a_is_first else (pair[1], pair[0])
@@ -146,16 +171,31 @@ def sides_of_finding(finding: Finding, encounter: Encounter) -> tuple[Side, Side
     times = (finding.a_time, finding.b_time)
     names = sources_words(game)
     made = [
-        _side(label, names[n], timelines[n], own[n], times[n] if own[n] else times[1 - n], encounter) for n, label in enumerate(("A", "B"))
+        _side(
+            label, names[n], timelines[n], own[n], times[n] if own[n] else times[1 - n], encounter
+        )
+        for n, label in enumerate(("A", "B"))
     ]
     return made[0], made[1]
 
 
-def _side(label: str, source: str, timeline: Timeline, own: int | None, time: float | None, encounter: Encounter) -> Side:
+def _side(
+    label: str,
+    source: str,
+    timeline: Timeline,
+    own: int | None,
+    time: float | None,
+    encounter: Encounter,
+) -> Side:
     anchor, _ = stay(encounter)
     entries = sorted(
         Entry.objects.filter(timeline=timeline).select_related("occurrence"),
-        key=lambda e: (e.time is None, e.time or 0.0, e.occurrence.ordinal if e.occurrence else 0, e.pk),
+        key=lambda e: (
+            e.time is None,
+            e.time or 0.0,
+            e.occurrence.ordinal if e.occurrence else 0,
+            e.pk,
+        ),
     )
     entry = next((e for e in entries if e.pk == own), None)
     return Side(
@@ -169,11 +209,18 @@ def _side(label: str, source: str, timeline: Timeline, own: int | None, time: fl
     )
 
 
-def _neighbours(entries: Sequence[Entry], entry: Entry | None, time: float | None) -> list[Neighbour]:
+def _neighbours(
+    entries: Sequence[Entry], entry: Entry | None, time: float | None
+) -> list[Neighbour]:
     earlier = sum(e.time is not None and (time is None or e.time < time) for e in entries)
     middle = earlier if entry is None else entries.index(entry)
     start, end = max(0, middle - NEIGHBOURS), middle + NEIGHBOURS + (entry is not None)
-    return [Neighbour(said(e), hours_words(e.time), e is entry, e.occurrence.uid4 if e.occurrence else "") for e in entries[start:end]]
+    return [
+        Neighbour(
+            said(e), hours_words(e.time), e is entry, e.occurrence.uid4 if e.occurrence else ""
+        )
+        for e in entries[start:end]
+    ]
 
 
 def said(entry: Entry) -> str:

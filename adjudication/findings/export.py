@@ -1,4 +1,6 @@
-"""All findings of a judge run as records of a file, with or without text of note, timelines, record and judge."""
+"""All findings of a judge run as records of a file, with or without text of note, timelines, record
+and judge.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +23,42 @@ COLUMNS = (
     Column("dataset", TEXT, "", "name of the dataset", free=True),
     Column("case_id", TEXT, "", "the case within its dataset", free=True),
     Column("game", TEXT, "", "public id of the game: one judging of one comparison"),
-    Column("swapped", BOOL, "", "whether the game is the rerun in exchanged positions; ratings are of the others alone"),
+    Column(
+        "swapped",
+        BOOL,
+        "",
+        "whether the game is the rerun in exchanged positions; ratings are of the others alone",
+    ),
     Column("ordinal", INT, "", "place of the finding in the judge's answer, from 1"),
-    Column("first_source", TEXT, "", "the comparison's first timeline: source, kind, alternative", free=True),
+    Column(
+        "first_source",
+        TEXT,
+        "",
+        "the comparison's first timeline: source, kind, alternative",
+        free=True,
+    ),
     Column("second_source", TEXT, "", "its second timeline", free=True),
     Column("a_source", TEXT, "", "the timeline that the judge saw as A", free=True),
     Column("b_source", TEXT, "", "the timeline that the judge saw as B", free=True),
-    Column("type", TEXT, "", "VALUE, TIMING, A_ONLY, B_ONLY, SHARED_UNSUPPORTED or DUPLICATE, in the judge's labels"),
+    Column(
+        "type",
+        TEXT,
+        "",
+        "VALUE, TIMING, A_ONLY, B_ONLY, SHARED_UNSUPPORTED or DUPLICATE, in the judge's labels",
+    ),
     Column("verdict", TEXT, "", "A, B, BOTH, NEITHER or UNCLEAR, in the judge's labels"),
     Column("right_source", TEXT, "", "the timeline held right; empty where none was", free=True),
-    Column("category", TEXT, "", "error that is charged; empty where the verdict is not for one side"),
+    Column(
+        "category", TEXT, "", "error that is charged; empty where the verdict is not for one side"
+    ),
     Column("charged_source", TEXT, "", "the timeline that is charged with it", free=True),
     Column("points", NUMBER, "points", "prespecified weight of the error"),
-    Column("flagged", BOOL, "", "a TIMING finding whose hours lie within tolerance: kept, charged and marked"),
+    Column(
+        "flagged",
+        BOOL,
+        "",
+        "a TIMING finding whose hours lie within tolerance: kept, charged and marked",
+    ),
     Column("a_time", INT, "hours", "judged time of A's row from admission; empty: N/A or no row"),
     Column("b_time", INT, "hours", "judged time of B's row from admission; empty: N/A or no row"),
     Column("grounding", TEXT, "", "what it rests on: NOTE, TABLE, BOTH or NONE"),
@@ -41,11 +66,22 @@ COLUMNS = (
     Column("relation", TEXT, "", "novel_event or added_detail; empty but for one-sided findings"),
     Column("note_start", INT, "code points", "where the quote begins in the note; empty: no quote"),
     Column("note_end", INT, "code points", "where it ends, exclusive"),
-    Column("subject", TEXT, "", "SHA-256 of what it is about: the same in another judging of the comparison"),
+    Column(
+        "subject",
+        TEXT,
+        "",
+        "SHA-256 of what it is about: the same in another judging of the comparison",
+    ),
     Column("a_event", TEXT, "", "words of A's row", text=True),
     Column("b_event", TEXT, "", "words of B's row", text=True),
     Column("note_evidence", TEXT, "", "the judge's quote of the note, verbatim", text=True),
-    Column("table_evidence", TEXT, "", "series, value and time that the judge cites of the record", text=True),
+    Column(
+        "table_evidence",
+        TEXT,
+        "",
+        "series, value and time that the judge cites of the record",
+        text=True,
+    ),
     Column("reason", TEXT, "", "the judge's reason", text=True),
 )
 #: Columns that are fields of a finding or of what it belongs to, by their path from the finding.
@@ -72,22 +108,37 @@ def columns(*, with_text: bool) -> list[Column]:
 
 
 def exported(run: JudgeRun, closed: Closed) -> QuerySet[Finding]:
-    """The run's findings, reruns included, without those that are closed to the reader; in the order of their games."""
-    return open_findings(Finding.objects.filter(game__run=run), closed).order_by("game_id", "ordinal")
+    """The run's findings, reruns included, without those that are closed to the reader; in the
+    order of their games.
+    """
+    return open_findings(Finding.objects.filter(game__run=run), closed).order_by(
+        "game_id", "ordinal"
+    )
 
 
 def lines(run: JudgeRun, findings: QuerySet[Finding]) -> Iterator[dict[str, Any]]:
     """One record a finding, with all columns; nothing of it is safe for a spreadsheet yet."""
     judge = f"{run.judge_name} {run.judge_version}".strip()
-    rows = findings.values_list(*_PATHS.values(), *(f"game__{path}" for path in SIDES), "game__a_is_first", "charged_first")
+    rows = findings.values_list(
+        *_PATHS.values(), *(f"game__{path}" for path in SIDES), "game__a_is_first", "charged_first"
+    )
     labels = labels_of_run(run)
     for row in rows.iterator(chunk_size=CHUNK):
         told = dict(zip(_PATHS, row, strict=False))
         first, second = labels_of_sides(labels, row[-8:-2])
-        yield told | _charge(told, first, second, *row[-2:]) | {"judge_run": run.public_id, "judge": judge}
+        yield (
+            told
+            | _charge(told, first, second, *row[-2:])
+            | {
+                "judge_run": run.public_id,
+                "judge": judge,
+            }
+        )
 
 
-def _charge(told: Mapping[str, Any], first: str, second: str, a_is_first: bool, charged_first: bool | None) -> dict[str, Any]:
+def _charge(
+    told: Mapping[str, Any], first: str, second: str, a_is_first: bool, charged_first: bool | None
+) -> dict[str, Any]:
     """Who was A, who was held right and who is charged with what."""
     a, b = (first, second) if a_is_first else (second, first)
     category = told["category"] or None

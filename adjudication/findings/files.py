@@ -21,7 +21,9 @@ DICTIONARY = "dictionary"
 
 
 def findings_file(request: StudyRequest, run: JudgeRun, format: str) -> StreamingHttpResponse:
-    """The file, told of in the trail: whoever has a file of findings has seen their cases unblinded. Raises Http404 for another format."""
+    """The file, told of in the trail: whoever has a file of findings has seen their cases
+    unblinded. Raises Http404 for another format.
+    """
     with_text, closed = request.GET.get("text") == "1", closed_to(request.user)
     check_judge_run_is_open(run, closed)
     columns = findings_export.columns(with_text=with_text)
@@ -42,8 +44,17 @@ def games_file(request: StudyRequest, run: JudgeRun, format: str) -> StreamingHt
         return _dictionary(games_export.COLUMNS, f"data-dictionary-games-{run.public_id}.csv")
     _check_format(format)
     found = games_export.exported(run, closed)
-    _tell(request, run, found, "comparison__encounter", "games", {"format": format, "games": found.count()})
-    return _file(games_export.lines(run, found), games_export.COLUMNS, format, f"games-{run.public_id}")
+    _tell(
+        request,
+        run,
+        found,
+        "comparison__encounter",
+        "games",
+        {"format": format, "games": found.count()},
+    )
+    return _file(
+        games_export.lines(run, found), games_export.COLUMNS, format, f"games-{run.public_id}"
+    )
 
 
 def _check_format(format: str) -> None:
@@ -52,11 +63,18 @@ def _check_format(format: str) -> None:
 
 
 def _tell(
-    request: StudyRequest, run: JudgeRun, found: QuerySet[Finding] | QuerySet[Game], case: str, what: str, detail: dict[str, object]
+    request: StudyRequest,
+    run: JudgeRun,
+    found: QuerySet[Finding] | QuerySet[Game],
+    case: str,
+    what: str,
+    detail: dict[str, object],
 ) -> None:
     """In the trail: whose cases the person has now seen, and what was taken."""
     cases = Encounter.objects.filter(pk__in=found.order_by().values(case).distinct())
-    record_exposure(user=request.user, encounters=cases.select_related("dataset__study"), page=f"{what} file")
+    record_exposure(
+        user=request.user, encounters=cases.select_related("dataset__study"), page=f"{what} file"
+    )
     record(
         actor=request.user,
         study=run.study,
@@ -71,7 +89,9 @@ def _dictionary(columns: Sequence[Column], name: str) -> StreamingHttpResponse:
     return _attached(write_dictionary(columns), "text/csv; charset=utf-8", name)
 
 
-def _file(lines: Iterator[dict[str, object]], columns: Sequence[Column], format: str, stem: str) -> StreamingHttpResponse:
+def _file(
+    lines: Iterator[dict[str, object]], columns: Sequence[Column], format: str, stem: str
+) -> StreamingHttpResponse:
     kind, ending, write = FORMATS[format]
     return _attached(write(lines, columns), kind, f"{stem}.{ending}")
 

@@ -1,4 +1,5 @@
-"""All games of a judge run as records of a file: also those without a finding, which are draws, and those without an answer.
+"""All games of a judge run as records of a file: also those without a finding, which are draws, and
+those without an answer.
 
 With the file of findings they are everything that shares and ratings are made from.
 """
@@ -28,18 +29,58 @@ COLUMNS = (
     Column("judge", TEXT, "", "judge of the run, with its version", free=True),
     Column("dataset", TEXT, "", "name of the dataset", free=True),
     Column("case_id", TEXT, "", "the case within its dataset; intervals resample cases", free=True),
-    Column("protocol", TEXT, "", "annotation protocol of the case's reference: imported reference, no reference, or an author's"),
-    Column("swapped", BOOL, "", "whether it is the rerun in exchanged positions; ratings are of the others alone"),
-    Column("outcome", TEXT, "", "judged, unjudged (no answer that holds) or open (not judged yet); ratings are of judged games alone"),
-    Column("first_source", TEXT, "", "the comparison's first timeline: source, kind, alternative", free=True),
+    Column(
+        "protocol",
+        TEXT,
+        "",
+        "annotation protocol of the case's reference: imported reference, no reference, or an"
+        " author's",
+    ),
+    Column(
+        "swapped",
+        BOOL,
+        "",
+        "whether it is the rerun in exchanged positions; ratings are of the others alone",
+    ),
+    Column(
+        "outcome",
+        TEXT,
+        "",
+        "judged, unjudged (no answer that holds) or open (not judged yet); ratings are of judged"
+        " games alone",
+    ),
+    Column(
+        "first_source",
+        TEXT,
+        "",
+        "the comparison's first timeline: source, kind, alternative",
+        free=True,
+    ),
     Column("second_source", TEXT, "", "its second timeline", free=True),
-    Column("a_source", TEXT, "", "the timeline that the judge saw as A; empty: no judge saw it yet", free=True),
+    Column(
+        "a_source",
+        TEXT,
+        "",
+        "the timeline that the judge saw as A; empty: no judge saw it yet",
+        free=True,
+    ),
     Column("b_source", TEXT, "", "the timeline that the judge saw as B", free=True),
     Column("findings", INT, "", "lines of the file of findings with this game"),
     Column("decisive", INT, "", "those of them that charge a side"),
-    Column("points_first", NUMBER, "points", "charged to the first timeline by prespecified weights; empty: not judged"),
+    Column(
+        "points_first",
+        NUMBER,
+        "points",
+        "charged to the first timeline by prespecified weights; empty: not judged",
+    ),
     Column("points_second", NUMBER, "points", "charged to the second timeline; empty: not judged"),
-    Column("share_first", NUMBER, "", "the part of both that is charged to the second; one half where nothing is; empty: not judged"),
+    Column(
+        "share_first",
+        NUMBER,
+        "",
+        "the part of both that is charged to the second; one half where nothing is; empty: not"
+        " judged",
+    ),
     Column("series_supplied", INT, "", "summaries of the record that the judge was given"),
     Column("series_omitted", INT, "", "summaries that the limit left out"),
 )
@@ -63,16 +104,34 @@ def exported(run: JudgeRun, closed: Closed) -> QuerySet[Game]:
 def lines(run: JudgeRun, games: QuerySet[Game]) -> Iterator[dict[str, Any]]:
     """One record a game, with all columns; nothing of it is safe for a spreadsheet yet."""
     judge = f"{run.judge_name} {run.judge_version}".strip()
-    protocols = strata(run, set(games.order_by().values_list("comparison__encounter_id", flat=True)))
+    protocols = strata(
+        run, set(games.order_by().values_list("comparison__encounter_id", flat=True))
+    )
     labels = labels_of_run(run)
     decisive = Count("findings", filter=~Q(findings__category=""))
-    counted = games.annotate(told=Count("findings"), charged=decisive, to_first=_points(True), to_second=_points(False))
-    rows = counted.values_list(*_PATHS.values(), "comparison__encounter_id", "outcome", "a_is_first", "to_first", "to_second", *SIDES)
+    counted = games.annotate(
+        told=Count("findings"), charged=decisive, to_first=_points(True), to_second=_points(False)
+    )
+    rows = counted.values_list(
+        *_PATHS.values(),
+        "comparison__encounter_id",
+        "outcome",
+        "a_is_first",
+        "to_first",
+        "to_second",
+        *SIDES,
+    )
     for row in rows.iterator(chunk_size=CHUNK):
         told = dict(zip(_PATHS, row, strict=False))
         case, outcome, a_is_first, *points = row[-11:-6]
         first, second = labels_of_sides(labels, row[-6:])
-        a, b = (None, None) if a_is_first is None else (first, second) if a_is_first else (second, first)
+        a, b = (
+            (None, None)
+            if a_is_first is None
+            else (first, second)
+            if a_is_first
+            else (second, first)
+        )
         yield (
             told
             | _shared(outcome, *points)
@@ -90,12 +149,25 @@ def lines(run: JudgeRun, games: QuerySet[Game]) -> Iterator[dict[str, Any]]:
 
 def _points(first: bool) -> Coalesce:
     """What the findings of a game charge to one side."""
-    weights = [When(findings__category=category.value, then=Value(weight)) for category, weight in WEIGHTS.items()]
+    weights = [
+        When(findings__category=category.value, then=Value(weight))
+        for category, weight in WEIGHTS.items()
+    ]
     charged = Case(*weights, default=Value(0.0), output_field=FloatField())
     return Coalesce(Sum(charged, filter=Q(findings__charged_first=first)), Value(0.0))
 
 
 def _shared(outcome: str, to_first: float, to_second: float) -> dict[str, Any]:
     if outcome != Game.Outcome.JUDGED:
-        return {"outcome": outcome or OPEN, "points_first": None, "points_second": None, "share_first": None}
-    return {"outcome": outcome, "points_first": to_first, "points_second": to_second, "share_first": share(to_first, to_second)}
+        return {
+            "outcome": outcome or OPEN,
+            "points_first": None,
+            "points_second": None,
+            "share_first": None,
+        }
+    return {
+        "outcome": outcome,
+        "points_first": to_first,
+        "points_second": to_second,
+        "share_first": share(to_first, to_second),
+    }

@@ -1,4 +1,6 @@
-"""The findings of a judge run as a list: narrowed and sorted by the database, each line with both rows and who was charged."""
+"""The findings of a judge run as a list: narrowed and sorted by the database, each line with both
+rows and who was charged.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from django.db.models.functions import Abs
 
 from adjudication import domain
 from adjudication.judge_runs.calls import both_named
-from adjudication.judging.finding_words import CATEGORY_WORDS, GROUNDING_WORDS, TYPE_WORDS, hour_words, size_words, verdict_words
+from adjudication.judging.finding_words import (
+    CATEGORY_WORDS,
+    GROUNDING_WORDS,
+    TYPE_WORDS,
+    hour_words,
+    size_words,
+    verdict_words,
+)
 from adjudication.models import Finding, Game, JudgeRun
 from adjudication.scoring.errors import WEIGHTS, Category
 from timelines.domain import Polarity
@@ -36,7 +45,10 @@ SIZES: Mapping[str, tuple[str, Q]] = {
     "days": ("24 h to 7 d", Q(apart__gte=24, apart__lt=168)),
     "weeks": ("7 d or more", Q(apart__gte=168)),
     "same": ("same hour", Q(apart=0)),
-    "none": ("a side has no time", Q(apart__isnull=True, a_event__isnull=False, b_event__isnull=False)),
+    "none": (
+        "a side has no time",
+        Q(apart__isnull=True, a_event__isnull=False, b_event__isnull=False),
+    ),
     "single": ("only one side has a row", Q(a_event__isnull=True) | Q(b_event__isnull=True)),
 }
 RERUNS: Mapping[str, tuple[str, Q]] = {
@@ -52,12 +64,19 @@ SORTS: Mapping[str, tuple[str, ...]] = {
     "grounding": ("grounding", "game_id", "ordinal"),
     "weight": ("weight", "category", "pk"),
 }
-_RELATED = ("game__run", "game__comparison__encounter__dataset__study", "game__comparison__first", "game__comparison__second")
+_RELATED = (
+    "game__run",
+    "game__comparison__encounter__dataset__study",
+    "game__comparison__first",
+    "game__comparison__second",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class FindingFilter:
-    """What is asked for. `source` and `charged` are numbers of the run's sources, `case` a public id: all of it stands in addresses."""
+    """What is asked for. `source` and `charged` are numbers of the run's sources, `case` a public
+    id: all of it stands in addresses.
+    """
 
     type: str = ""
     verdict: str = ""
@@ -85,7 +104,11 @@ class FindingFilter:
             "charged": numbers,
             "rerun": [*RERUNS],
         }
-        chosen = {name: asked.get(name, "") for name, values in known.items() if asked.get(name, "") in values}
+        chosen = {
+            name: asked.get(name, "")
+            for name, values in known.items()
+            if asked.get(name, "") in values
+        }
         sort = asked.get("sort", "")
         return cls(
             **chosen,
@@ -112,7 +135,9 @@ class FindingFilter:
             found &= _is("first", key) | _is("second", key)
         if self.charged:
             key = sources[int(self.charged)]
-            found &= (Q(charged_first=True) & _is("first", key)) | (Q(charged_first=False) & _is("second", key))
+            found &= (Q(charged_first=True) & _is("first", key)) | (
+                Q(charged_first=False) & _is("second", key)
+            )
         return found
 
 
@@ -122,10 +147,16 @@ def sources_of_run(run: JudgeRun) -> list[SourceKey]:
 
 
 def findings_of(run: JudgeRun, wanted: FindingFilter) -> QuerySet[Finding]:
-    """The run's findings, narrowed and in order; without the labels' order, which is random. `apart`: whole hours between both times."""
-    weights = [When(category=category.value, then=Value(round(weight * 2))) for category, weight in WEIGHTS.items()]
+    """The run's findings, narrowed and in order; without the labels' order, which is random.
+    `apart`: whole hours between both times.
+    """
+    weights = [
+        When(category=category.value, then=Value(round(weight * 2)))
+        for category, weight in WEIGHTS.items()
+    ]
     found = Finding.objects.filter(game__run=run).annotate(
-        apart=Abs(F("a_time") - F("b_time")), weight=Case(*weights, default=Value(0), output_field=IntegerField())
+        apart=Abs(F("a_time") - F("b_time")),
+        weight=Case(*weights, default=Value(0), output_field=IntegerField()),
     )
     found = found.filter(wanted.conditions(sources_of_run(run)))
     down, fields = wanted.sort.startswith("-"), SORTS[wanted.sort.removeprefix("-")]
@@ -170,8 +201,12 @@ class FindingLine:
 
     @property
     def held(self) -> str:
-        """The verdict with sources for labels, where two games stand side by side that may have drawn theirs differently."""
-        return {"A right": f"{self.a.source} right", "B right": f"{self.b.source} right"}.get(self.verdict, self.verdict)
+        """The verdict with sources for labels, where two games stand side by side that may have
+        drawn theirs differently.
+        """
+        return {"A right": f"{self.a.source} right", "B right": f"{self.b.source} right"}.get(
+            self.verdict, self.verdict
+        )
 
     @property
     def difference(self) -> str:
@@ -194,8 +229,20 @@ def finding_line(finding: Finding, game: Game | None = None) -> FindingLine:
         finding=finding,
         game=game,
         kind=TYPE_WORDS[told.type],
-        a=SideLine("A", names[0], _shown(told.a_event), hour_words(told.a_time) if told.a_event else "", charged_a is True),
-        b=SideLine("B", names[1], _shown(told.b_event), hour_words(told.b_time) if told.b_event else "", charged_a is False),
+        a=SideLine(
+            "A",
+            names[0],
+            _shown(told.a_event),
+            hour_words(told.a_time) if told.a_event else "",
+            charged_a is True,
+        ),
+        b=SideLine(
+            "B",
+            names[1],
+            _shown(told.b_event),
+            hour_words(told.b_time) if told.b_event else "",
+            charged_a is False,
+        ),
         verdict=verdict_words(told),
         grounding=GROUNDING_WORDS[told.grounding],
         apart=size_words(told.a_time, told.b_time),
@@ -239,4 +286,10 @@ def _shown(event: str | None) -> str | None:
 
 def _is(side: str, key: SourceKey) -> Q:
     path = f"game__comparison__{side}__"
-    return Q(**{f"{path}source": key.source, f"{path}kind": key.kind, f"{path}alternative": key.alternative})
+    return Q(
+        **{
+            f"{path}source": key.source,
+            f"{path}kind": key.kind,
+            f"{path}alternative": key.alternative,
+        }
+    )

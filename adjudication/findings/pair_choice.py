@@ -16,26 +16,42 @@ from timelines.cases.choices import Choice, Choices
 NO_RUN = "none"
 
 
-def chosen_pair(request: StudyRequest, choices: Choices, labels: list[tuple[Choice, str]]) -> tuple[Choice, Choice]:
-    """A and B: as asked, else the case's first timeline and its reference or whatever else there is. Raises Http404."""
+def chosen_pair(
+    request: StudyRequest, choices: Choices, labels: list[tuple[Choice, str]]
+) -> tuple[Choice, Choice]:
+    """A and B: as asked, else the case's first timeline and its reference or whatever else there
+    is. Raises Http404.
+    """
     asked = [request.GET.get(name, "") for name in ("a", "b")]
     found = [choices.find(name) if name else None for name in asked]
     if any(name and choice is None for name, choice in zip(asked, found, strict=True)):
         raise Http404
     a = found[0] or next(c for c in (choices.default, *(c for c, _ in labels)) if c is not found[1])
     others = [*choices.references, *([g.best for g in choices.groups]), *(c for c, _ in labels)]
-    b = found[1] if found[1] is not None and found[1] is not a else next(c for c in others if c is not a)
+    b = (
+        found[1]
+        if found[1] is not None and found[1] is not a
+        else next(c for c in others if c is not a)
+    )
     return a, b
 
 
-def runs_of_pair(request: StudyRequest, encounter: Encounter, a: Choice, b: Choice) -> list[JudgeRun]:
-    """The judge runs with a judged game of these two, newest first; none for someone to whom the case's findings are closed."""
+def runs_of_pair(
+    request: StudyRequest, encounter: Encounter, a: Choice, b: Choice
+) -> list[JudgeRun]:
+    """The judge runs with a judged game of these two, newest first; none for someone to whom the
+    case's findings are closed.
+    """
     try:
         check_user_may_see_findings(request.user, encounter)
     except NotAllowed:
         return []
     games = games_of(a, b).filter(outcome="judged")
-    return list(scoped(JudgeRun.objects.filter(games__in=games), request.user, roles=CASE_READERS).distinct().order_by("-created_at"))
+    return list(
+        scoped(JudgeRun.objects.filter(games__in=games), request.user, roles=CASE_READERS)
+        .distinct()
+        .order_by("-created_at")
+    )
 
 
 def chosen_run(request: StudyRequest, runs: list[JudgeRun]) -> JudgeRun | None:
@@ -44,5 +60,10 @@ def chosen_run(request: StudyRequest, runs: list[JudgeRun]) -> JudgeRun | None:
     if wanted == NO_RUN:
         return None
     if not wanted and (focused := request.GET.get("f")):
-        wanted = Finding.objects.filter(public_id=focused).values_list("game__run__public_id", flat=True).first() or ""
+        wanted = (
+            Finding.objects.filter(public_id=focused)
+            .values_list("game__run__public_id", flat=True)
+            .first()
+            or ""
+        )
     return next((r for r in runs if r.public_id == wanted), runs[0] if runs else None)

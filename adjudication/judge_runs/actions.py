@@ -38,14 +38,18 @@ UNJUDGED = Q(state=JobState.FAILED, outcome=Game.Outcome.UNJUDGED)
 
 
 class JudgingRefused(ValueError):
-    """A judge run that cannot be started; the message says what to change and never holds patient text."""
+    """A judge run that cannot be started; the message says what to change and never holds patient
+    text.
+    """
 
     log_safe = True
     retryable = False
 
 
 class NotJudged(Exception):
-    """The judge gave no answer that holds. The game is `unjudged` and may be judged again; its own reasons are stored beside."""
+    """The judge gave no answer that holds. The game is `unjudged` and may be judged again; its own
+    reasons are stored beside.
+    """
 
     log_safe = True
     retryable = False
@@ -65,10 +69,11 @@ def start_judging(
     by: User | None,
     tell_workers: bool = True,
 ) -> JudgeRun:
-    """Freeze the judge and let a game be added for every two of `sources` that a case has, and its swapped rerun where `config.swap`.
+    """Freeze the judge and let a game be added for every two of `sources` that a case has, and its
+    swapped rerun where `config.swap`.
 
-    `adjudication.judge_runs.preparing` adds them.
-    The sides are drawn by `config.seed`, the case and the sources. Raises JudgingRefused, SourceUnknown, UnknownJudge, UnknownModel,
+    `adjudication.judge_runs.preparing` adds them. The sides are drawn by `config.seed`, the case
+    and the sources. Raises JudgingRefused, SourceUnknown, UnknownJudge, UnknownModel,
     ProviderError.
     """
     config = config or JudgeConfig()
@@ -84,7 +89,9 @@ def start_judging(
         judge_version=judging.version,
         config=config.to_dict(),
         language_models=models,
-        prompt_hashes={n: h for n, h in prompt_hashes().items() if n.startswith("adjudication/")} if models else {},
+        prompt_hashes={n: h for n, h in prompt_hashes().items() if n.startswith("adjudication/")}
+        if models
+        else {},
         code_revision=code_revision(),
         created_by=by,
     )
@@ -107,9 +114,11 @@ def judged_before(
     config: JudgeConfig | None = None,
     cases: Sequence[str] = (),
 ) -> JudgeRun | None:
-    """The latest run of the very judge, its model and version included, that has a game, not cancelled, for all that would be judged.
+    """The latest run of the very judge, its model and version included, that has a game, not
+    cancelled, for all that would be judged.
 
-    A run that is still adding those cases is one, too. It may still be under way. Raises UnknownJudge, UnknownModel, ProviderError.
+    A run that is still adding those cases is one, too. It may still be under way. Raises
+    UnknownJudge, UnknownModel, ProviderError.
     """
     config = config or JudgeConfig()
     judging = judge_of(judge, config, models_of_judge(judge, model))
@@ -140,14 +149,19 @@ def _check(study: Study, datasets: Sequence[Dataset], sources: Sequence[SourceKe
     if len(set(sources)) < len(sources):
         raise JudgingRefused("a source is named twice")
     if missing := [written(k) for k in sources if not has_source(datasets, k)]:
-        there = ", ".join(map(written, sources_of(datasets)))  # reads all timelines, hence only for this sentence
-        raise SourceUnknown(f"no timeline has the source {', '.join(missing)}; there are: {there or 'none yet'}")
+        # reads all timelines, hence only for this sentence
+        there = ", ".join(map(written, sources_of(datasets)))
+        raise SourceUnknown(
+            f"no timeline has the source {', '.join(missing)}; there are: {there or 'none yet'}"
+        )
 
 
 def execute_game(game_id: int) -> JobState | None:
-    """Judge the game if it waits; returns its new state, None where there was nothing to do (done, claimed, paused).
+    """Judge the game if it waits; returns its new state, None where there was nothing to do (done,
+    claimed, paused).
 
-    Judged outside any transaction. Findings and outcome are stored in the transaction that ends the attempt: no other end has them.
+    Judged outside any transaction. Findings and outcome are stored in the transaction that ends the
+    attempt: no other end has them.
     """
     if not Game.objects.filter(pk=game_id, run__paused_at__isnull=True).exists():
         return None
@@ -162,7 +176,14 @@ def execute_game(game_id: int) -> JobState | None:
         if isinstance(error, NotJudged):
             _store(game, answers[-1])
 
-    return work(Game, game_id, judge, then=lambda game: _store(game, answers[-1]), failed=failed, limit=_limit)
+    return work(
+        Game,
+        game_id,
+        judge,
+        then=lambda game: _store(game, answers[-1]),
+        failed=failed,
+        limit=_limit,
+    )
 
 
 def _limit(game: Game) -> TimeLimit:
@@ -182,7 +203,9 @@ def _judged(game: Game, hold: Hold) -> _Judged:
     config = JudgeConfig.from_dict(run.config)
     check_unchanged(run.language_models, roles())
     ledger = DatabaseLedger(CALLS_OWNER, str(game.pk))
-    judge = judge_of(run.judge, config, run.language_models, ledger=ledger, check=hold.check, round=game.rounds)
+    judge = judge_of(
+        run.judge, config, run.language_models, ledger=ledger, check=hold.check, round=game.rounds
+    )
     loaded = load_game(game, config)
     hold.check()
     return _Judged(loaded, judge.judge(loaded.given))
@@ -214,13 +237,21 @@ def pause_judging(*, run: JudgeRun, by: User) -> None:
 def resume_judging(*, run: JudgeRun, by: User) -> None:
     """Go on where the run was paused."""
     if JudgeRun.objects.filter(pk=run.pk, paused_at__isnull=False).update(paused_at=None):
-        send_hints(Game, list(run.games.filter(state=JobState.QUEUED).order_by("pk").values_list("pk", flat=True)[:SWEEP_LIMIT]))
+        send_hints(
+            Game,
+            list(
+                run.games.filter(state=JobState.QUEUED)
+                .order_by("pk")
+                .values_list("pk", flat=True)[:SWEEP_LIMIT]
+            ),
+        )
         _audit(run, "judge.resume", by)
 
 
 @transaction.atomic
 def cancel_judging(*, run: JudgeRun, by: User) -> int:
-    """Cancel what waits and ask what runs to stop; returns how many games that touched. What is judged stays.
+    """Cancel what waits and ask what runs to stop; returns how many games that touched. What is
+    judged stays.
 
     The preparation comes first: once it is asked to stop it adds no further game.
     """
@@ -229,21 +260,29 @@ def cancel_judging(*, run: JudgeRun, by: User) -> int:
 
 
 def judge_failed_again(*, run: JudgeRun, by: User, only: Q | None = None) -> int:
-    """Give every failed, cancelled or unjudged game another go, a language model with attempts of its own; returns how many.
+    """Give every failed, cancelled or unjudged game another go, a language model with attempts of
+    its own; returns how many.
 
-    `only` narrows it: UNJUDGED or ~UNJUDGED. A preparation that ended early goes on, too, unless only the unjudged are asked for.
+    `only` narrows it: UNJUDGED or ~UNJUDGED. A preparation that ended early goes on, too, unless
+    only the unjudged are asked for.
     """
     with transaction.atomic():
         if only != UNJUDGED:
             preparation = JudgePreparation.objects.filter(run=run)
             if retry_all(jobs=preparation, by=by, study=run.study):
                 send_hints(JudgePreparation, list(preparation.values_list("pk", flat=True)))
-        return _again(run, run.games.filter(only or Q(), state__in=(JobState.FAILED, JobState.CANCELLED)), by)
+        return _again(
+            run, run.games.filter(only or Q(), state__in=(JobState.FAILED, JobState.CANCELLED)), by
+        )
 
 
 def judge_again(*, game: Game, by: User) -> int:
     """As `judge_failed_again`, for one game."""
-    return _again(game.run, Game.objects.filter(pk=game.pk, state__in=(JobState.FAILED, JobState.CANCELLED)), by)
+    return _again(
+        game.run,
+        Game.objects.filter(pk=game.pk, state__in=(JobState.FAILED, JobState.CANCELLED)),
+        by,
+    )
 
 
 @transaction.atomic
@@ -257,4 +296,11 @@ def _again(run: JudgeRun, games: QuerySet[Game], by: User) -> int:
 
 
 def _audit(run: JudgeRun, action: str, by: User | None, **detail: int) -> None:
-    record(actor=by, study=run.study, action=action, object_type="adjudication.judgerun", object_id=run.public_id, detail=detail)
+    record(
+        actor=by,
+        study=run.study,
+        action=action,
+        object_type="adjudication.judgerun",
+        object_id=run.public_id,
+        detail=detail,
+    )

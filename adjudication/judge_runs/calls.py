@@ -57,8 +57,15 @@ def run_spent(run: JudgeRun, closed: Closed = OPEN) -> JudgeSpent:
 
 def pairings_of(games: QuerySet[Game]) -> Mapping[int, str]:
     """Game id → what its two sources are called on unblinded pages."""
-    sides = [f"comparison__{side}__{part}" for side in ("first", "second") for part in ("source", "kind", "alternative")]
-    return {pk: " | ".join((SourceKey(*six[:3]).label, SourceKey(*six[3:]).label)) for pk, *six in games.values_list("pk", *sides)}
+    sides = [
+        f"comparison__{side}__{part}"
+        for side in ("first", "second")
+        for part in ("source", "kind", "alternative")
+    ]
+    return {
+        pk: " | ".join((SourceKey(*six[:3]).label, SourceKey(*six[3:]).label))
+        for pk, *six in games.values_list("pk", *sides)
+    }
 
 
 def named(timeline: Timeline) -> str:

@@ -1,4 +1,6 @@
-"""The games of a cohort out of the database: which pairs of timelines there are, and what a judge is given for one of them."""
+"""The games of a cohort out of the database: which pairs of timelines there are, and what a judge
+is given for one of them.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,8 @@ CASES_AT_ONCE = 500
 class LoadedGame:
     """A game as its judge gets it, and what its answer is stored with.
 
-    `entries`: row number → the entry behind it. `input_sha256` is of the note, both timelines as judged, the record and the settings:
-    whatever may change the findings changes it.
+    `entries`: row number → the entry behind it. `input_sha256` is of the note, both timelines as
+    judged, the record and the settings: whatever may change the findings changes it.
     """
 
     given: JudgeInput
@@ -53,7 +55,8 @@ class Material:
     rows: tuple[domain.SourceRow, ...]
 
 
-#: Every (source, kind, alternative) there is, one step in the index for each: a plain DISTINCT would read every timeline.
+#: Every (source, kind, alternative) there is, one step in the index for each: a plain DISTINCT
+#: would read every timeline.
 _KEYS = """
 WITH RECURSIVE keys AS (
     (SELECT source, kind, alternative FROM timelines_timeline ORDER BY source, kind, alternative LIMIT 1)
@@ -69,23 +72,40 @@ SELECT source, kind, alternative FROM keys
 
 
 def sources_of(datasets: Sequence[Dataset], closed: Collection[int] = ()) -> list[SourceKey]:
-    """Return every source, kind and alternative with timelines in these datasets, references first, leaving out `closed` encounters."""
+    """Return every source, kind and alternative with timelines in these datasets, references first,
+    leaving out `closed` encounters.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_KEYS)
         keys = [SourceKey(*row) for row in cursor.fetchall()]
     there = (key for key in keys if has_source(datasets, key, closed))
-    return sorted(there, key=lambda k: (k.kind != domain.TimelineKind.REFERENCE, k.source, k.kind, k.alternative))
+    return sorted(
+        there,
+        key=lambda k: (k.kind != domain.TimelineKind.REFERENCE, k.source, k.kind, k.alternative),
+    )
 
 
 def has_source(datasets: Sequence[Dataset], key: SourceKey, closed: Collection[int] = ()) -> bool:
-    """Return whether any case of these datasets, but the `closed` encounters, has a timeline of the source."""
-    timelines = Timeline.objects.filter(encounter__dataset__in=datasets).exclude(encounter__in=list(closed))
+    """Return whether any case of these datasets, but the `closed` encounters, has a timeline of the
+    source.
+    """
+    timelines = Timeline.objects.filter(encounter__dataset__in=datasets).exclude(
+        encounter__in=list(closed)
+    )
     return timelines.filter(source=key.source, kind=key.kind, alternative=key.alternative).exists()
 
 
-def pairs_of(datasets: Sequence[Dataset], sources: Sequence[SourceKey], cases: Sequence[str] = ()) -> Iterator[tuple[Timeline, Timeline]]:
-    """Every two finished timelines of one case by different ones of `sources`, in the order of `sources`; case after case."""
-    encounters = Encounter.objects.filter(dataset__in=datasets).select_related("dataset").order_by("dataset", "case_id")
+def pairs_of(
+    datasets: Sequence[Dataset], sources: Sequence[SourceKey], cases: Sequence[str] = ()
+) -> Iterator[tuple[Timeline, Timeline]]:
+    """Every two finished timelines of one case by different ones of `sources`, in the order of
+    `sources`; case after case.
+    """
+    encounters = (
+        Encounter.objects.filter(dataset__in=datasets)
+        .select_related("dataset")
+        .order_by("dataset", "case_id")
+    )
     if cases:
         encounters = encounters.filter(case_id__in=cases)
     rows = encounters.iterator(chunk_size=CASES_AT_ONCE)
@@ -93,12 +113,16 @@ def pairs_of(datasets: Sequence[Dataset], sources: Sequence[SourceKey], cases: S
         yield from pairs_in(some, sources)
 
 
-def pairs_in(encounters: Sequence[Encounter], sources: Sequence[SourceKey]) -> Iterator[tuple[Timeline, Timeline]]:
+def pairs_in(
+    encounters: Sequence[Encounter], sources: Sequence[SourceKey]
+) -> Iterator[tuple[Timeline, Timeline]]:
     """The pairs of these cases, as `pairs_of`, in one query."""
     names = sorted({k.source for k in sources})
     chosen = chosen_of_cases([e.pk for e in encounters], Selection(sources=names))
     for encounter in encounters:
-        timelines = {SourceKey(t.source, t.kind, t.alternative): t for t in chosen.get(encounter.pk, [])}
+        timelines = {
+            SourceKey(t.source, t.kind, t.alternative): t for t in chosen.get(encounter.pk, [])
+        }
         there = [timelines[k] for k in sources if k in timelines]
         for timeline in there:
             timeline.encounter = encounter
@@ -108,7 +132,9 @@ def pairs_in(encounters: Sequence[Encounter], sources: Sequence[SourceKey]) -> I
 def pairable(dataset: Dataset, source: SourceKey, cases: Sequence[str] = ()) -> Iterator[Timeline]:
     """The finished timeline of that source of each case that has one."""
     encounters = Encounter.objects.filter(dataset=dataset).order_by("case_id")
-    for encounter in (encounters.filter(case_id__in=cases) if cases else encounters).iterator(chunk_size=200):
+    for encounter in (encounters.filter(case_id__in=cases) if cases else encounters).iterator(
+        chunk_size=200
+    ):
         for timeline in chosen_timelines(encounter, Selection(sources=(source.source,))):
             if (timeline.kind, timeline.alternative) == (source.kind, source.alternative):
                 timeline.encounter = encounter
@@ -117,7 +143,9 @@ def pairable(dataset: Dataset, source: SourceKey, cases: Sequence[str] = ()) -> 
 
 def load_game(game: Game, config: JudgeConfig) -> LoadedGame:
     """Note, timelines, summaries and rows of one game. Raises NoteChanged, PermanentFailure."""
-    comparison = Comparison.objects.select_related("encounter", "first", "second").get(pk=game.comparison_id)
+    comparison = Comparison.objects.select_related("encounter", "first", "second").get(
+        pk=game.comparison_id
+    )
     encounter = comparison.encounter
     material = material_of(encounter)
     first, second = candidates_of(comparison.first), candidates_of(comparison.second)
@@ -144,25 +172,45 @@ def load_game(game: Game, config: JudgeConfig) -> LoadedGame:
 
 
 def material_of(encounter: Encounter) -> Material:
-    """Note, hour zero, summaries and rows of a case. Raises NoteChanged, PermanentFailure without a note."""
+    """Note, hour zero, summaries and rows of a case. Raises NoteChanged, PermanentFailure without a
+    note.
+    """
     note = note_of(encounter)
     if note is None:
         raise PermanentFailure("the case has no note")
     table = rows_table(encounter)
-    anchor = domain.Anchor(encounter.admitted_at, "presentation" if encounter.anchor_kind == "presentation" else "admission")
-    return Material(checked_text(note), anchor, tuple(summarise(table, untimed=True)), tuple(source_rows(table, anchor)))
+    anchor = domain.Anchor(
+        encounter.admitted_at,
+        "presentation" if encounter.anchor_kind == "presentation" else "admission",
+    )
+    return Material(
+        checked_text(note),
+        anchor,
+        tuple(summarise(table, untimed=True)),
+        tuple(source_rows(table, anchor)),
+    )
 
 
 def candidates_of(timeline: Timeline) -> list[tuple[Candidate, int]]:
     """The rows of a stored timeline in its order, each with its entry's primary key."""
-    rows = Entry.objects.filter(timeline=timeline).select_related("occurrence").order_by("occurrence__ordinal", "pk")
+    rows = (
+        Entry.objects.filter(timeline=timeline)
+        .select_related("occurrence")
+        .order_by("occurrence__ordinal", "pk")
+    )
     return [(_candidate(e), e.pk) for e in rows]
 
 
 def _candidate(entry: Entry) -> Candidate:
     o = entry.occurrence
     if o is None:
-        return Candidate(event=entry.event, time=entry.time, lower=entry.lower, upper=entry.upper, known=bool(entry.known))
+        return Candidate(
+            event=entry.event,
+            time=entry.time,
+            lower=entry.lower,
+            upper=entry.upper,
+            known=bool(entry.known),
+        )
     return Candidate(
         event=o.mention,
         time=entry.time,
@@ -180,9 +228,19 @@ def _candidate(entry: Entry) -> Candidate:
 def rows_table(encounter: Encounter) -> pa.Table:
     """All source rows of the encounter as columns (`ehr.schema.ROWS`), by row index."""
     names = list(ROWS.names)
-    rows = SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter_id=encounter.pk).order_by("row_index").values_list(*names)
+    rows = (
+        SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter_id=encounter.pk)
+        .order_by("row_index")
+        .values_list(*names)
+    )
     columns = list(zip(*rows, strict=True)) or [()] * len(names)
-    return pa.table([pa.array(column, type=ROWS.field(name).type) for name, column in zip(names, columns, strict=True)], schema=ROWS)
+    return pa.table(
+        [
+            pa.array(column, type=ROWS.field(name).type)
+            for name, column in zip(names, columns, strict=True)
+        ],
+        schema=ROWS,
+    )
 
 
 def source_rows(table: pa.Table, anchor: domain.Anchor) -> list[domain.SourceRow]:
@@ -203,11 +261,16 @@ def source_rows(table: pa.Table, anchor: domain.Anchor) -> list[domain.SourceRow
 
 
 def input_digest(given: JudgeInput, config: JudgeConfig) -> str:
-    """SHA-256 of all that a judge decides from, whatever the labels are: what prompts show, and places and source rows that rules read."""
+    """SHA-256 of all that a judge decides from, whatever the labels are: what prompts show, and
+    places and source rows that rules read.
+    """
     sides = [given.a_rows, given.b_rows] if given.a_is_first else [given.b_rows, given.a_rows]
     settings = {k: v for k, v in config.to_dict().items() if k not in ("seed", "swap")}
     timelines = [sorted(json.dumps(_judged_by(r, config)) for r in side) for side in sides]
-    record = [(r.row_index, r.time, r.event, r.value, r.unit, r.source, r.time_kind, r.numeric_value) for r in given.rows]
+    record = [
+        (r.row_index, r.time, r.event, r.value, r.unit, r.source, r.time_kind, r.numeric_value)
+        for r in given.rows
+    ]
     told = [given.note, str(given.anchor), timelines, given.record_text, record, settings]
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 

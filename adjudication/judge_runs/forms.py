@@ -1,4 +1,6 @@
-"""The form that starts a judge run: what is judged, by whom, and in which positions. Defaults are the protocol's."""
+"""The form that starts a judge run: what is judged, by whom, and in which positions. Defaults are
+the protocol's.
+"""
 
 from __future__ import annotations
 
@@ -21,24 +23,46 @@ from timelines.evaluations.forms import CohortsField
 from timelines.runs import tools
 
 JUDGES = (
-    (RULES, "Rules: decides from note and rows on this machine, and abstains where they do not settle it"),
-    (PROMPTED, "Language model: one call a game, its answer checked against note, rows and timelines"),
+    (
+        RULES,
+        (
+            "Rules: decides from note and rows on this machine, and abstains where they do not"
+            " settle it"
+        ),
+    ),
+    (
+        PROMPTED,
+        "Language model: one call a game, its answer checked against note, rows and timelines",
+    ),
 )
-TOLERANCES = (("scaled", "3 h, or a tenth of the distance from admission where that is more"), ("fixed", "3 h everywhere"))
+TOLERANCES = (
+    ("scaled", "3 h, or a tenth of the distance from admission where that is more"),
+    ("fixed", "3 h everywhere"),
+)
 
 
 class JudgeForm(forms.Form):
     """Cohorts, sources, judge and settings."""
 
-    datasets = CohortsField(Dataset.objects.none(), to_field_name="public_id", widget=forms.CheckboxSelectMultiple, label="Cohorts")
+    datasets = CohortsField(
+        Dataset.objects.none(),
+        to_field_name="public_id",
+        widget=forms.CheckboxSelectMultiple,
+        label="Cohorts",
+    )
     sources = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
         label="Timelines to compare",
-        help_text="Every two of them are one game in each case that has both. The judge is never told which is which.",
+        help_text=(
+            "Every two of them are one game in each case that has both. The judge is never told"
+            " which is which."
+        ),
     )
     judge = forms.ChoiceField(choices=JUDGES, widget=forms.RadioSelect, initial=RULES)
     model = forms.ChoiceField(
-        required=False, label="Language model", help_text="For the language model judge. The Models page says which can be reached."
+        required=False,
+        label="Language model",
+        help_text="For the language model judge. The Models page says which can be reached.",
     )
     swap = forms.BooleanField(
         required=False,
@@ -50,8 +74,14 @@ class JudgeForm(forms.Form):
         label="Show identifiers and spans to the judge",
         help_text="Pairs occurrences by identifier first. Every compared timeline must have them.",
     )
-    tolerance = forms.ChoiceField(choices=TOLERANCES, initial="scaled", label="Times count as equal within")
-    seed = forms.IntegerField(min_value=0, initial=SEED, help_text="Draws which timeline is A. The same seed draws the same sides.")
+    tolerance = forms.ChoiceField(
+        choices=TOLERANCES, initial="scaled", label="Times count as equal within"
+    )
+    seed = forms.IntegerField(
+        min_value=0,
+        initial=SEED,
+        help_text="Draws which timeline is A. The same seed draws the same sides.",
+    )
     cases = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off"}),
@@ -59,39 +89,65 @@ class JudgeForm(forms.Form):
     )
     label = forms.CharField(required=False, max_length=180, help_text="A name for the run.")
 
-    def __init__(self, *args: Any, study: Study, closed: Collection[int] = (), **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, study: Study, closed: Collection[int] = (), **kwargs: Any
+    ) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
         cohorts = self.fields["datasets"]
         assert isinstance(cohorts, CohortsField)
-        found = Dataset.objects.filter(study=study).order_by("name").annotate(cases=Count("encounters"))
+        found = (
+            Dataset.objects.filter(study=study).order_by("name").annotate(cases=Count("encounters"))
+        )
         cohorts.queryset = found
         if len(found) == 1:
             cohorts.initial = [found[0].public_id]
-        self._keys = {written(k): k for k in sources_of(list(found), closed) if not is_superseded(k.source)}
+        self._keys = {
+            written(k): k for k in sources_of(list(found), closed) if not is_superseded(k.source)
+        }
         self._offer("sources", [(name, key.label) for name, key in self._keys.items()])
         self.fields["sources"].initial = suggested(list(self._keys.values()))
-        self._offer("model", [("", "as the settings say (MODEL_ROLES)"), *((n, n) for n in sorted(tools.roles().endpoints))])
+        self._offer(
+            "model",
+            [
+                ("", "as the settings say (MODEL_ROLES)"),
+                *((n, n) for n in sorted(tools.roles().endpoints)),
+            ],
+        )
         self.can_judge = len(self._keys) > 1
 
     def clean_sources(self) -> list[SourceKey]:
         chosen = [self._keys[name] for name in self.cleaned_data["sources"]]
         if len(chosen) < 2:
-            raise forms.ValidationError("Choose at least two: a judge compares one timeline with another.")
+            raise forms.ValidationError(
+                "Choose at least two: a judge compares one timeline with another."
+            )
         return chosen
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         wanted = cleaned.get("cases", "").split()
-        known = set(Encounter.objects.filter(dataset__in=cleaned.get("datasets", []), case_id__in=wanted).values_list("case_id", flat=True))
+        known = set(
+            Encounter.objects.filter(
+                dataset__in=cleaned.get("datasets", []), case_id__in=wanted
+            ).values_list("case_id", flat=True)
+        )
         if unknown := [case for case in wanted if case not in known]:
-            self.add_error("cases", f"Not in these cohorts: {', '.join(unknown[:10])}. Check the ids, one a line.")
+            self.add_error(
+                "cases",
+                f"Not in these cohorts: {', '.join(unknown[:10])}. Check the ids, one a line.",
+            )
         if cleaned.get("model") and cleaned.get("judge") == RULES:
-            self.add_error("model", "The rules ask no language model. Choose the other judge, or leave this as it is.")
+            self.add_error(
+                "model",
+                "The rules ask no language model. Choose the other judge, or leave this as it is.",
+            )
         cleaned["cases"] = wanted
         return cleaned
 
     def arguments(self) -> dict[str, Any]:
-        """The keyword arguments of `adjudication.judge_runs.actions.start_judging`, but for `study` and `by`."""
+        """The keyword arguments of `adjudication.judge_runs.actions.start_judging`, but for `study`
+        and `by`.
+        """
         data = self.cleaned_data
         tolerance = FIXED_TOLERANCE if data["tolerance"] == "fixed" else TOLERANCE
         return {
@@ -99,7 +155,12 @@ class JudgeForm(forms.Form):
             "sources": data["sources"],
             "judge": data["judge"],
             "model": data["model"],
-            "config": JudgeConfig(seed=data["seed"], swap=data["swap"], uid_table=data["uid_table"], tolerance=tolerance),
+            "config": JudgeConfig(
+                seed=data["seed"],
+                swap=data["swap"],
+                uid_table=data["uid_table"],
+                tolerance=tolerance,
+            ),
             "cases": data["cases"],
             "label": data["label"],
         }
@@ -111,8 +172,8 @@ class JudgeForm(forms.Form):
 
 
 def suggested(keys: Sequence[SourceKey]) -> list[str]:
-    """What most studies compare: whole systems in their first alternative. Variants only where there is nothing else: with them the
-    games, and the calls they cost, grow by the square."""
+    """What most studies compare: whole systems in their first alternative. Variants only where
+    there is nothing else: with them the games, and the calls they cost, grow by the square."""
     first = [k for k in keys if k.alternative == 1]
     whole = [k for k in first if not variant_of(k.source)[1]]
     return [written(k) for k in (whole if len(whole) > 1 else first)]

@@ -1,7 +1,9 @@
-"""Adding the games of a judge run. A job of its own, so that starting one takes as long for 100,000 cases as for one.
+"""Adding the games of a judge run. A job of its own, so that starting one takes as long for 100,000
+cases as for one.
 
-A batch is one transaction behind the job's fence, together with the cursor, as for runs (`timelines.runs.preparing`,
-docs/adr/0038-scale.md). The timelines of a case are chosen when its batch is added.
+A batch is one transaction behind the job's fence, together with the cursor, as for runs
+(`timelines.runs.preparing`, docs/adr/0038-scale.md). The timelines of a case are chosen when its
+batch is added.
 """
 
 from __future__ import annotations
@@ -36,8 +38,12 @@ class NothingToJudge(ValueError):
 
 
 @transaction.atomic
-def start_preparation(run: JudgeRun, cases: Sequence[str], *, tell_workers: bool = True) -> JudgePreparation:
-    """Add a small cohort's games now; let a worker add those of a large one. No `cases` means all. Raises NothingToJudge."""
+def start_preparation(
+    run: JudgeRun, cases: Sequence[str], *, tell_workers: bool = True
+) -> JudgePreparation:
+    """Add a small cohort's games now; let a worker add those of a large one. No `cases` means all.
+    Raises NothingToJudge.
+    """
     wanted = sorted(set(cases)) or None
     there = Encounter.objects.filter(dataset__in=run.datasets.all())
     total = there.count() if wanted is None else there.filter(case_id__in=wanted).count()
@@ -50,14 +56,22 @@ def start_preparation(run: JudgeRun, cases: Sequence[str], *, tell_workers: bool
 
 
 def execute_preparation(preparation_id: int, *, tell_workers: bool = True) -> JobState | None:
-    """Add the games that are missing if the job waits; returns its new state, None if there was nothing to do."""
+    """Add the games that are missing if the job waits; returns its new state, None if there was
+    nothing to do.
+    """
     return work(JudgePreparation, preparation_id, partial(_prepare, tell_workers=tell_workers))
 
 
 def is_about_to_add(run: JudgeRun, datasets: Sequence[Dataset], cases: Sequence[str]) -> bool:
-    """Whether the run is under preparation, and all these cases (none: whole datasets) are among those it was started for."""
-    preparation = JudgePreparation.objects.filter(run=run, state__in=(JobState.QUEUED, JobState.RUNNING)).first()
-    if preparation is None or not {d.pk for d in datasets} <= set(run.datasets.values_list("pk", flat=True)):
+    """Whether the run is under preparation, and all these cases (none: whole datasets) are among
+    those it was started for.
+    """
+    preparation = JudgePreparation.objects.filter(
+        run=run, state__in=(JobState.QUEUED, JobState.RUNNING)
+    ).first()
+    if preparation is None or not {d.pk for d in datasets} <= set(
+        run.datasets.values_list("pk", flat=True)
+    ):
         return False
     return preparation.wanted is None or (bool(cases) and set(cases) <= set(preparation.wanted))
 
@@ -68,22 +82,35 @@ def _prepare(preparation: JudgePreparation, hold: Hold, *, tell_workers: bool) -
     if not preparation.run.games.exists():
         with write_guard(hold):  # a retry looks at all cases again
             hold.row.update(dataset_at=0, cursor="", prepared=0)
-        raise NothingToJudge("no case has finished timelines of two of these sources; reconstruct, import or author them first")
+        raise NothingToJudge(
+            "no case has finished timelines of two of these sources; reconstruct, import or author"
+            " them first"
+        )
 
 
 def _add_batch(preparation: JudgePreparation, hold: Hold, *, tell_workers: bool) -> bool:
-    """Add the games of the next cases; False if there are none left. Raises JobCancelled, LostLease."""
+    """Add the games of the next cases; False if there are none left. Raises JobCancelled,
+    LostLease.
+    """
     run = preparation.run
     with batch_guard(hold):
         cases = _next_cases(preparation)
         if not cases:
             return False
         _add_games(run, list(pairs_in(cases, _sources(run))), JudgeConfig.from_dict(run.config))
-        if tell_workers and not preparation.prepared:  # workers begin with the first games; further ones they pull
-            send_hints(Game, list(run.games.order_by("pk").values_list("pk", flat=True)[:SWEEP_LIMIT]))
+        if (
+            tell_workers and not preparation.prepared
+        ):  # workers begin with the first games; further ones they pull
+            send_hints(
+                Game, list(run.games.order_by("pk").values_list("pk", flat=True)[:SWEEP_LIMIT])
+            )
         preparation.dataset_at, preparation.cursor = cases[-1].dataset_id, cases[-1].case_id
         preparation.prepared += len(cases)
-        hold.row.update(dataset_at=preparation.dataset_at, cursor=preparation.cursor, prepared=preparation.prepared)
+        hold.row.update(
+            dataset_at=preparation.dataset_at,
+            cursor=preparation.cursor,
+            prepared=preparation.prepared,
+        )
     return True
 
 
@@ -93,13 +120,17 @@ def _next_cases(preparation: JudgePreparation) -> list[Encounter]:
     for dataset in datasets.values_list("pk", flat=True):
         after = preparation.cursor if dataset == preparation.dataset_at else ""
         found = _wanted(preparation, Encounter.objects.filter(dataset=dataset, case_id__gt=after))
-        if cases := list(found.select_related("dataset").order_by("case_id")[: _cases_a_batch(preparation.run)]):
+        if cases := list(
+            found.select_related("dataset").order_by("case_id")[: _cases_a_batch(preparation.run)]
+        ):
             return cases
     return []
 
 
 def _wanted(preparation: JudgePreparation, cases: QuerySet[Encounter]) -> QuerySet[Encounter]:
-    return cases if preparation.wanted is None else cases.filter(case_id__in=wanted_cases(preparation))
+    return (
+        cases if preparation.wanted is None else cases.filter(case_id__in=wanted_cases(preparation))
+    )
 
 
 def _cases_a_batch(run: JudgeRun) -> int:
@@ -112,17 +143,26 @@ def _sources(run: JudgeRun) -> list[SourceKey]:
     return [SourceKey(*source) for source in run.sources]
 
 
-def _add_games(run: JudgeRun, pairs: Sequence[tuple[Timeline, Timeline]], config: JudgeConfig) -> None:
+def _add_games(
+    run: JudgeRun, pairs: Sequence[tuple[Timeline, Timeline]], config: JudgeConfig
+) -> None:
     stored = _comparisons(pairs)
     Game.objects.bulk_create(
-        Game(run=run, comparison_id=stored[first.pk, second.pk], swapped=swapped, seed=_seed(config, first, second))
+        Game(
+            run=run,
+            comparison_id=stored[first.pk, second.pk],
+            swapped=swapped,
+            seed=_seed(config, first, second),
+        )
         for first, second in pairs
         for swapped in ((False, True) if config.swap else (False,))
     )
 
 
 def _comparisons(pairs: Sequence[tuple[Timeline, Timeline]]) -> dict[tuple[int, int], int]:
-    """(first, second) → the comparison, made where there is none. One order for all runs, so that two never wait for each other."""
+    """(first, second) → the comparison, made where there is none. One order for all runs, so that
+    two never wait for each other.
+    """
     Comparison.objects.bulk_create(
         (
             Comparison(encounter_id=first.encounter_id, first=first, second=second)
@@ -130,8 +170,12 @@ def _comparisons(pairs: Sequence[tuple[Timeline, Timeline]]) -> dict[tuple[int, 
         ),
         ignore_conflicts=True,
     )
-    made = Comparison.objects.filter(first__in={p[0].pk for p in pairs}, second__in={p[1].pk for p in pairs})
-    return {(first, second): pk for first, second, pk in made.values_list("first_id", "second_id", "pk")}
+    made = Comparison.objects.filter(
+        first__in={p[0].pk for p in pairs}, second__in={p[1].pk for p in pairs}
+    )
+    return {
+        (first, second): pk for first, second, pk in made.values_list("first_id", "second_id", "pk")
+    }
 
 
 def _seed(config: JudgeConfig, first: Timeline, second: Timeline) -> int:

@@ -19,7 +19,9 @@ from timelines.runs.progress import QUIET_AFTER, Preparation, preparation_of
 
 
 class GameStatus(StrEnum):
-    """What a page says of a game. Unjudged is not failed: a judge was asked and gave no answer that holds."""
+    """What a page says of a game. Unjudged is not failed: a judge was asked and gave no answer that
+    holds.
+    """
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -39,7 +41,8 @@ class GameStatus(StrEnum):
         return Q(state=state, outcome=outcome)
 
 
-#: (state, outcome) of a game. Constraints of the table see to it that there are no other pairs once a transaction has ended.
+#: (state, outcome) of a game. Constraints of the table see to it that there are no other pairs once
+#: a transaction has ended.
 _PAIRS: Mapping[GameStatus, tuple[JobState, str]] = {
     GameStatus.WAITING: (JobState.QUEUED, ""),
     GameStatus.RUNNING: (JobState.RUNNING, ""),
@@ -69,11 +72,14 @@ _OF_STATE = {
 
 @dataclass(frozen=True, slots=True)
 class GameTotals:
-    """How many games of a run stand where. `done` are those that need nothing more unless a person asks for it."""
+    """How many games of a run stand where. `done` are those that need nothing more unless a person
+    asks for it.
+    """
 
     counts: Mapping[GameStatus, int] = field(default_factory=dict)
     findings: int = 0
-    #: When any of this last changed; None where something of the run is closed to the person, since that would be shown by it.
+    #: When any of this last changed; None where something of the run is closed to the person, since
+    #: that would be shown by it.
     moved_at: datetime | None = None
     #: Adding the games, as long as it is not done.
     preparation: Preparation | None = None
@@ -90,7 +96,9 @@ class GameTotals:
     @property
     def retryable(self) -> bool:
         """True if games failed or were cancelled, or never came to be."""
-        return bool(self.failed or self.cancelled or (self.preparation is not None and not self.preparing))
+        return bool(
+            self.failed or self.cancelled or (self.preparation is not None and not self.preparing)
+        )
 
     def of(self, status: GameStatus) -> int:
         return self.counts.get(status, 0)
@@ -125,11 +133,15 @@ class GameTotals:
 
 
 def totals_of(runs: Sequence[JudgeRun], closed: Closed = OPEN) -> dict[int, GameTotals]:
-    """Return run id → its counts without the closed games. Reads what is counted already (`JudgeCount`), and closed games alone."""
+    """Return run id → its counts without the closed games. Reads what is counted already
+    (`JudgeCount`), and closed games alone.
+    """
     counts: dict[int, Counter[GameStatus]] = {run.pk: Counter() for run in runs}
     findings: Counter[int] = Counter()
     moved: dict[int, datetime] = {}
-    kept = JudgeCount.objects.filter(run__in=runs).order_by().values_list("run_id", "state", "outcome")
+    kept = (
+        JudgeCount.objects.filter(run__in=runs).order_by().values_list("run_id", "state", "outcome")
+    )
     for run, state, outcome, n, moved_at in kept.annotate(sum=Sum("n"), latest=Max("moved_at")):
         moved[run] = max(moved_at, moved.get(run, moved_at))
         if state:
@@ -139,18 +151,37 @@ def totals_of(runs: Sequence[JudgeRun], closed: Closed = OPEN) -> dict[int, Game
     if closed:
         moved = {}
         _subtract(runs, closed, counts, findings)
-    unprepared = {p.run_id: p for p in JudgePreparation.objects.filter(run__in=runs).exclude(state=JobState.SUCCEEDED).defer("wanted")}
+    unprepared = {
+        p.run_id: p
+        for p in (
+            JudgePreparation.objects.filter(run__in=runs)
+            .exclude(state=JobState.SUCCEEDED)
+            .defer("wanted")
+        )
+    }
     return {
-        run: GameTotals(dict(+found), findings[run], moved.get(run), preparation_of(unprepared.get(run))) for run, found in counts.items()
+        run: GameTotals(
+            dict(+found), findings[run], moved.get(run), preparation_of(unprepared.get(run))
+        )
+        for run, found in counts.items()
     }
 
 
-def _subtract(runs: Sequence[JudgeRun], closed: Closed, counts: Mapping[int, Counter[GameStatus]], findings: Counter[int]) -> None:
+def _subtract(
+    runs: Sequence[JudgeRun],
+    closed: Closed,
+    counts: Mapping[int, Counter[GameStatus]],
+    findings: Counter[int],
+) -> None:
     """Take the closed games and their findings out of the counts; they are few."""
     games = Game.objects.filter(closed.condition("comparison__"), run__in=runs).order_by()
-    for run, state, outcome, n in games.values_list("run_id", "state", "outcome").annotate(n=Count("*")):
+    for run, state, outcome, n in games.values_list("run_id", "state", "outcome").annotate(
+        n=Count("*")
+    ):
         counts[run][status_of(Game(state=state, outcome=outcome))] -= n
-    hidden = Finding.objects.filter(closed.condition("game__comparison__"), game__run__in=runs).order_by()
+    hidden = Finding.objects.filter(
+        closed.condition("game__comparison__"), game__run__in=runs
+    ).order_by()
     findings.subtract(dict(hidden.values_list("game__run_id").annotate(n=Count("pk"))))
 
 
@@ -181,13 +212,16 @@ def state_of(run: JudgeRun, totals: GameTotals) -> RunState:
 
 def waiting_warning(run: JudgeRun, totals: GameTotals) -> str:
     """Return a sentence if games have waited long without any sign of a worker, else an empty text."""
-    running = totals.of(GameStatus.RUNNING) or (totals.preparation and totals.preparation.state == JobState.RUNNING)
+    running = totals.of(GameStatus.RUNNING) or (
+        totals.preparation and totals.preparation.state == JobState.RUNNING
+    )
     if not totals.under_way or running or run.paused_at is not None or totals.moved_at is None:
         return ""
     quiet = timezone.now() - totals.moved_at
     if quiet < QUIET_AFTER:
         return ""
     return (
-        f"No worker has taken a game of this run for {duration_words(quiet.total_seconds())}. Games wait on the queue “judge”: start the "
-        "workers with make run; elsewhere, ask whoever runs them whether one listens. Nothing is lost while it waits."
+        f"No worker has taken a game of this run for {duration_words(quiet.total_seconds())}. Games"
+        " wait on the queue “judge”: start the workers with make run; elsewhere, ask whoever runs"
+        " them whether one listens. Nothing is lost while it waits."
     )

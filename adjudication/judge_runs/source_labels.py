@@ -10,7 +10,11 @@ from timelines.access.authoring import SUPERSEDED
 from timelines.evaluation.values import SourceKey
 
 #: From a game: what tells its comparison's first timeline, then the second one.
-SIDES = tuple(f"comparison__{side}__{name}" for side in ("first", "second") for name in ("source", "kind", "alternative"))
+SIDES = tuple(
+    f"comparison__{side}__{name}"
+    for side in ("first", "second")
+    for name in ("source", "kind", "alternative")
+)
 
 
 def labels_of_run(run: JudgeRun) -> list[str]:
@@ -19,11 +23,17 @@ def labels_of_run(run: JudgeRun) -> list[str]:
 
 
 def label_among(labels: Sequence[str], source: str, kind: str, alternative: int) -> str:
-    """The timeline's label as the run has it: a submission that was superseded since is still its author's."""
+    """The timeline's label as the run has it: a submission that was superseded since is still its
+    author's.
+    """
     label = SourceKey(source, kind, alternative).label
-    return label if label in labels else SourceKey(SUPERSEDED.sub("", source), kind, alternative).label
+    return (
+        label if label in labels else SourceKey(SUPERSEDED.sub("", source), kind, alternative).label
+    )
 
 
 def labels_of_sides(labels: Sequence[str], sides: Sequence[Any]) -> tuple[str, str]:
-    """Of a comparison's first and second timeline, of which `sides` holds the values at SIDES; `labels` are the run's."""
+    """Of a comparison's first and second timeline, of which `sides` holds the values at SIDES;
+    `labels` are the run's.
+    """
     return label_among(labels, *sides[:3]), label_among(labels, *sides[3:])

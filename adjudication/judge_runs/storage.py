@@ -1,4 +1,6 @@
-"""Storing what a judge said: each finding in the game's labels, with the entries, the span and the charge behind it."""
+"""Storing what a judge said: each finding in the game's labels, with the entries, the span and the
+charge behind it.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +18,34 @@ from timelines.evaluation.values import SourceKey
 from timelines.models import Timeline
 
 
-def save_findings(game: Game, comparison: Comparison, loaded: LoadedGame, findings: Sequence[JudgedFinding]) -> None:
+def save_findings(
+    game: Game, comparison: Comparison, loaded: LoadedGame, findings: Sequence[JudgedFinding]
+) -> None:
     """Replace the game's findings. Runs inside the caller's transaction."""
     Finding.objects.filter(game=game).delete()
     events = {f.series_event for f in findings if f.series_event is not None}
-    series = dict(EventSeries.objects.filter(encounter_id=comparison.encounter_id, event__in=events).values_list("event", "pk"))
+    series = dict(
+        EventSeries.objects.filter(
+            encounter_id=comparison.encounter_id, event__in=events
+        ).values_list("event", "pk")
+    )
     Finding.objects.bulk_create(
-        (_row(game, comparison, loaded, number, judged, series) for number, judged in enumerate(findings, start=1)), batch_size=500
+        (
+            _row(game, comparison, loaded, number, judged, series)
+            for number, judged in enumerate(findings, start=1)
+        ),
+        batch_size=500,
     )
 
 
-def _row(game: Game, comparison: Comparison, loaded: LoadedGame, number: int, judged: JudgedFinding, series: Mapping[str, int]) -> Finding:
+def _row(
+    game: Game,
+    comparison: Comparison,
+    loaded: LoadedGame,
+    number: int,
+    judged: JudgedFinding,
+    series: Mapping[str, int],
+) -> Finding:
     told = judged.finding
     start, end = judged.note_span or (None, None)
     charged = charge(told)
@@ -54,14 +73,17 @@ def _row(game: Game, comparison: Comparison, loaded: LoadedGame, number: int, ju
         reason=told.reason,
         flagged=told.flagged,
         category="" if charged is None else charged.category.value,
-        charged_first=None if charged is None else (charged.side is Side.A) == loaded.given.a_is_first,
+        charged_first=None
+        if charged is None
+        else (charged.side is Side.A) == loaded.given.a_is_first,
         subject_sha256=subject_of(told, loaded.given, comparison),
     )
 
 
 def subject_of(told: Told, given: JudgeInput, comparison: Comparison) -> str:
-    """SHA-256 of what a finding is about: the case, the two sources, its type and its occurrences, told of the comparison's first
-    timeline and then of its second. Verdict, evidence and hours are not in it: a judge may change its mind about one subject.
+    """SHA-256 of what a finding is about: the case, the two sources, its type and its occurrences,
+    told of the comparison's first timeline and then of its second. Verdict, evidence and hours are
+    not in it: a judge may change its mind about one subject.
     """
     in_order = told if given.a_is_first else with_labels_swapped(told)
     rows = [given.by_row[n][1] if n is not None else None for n in (in_order.a_row, in_order.b_row)]

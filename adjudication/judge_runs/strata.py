@@ -13,15 +13,31 @@ WITHOUT = "no reference"
 
 
 def strata(run: JudgeRun, cases: set[int]) -> dict[int, str]:
-    """Encounter → annotation protocol of its reference: an author's, as it was written; else imported, or none."""
+    """Encounter → annotation protocol of its reference: an author's, as it was written; else
+    imported, or none.
+    """
     found = dict.fromkeys(cases, WITHOUT)
     references = Timeline.objects.filter(
-        kind=TimelineKind.REFERENCE.value, encounter__dataset__in=run.datasets.all(), authoring__isnull=True
+        kind=TimelineKind.REFERENCE.value,
+        encounter__dataset__in=run.datasets.all(),
+        authoring__isnull=True,
     )
-    found |= {pk: IMPORTED for pk in references.values_list("encounter_id", flat=True) if pk in found}
-    written = Authoring.objects.filter(encounter__dataset__in=run.datasets.all(), timeline__isnull=False).order_by("pk")
-    authored = {pk: protocol for pk, protocol in written.values_list("encounter_id", "protocol") if pk in found}
-    return found | {pk: protocol for pk, protocol in authored.items() if found[pk] == WITHOUT or _compares_authors(run)}
+    found |= {
+        pk: IMPORTED for pk in references.values_list("encounter_id", flat=True) if pk in found
+    }
+    written = Authoring.objects.filter(
+        encounter__dataset__in=run.datasets.all(), timeline__isnull=False
+    ).order_by("pk")
+    authored = {
+        pk: protocol
+        for pk, protocol in written.values_list("encounter_id", "protocol")
+        if pk in found
+    }
+    return found | {
+        pk: protocol
+        for pk, protocol in authored.items()
+        if found[pk] == WITHOUT or _compares_authors(run)
+    }
 
 
 def _compares_authors(run: JudgeRun) -> bool:

@@ -12,7 +12,13 @@ from adjudication.judging.prompted.judge import PromptedJudge
 from llm_runtime.calls.calling import Asker, Ledger, MemoryLedger
 from llm_runtime.calls.stopping import StoppableModel
 from timelines.pipeline.backbone import never_stop
-from timelines.runs.language_models import Recorded, UnknownModel, choices_of, model_of, recorded_models
+from timelines.runs.language_models import (
+    Recorded,
+    UnknownModel,
+    choices_of,
+    model_of,
+    recorded_models,
+)
 from timelines.runs.tools import roles
 
 RULES, PROMPTED = "rules", "prompted"
@@ -28,7 +34,8 @@ class UnknownJudge(ValueError):
 
 
 def models_of_judge(judge: str, model: str = "") -> dict[str, dict[str, Any]]:
-    """What a judge run records of its language model; `model` names an entry of MODEL_ENDPOINTS, "" takes what MODEL_ROLES says.
+    """What a judge run records of its language model; `model` names an entry of MODEL_ENDPOINTS, ""
+    takes what MODEL_ROLES says.
 
     Raises UnknownJudge, UnknownModel, ProviderError.
     """
@@ -50,13 +57,21 @@ def judge_of(
     check: Callable[[], None] | None = None,
     round: int = 0,
 ) -> Judge:
-    """The judge of a run; a prompted one asks through `ledger`, and is stopped where `check` raises. Raises ProviderError."""
+    """The judge of a run; a prompted one asks through `ledger`, and is stopped where `check`
+    raises. Raises ProviderError.
+    """
     if judge == RULES:
-        # Loaded where it is used: its reading of notes brings a language pipeline that the web process does without.
-        built: Judge = importlib.import_module("adjudication.judging.rules.judge").RulesJudge(config.tolerance, check or never_stop)
+        # Loaded where it is used: its reading of notes brings a language pipeline that the web
+        # process does without.
+        built: Judge = importlib.import_module("adjudication.judging.rules.judge").RulesJudge(
+            config.tolerance, check or never_stop
+        )
         return built
     choices: Mapping[str, str] = choices_of(models)
     model = model_of(JUDGE, choices, roles())
     if check is not None:
         model = StoppableModel(model, check)
-    return PromptedJudge(Asker(JUDGE, model, ledger or MemoryLedger(), seed=config.seed, round=round), config.tolerance)
+    return PromptedJudge(
+        Asker(JUDGE, model, ledger or MemoryLedger(), seed=config.seed, round=round),
+        config.tolerance,
+    )

@@ -1,7 +1,9 @@
-"""Two timelines of one case as one list: which row of one is which row of the other. No Django here.
+"""Two timelines of one case as one list: which row of one is which row of the other. No Django
+here.
 
-Shared UIDs first; else spans of the same note that overlap (IoU at least 0.4), then the same words, then nearly the same
-(normalised Levenshtein distance below 0.1), each one-to-one as evaluation pairs them (protocol section 3, "Matching").
+Shared UIDs first; else spans of the same note that overlap (IoU at least 0.4), then the same words,
+then nearly the same (normalised Levenshtein distance below 0.1), each one-to-one as evaluation
+pairs them (protocol section 3, "Matching").
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from timelines.evaluation.distances import levenshtein_distance
 from timelines.evaluation.matching import match_events
 from timelines.evaluation.spans import match_spans
 
-#: Nearly the same words are looked for among no more pairs of rows than this, so that a page of any size comes at once.
+#: Nearly the same words are looked for among no more pairs of rows than this, so that a page of any
+#: size comes at once.
 MOST_NEAR_PAIRS = 40_000
 
 
@@ -30,7 +33,9 @@ class How(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedRow:
-    """One row of a timeline. `time`, `lower`, `upper` in hours from admission; `entry` names it to the caller."""
+    """One row of a timeline. `time`, `lower`, `upper` in hours from admission; `entry` names it to
+    the caller.
+    """
 
     entry: int
     mention: str
@@ -63,7 +68,9 @@ class Aligned:
         return [r.time for r in (self.first, self.second) if r is not None and r.time is not None]
 
 
-def aligned(first: Sequence[PlacedRow], second: Sequence[PlacedRow], *, shared_uids: bool) -> list[Aligned]:
+def aligned(
+    first: Sequence[PlacedRow], second: Sequence[PlacedRow], *, shared_uids: bool
+) -> list[Aligned]:
     """Every row of both once, by the earlier of its times, those without any last.
 
     `shared_uids`: both timelines are of one inventory, so that a UID means the same in both.
@@ -82,7 +89,12 @@ def aligned(first: Sequence[PlacedRow], second: Sequence[PlacedRow], *, shared_u
 
 def _by_time(row: Aligned) -> tuple[bool, float, int, str]:
     start = row.either.start
-    return not row.times, min(row.times, default=0.0), -1 if start is None else start, row.either.mention
+    return (
+        not row.times,
+        min(row.times, default=0.0),
+        -1 if start is None else start,
+        row.either.mention,
+    )
 
 
 def _by_uid(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tuple[int, int, How]]:
@@ -102,11 +114,16 @@ def _found(
     used_ours, used_theirs = {a for a, _, _ in used}, {b for _, b, _ in used}
     ours = [n for n in range(len(first)) if n not in used_ours]
     theirs = [n for n in range(len(second)) if n not in used_theirs]
-    return [(ours[a], theirs[b], how) for a, b in match([first[n] for n in ours], [second[n] for n in theirs])]
+    return [
+        (ours[a], theirs[b], how)
+        for a, b in match([first[n] for n in ours], [second[n] for n in theirs])
+    ]
 
 
 def _spans(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tuple[int, int]]:
-    return [(a, b) for a, b, _ in match_spans([_span(r) for r in first], [_span(r) for r in second])]
+    return [
+        (a, b) for a, b, _ in match_spans([_span(r) for r in first], [_span(r) for r in second])
+    ]
 
 
 def _same_words(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tuple[int, int]]:
@@ -114,13 +131,19 @@ def _same_words(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list
     waiting: dict[str, list[int]] = {}
     for n, row in enumerate(second):
         waiting.setdefault(_folded(row), []).append(n)
-    return [(n, waiting[_folded(row)].pop(0)) for n, row in enumerate(first) if waiting.get(_folded(row))]
+    return [
+        (n, waiting[_folded(row)].pop(0))
+        for n, row in enumerate(first)
+        if waiting.get(_folded(row))
+    ]
 
 
 def _near_words(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tuple[int, int]]:
     if len(first) * len(second) > MOST_NEAR_PAIRS:
         return []
-    return match_events(levenshtein_distance([_folded(r) for r in first], [_folded(r) for r in second]))
+    return match_events(
+        levenshtein_distance([_folded(r) for r in first], [_folded(r) for r in second])
+    )
 
 
 def _span(row: PlacedRow) -> tuple[int, int] | None:

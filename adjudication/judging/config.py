@@ -25,7 +25,9 @@ class SourceUnknown(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeConfig:
-    """`swap` adds to every game its rerun in swapped positions; `uid_table` shows UIDs and spans to the judge."""
+    """`swap` adds to every game its rerun in swapped positions; `uid_table` shows UIDs and spans to
+    the judge.
+    """
 
     seed: int = SEED
     swap: bool = False
@@ -43,7 +45,9 @@ class JudgeConfig:
 
 
 def game_seed(seed: int, *names: str) -> int:
-    """The seed of one game out of the run's: the same case and sources draw the same sides whenever they are judged."""
+    """The seed of one game out of the run's: the same case and sources draw the same sides whenever
+    they are judged.
+    """
     digest = hashlib.sha256("\x1f".join([str(seed), *names]).encode()).digest()
     return int.from_bytes(digest[:4], "big")
 
@@ -51,7 +55,8 @@ def game_seed(seed: int, *names: str) -> int:
 def parse_source(text: str, known: Sequence[SourceKey]) -> SourceKey:
     """`source`, `source@kind` or `source@kind#alternative` among those there are.
 
-    A bare name is its reference, else its first revised timeline, else its text-only one. Raises SourceUnknown.
+    A bare name is its reference, else its first revised timeline, else its text-only one. Raises
+    SourceUnknown.
     """
     name, at, rest = text.strip().rpartition("@")
     if not at:

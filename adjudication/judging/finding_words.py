@@ -1,6 +1,8 @@
-"""Findings in the words of the unblinded pages: what kind of difference, what the judge held, and why somebody is charged.
+"""Findings in the words of the unblinded pages: what kind of difference, what the judge held, and
+why somebody is charged.
 
-No Django here. A and B are the judge's labels; names of sources are given by the caller. Source: protocol section 4, "Charging".
+No Django here. A and B are the judge's labels; names of sources are given by the caller. Source:
+protocol section 4, "Charging".
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ UNSETTLED: Mapping[FindingType, str] = {
 
 
 def verdict_words(finding: Finding) -> str:
-    """What the judge held, short enough for a table: "A right", "supported", "extra copy", "unclear"."""
+    """What the judge held, short enough for a table: "A right", "supported", "extra copy",
+    "unclear".
+    """
     verdict, holder = finding.verdict, finding.holder
     if verdict is Verdict.UNCLEAR:
         return "unclear"
@@ -80,24 +84,37 @@ def verdict_sentence(finding: Finding) -> str:
         return "Both timelines have the event, and neither note nor record support it."
     what = "time" if kind is FindingType.TIMING else "value"
     if verdict in (Verdict.BOTH, Verdict.NEITHER):
-        return f"Both {what}s can stand." if verdict is Verdict.BOTH else f"Neither {what} can stand."
+        return (
+            f"Both {what}s can stand." if verdict is Verdict.BOTH else f"Neither {what} can stand."
+        )
     if holder is None:
         right = Side(verdict.value)
         return f"The {what} in {right} is right, the one in {right.other} is not."
     real = verdict.value == holder.value
     if kind is FindingType.DUPLICATE:
-        return "The second row is a real recurrence." if real else "The second row is an extra copy of one event."
-    return f"The row in {holder} is supported." if real else f"The row in {holder} is not supported."
+        return (
+            "The second row is a real recurrence."
+            if real
+            else "The second row is an extra copy of one event."
+        )
+    return (
+        f"The row in {holder} is supported." if real else f"The row in {holder} is not supported."
+    )
 
 
 def charge_sentence(finding: Finding, name_a: str, name_b: str) -> str:
-    """Who is charged with what, at what weight and why, or why nobody is. `name_a`, `name_b`: the sources behind the labels."""
+    """Who is charged with what, at what weight and why, or why nobody is. `name_a`, `name_b`: the
+    sources behind the labels.
+    """
     charged = charge(finding)
     if charged is None:
         return "Nobody is charged: only a verdict for one side costs points."
     name = name_a if charged.side is Side.A else name_b
     weight = weight_words(charged.category)
-    return f"{name} is charged with {_article(CATEGORY_WORDS[charged.category])}, {weight}, because {_BECAUSE[charged.category]}."
+    return (
+        f"{name} is charged with {_article(CATEGORY_WORDS[charged.category])}, {weight}, because"
+        f" {_BECAUSE[charged.category]}."
+    )
 
 
 def flag_sentence(finding: Finding) -> str:

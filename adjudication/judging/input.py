@@ -1,7 +1,8 @@
 """What a judge is given and what it gives back (protocol section 4, "Input"). No Django here.
 
-Two timelines stand under the labels A and B; which source is behind a label is known to the caller alone, and no name of a source
-is anywhere in here. Row numbers are opaque and belong to a row, not to a label: they stay the same when the labels are swapped.
+Two timelines stand under the labels A and B; which source is behind a label is known to the caller
+alone, and no name of a source is anywhere in here. Row numbers are opaque and belong to a row, not
+to a label: they stay the same when the labels are swapped.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ _BARE_BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One row of a timeline that goes to a judge. `time`, `lower` and `upper` in hours from admission, None for N/A or open.
+    """One row of a timeline that goes to a judge. `time`, `lower` and `upper` in hours from
+    admission, None for N/A or open.
 
     `uid`, span and context are known where the timeline belongs to an inventory.
     """
@@ -45,9 +47,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class CandidateRow:
-    """A row as it is judged: its number, its words on one line with bars escaped, its time in whole hours (None for N/A).
+    """A row as it is judged: its number, its words on one line with bars escaped, its time in whole
+    hours (None for N/A).
 
-    `source` is the candidate behind it, with its UID; a prompt shows of it no more than `uid_table` allows.
+    `source` is the candidate behind it, with its UID; a prompt shows of it no more than `uid_table`
+    allows.
     """
 
     row: int
@@ -64,8 +68,9 @@ class CandidateRow:
 class JudgeInput:
     """One game: the complete note, two timelines, the structured record.
 
-    `series` are the summaries that `record_text` holds, in its order. `rows` are the source rows of the encounter, hours from
-    admission: for judges that read rows, never for a prompt. `a_is_first` unblinds: whether A is the comparison's first timeline.
+    `series` are the summaries that `record_text` holds, in its order. `rows` are the source rows of
+    the encounter, hours from admission: for judges that read rows, never for a prompt. `a_is_first`
+    unblinds: whether A is the comparison's first timeline.
     """
 
     note: str
@@ -82,7 +87,11 @@ class JudgeInput:
     @cached_property
     def by_row(self) -> dict[int, tuple[Side, CandidateRow]]:
         """Row number → its side and the row with its UID: the private map that resolves findings."""
-        return {r.row: (side, r) for side, rows in ((Side.A, self.a_rows), (Side.B, self.b_rows)) for r in rows}
+        return {
+            r.row: (side, r)
+            for side, rows in ((Side.A, self.a_rows), (Side.B, self.b_rows))
+            for r in rows
+        }
 
     @cached_property
     def by_series(self) -> dict[str, Series]:
@@ -96,7 +105,9 @@ class JudgeInput:
 
 @dataclass(frozen=True, slots=True)
 class JudgedFinding:
-    """A valid finding with what its evidence was resolved to: `[start, end)` of the note, and the event name of the series."""
+    """A valid finding with what its evidence was resolved to: `[start, end)` of the note, and the
+    event name of the series.
+    """
 
     finding: Finding
     note_span: tuple[int, int] | None = None
@@ -105,7 +116,9 @@ class JudgedFinding:
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """No answer that holds, which is not the same as no findings. `reasons` never quote patient text."""
+    """No answer that holds, which is not the same as no findings. `reasons` never quote patient
+    text.
+    """
 
     reasons: tuple[str, ...]
 
@@ -125,7 +138,9 @@ class Judge(Protocol):
 
 
 def candidates(timeline: Timeline, inventory: Inventory) -> list[Candidate]:
-    """The rows of a timeline over its inventory. Raises KeyError for an entry whose UID the inventory lacks."""
+    """The rows of a timeline over its inventory. Raises KeyError for an entry whose UID the
+    inventory lacks.
+    """
     rows = []
     for e in timeline:
         o = inventory.by_uid[e.uid]
@@ -140,7 +155,10 @@ def candidates(timeline: Timeline, inventory: Inventory) -> list[Candidate]:
 
 def named_candidates(timeline: NamedTimeline) -> list[Candidate]:
     """The rows of a timeline whose lines have no identifiers."""
-    return [Candidate(event=e.event, time=e.time, lower=e.lower, upper=e.upper, known=bool(e.known)) for e in timeline]
+    return [
+        Candidate(event=e.event, time=e.time, lower=e.lower, upper=e.upper, known=bool(e.known))
+        for e in timeline
+    ]
 
 
 def judge_input(
@@ -156,17 +174,21 @@ def judge_input(
     uid_table: bool = False,
     limit: int = JUDGE_SERIES,
 ) -> JudgeInput:
-    """The game of two timelines: which is A is drawn by `seed`, and is the other one with `swap` (the rerun in swapped positions).
+    """The game of two timelines: which is A is drawn by `seed`, and is the other one with `swap`
+    (the rerun in swapped positions).
 
-    Rows are put in order of time, N/A last, so that the order a source writes in does not tell who it is. `series` are all of the
-    encounter; at most `limit` are supplied. Raises ValueError where `uid_table` is asked for rows without UIDs.
+    Rows are put in order of time, N/A last, so that the order a source writes in does not tell who
+    it is. `series` are all of the encounter; at most `limit` are supplied. Raises ValueError where
+    `uid_table` is asked for rows without UIDs.
     """
     if uid_table and any(c.uid is None for c in (*first, *second)):
         raise ValueError("a table of UIDs needs a UID for every row of both timelines")
     rng = random.Random(seed)
     first_is_a = (rng.random() < 0.5) != swap
     count = len(first) + len(second)
-    numbers = rng.sample(range(ROW_NUMBERS_FROM, ROW_NUMBERS_FROM + ROW_NUMBERS_EACH * count), count)
+    numbers = rng.sample(
+        range(ROW_NUMBERS_FROM, ROW_NUMBERS_FROM + ROW_NUMBERS_EACH * count), count
+    )
     one, two = _numbered(first, numbers[: len(first)]), _numbered(second, numbers[len(first) :])
     return JudgeInput(
         note=note,
@@ -192,7 +214,9 @@ def whole_hours(hours: float | None) -> int | None:
 
 
 def with_labels_swapped(finding: Finding) -> Finding:
-    """The same finding told of swapped labels: type, verdict and sides are exchanged, nothing else changes."""
+    """The same finding told of swapped labels: type, verdict and sides are exchanged, nothing else
+    changes.
+    """
     types = {FindingType.A_ONLY: FindingType.B_ONLY, FindingType.B_ONLY: FindingType.A_ONLY}
     verdicts = {Verdict.A: Verdict.B, Verdict.B: Verdict.A}
     return replace(
@@ -209,7 +233,10 @@ def with_labels_swapped(finding: Finding) -> Finding:
 
 
 def _numbered(given: Sequence[Candidate], numbers: Sequence[int]) -> tuple[CandidateRow, ...]:
-    rows = [CandidateRow(n, one_line(c.event), whole_hours(c.time), c) for n, c in zip(numbers, given, strict=True)]
+    rows = [
+        CandidateRow(n, one_line(c.event), whole_hours(c.time), c)
+        for n, c in zip(numbers, given, strict=True)
+    ]
     return tuple(sorted(rows, key=lambda r: (r.time is None, r.time or 0, r.event, r.row)))
 
 

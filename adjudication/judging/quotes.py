@@ -1,4 +1,6 @@
-"""Where a quote stands in the note: compared after mapping quotation marks and collapsing white space (protocol section 4). No Django."""
+"""Where a quote stands in the note: compared after mapping quotation marks and collapsing white
+space (protocol section 4). No Django.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ _MARKS = str.maketrans(dict.fromkeys("\"'`´‘’‚‛“”„‟′″«»�
 
 
 def plain(text: str) -> tuple[str, list[int]]:
-    """The text with one kind of quotation mark and single spaces, none at its ends; and for each character its offset in `text`."""
+    """The text with one kind of quotation mark and single spaces, none at its ends; and for each
+    character its offset in `text`.
+    """
     characters: list[str] = []
     offsets: list[int] = []
     for at, character in enumerate(text.translate(_MARKS)):
@@ -26,9 +30,11 @@ def plain(text: str) -> tuple[str, list[int]]:
 
 
 def locate(quote: str, note: str) -> tuple[int, int] | None:
-    """`[start, end)` of the quote's first place in the note, in code points; None where it does not stand there word for word.
+    """`[start, end)` of the quote's first place in the note, in code points; None where it does not
+    stand there word for word.
 
-    A quote holds a letter or digit, and does not begin or end within a word or number: "4" does not quote "14".
+    A quote holds a letter or digit, and does not begin or end within a word or number: "4" does not
+    quote "14".
     """
     wanted, _ = plain(quote)
     if not any(c.isalnum() for c in wanted):

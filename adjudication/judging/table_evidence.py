@@ -1,7 +1,9 @@
-"""Whether a cited structured event stands in a supplied summary, with that value at that time (protocol section 4). No Django.
+"""Whether a cited structured event stands in a supplied summary, with that value at that time
+(protocol section 4). No Django.
 
-It is cited as `<type> = <value> @ <hours>`, the type copied as the summary names it, the hours counted from admission ("+6h", "-12h",
-or "NA" where the record has no time); ` = <value>` is left out where only the time matters.
+It is cited as `<type> = <value> @ <hours>`, the type copied as the summary names it, the hours
+counted from admission ("+6h", "-12h", or "NA" where the record has no time); ` = <value>` is left
+out where only the time matters.
 """
 
 from __future__ import annotations
@@ -15,15 +17,21 @@ from adjudication.judging.quotes import NOT_FOUND
 from ehr.summarise import Observation, Series
 from timelines.domain import Anchor
 
-#: Hours that a citation may be off: summaries show clock times, and rounding one to whole hours may go either way.
+#: Hours that a citation may be off: summaries show clock times, and rounding one to whole hours may
+#: go either way.
 OFFSET_SLACK = 1.0
-_CITED = re.compile(r"(?P<what>.+?)\s*@\s*(?:(?P<hours>[+-]?\d{1,7}(?:\.\d{1,4})?)\s*h?|(?P<none>NA|N/A))\s*\Z", re.DOTALL)
+_CITED = re.compile(
+    r"(?P<what>.+?)\s*@\s*(?:(?P<hours>[+-]?\d{1,7}(?:\.\d{1,4})?)\s*h?|(?P<none>NA|N/A))\s*\Z",
+    re.DOTALL,
+)
 _FORM = "table_evidence is not of the form <type> = <value> @ <hours from admission>"
 
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """`text` is what is kept (None for null), `series` the event name of the summary that holds it, None where none is cited."""
+    """`text` is what is kept (None for null), `series` the event name of the summary that holds it,
+    None where none is cited.
+    """
 
     text: str | None = None
     series: str | None = None
@@ -49,8 +57,12 @@ def read_table_evidence(value: str | None, supplied: Mapping[str, Series], ancho
 
 
 def _readings(what: str, supplied: Mapping[str, Series]) -> Iterator[tuple[Series, str | None]]:
-    """(series, value or None) for every way to read `<type> = <value>`: either may hold an equals sign itself."""
-    for at, end in [(m.start(), m.end()) for m in re.finditer(r" ?= ?", what)] + [(len(what), len(what))]:
+    """(series, value or None) for every way to read `<type> = <value>`: either may hold an equals
+    sign itself.
+    """
+    for at, end in [(m.start(), m.end()) for m in re.finditer(r" ?= ?", what)] + [
+        (len(what), len(what))
+    ]:
         # The list puts a colon after the type, which may be taken for one of its own.
         series = supplied.get(what[:at]) or supplied.get(what[:at].removesuffix(":"))
         if series is not None:
@@ -59,12 +71,17 @@ def _readings(what: str, supplied: Mapping[str, Series]) -> Iterator[tuple[Serie
 
 def _stands(series: Series, value: str | None, hours: float | None, anchor: Anchor) -> bool:
     for seen in _shown(series):
-        if _same_time(seen, hours, anchor) and (value is None or _same_value(value, seen.value, seen.unit)):
+        if _same_time(seen, hours, anchor) and (
+            value is None or _same_value(value, seen.value, seen.unit)
+        ):
             return True
     if series.observations is not None or series.numbers is not None:
         return False
-    # A long series of words shows its values without times and its times without values: any of them within its extent is possible.
-    known = value is None or any(_same_value(value, v, u) for v, _ in series.top_values for u in series.units or ("",))
+    # A long series of words shows its values without times and its times without values: any of
+    # them within its extent is possible.
+    known = value is None or any(
+        _same_value(value, v, u) for v, _ in series.top_values for u in series.units or ("",)
+    )
     return known and _within(series, hours, anchor)
 
 
@@ -82,7 +99,9 @@ def _within(series: Series, hours: float | None, anchor: Anchor) -> bool:
     first, last = series.first, series.last
     if hours is None or first is None or last is None or first.time is None or last.time is None:
         return hours is None and first is None
-    return anchor.hours(first.time) - OFFSET_SLACK <= hours <= anchor.hours(last.time) + OFFSET_SLACK
+    return (
+        anchor.hours(first.time) - OFFSET_SLACK <= hours <= anchor.hours(last.time) + OFFSET_SLACK
+    )
 
 
 def _same_time(seen: Observation, hours: float | None, anchor: Anchor) -> bool:

@@ -1,7 +1,9 @@
-"""From what a judge answered to findings, or to every reason why not (protocol section 4, "Finding"). No Django here.
+"""From what a judge answered to findings, or to every reason why not (protocol section 4,
+"Finding"). No Django here.
 
-Nothing is mended: an answer holds as a whole or is refused as a whole. Reasons name the finding's number and the rule, and never
-repeat the note, a row or the answer, because they are logged and shown.
+Nothing is mended: an answer holds as a whole or is refused as a whole. Reasons name the finding's
+number and the rule, and never repeat the note, a row or the answer, because they are logged and
+shown.
 """
 
 from __future__ import annotations
@@ -11,7 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adjudication.domain import Finding, FindingType, Grounding, IllegalFinding, Relation, Side, Verdict
+from adjudication.domain import (
+    Finding,
+    FindingType,
+    Grounding,
+    IllegalFinding,
+    Relation,
+    Side,
+    Verdict,
+)
 from adjudication.judging.input import CandidateRow, JudgedFinding, JudgeInput
 from adjudication.judging.quotes import NOT_FOUND, locate, plain
 from adjudication.judging.table_evidence import read_table_evidence
@@ -35,7 +45,9 @@ _ENUMS: Mapping[str, type[FindingType] | type[Verdict] | type[Grounding] | type[
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """Times are equal when |Δ| < max(`least` hours, `share` of the larger distance from admission), by whole hours."""
+    """Times are equal when |Δ| < max(`least` hours, `share` of the larger distance from admission),
+    by whole hours.
+    """
 
     least: float = LEAST_TOLERANCE
     share: float = TOLERANCE_SHARE
@@ -52,8 +64,12 @@ FIXED_TOLERANCE = Tolerance(share=0.0)
 TOLERANCE = Tolerance()
 
 
-def checked_findings(raw: Sequence[object], given: JudgeInput, tolerance: Tolerance = TOLERANCE) -> list[JudgedFinding]:
-    """The findings of one answer; [] for no findings. Raises AnswerRejected with the faults of all of them."""
+def checked_findings(
+    raw: Sequence[object], given: JudgeInput, tolerance: Tolerance = TOLERANCE
+) -> list[JudgedFinding]:
+    """The findings of one answer; [] for no findings. Raises AnswerRejected with the faults of all
+    of them.
+    """
     found: list[JudgedFinding] = []
     faults: list[str] = []
     seen: set[tuple[object, ...]] = set()
@@ -73,13 +89,19 @@ def checked_findings(raw: Sequence[object], given: JudgeInput, tolerance: Tolera
     return found
 
 
-def checked_finding(raw: object, given: JudgeInput, tolerance: Tolerance = TOLERANCE) -> JudgedFinding:
+def checked_finding(
+    raw: object, given: JudgeInput, tolerance: Tolerance = TOLERANCE
+) -> JudgedFinding:
     """One finding. Raises AnswerRejected with every fault found."""
     if not isinstance(raw, Mapping):
         raise AnswerRejected(["not an object"])
     if faults := keys_exactly(raw, FIELDS, "fields"):
         raise AnswerRejected(faults)
-    faults = [f"{name} is none of {', '.join(kind)}" for name, kind in _ENUMS.items() if raw[name] not in list(kind)]
+    faults = [
+        f"{name} is none of {', '.join(kind)}"
+        for name, kind in _ENUMS.items()
+        if raw[name] not in list(kind)
+    ]
     if raw["relation"] is not None and raw["relation"] not in list(Relation):
         faults.append(f"relation is neither null nor one of {', '.join(Relation)}")
     faults += _text_faults(raw)
@@ -90,7 +112,11 @@ def checked_finding(raw: object, given: JudgeInput, tolerance: Tolerance = TOLER
     quote, span, note_faults = _note_evidence(raw["note_evidence"], given.note)
     cited = read_table_evidence(raw["table_evidence"], given.by_series, given.anchor)
     faults = [*a_faults, *b_faults, *note_faults, *cited.faults]
-    faults += _grounding_faults(Grounding(raw["grounding"]), span is not None, cited.series is not None) if not faults else []
+    faults += (
+        _grounding_faults(Grounding(raw["grounding"]), span is not None, cited.series is not None)
+        if not faults
+        else []
+    )
     if faults:
         raise AnswerRejected(faults)
     kind = FindingType(raw["type"])
@@ -110,7 +136,10 @@ def checked_finding(raw: object, given: JudgeInput, tolerance: Tolerance = TOLER
             grounding=Grounding(raw["grounding"]),
             relation=Relation(raw["relation"]) if raw["relation"] is not None else None,
             reason=" ".join(raw["reason"].split()),
-            flagged=kind is FindingType.TIMING and a is not None and b is not None and tolerance.equal(a.time, b.time),
+            flagged=kind is FindingType.TIMING
+            and a is not None
+            and b is not None
+            and tolerance.equal(a.time, b.time),
         )
     except IllegalFinding as illegal:
         raise AnswerRejected(str(illegal).split("; ")) from None
@@ -124,23 +153,38 @@ def _text_faults(raw: Mapping[str, Any]) -> list[str]:
         if value is None and name != "reason":
             continue
         if not isinstance(value, str) or not value.strip() or not storable(value):
-            faults.append(f"{name} is not a text" + (" or null" if name != "reason" else "") + " that says something")
+            faults.append(
+                f"{name} is not a text"
+                + (" or null" if name != "reason" else "")
+                + " that says something"
+            )
     return faults
 
 
-def _side(raw: Mapping[str, Any], side: Side, given: JudgeInput) -> tuple[CandidateRow | None, list[str]]:
-    """The supplied row that a side of the finding is about: all three fields are its own, or all three are null."""
+def _side(
+    raw: Mapping[str, Any], side: Side, given: JudgeInput
+) -> tuple[CandidateRow | None, list[str]]:
+    """The supplied row that a side of the finding is about: all three fields are its own, or all
+    three are null.
+    """
     name = side.lower()
     number, event, time = (raw[f"{name}_{part}"] for part in ("row", "event", "time"))
     if number is None and event is None and time is None:
         return None, []
     if type(number) is not int or event is None or not (type(time) is int or time == N_A):
-        return None, [f"{name}_row, {name}_event and {name}_time are not all of one row (number, text, whole hours or {N_A}), nor all null"]
+        return None, [
+            f"{name}_row, {name}_event and {name}_time are not all of one row (number, text, whole"
+            f" hours or {N_A}), nor all null"
+        ]
     at, row = given.by_row.get(number, (None, None))
     if row is None or at is not side:
         return None, [f"{name}_row is no row of timeline {side}"]
-    faults = [f"{name}_event is not the text of row {number}"] * (_words(event) != _words(row.event))
-    faults += [f"{name}_time is not the time of row {number}"] * (time != (N_A if row.time is None else row.time))
+    faults = [f"{name}_event is not the text of row {number}"] * (
+        _words(event) != _words(row.event)
+    )
+    faults += [f"{name}_time is not the time of row {number}"] * (
+        time != (N_A if row.time is None else row.time)
+    )
     return row, faults
 
 
@@ -149,7 +193,9 @@ def _words(event: str) -> str:
     return re.sub(r"\\+(?=\|)", "", plain(event)[0])
 
 
-def _note_evidence(value: str | None, note: str) -> tuple[str | None, tuple[int, int] | None, list[str]]:
+def _note_evidence(
+    value: str | None, note: str
+) -> tuple[str | None, tuple[int, int] | None, list[str]]:
     """(what is kept, where it stands in the note, faults). A quote is kept as the note has it."""
     if value is None or value.strip().casefold() == NOT_FOUND:
         return (None if value is None else NOT_FOUND), None, []
@@ -161,7 +207,12 @@ def _note_evidence(value: str | None, note: str) -> tuple[str | None, tuple[int,
 
 def _grounding_faults(grounding: Grounding, quoted: bool, cited: bool) -> list[str]:
     if grounding is Grounding.NONE:
-        return ["grounding NONE goes with neither a quote nor a structured event"] * (quoted or cited)
-    needs_quote, needs_row = grounding in (Grounding.NOTE, Grounding.BOTH), grounding in (Grounding.TABLE, Grounding.BOTH)
+        return ["grounding NONE goes with neither a quote nor a structured event"] * (
+            quoted or cited
+        )
+    needs_quote, needs_row = (
+        grounding in (Grounding.NOTE, Grounding.BOTH),
+        grounding in (Grounding.TABLE, Grounding.BOTH),
+    )
     faults = [f"grounding {grounding} needs note_evidence"] * (needs_quote and not quoted)
     return faults + [f"grounding {grounding} needs table_evidence"] * (needs_row and not cited)

@@ -20,9 +20,13 @@ CHOICES_OF_VERDICT = [(v.value, v.value) for v in Verdict]
 
 
 class Finding(models.Model):
-    """One validated finding of a game, as the judge told it in its own labels; `adjudication.domain.Finding` says what each field is."""
+    """One validated finding of a game, as the judge told it in its own labels;
+    `adjudication.domain.Finding` says what each field is.
+    """
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
     game = models.ForeignKey(Game, on_delete=models.CASCADE, related_name="findings")
     ordinal = models.PositiveIntegerField()
     type = models.CharField(max_length=20, choices=CHOICES_OF_TYPE)
@@ -44,29 +48,49 @@ class Finding(models.Model):
     table_evidence = models.TextField(null=True)
     series = models.ForeignKey(EventSeries, null=True, on_delete=models.SET_NULL, related_name="+")
     grounding = models.CharField(max_length=10, choices=[(g.value, g.value) for g in Grounding])
-    relation = models.CharField(max_length=20, choices=[(r.value, r.value) for r in Relation], null=True)
+    relation = models.CharField(
+        max_length=20, choices=[(r.value, r.value) for r in Relation], null=True
+    )
     reason = models.TextField(blank=True)
     #: A TIMING finding within tolerance: kept and charged, with ratings without such ones beside.
     flagged = models.BooleanField(default=False)
-    #: The charge after unblinding (`scoring.errors.charge`): which error, and whether the comparison's first timeline made it.
-    category = models.CharField(max_length=20, choices=[(c.value, c.value) for c in Category], blank=True)
+    #: The charge after unblinding (`scoring.errors.charge`): which error, and whether the
+    #: comparison's first timeline made it.
+    category = models.CharField(
+        max_length=20, choices=[(c.value, c.value) for c in Category], blank=True
+    )
     charged_first = models.BooleanField(null=True)
-    #: What it is about, whoever judged it and whatever the labels were (`adjudication.judge_runs.storage.subject_of`): finds it in another judging.
+    #: What it is about, whoever judged it and whatever the labels were
+    #: (`adjudication.judge_runs.storage.subject_of`): finds it in another judging.
     subject_sha256 = models.CharField(max_length=64, db_index=True)
 
     class Meta:
         ordering = ["game_id", "ordinal"]
         constraints = [
             models.UniqueConstraint(fields=["game", "ordinal"], name="finding_ordinal_once"),
-            models.CheckConstraint(condition=~Q(type="SHARED_UNSUPPORTED") | Q(verdict="NEITHER"), name="shared_unsupported_is_neither"),
             models.CheckConstraint(
-                condition=~Q(type__in=["A_ONLY", "B_ONLY"]) | ~Q(verdict__in=["BOTH", "NEITHER"]), name="one_sided_not_both_or_neither"
+                condition=~Q(type="SHARED_UNSUPPORTED") | Q(verdict="NEITHER"),
+                name="shared_unsupported_is_neither",
+            ),
+            models.CheckConstraint(
+                condition=~Q(type__in=["A_ONLY", "B_ONLY"]) | ~Q(verdict__in=["BOTH", "NEITHER"]),
+                name="one_sided_not_both_or_neither",
             ),
             models.CheckConstraint(
                 condition=Q(type="A_ONLY", a_event__isnull=False, b_event__isnull=True)
                 | Q(type="B_ONLY", a_event__isnull=True, b_event__isnull=False)
-                | (Q(type="DUPLICATE") & (Q(a_event__isnull=True, b_event__isnull=False) | Q(a_event__isnull=False, b_event__isnull=True)))
-                | Q(type__in=["VALUE", "TIMING", "SHARED_UNSUPPORTED"], a_event__isnull=False, b_event__isnull=False),
+                | (
+                    Q(type="DUPLICATE")
+                    & (
+                        Q(a_event__isnull=True, b_event__isnull=False)
+                        | Q(a_event__isnull=False, b_event__isnull=True)
+                    )
+                )
+                | Q(
+                    type__in=["VALUE", "TIMING", "SHARED_UNSUPPORTED"],
+                    a_event__isnull=False,
+                    b_event__isnull=False,
+                ),
                 name="finding_sides_fit_type",
             ),
             models.CheckConstraint(
@@ -75,12 +99,16 @@ class Finding(models.Model):
                 name="relation_iff_one_sided",
             ),
             models.CheckConstraint(
-                condition=(Q(verdict__in=["A", "B"]) & ~Q(category="") & Q(charged_first__isnull=False))
+                condition=(
+                    Q(verdict__in=["A", "B"]) & ~Q(category="") & Q(charged_first__isnull=False)
+                )
                 | (~Q(verdict__in=["A", "B"]) & Q(category="", charged_first__isnull=True)),
                 name="decisive_iff_charged",
             ),
             models.CheckConstraint(
-                condition=Q(note_start__isnull=True, note_end__isnull=True) | Q(note_start__lt=F("note_end")), name="quote_span_is_ordered"
+                condition=Q(note_start__isnull=True, note_end__isnull=True)
+                | Q(note_start__lt=F("note_end")),
+                name="quote_span_is_ordered",
             ),
         ]
         indexes = [models.Index(fields=["type", "verdict"], name="finding_by_type")]

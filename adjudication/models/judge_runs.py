@@ -15,9 +15,13 @@ from timelines.models import Timeline
 
 
 class JudgeRun(models.Model):
-    """One judge over the pairs of chosen sources of a cohort, with everything that its answers depend on frozen."""
+    """One judge over the pairs of chosen sources of a cohort, with everything that its answers
+    depend on frozen.
+    """
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="judge_runs")
     datasets = models.ManyToManyField(Dataset, related_name="judge_runs")
     label = models.CharField(max_length=200, blank=True)
@@ -27,13 +31,16 @@ class JudgeRun(models.Model):
     judge = models.CharField(max_length=30)
     judge_name = models.CharField(max_length=200)
     judge_version = models.CharField(max_length=64)
-    #: `adjudication.judging.config.JudgeConfig` as plain values: seed, swap, uid_table, tolerance, series limit.
+    #: `adjudication.judging.config.JudgeConfig` as plain values: seed, swap, uid_table, tolerance,
+    #: series limit.
     config = models.JSONField(default=dict)
     #: As `timelines.Run.language_models`, for role "judge"; never a key.
     language_models = models.JSONField(default=dict)
     prompt_hashes = models.JSONField(default=dict)
     code_revision = models.CharField(max_length=64, blank=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     paused_at = models.DateTimeField(null=True, blank=True)
 
@@ -42,12 +49,20 @@ class JudgeRun(models.Model):
 
 
 class Comparison(models.Model):
-    """Two timelines of one case. A judge sees them as A and B; which one is which is the game's alone."""
+    """Two timelines of one case. A judge sees them as A and B; which one is which is the game's
+    alone.
+    """
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
     encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="comparisons")
-    first = models.ForeignKey(Timeline, on_delete=models.CASCADE, related_name="comparisons_as_first")
-    second = models.ForeignKey(Timeline, on_delete=models.CASCADE, related_name="comparisons_as_second")
+    first = models.ForeignKey(
+        Timeline, on_delete=models.CASCADE, related_name="comparisons_as_first"
+    )
+    second = models.ForeignKey(
+        Timeline, on_delete=models.CASCADE, related_name="comparisons_as_second"
+    )
 
     class Meta:
         constraints = [
@@ -57,13 +72,17 @@ class Comparison(models.Model):
 
 
 class Game(ClaimableJob):
-    """One judging of one comparison. Done without an answer is `unjudged`, which is not the same as no findings."""
+    """One judging of one comparison. Done without an answer is `unjudged`, which is not the same as
+    no findings.
+    """
 
     class Outcome(models.TextChoices):
         JUDGED = "judged", "judged"
         UNJUDGED = "unjudged", "unjudged"
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
     run = models.ForeignKey(JudgeRun, on_delete=models.CASCADE, related_name="games")
     comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="games")
     #: The rerun in swapped positions.
@@ -73,7 +92,8 @@ class Game(ClaimableJob):
     a_is_first = models.BooleanField(null=True)
     outcome = models.CharField(max_length=10, choices=Outcome.choices, blank=True)
     unjudged_reasons = ArrayField(models.TextField(), default=list, blank=True)
-    #: Of all that the judge was given, rendered: tells whether note, rows or timelines have changed since.
+    #: Of all that the judge was given, rendered: tells whether note, rows or timelines have changed
+    #: since.
     input_sha256 = models.CharField(max_length=64, blank=True)
     #: Summaries that were supplied, and how many the limit left out.
     series_supplied = models.PositiveIntegerField(null=True)
@@ -85,10 +105,17 @@ class Game(ClaimableJob):
         abstract = False
         constraints = [
             *ClaimableJob.Meta.constraints,
-            models.UniqueConstraint(fields=["run", "comparison", "swapped"], name="game_once_per_run"),
-            models.CheckConstraint(condition=~Q(state="succeeded") | ~Q(outcome=""), name="done_game_has_outcome"),
-            models.CheckConstraint(condition=Q(outcome="") | Q(a_is_first__isnull=False), name="judged_game_has_sides"),
-            # A judged game is done; an unjudged one failed, and for that reason. It is stored just before the state, hence "running".
+            models.UniqueConstraint(
+                fields=["run", "comparison", "swapped"], name="game_once_per_run"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="succeeded") | ~Q(outcome=""), name="done_game_has_outcome"
+            ),
+            models.CheckConstraint(
+                condition=Q(outcome="") | Q(a_is_first__isnull=False), name="judged_game_has_sides"
+            ),
+            # A judged game is done; an unjudged one failed, and for that reason. It is stored just
+            # before the state, hence "running".
             models.CheckConstraint(
                 condition=Q(outcome="")
                 | Q(outcome="judged", state__in=["running", "succeeded"])
@@ -98,17 +125,21 @@ class Game(ClaimableJob):
         ]
         indexes = [
             *ClaimableJob.Meta.indexes,
-            # The page of a judge run: its games in order, those in one state, and how many are in each.
+            # The page of a judge run: its games in order, those in one state, and how many are in
+            # each.
             models.Index(fields=["run", "id"], name="game_in_order"),
             models.Index(fields=["run", "state", "outcome", "id"], name="game_by_state"),
         ]
 
 
 class JudgePreparation(PreparationJob):
-    """The job that adds a judge run's games, batch by batch. A judge run without one was prepared before there were any."""
+    """The job that adds a judge run's games, batch by batch. A judge run without one was prepared
+    before there were any.
+    """
 
     run = models.OneToOneField(JudgeRun, on_delete=models.CASCADE, related_name="preparation")
-    #: Primary key of the dataset that `cursor` is of. Datasets are dealt with in the order of their keys.
+    #: Primary key of the dataset that `cursor` is of. Datasets are dealt with in the order of their
+    #: keys.
     dataset_at = models.BigIntegerField(default=0)
 
     class Meta(PreparationJob.Meta):
@@ -116,14 +147,18 @@ class JudgePreparation(PreparationJob):
 
 
 class JudgeCount(models.Model):
-    """A change in how many games of a judge run have a state and outcome. The sum of the rows is the count.
+    """A change in how many games of a judge run have a state and outcome. The sum of the rows is
+    the count.
 
-    Findings are counted too, as rows with an empty state. Triggers add the rows and now and then replace those of a run by their
-    sum (migration 0010), so that no worker waits for another's count.
+    Findings are counted too, as rows with an empty state. Triggers add the rows and now and then
+    replace those of a run by their sum (migration 0010), so that no worker waits for another's
+    count.
     """
 
     #: The database deletes the rows with the run (migration 0010).
-    run = models.ForeignKey(JudgeRun, on_delete=models.DO_NOTHING, db_constraint=False, related_name="counts")
+    run = models.ForeignKey(
+        JudgeRun, on_delete=models.DO_NOTHING, db_constraint=False, related_name="counts"
+    )
     state = models.CharField(max_length=20, blank=True)
     outcome = models.CharField(max_length=10, blank=True)
     n = models.IntegerField()

@@ -14,7 +14,9 @@ from adjudication.models.judge_runs import JudgeRun
 
 
 class Packet(models.Model):
-    """A drawn sample of findings for blinded review. A draft until it is opened; from then on its items never change."""
+    """A drawn sample of findings for blinded review. A draft until it is opened; from then on its
+    items never change.
+    """
 
     class State(models.TextChoices):
         DRAFT = "draft", "Draft"
@@ -25,40 +27,59 @@ class Packet(models.Model):
         NEVER = "never", "Never"
         AFTER_CLOSE = "after_close", "After the packet closes"
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="packets")
     label = models.CharField(max_length=200)
     judge_run = models.ForeignKey(JudgeRun, on_delete=models.RESTRICT, related_name="packets")
     state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
     reveal = models.CharField(max_length=15, choices=Reveal.choices, default=Reveal.AFTER_CLOSE)
     seed = models.BigIntegerField()
-    #: How it was drawn (`adjudication.sampling.drawing.Design` as plain values), and what came of it: eligible, excluded, shortages.
+    #: How it was drawn (`adjudication.sampling.drawing.Design` as plain values), and what came of
+    #: it: eligible, excluded, shortages.
     design = models.JSONField(default=dict)
     drawn = models.JSONField(default=dict)
     #: The earlier packet of which this one holds only what has changed since.
-    follows = models.ForeignKey("self", null=True, blank=True, on_delete=models.RESTRICT, related_name="followed_by")
+    follows = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.RESTRICT, related_name="followed_by"
+    )
     lease_minutes = models.PositiveIntegerField(default=30)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
-    #: Where its chain of decisions ends: links that were cut off there are missed, also where no signature covers them.
+    #: Where its chain of decisions ends: links that were cut off there are missed, also where no
+    #: signature covers them.
     chain_length = models.PositiveIntegerField(default=0)
     chain_head = models.CharField(max_length=64, blank=True, default="")
 
     class Meta:
         ordering = ["-created_at"]
         constraints = [
-            models.CheckConstraint(condition=Q(state__in=["draft", "open", "closed"]), name="packet_state_valid"),
-            models.CheckConstraint(condition=Q(state="draft") | Q(opened_at__isnull=False), name="opened_packet_has_time"),
-            models.CheckConstraint(condition=Q(lease_minutes__gte=1), name="packet_lease_is_positive"),
+            models.CheckConstraint(
+                condition=Q(state__in=["draft", "open", "closed"]), name="packet_state_valid"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="draft") | Q(opened_at__isnull=False),
+                name="opened_packet_has_time",
+            ),
+            models.CheckConstraint(
+                condition=Q(lease_minutes__gte=1), name="packet_lease_is_positive"
+            ),
         ]
 
 
 class PacketItem(models.Model):
-    """One finding to decide on. `ordinal` is the packet's own order; each reviewer gets an order of their own from a stored seed."""
+    """One finding to decide on. `ordinal` is the packet's own order; each reviewer gets an order of
+    their own from a stored seed.
+    """
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
     packet = models.ForeignKey(Packet, on_delete=models.CASCADE, related_name="items")
     finding = models.ForeignKey(Finding, on_delete=models.RESTRICT, related_name="items")
     ordinal = models.PositiveIntegerField()
@@ -87,9 +108,13 @@ class Assignment(models.Model):
         REVIEWER = "reviewer", "Reviewer"
         ADJUDICATOR = "adjudicator", "Adjudicator"
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
     packet = models.ForeignKey(Packet, on_delete=models.CASCADE, related_name="assignments")
-    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="review_assignments")
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="review_assignments"
+    )
     role = models.CharField(max_length=15, choices=Role.choices, default=Role.REVIEWER)
     #: Draws this person's order of items and which candidate stands on which side.
     seed = models.BigIntegerField()
@@ -102,4 +127,6 @@ class Assignment(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["packet", "person"], name="person_once_per_packet")]
+        constraints = [
+            models.UniqueConstraint(fields=["packet", "person"], name="person_once_per_packet")
+        ]

@@ -10,7 +10,9 @@ from adjudication.models.packets import Assignment, Packet, PacketItem
 
 
 class Slot(models.Model):
-    """A place for one decision on one item. There are as many as the quota, so no item can get more decisions than that."""
+    """A place for one decision on one item. There are as many as the quota, so no item can get more
+    decisions than that.
+    """
 
     class Purpose(models.TextChoices):
         REVIEW = "review", "Review"
@@ -20,10 +22,14 @@ class Slot(models.Model):
     purpose = models.CharField(max_length=15, choices=Purpose.choices, default=Purpose.REVIEW)
     number = models.PositiveSmallIntegerField()
     #: Who holds it, by lease or by decision.
-    assignment = models.ForeignKey(Assignment, null=True, blank=True, on_delete=models.SET_NULL, related_name="slots")
+    assignment = models.ForeignKey(
+        Assignment, null=True, blank=True, on_delete=models.SET_NULL, related_name="slots"
+    )
     lease_expires_at = models.DateTimeField(null=True, blank=True)
     #: The decision that stands; null while none does.
-    decision = models.OneToOneField("Decision", null=True, blank=True, on_delete=models.SET_NULL, related_name="stands_in")
+    decision = models.OneToOneField(
+        "Decision", null=True, blank=True, on_delete=models.SET_NULL, related_name="stands_in"
+    )
     #: What the reviewer has chosen and typed so far, kept for another device.
     draft = models.JSONField(default=dict, blank=True)
     #: Seconds the item was before the reviewer's eyes, in hand.
@@ -32,10 +38,16 @@ class Slot(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["item", "purpose", "number"], name="slot_number_once"),
-            models.UniqueConstraint(fields=["item", "assignment"], name="one_slot_per_person_and_item"),
-            models.CheckConstraint(condition=Q(decision__isnull=True) | Q(assignment__isnull=False), name="decided_slot_has_person"),
+            models.UniqueConstraint(
+                fields=["item", "assignment"], name="one_slot_per_person_and_item"
+            ),
             models.CheckConstraint(
-                condition=Q(lease_expires_at__isnull=True) | Q(assignment__isnull=False, decision__isnull=True),
+                condition=Q(decision__isnull=True) | Q(assignment__isnull=False),
+                name="decided_slot_has_person",
+            ),
+            models.CheckConstraint(
+                condition=Q(lease_expires_at__isnull=True)
+                | Q(assignment__isnull=False, decision__isnull=True),
                 name="leased_slot_has_person",
             ),
         ]
@@ -54,10 +66,12 @@ class ItemMark(models.Model):
 
 
 class Decision(models.Model):
-    """One link of a packet's chain: a decision, what amends or withdraws it, a signature. Append-only; the database refuses changes.
+    """One link of a packet's chain: a decision, what amends or withdraws it, a signature.
+    Append-only; the database refuses changes.
 
-    `hash` covers every other field and the hash before (`adjudication.chain`). Answers are stored in the judge's labels of the finding
-    (A and B of the game), whatever side the reviewer saw them on; `shown_swapped` says which.
+    `hash` covers every other field and the hash before (`adjudication.chain`). Answers are stored
+    in the judge's labels of the finding (A and B of the game), whatever side the reviewer saw them
+    on; `shown_swapped` says which.
     """
 
     class Kind(models.TextChoices):
@@ -77,12 +91,16 @@ class Decision(models.Model):
         UNCLEAR = "UNCLEAR", "Unclear"
         NOT_A_FINDING = "NOT_A_FINDING", "Should not have been raised"
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
     packet = models.ForeignKey(Packet, on_delete=models.CASCADE, related_name="decisions")
     #: 1, 2, 3, … within the packet, without a gap.
     sequence = models.PositiveIntegerField()
     assignment = models.ForeignKey(Assignment, on_delete=models.CASCADE, related_name="decisions")
-    item = models.ForeignKey(PacketItem, null=True, blank=True, on_delete=models.CASCADE, related_name="decisions")
+    item = models.ForeignKey(
+        PacketItem, null=True, blank=True, on_delete=models.CASCADE, related_name="decisions"
+    )
     kind = models.CharField(max_length=12, choices=Kind.choices)
     answer = models.CharField(max_length=15, choices=Answer.choices, blank=True)
     #: The time the reviewer would give, hours from admission.
@@ -92,7 +110,9 @@ class Decision(models.Model):
     #: Seconds in hand.
     active_seconds = models.FloatField(null=True, blank=True)
     shown_swapped = models.BooleanField(null=True)
-    amends = models.ForeignKey("self", null=True, blank=True, on_delete=models.CASCADE, related_name="amended_by")
+    amends = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.CASCADE, related_name="amended_by"
+    )
     #: Versions of the item, guesses, the head that a signature covers.
     detail = models.JSONField(default=dict, blank=True)
     #: Made by the page for this decision: sent again after a lost connection, it is stored once.
@@ -106,9 +126,14 @@ class Decision(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["packet", "sequence"], name="decision_sequence_once"),
             models.UniqueConstraint(fields=["assignment", "token"], name="decision_token_once"),
-            models.UniqueConstraint(fields=["assignment", "item"], condition=Q(kind="answer"), name="one_answer_per_person_and_item"),
+            models.UniqueConstraint(
+                fields=["assignment", "item"],
+                condition=Q(kind="answer"),
+                name="one_answer_per_person_and_item",
+            ),
             models.CheckConstraint(
-                condition=Q(kind__in=["sign", "unsign", "guess"]) | Q(item__isnull=False), name="decision_is_about_an_item"
+                condition=Q(kind__in=["sign", "unsign", "guess"]) | Q(item__isnull=False),
+                name="decision_is_about_an_item",
             ),
             models.CheckConstraint(
                 condition=(Q(kind__in=["answer", "amendment", "late"]) & ~Q(answer=""))
@@ -132,4 +157,8 @@ class PracticeAnswer(models.Model):
     at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["assignment", "number"], name="practice_once_per_number")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["assignment", "number"], name="practice_once_per_number"
+            )
+        ]

@@ -1,4 +1,6 @@
-"""Packets: drawn from a judge run's findings, assigned, opened (from then on frozen) and closed. Every step is audited."""
+"""Packets: drawn from a judge run's findings, assigned, opened (from then on frozen) and closed.
+Every step is audited.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,28 @@ from accounts.permissions import NotAllowed, check_user_can_manage_study
 from adjudication.access.eligibility import check_user_is_eligible, reasons_against
 from adjudication.blinding.visibility import unswapped
 from adjudication.domain import FindingType, Verdict
-from adjudication.models import Assignment, Decision, Finding, Game, JudgeRun, Packet, PacketItem, Slot
+from adjudication.models import (
+    Assignment,
+    Decision,
+    Finding,
+    Game,
+    JudgeRun,
+    Packet,
+    PacketItem,
+    Slot,
+)
 from adjudication.packets import chain_storage
 from adjudication.packets.digests import moment, opening_facts, share_digest
-from adjudication.sampling.drawing import OUTSIDE_SHARED, OUTSIDE_TIMING, Design, Drawn, Eligible, EligibleFinding, draw, stratum_of
+from adjudication.sampling.drawing import (
+    OUTSIDE_SHARED,
+    OUTSIDE_TIMING,
+    Design,
+    Drawn,
+    Eligible,
+    EligibleFinding,
+    draw,
+    stratum_of,
+)
 from adjudication.states import InvalidTransition, next_packet_state
 from jobs.leases.clock import database_time
 from timelines.access.authoring import SUPERSEDED
@@ -33,7 +53,9 @@ LONGEST_LABEL = 200
 
 
 class PacketRefused(ValueError):
-    """What was asked cannot be done with this packet; the message says why and holds no patient text."""
+    """What was asked cannot be done with this packet; the message says why and holds no patient
+    text.
+    """
 
     log_safe = True
 
@@ -48,11 +70,15 @@ def pairing_of(game: Game, judge_run: JudgeRun) -> str:
     """The pairing of a game, "a | b" in the run's order whatever the order of its comparison."""
     labels = [SourceKey(*source).label for source in judge_run.sources]
     pair = (_label(game.comparison.first), _label(game.comparison.second))
-    return " | ".join(sorted(pair, key=lambda label: labels.index(label) if label in labels else len(labels)))
+    return " | ".join(
+        sorted(pair, key=lambda label: labels.index(label) if label in labels else len(labels))
+    )
 
 
 def eligible_findings(judge_run: JudgeRun) -> Eligible:
-    """What of a run may be drawn, and what not, by reason. The rerun in swapped positions is no second chance to be drawn."""
+    """What of a run may be drawn, and what not, by reason. The rerun in swapped positions is no
+    second chance to be drawn.
+    """
     judged: dict[str, set[str]] = defaultdict(set)
     pairings: dict[int, tuple[str, str]] = {}
     for game in _judged_games(judge_run):
@@ -62,14 +88,20 @@ def eligible_findings(judge_run: JudgeRun) -> Eligible:
     found: list[EligibleFinding] = []
     excluded: Counter[str] = Counter()
     told = Finding.objects.filter(game__run=judge_run, game__outcome=Game.Outcome.JUDGED)
-    for key, kind, verdict, game_id in told.order_by("pk").values_list("public_id", "type", "verdict", "game_id"):
+    for key, kind, verdict, game_id in told.order_by("pk").values_list(
+        "public_id", "type", "verdict", "game_id"
+    ):
         if game_id not in pairings:
             excluded[SWAPPED] += 1
         elif (stratum := stratum_of(FindingType(kind), Verdict(verdict))) is None:
-            excluded[OUTSIDE_SHARED if kind == FindingType.SHARED_UNSUPPORTED else OUTSIDE_TIMING] += 1
+            excluded[
+                OUTSIDE_SHARED if kind == FindingType.SHARED_UNSUPPORTED else OUTSIDE_TIMING
+            ] += 1
         else:
             found.append(EligibleFinding(key, *pairings[game_id], stratum.value))
-    return Eligible(tuple(found), {case: frozenset(pairs) for case, pairs in judged.items()}, dict(excluded))
+    return Eligible(
+        tuple(found), {case: frozenset(pairs) for case, pairs in judged.items()}, dict(excluded)
+    )
 
 
 @transaction.atomic
@@ -84,33 +116,75 @@ def draw_packet(
     reveal: str = Packet.Reveal.AFTER_CLOSE,
     lease_minutes: int = 30,
 ) -> Packet:
-    """A draft packet. Raises NotAllowed, PacketRefused for a run of another study, a bad label, or where nothing was drawn."""
-    return _draw(study, judge_run, label, design, seed, by, reveal, lease_minutes, eligible_findings(judge_run))
+    """A draft packet. Raises NotAllowed, PacketRefused for a run of another study, a bad label, or
+    where nothing was drawn.
+    """
+    return _draw(
+        study,
+        judge_run,
+        label,
+        design,
+        seed,
+        by,
+        reveal,
+        lease_minutes,
+        eligible_findings(judge_run),
+    )
 
 
 @transaction.atomic
 def draw_changed(
-    *, packet: Packet, judge_run: JudgeRun, by: User, label: str = "", design: Design | None = None, seed: int | None = None
+    *,
+    packet: Packet,
+    judge_run: JudgeRun,
+    by: User,
+    label: str = "",
+    design: Design | None = None,
+    seed: int | None = None,
 ) -> Packet:
-    """A draft packet of what another run tells differently about the earlier packet's cases; earlier decisions keep their versions.
+    """A draft packet of what another run tells differently about the earlier packet's cases;
+    earlier decisions keep their versions.
 
-    A finding is the same where the earlier run has one with the same subject, verdict and judge's input. All that differ are taken,
-    or a sample of them by `design`. Raises NotAllowed, PacketRefused where nothing differs.
+    A finding is the same where the earlier run has one with the same subject, verdict and judge's
+    input. All that differ are taken, or a sample of them by `design`. Raises NotAllowed,
+    PacketRefused where nothing differs.
     """
     eligible = changed_findings(packet, judge_run)
     if design is None:
-        everything = {s: max(1, sum(f.stratum == s for f in eligible.findings)) for s in {f.stratum for f in eligible.findings}}
-        design = replace(Design.of(packet.design), quotas=everything, own_quotas={}, cases=None, redistribute=False)
+        everything = {
+            s: max(1, sum(f.stratum == s for f in eligible.findings))
+            for s in {f.stratum for f in eligible.findings}
+        }
+        design = replace(
+            Design.of(packet.design),
+            quotas=everything,
+            own_quotas={},
+            cases=None,
+            redistribute=False,
+        )
     chosen = secrets.randbits(62) if seed is None else seed
-    words = label or f"{packet.label}, continued"  # reviewers read it: it does not say that the judge tells these otherwise now
-    drawn = _draw(packet.study, judge_run, words, design, chosen, by, packet.reveal, packet.lease_minutes, eligible)
+    # reviewers read it: it does not say that the judge tells these otherwise now
+    words = label or f"{packet.label}, continued"
+    drawn = _draw(
+        packet.study,
+        judge_run,
+        words,
+        design,
+        chosen,
+        by,
+        packet.reveal,
+        packet.lease_minutes,
+        eligible,
+    )
     Packet.objects.filter(pk=drawn.pk).update(follows=packet)
     drawn.refresh_from_db()
     return drawn
 
 
 def changed_findings(packet: Packet, judge_run: JudgeRun) -> Eligible:
-    """What may be drawn of `judge_run`, only of the packet's cases and only what its own run does not tell the same."""
+    """What may be drawn of `judge_run`, only of the packet's cases and only what its own run does
+    not tell the same.
+    """
     eligible = eligible_findings(judge_run)
     cases = set(packet.drawn.get("cases", []))
     before = set(_told(packet.judge_run).values())
@@ -124,7 +198,9 @@ def changed_findings(packet: Packet, judge_run: JudgeRun) -> Eligible:
 
 @transaction.atomic
 def second_reviewer(*, packet: Packet, pairing: str, by: User) -> int:
-    """Have two people decide on each item of that pairing; returns how many items. Raises NotAllowed, PacketRefused once opened."""
+    """Have two people decide on each item of that pairing; returns how many items. Raises
+    NotAllowed, PacketRefused once opened.
+    """
     mine = _managed(packet, by)
     _check_draft(mine)
     changed = mine.items.filter(pairing=pairing, quota=1).update(quota=2)
@@ -136,11 +212,19 @@ def second_reviewer(*, packet: Packet, pairing: str, by: User) -> int:
 
 @transaction.atomic
 def assign(
-    *, packet: Packet, person: User, by: User, role: str = Assignment.Role.REVIEWER, pairings: Sequence[str] = (), seed: int | None = None
+    *,
+    packet: Packet,
+    person: User,
+    by: User,
+    role: str = Assignment.Role.REVIEWER,
+    pairings: Sequence[str] = (),
+    seed: int | None = None,
 ) -> Assignment:
-    """Put a person into the packet, or back into it. `pairings` narrows what they decide on; empty takes all.
+    """Put a person into the packet, or back into it. `pairings` narrows what they decide on; empty
+    takes all.
 
-    Raises NotAllowed (also for someone not eligible, with the reason), PacketRefused for a closed packet or an unknown pairing.
+    Raises NotAllowed (also for someone not eligible, with the reason), PacketRefused for a closed
+    packet or an unknown pairing.
     """
     mine = _managed(packet, by)
     if mine.state == Packet.State.CLOSED:
@@ -153,22 +237,36 @@ def assign(
         raise PacketRefused("They have decided on items of this packet in another role.")
     values: dict[str, Any] = {"role": role, "pairings": list(pairings), "withdrawn_at": None}
     if found is None:
-        found = Assignment(packet=mine, person=person, seed=secrets.randbits(62) if seed is None else seed)
+        found = Assignment(
+            packet=mine, person=person, seed=secrets.randbits(62) if seed is None else seed
+        )
     for name, value in values.items():
         setattr(found, name, value)
     found.save()
-    _audit(mine, chain_storage.ASSIGNED, by, person=person.public_id, role=str(role), share_sha256=share_digest(found))
+    _audit(
+        mine,
+        chain_storage.ASSIGNED,
+        by,
+        person=person.public_id,
+        role=str(role),
+        share_sha256=share_digest(found),
+    )
     return found
 
 
 @transaction.atomic
 def withdraw_assignment(*, assignment: Assignment, by: User) -> Assignment:
-    """Take a person out: what they hold returns, what they decided stays, a signature of theirs in an open packet is void.
+    """Take a person out: what they hold returns, what they decided stays, a signature of theirs in
+    an open packet is void.
 
     Raises NotAllowed, PacketRefused where they are out already.
     """
     mine = _managed(assignment.packet, by)
-    standing = Assignment.objects.filter(pk=assignment.pk, withdrawn_at__isnull=True).select_related("person").first()
+    standing = (
+        Assignment.objects.filter(pk=assignment.pk, withdrawn_at__isnull=True)
+        .select_related("person")
+        .first()
+    )
     if standing is None:
         raise PacketRefused("They are not in this packet any more.")
     if standing.signed_at is not None and mine.state == Packet.State.OPEN:
@@ -180,7 +278,9 @@ def withdraw_assignment(*, assignment: Assignment, by: User) -> Assignment:
         standing.signed_at = None
     standing.withdrawn_at = database_time()
     standing.save(update_fields=["withdrawn_at", "signed_at"])
-    Slot.objects.filter(assignment=assignment, decision__isnull=True).update(assignment=None, lease_expires_at=None)
+    Slot.objects.filter(assignment=assignment, decision__isnull=True).update(
+        assignment=None, lease_expires_at=None
+    )
     _audit(mine, chain_storage.WITHDRAWN, by, person=assignment.person.public_id)
     assignment.refresh_from_db()
     return assignment
@@ -196,21 +296,29 @@ def obstacles(packet: Packet) -> list[str]:
     for pairing, quota in sorted(set(packet.items.values_list("pairing", "quota"))):
         able = sum(not a.pairings or pairing in a.pairings for a in reviewers)
         if able < quota:
-            found.append(f"{pairing}: {quota} reviewer{'' if quota == 1 else 's'} an item, {able} assigned.")
+            found.append(
+                f"{pairing}: {quota} reviewer{'' if quota == 1 else 's'} an item, {able} assigned."
+            )
     for a in standing:
-        found += [f"{a.person.get_username()}: {reason}" for reason in reasons_against(a.person, packet)]
+        found += [
+            f"{a.person.get_username()}: {reason}" for reason in reasons_against(a.person, packet)
+        ]
     return found
 
 
 @transaction.atomic
 def open_packet(*, packet: Packet, by: User) -> Packet:
-    """Freeze the items and let reviewers begin. Raises NotAllowed, InvalidTransition, PacketRefused with all `obstacles`."""
+    """Freeze the items and let reviewers begin. Raises NotAllowed, InvalidTransition, PacketRefused
+    with all `obstacles`.
+    """
     mine = _managed(packet, by)
     state = next_packet_state(mine.state, "open")
     if faults := obstacles(mine):
         raise PacketRefused(" ".join(faults))
     items = mine.items.values_list("pk", "quota")
-    Slot.objects.bulk_create(Slot(item_id=pk, number=number) for pk, quota in items for number in range(1, quota + 1))
+    Slot.objects.bulk_create(
+        Slot(item_id=pk, number=number) for pk, quota in items for number in range(1, quota + 1)
+    )
     Packet.objects.filter(pk=mine.pk).update(state=state, opened_at=database_time())
     packet.refresh_from_db()
     _audit(packet, chain_storage.OPENED, by, items=len(items), **opening_facts(packet))
@@ -219,15 +327,29 @@ def open_packet(*, packet: Packet, by: User) -> Packet:
 
 @transaction.atomic
 def close_packet(*, packet: Packet, by: User) -> Packet:
-    """End the review: what is held returns, and what comes from now on is late. Raises NotAllowed, InvalidTransition."""
+    """End the review: what is held returns, and what comes from now on is late. Raises NotAllowed,
+    InvalidTransition.
+    """
     mine = _managed(packet, by)
     state = next_packet_state(mine.state, "close")
-    Slot.objects.filter(item__packet=mine, decision__isnull=True).update(assignment=None, lease_expires_at=None)
+    Slot.objects.filter(item__packet=mine, decision__isnull=True).update(
+        assignment=None, lease_expires_at=None
+    )
     Packet.objects.filter(pk=mine.pk).update(state=state, closed_at=database_time())
-    undecided = Slot.objects.filter(item__packet=mine, purpose=Slot.Purpose.REVIEW, decision__isnull=True).count()
+    undecided = Slot.objects.filter(
+        item__packet=mine, purpose=Slot.Purpose.REVIEW, decision__isnull=True
+    ).count()
     sequence, head = chain_storage.head_of(mine)
     packet.refresh_from_db()
-    _audit(packet, chain_storage.CLOSED, by, undecided=undecided, sequence=sequence, head=head, closed_at=moment(packet.closed_at))
+    _audit(
+        packet,
+        chain_storage.CLOSED,
+        by,
+        undecided=undecided,
+        sequence=sequence,
+        head=head,
+        closed_at=moment(packet.closed_at),
+    )
     return packet
 
 
@@ -241,7 +363,15 @@ def delete_draft(*, packet: Packet, by: User) -> None:
 
 
 def _draw(
-    study: Study, judge_run: JudgeRun, label: str, design: Design, seed: int, by: User, reveal: str, lease_minutes: int, eligible: Eligible
+    study: Study,
+    judge_run: JudgeRun,
+    label: str,
+    design: Design,
+    seed: int,
+    by: User,
+    reveal: str,
+    lease_minutes: int,
+    eligible: Eligible,
 ) -> Packet:
     check_user_can_manage_study(by, study)
     if judge_run.study_id != study.pk:
@@ -258,12 +388,22 @@ def _draw(
         design=design.plain(), drawn={"eligible": eligible.counts(), **drawn.plain()}, lease_minutes=lease_minutes,
     )  # fmt: skip
     PacketItem.objects.bulk_create(_items(packet, judge_run, drawn, design))
-    _audit(packet, chain_storage.DRAWN, by, items=len(drawn.items), short=sum(s.wanted - s.available for s in drawn.shortages))
+    _audit(
+        packet,
+        chain_storage.DRAWN,
+        by,
+        items=len(drawn.items),
+        short=sum(s.wanted - s.available for s in drawn.shortages),
+    )
     return packet
 
 
 def _items(packet: Packet, judge_run: JudgeRun, drawn: Drawn, design: Design) -> list[PacketItem]:
-    rows = Finding.objects.filter(public_id__in=[f.key for f in drawn.items]).select_related("game").in_bulk(field_name="public_id")
+    rows = (
+        Finding.objects.filter(public_id__in=[f.key for f in drawn.items])
+        .select_related("game")
+        .in_bulk(field_name="public_id")
+    )
     return [
         PacketItem(
             packet=packet, finding=rows[f.key], ordinal=ordinal, stratum=f.stratum, pairing=f.pairing,
@@ -285,11 +425,14 @@ def _versions(judge_run: JudgeRun, game: Game) -> dict[str, Any]:
 
 
 def _told(judge_run: JudgeRun) -> dict[str, tuple[str, str, str]]:
-    """Finding → its subject, its verdict as told of the comparison's first timeline, and what the judge was given."""
+    """Finding → its subject, its verdict as told of the comparison's first timeline, and what the
+    judge was given.
+    """
     rows = Finding.objects.filter(game__run=judge_run, game__swapped=False)
     fields = ("public_id", "subject_sha256", "verdict", "game__a_is_first", "game__input_sha256")
     return {
-        key: (subject, unswapped(verdict, not a_is_first), given) for key, subject, verdict, a_is_first, given in rows.values_list(*fields)
+        key: (subject, unswapped(verdict, not a_is_first), given)
+        for key, subject, verdict, a_is_first, given in rows.values_list(*fields)
     }
 
 
@@ -303,10 +446,19 @@ def _label(timeline: Timeline) -> str:
 
 
 def _managed(packet: Packet, by: User) -> Packet:
-    """The packet, locked, if the person is an admin of its study and not blinded in it. Raises NotAllowed."""
-    found = Packet.objects.select_for_update(of=("self",), no_key=True).select_related("study", "judge_run").get(pk=packet.pk)
+    """The packet, locked, if the person is an admin of its study and not blinded in it. Raises
+    NotAllowed.
+    """
+    found = (
+        Packet.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("study", "judge_run")
+        .get(pk=packet.pk)
+    )
     check_user_can_manage_study(by, found.study)
-    if found.state == Packet.State.OPEN and found.assignments.filter(person=by, withdrawn_at__isnull=True).exists():
+    if (
+        found.state == Packet.State.OPEN
+        and found.assignments.filter(person=by, withdrawn_at__isnull=True).exists()
+    ):
         raise NotAllowed("You are assigned to this open packet: another admin has to do this.")
     return found
 
@@ -317,4 +469,11 @@ def _check_draft(packet: Packet) -> None:
 
 
 def _audit(packet: Packet, action: str, by: User, **detail: str | int | bool | None) -> None:
-    record(actor=by, study=packet.study, action=action, object_type="adjudication.packet", object_id=packet.public_id, detail=detail)
+    record(
+        actor=by,
+        study=packet.study,
+        action=action,
+        object_type="adjudication.packet",
+        object_id=packet.public_id,
+        detail=detail,
+    )

@@ -1,4 +1,6 @@
-"""The chain of a packet in the database: links are appended one at a time. `adjudication.packets.chain_verification` checks the whole."""
+"""The chain of a packet in the database: links are appended one at a time.
+`adjudication.packets.chain_verification` checks the whole.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +14,38 @@ from adjudication.chain import BEGINNING, link_hash
 from adjudication.models import Assignment, Decision, Packet, PacketItem
 from adjudication.packets.digests import finding_digest, order_digest
 
-#: Audit events of a packet: what it rests on, who is in it, and heads of its chain (`adjudication.packets.chain_verification`).
+#: Audit events of a packet: what it rests on, who is in it, and heads of its chain
+#: (`adjudication.packets.chain_verification`).
 DRAWN, DELETED, OPENED, CLOSED = "packet.draw", "packet.delete", "packet.open", "packet.close"
-ASSIGNED, WITHDRAWN, SIGNED, UNSIGNED = "packet.assign", "packet.withdraw", "review.sign", "review.unsign"
+ASSIGNED, WITHDRAWN, SIGNED, UNSIGNED = (
+    "packet.assign",
+    "packet.withdraw",
+    "review.sign",
+    "review.unsign",
+)
 
 
 def locked_packet(packet_id: int) -> Packet:
-    """The packet's row, locked until the transaction ends: everything that appends to its chain takes turns here."""
+    """The packet's row, locked until the transaction ends: everything that appends to its chain
+    takes turns here.
+    """
     return Packet.objects.select_for_update(of=("self",), no_key=True).get(pk=packet_id)
 
 
-def append(packet: Packet, *, assignment: Assignment, kind: str, token: str, item: PacketItem | None = None, **values: Any) -> Decision:
-    """Append one link, at the database's time. The caller holds the packet by `locked_packet`. `values`: further fields of Decision.
+def append(
+    packet: Packet,
+    *,
+    assignment: Assignment,
+    kind: str,
+    token: str,
+    item: PacketItem | None = None,
+    **values: Any,
+) -> Decision:
+    """Append one link, at the database's time. The caller holds the packet by `locked_packet`.
+    `values`: further fields of Decision.
 
-    Of an item, its versions and the digest of its finding are put into `detail`; of the person, one of the seed of their sides and order.
+    Of an item, its versions and the digest of its finding are put into `detail`; of the person, one
+    of the seed of their sides and order.
     """
     last = Decision.objects.filter(packet=packet).order_by("-sequence").first()
     detail = {**values.pop("detail", {}), **_about(item), "order_sha256": order_digest(assignment)}
@@ -40,7 +60,9 @@ def append(packet: Packet, *, assignment: Assignment, kind: str, token: str, ite
 
 
 def payload_of(link: Decision) -> dict[str, Any]:
-    """What a link says, as plain values; other rows by their public ids. This is what an export holds to recompute the hash."""
+    """What a link says, as plain values; other rows by their public ids. This is what an export
+    holds to recompute the hash.
+    """
     return {
         "public_id": link.public_id,
         "packet": link.packet.public_id,
@@ -65,12 +87,19 @@ def payload_of(link: Decision) -> dict[str, Any]:
 
 def head_of(packet: Packet) -> tuple[int, str]:
     """(sequence, hash) of the last link; (0, "") for an empty chain."""
-    last = Decision.objects.filter(packet=packet).order_by("-sequence").values_list("sequence", "hash").first()
+    last = (
+        Decision.objects.filter(packet=packet)
+        .order_by("-sequence")
+        .values_list("sequence", "hash")
+        .first()
+    )
     return last or (0, BEGINNING)
 
 
 def standing(links: list[Decision]) -> dict[tuple[int, int], Decision]:
-    """(assignment, item) → the decision that stands by the chain alone: the last answer or amendment that nothing withdrew."""
+    """(assignment, item) → the decision that stands by the chain alone: the last answer or
+    amendment that nothing withdrew.
+    """
     found: dict[tuple[int, int], Decision] = {}
     for d in links:
         if d.item_id is None:
@@ -83,7 +112,11 @@ def standing(links: list[Decision]) -> dict[tuple[int, int], Decision]:
 
 
 def _about(item: PacketItem | None) -> dict[str, Any]:
-    return {} if item is None else {"versions": item.versions, "finding_sha256": finding_digest(item.finding)}
+    return (
+        {}
+        if item is None
+        else {"versions": item.versions, "finding_sha256": finding_digest(item.finding)}
+    )
 
 
 def _now() -> datetime:

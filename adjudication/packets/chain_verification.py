@@ -1,7 +1,9 @@
-"""What is wrong with a packet: its chain of decisions against what is stored beside it, and both against the audit trail.
+"""What is wrong with a packet: its chain of decisions against what is stored beside it, and both
+against the audit trail.
 
-The chain covers the decisions; the audit trail, a chain too (`accounts.audit.chain`), notes what they rest on: items, findings and sides at
-the opening, each person's share, the heads at signatures and at the closing. So none can be changed without the others.
+The chain covers the decisions; the audit trail, a chain too (`accounts.audit.chain`), notes what
+they rest on: items, findings and sides at the opening, each person's share, the heads at signatures
+and at the closing. So none can be changed without the others.
 """
 
 from __future__ import annotations
@@ -17,8 +19,25 @@ from accounts.audit.chain import Head
 from accounts.models import AuditEvent
 from adjudication.chain import BEGINNING, Break, Link, breaks
 from adjudication.models import Assignment, Decision, Packet, Slot
-from adjudication.packets.chain_storage import ASSIGNED, CLOSED, DELETED, DRAWN, OPENED, SIGNED, UNSIGNED, WITHDRAWN, payload_of, standing
-from adjudication.packets.digests import finding_digest, moment, opening_facts, order_digest, share_digest
+from adjudication.packets.chain_storage import (
+    ASSIGNED,
+    CLOSED,
+    DELETED,
+    DRAWN,
+    OPENED,
+    SIGNED,
+    UNSIGNED,
+    WITHDRAWN,
+    payload_of,
+    standing,
+)
+from adjudication.packets.digests import (
+    finding_digest,
+    moment,
+    opening_facts,
+    order_digest,
+    share_digest,
+)
 
 _JOINED = ("packet", "assignment__person", "item__finding", "amends")
 _NOTED = (DRAWN, OPENED, CLOSED, SIGNED, UNSIGNED, ASSIGNED, WITHDRAWN)
@@ -33,7 +52,9 @@ Details = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong in a packet: its public id, the sequence of the link (0: beside the chain), and why."""
+    """What is wrong in a packet: its public id, the sequence of the link (0: beside the chain), and
+    why.
+    """
 
     packet: str
     sequence: int
@@ -42,17 +63,25 @@ class Fault:
 
 def packets_to_verify() -> list[Packet]:
     """All but drafts; and drafts that have decisions or were opened, which no draft has and was."""
-    opened = AuditEvent.objects.filter(object_type="adjudication.packet", action=OPENED).values_list("object_id", flat=True)
+    opened = AuditEvent.objects.filter(
+        object_type="adjudication.packet", action=OPENED
+    ).values_list("object_id", flat=True)
     return [
         packet
         for packet in Packet.objects.order_by("pk")
-        if packet.state != Packet.State.DRAFT or packet.public_id in set(opened) or packet.decisions.exists()
+        if packet.state != Packet.State.DRAFT
+        or packet.public_id in set(opened)
+        or packet.decisions.exists()
     ]
 
 
 def missing_packets() -> set[str]:
-    """Public ids of packets that the audit trail saw drawn or opened, that nobody deleted as drafts, and that are not stored."""
-    events = AuditEvent.objects.filter(object_type="adjudication.packet").values_list("object_id", flat=True)
+    """Public ids of packets that the audit trail saw drawn or opened, that nobody deleted as
+    drafts, and that are not stored.
+    """
+    events = AuditEvent.objects.filter(object_type="adjudication.packet").values_list(
+        "object_id", flat=True
+    )
     seen, opened = set(events.filter(action__in=[DRAWN, OPENED])), set(events.filter(action=OPENED))
     deleted = set(events.filter(action=DELETED)) - opened
     return seen - deleted - set(Packet.objects.values_list("public_id", flat=True))
@@ -60,7 +89,9 @@ def missing_packets() -> set[str]:
 
 def faults_of(packet: Packet) -> list[Fault]:
     """Everything that is wrong with the packet, in order of its links."""
-    links = list(Decision.objects.filter(packet=packet).select_related(*_JOINED).order_by("sequence", "pk"))
+    links = list(
+        Decision.objects.filter(packet=packet).select_related(*_JOINED).order_by("sequence", "pk")
+    )
     noted = _noted(packet)
     checks: tuple[Callable[[], Iterable[Break]], ...] = (
         lambda: breaks(Link(d.sequence, payload_of(d), d.previous_hash, d.hash) for d in links),
@@ -74,7 +105,10 @@ def faults_of(packet: Packet) -> list[Fault]:
         lambda: _end_breaks(packet, links),
     )
     found = [b for check in checks for b in _checked(check)]
-    return [Fault(packet.public_id, b.sequence, b.reason) for b in sorted(set(found), key=lambda b: (b.sequence, b.reason))]
+    return [
+        Fault(packet.public_id, b.sequence, b.reason)
+        for b in sorted(set(found), key=lambda b: (b.sequence, b.reason))
+    ]
 
 
 def _checked(check: Callable[[], Iterable[Break]]) -> list[Break]:
@@ -87,14 +121,20 @@ def _checked(check: Callable[[], Iterable[Break]]) -> list[Break]:
 
 def audit_heads(packet: Packet) -> list[Head]:
     """The heads of the audit trail that signatures of the packet cover."""
-    details = packet.decisions.filter(kind=Decision.Kind.SIGN, detail__has_key="audit_head").values_list("detail", flat=True)
+    details = packet.decisions.filter(
+        kind=Decision.Kind.SIGN, detail__has_key="audit_head"
+    ).values_list("detail", flat=True)
     return [Head.of(detail) for detail in details]
 
 
 def _noted(packet: Packet) -> Mapping[str, Details]:
-    """Action → details of the audit events about the packet, oldest first; `person` of assignments is in them."""
+    """Action → details of the audit events about the packet, oldest first; `person` of assignments
+    is in them.
+    """
     found: dict[str, Details] = defaultdict(list)
-    events = AuditEvent.objects.filter(object_type="adjudication.packet", object_id=packet.public_id, action__in=_NOTED)
+    events = AuditEvent.objects.filter(
+        object_type="adjudication.packet", object_id=packet.public_id, action__in=_NOTED
+    )
     for place, (action, detail) in enumerate(events.order_by("pk").values_list("action", "detail")):
         found[action].append({**detail, "place": place})
     return found
@@ -112,7 +152,9 @@ def _link_breaks(link: Decision) -> Iterator[Break]:
 
 
 def _signature_breaks(packet: Packet, links: list[Decision]) -> list[Break]:
-    """A signature names the head that it covers: the link before it. Its mark on the assignment agrees with the chain."""
+    """A signature names the head that it covers: the link before it. Its mark on the assignment
+    agrees with the chain.
+    """
     found = []
     signed: dict[int, Decision | None] = {}
     before: Mapping[str, Any] = {"head": BEGINNING, "head_sequence": 0}
@@ -128,12 +170,19 @@ def _signature_breaks(packet: Packet, links: list[Decision]) -> list[Break]:
     for pk, signed_at in Assignment.objects.filter(packet=packet).values_list("pk", "signed_at"):
         last = signed.get(pk)
         if signed_at != (last.at if last else None):
-            found.append(Break(ends.get(pk, 0), "its person's signature is marked otherwise than the chain has it"))
+            found.append(
+                Break(
+                    ends.get(pk, 0),
+                    "its person's signature is marked otherwise than the chain has it",
+                )
+            )
     return found
 
 
 def _slot_breaks(packet: Packet, links: list[Decision]) -> Iterator[Break]:
-    shown = {s.decision_id: s for s in Slot.objects.filter(item__packet=packet, decision__isnull=False)}
+    shown = {
+        s.decision_id: s for s in Slot.objects.filter(item__packet=packet, decision__isnull=False)
+    }
     expected = {d.pk: d for d in standing(links).values()}
     by_pk = {d.pk: d for d in links}
     for current, d in expected.items():
@@ -144,17 +193,23 @@ def _slot_breaks(packet: Packet, links: list[Decision]) -> Iterator[Break]:
             yield Break(d.sequence, "the slot of another item or person shows it")
     for pk in shown.keys() - expected.keys():
         other = by_pk.get(pk or 0)
-        yield Break(other.sequence if other else 0, "a slot shows it, and it is not the current decision")
+        yield Break(
+            other.sequence if other else 0, "a slot shows it, and it is not the current decision"
+        )
 
 
 def _quota_breaks(packet: Packet) -> Iterator[Break]:
-    """An opened packet has a slot for each decision that an item needs, and one for a third person if its reviewers disagree."""
+    """An opened packet has a slot for each decision that an item needs, and one for a third person
+    if its reviewers disagree.
+    """
     if packet.state == Packet.State.DRAFT:
         return
     numbers: dict[tuple[int, str], list[int]] = defaultdict(list)
     answers: dict[int, list[str | None]] = defaultdict(list)
     fields = ("item_id", "purpose", "number", "decision__answer")
-    for item, purpose, number, answer in Slot.objects.filter(item__packet=packet).order_by("number").values_list(*fields):
+    for item, purpose, number, answer in (
+        Slot.objects.filter(item__packet=packet).order_by("number").values_list(*fields)
+    ):
         numbers[item, purpose].append(number)
         answers[item] += [answer] if purpose == Slot.Purpose.REVIEW else []
     for pk, quota in packet.items.values_list("pk", "quota"):
@@ -164,8 +219,12 @@ def _quota_breaks(packet: Packet) -> Iterator[Break]:
             yield Break(0, "an item has more or fewer slots than its reviewers need")
 
 
-def _state_breaks(packet: Packet, links: list[Decision], noted: Mapping[str, Details]) -> Iterator[Break]:
-    """The packet's state is the one that the audit trail brought it into, and it rests on what was noted then."""
+def _state_breaks(
+    packet: Packet, links: list[Decision], noted: Mapping[str, Details]
+) -> Iterator[Break]:
+    """The packet's state is the one that the audit trail brought it into, and it rests on what was
+    noted then.
+    """
     opened, closed = noted[OPENED], noted[CLOSED]
     if len(opened) != (packet.state != Packet.State.DRAFT) or (links and not opened):
         yield Break(0, f"it is {packet.state}, and the audit trail notes {len(opened)} openings")
@@ -175,22 +234,37 @@ def _state_breaks(packet: Packet, links: list[Decision], noted: Mapping[str, Det
         yield Break(0, f"the audit trail notes {len(noted[DRAWN])} drawings")
     facts = opening_facts(packet)
     for detail in opened:
-        yield from (Break(0, words) for name, words in _WORDS.items() if name in detail and detail[name] != facts[name])
+        yield from (
+            Break(0, words)
+            for name, words in _WORDS.items()
+            if name in detail and detail[name] != facts[name]
+        )
     times = [detail.get("closed_at", moment(packet.closed_at)) for detail in closed]
     if times != ([] if packet.closed_at is None else [moment(packet.closed_at)]):
         yield Break(0, "it was closed at another time")
 
 
 def _head_breaks(links: list[Decision], noted: Mapping[str, Details]) -> Iterator[Break]:
-    """Signatures, and what voids them, are in the chain and in the audit trail; heads that it noted are in the chain."""
+    """Signatures, and what voids them, are in the chain and in the audit trail; heads that it noted
+    are in the chain.
+    """
     hashes = {d.sequence: d.hash for d in links} | {0: BEGINNING}
     for detail in noted[SIGNED] + noted[CLOSED]:
         if hashes.get(detail.get("sequence", 0)) != detail.get("head"):
             yield Break(detail.get("sequence", 0), "the audit trail notes another head there")
     for action, kind in ((SIGNED, Decision.Kind.SIGN), (UNSIGNED, Decision.Kind.UNSIGN)):
-        there, trail = {d.sequence for d in links if d.kind == kind}, {detail.get("sequence", 0) for detail in noted[action]}
-        yield from (Break(sequence, "the audit trail does not note this signature or that it was voided") for sequence in there - trail)
-        yield from (Break(sequence, "the audit trail notes a signature or its voiding there") for sequence in trail - there)
+        there, trail = (
+            {d.sequence for d in links if d.kind == kind},
+            {detail.get("sequence", 0) for detail in noted[action]},
+        )
+        yield from (
+            Break(sequence, "the audit trail does not note this signature or that it was voided")
+            for sequence in there - trail
+        )
+        yield from (
+            Break(sequence, "the audit trail notes a signature or its voiding there")
+            for sequence in trail - there
+        )
 
 
 def _share_breaks(packet: Packet, noted: Mapping[str, Details]) -> Iterator[Break]:
@@ -201,15 +275,32 @@ def _share_breaks(packet: Packet, noted: Mapping[str, Details]) -> Iterator[Brea
         last[detail.get("person", "")] = (detail["place"], detail)
     for detail in noted[WITHDRAWN]:
         out[detail.get("person", "")] = detail["place"]
-    mine = {a.person.public_id: a for a in Assignment.objects.filter(packet=packet).select_related("person")}
+    mine = {
+        a.person.public_id: a
+        for a in Assignment.objects.filter(packet=packet).select_related("person")
+    }
     for person in last.keys() ^ mine.keys():
-        yield Break(0, "somebody is in the packet, or in the audit trail, but not in both" if person else "an assignment names nobody")
+        yield Break(
+            0,
+            (
+                "somebody is in the packet, or in the audit trail, but not in both"
+                if person
+                else "an assignment names nobody"
+            ),
+        )
     for person in last.keys() & mine.keys():
         place, detail = last[person]
         assignment = mine[person]
-        same = detail.get("role") == assignment.role and detail.get("share_sha256") in (None, share_digest(assignment))
+        same = detail.get("role") == assignment.role and detail.get("share_sha256") in (
+            None,
+            share_digest(assignment),
+        )
         if not same or (assignment.withdrawn_at is None) == (out.get(person, -1) > place):
-            yield Break(0, "the role, share or place of somebody in the packet is not what the audit trail notes")
+            yield Break(
+                0,
+                "the role, share or place of somebody in the packet is not what the audit trail"
+                " notes",
+            )
 
 
 def _end_breaks(packet: Packet, links: list[Decision]) -> Iterator[Break]:
@@ -217,4 +308,8 @@ def _end_breaks(packet: Packet, links: list[Decision]) -> Iterator[Break]:
     noted = Packet.objects.filter(pk=packet.pk).values_list("chain_length", "chain_head").get()
     ends = (links[-1].sequence, links[-1].hash) if links else (0, BEGINNING)
     if ends != noted:
-        yield Break(ends[0], f"it ends here, and its packet notes {noted[0]} link{'' if noted[0] == 1 else 's'} and their head")
+        yield Break(
+            ends[0],
+            f"it ends here, and its packet notes {noted[0]} link{'' if noted[0] == 1 else 's'} and"
+            " their head",
+        )

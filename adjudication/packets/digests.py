@@ -1,4 +1,6 @@
-"""Digests of what a packet rests on: noted in the audit trail when it is opened, compared by `manage.py verify_chain`."""
+"""Digests of what a packet rests on: noted in the audit trail when it is opened, compared by
+`manage.py verify_chain`.
+"""
 
 from __future__ import annotations
 
@@ -39,20 +41,30 @@ def finding_digest(finding: Finding) -> str:
 
 def items_digest(packet: Packet) -> str:
     """SHA-256 of the packet's items as they were drawn."""
-    return digest({"items": [list(row) for row in packet.items.order_by("ordinal").values_list(*_ITEM)]})
+    return digest(
+        {"items": [list(row) for row in packet.items.order_by("ordinal").values_list(*_ITEM)]}
+    )
 
 
 def terms_digest(packet: Packet) -> str:
-    """SHA-256 of what was agreed before the first answer: how the packet was drawn, and when its judges' answers are shown."""
+    """SHA-256 of what was agreed before the first answer: how the packet was drawn, and when its
+    judges' answers are shown.
+    """
     return digest({"seed": packet.seed, "reveal": packet.reveal, "design": packet.design})
 
 
 def origins_digest(packet: Packet) -> str:
-    """SHA-256 of where the items come from: findings, which side of their games was which timeline, and the packet's own origin."""
+    """SHA-256 of where the items come from: findings, which side of their games was which timeline,
+    and the packet's own origin.
+    """
     own = Packet.objects.filter(pk=packet.pk).values_list(*_PACKET, "created_at").get()
     rows = packet.items.order_by("ordinal").values_list(*_ORIGIN, *_SOURCES)
-    # A timeline that its author replaced is renamed (`timelines.access.authoring`), and remains the same.
-    items = [[*row[: -len(_SOURCES)], *(SUPERSEDED.sub("", source) for source in row[-len(_SOURCES) :])] for row in rows]
+    # A timeline that its author replaced is renamed (`timelines.access.authoring`), and remains the
+    # same.
+    items = [
+        [*row[: -len(_SOURCES)], *(SUPERSEDED.sub("", source) for source in row[-len(_SOURCES) :])]
+        for row in rows
+    ]
     return digest({"packet": [*own[:-1], moment(own[-1])], "items": items})
 
 
@@ -63,7 +75,13 @@ def order_digest(assignment: Assignment) -> str:
 
 def share_digest(assignment: Assignment) -> str:
     """SHA-256 of what somebody was assigned to do: noted when they are."""
-    return digest({"seed": assignment.seed, "pairings": assignment.pairings, "assignment": assignment.public_id})
+    return digest(
+        {
+            "seed": assignment.seed,
+            "pairings": assignment.pairings,
+            "assignment": assignment.public_id,
+        }
+    )
 
 
 def opening_facts(packet: Packet) -> dict[str, Any]:

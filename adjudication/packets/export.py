@@ -1,4 +1,6 @@
-"""Every link of a packet's chain as lines of a file, with or without text of notes and reviewers, and what each column means."""
+"""Every link of a packet's chain as lines of a file, with or without text of notes and reviewers,
+and what each column means.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,13 @@ COLUMNS = (
     Column("b_time", INT, "hours", "its whole hours from admission", text=True),
     Column("note_evidence", TEXT, "", "the judge's quote of the note", text=True),
     Column("reason", TEXT, "", "the judge's reason", text=True),
-    Column("payload", TEXT, "", "what was hashed: `hash` is SHA-256 over previous_hash, a line feed and this, in UTF-8", text=True),
+    Column(
+        "payload",
+        TEXT,
+        "",
+        "what was hashed: `hash` is SHA-256 over previous_hash, a line feed and this, in UTF-8",
+        text=True,
+    ),
 )
 DICTIONARY = "dictionary"
 #: Format → (content type, ending).
@@ -66,7 +74,9 @@ def columns(*, with_text: bool) -> list[Column]:
 def lines(packet: Packet) -> Iterator[dict[str, Any]]:
     """One record a link, in order, with all columns; nothing of it is safe for a spreadsheet yet."""
     rows = Decision.objects.filter(packet=packet).select_related(*_JOINED).order_by("sequence")
-    stand = set(packet.items.filter(slots__decision__isnull=False).values_list("slots__decision", flat=True))
+    stand = set(
+        packet.items.filter(slots__decision__isnull=False).values_list("slots__decision", flat=True)
+    )
     for d in rows.iterator(chunk_size=1000):
         yield _line(d, stands=d.pk in stand)
 

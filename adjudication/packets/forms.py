@@ -24,24 +24,37 @@ def quota_field(stratum: str) -> str:
 class DrawForm(forms.Form):
     """Pairings, a quota for each stratum of a pairing, cases, and how the packet is reviewed."""
 
-    label = forms.CharField(max_length=LONGEST_LABEL, help_text="Reviewers see it: name no source and no judge in it.")
-    pairings = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, help_text="Reviewers never see them.")
+    label = forms.CharField(
+        max_length=LONGEST_LABEL, help_text="Reviewers see it: name no source and no judge in it."
+    )
+    pairings = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple, help_text="Reviewers never see them."
+    )
     cases = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=MOST,
         initial=CASES,
-        help_text="So many are drawn by the seed among those judged in all chosen pairings. Empty: every such case.",
+        help_text=(
+            "So many are drawn by the seed among those judged in all chosen pairings. Empty: every"
+            " such case."
+        ),
     )
     second = forms.ChoiceField(
-        required=False, label="Second reviewer", help_text="Items of this pairing are decided by two people each, for agreement."
+        required=False,
+        label="Second reviewer",
+        help_text="Items of this pairing are decided by two people each, for agreement.",
     )
     redistribute = forms.BooleanField(
         required=False,
         label="Where a stratum is short, draw more of the others",
         help_text="Otherwise the packet is smaller by what is missing, and says so.",
     )
-    reveal = forms.ChoiceField(choices=Packet.Reveal.choices, initial=Packet.Reveal.AFTER_CLOSE, label="Reviewers see the judge's side")
+    reveal = forms.ChoiceField(
+        choices=Packet.Reveal.choices,
+        initial=Packet.Reveal.AFTER_CLOSE,
+        label="Reviewers see the judge's side",
+    )
     lease_minutes = forms.IntegerField(
         min_value=1,
         max_value=LONGEST_LEASE,
@@ -49,7 +62,11 @@ class DrawForm(forms.Form):
         label="Minutes an item is held",
         help_text="Then it returns; what was typed stays.",
     )
-    seed = forms.IntegerField(min_value=0, max_value=2**62, help_text="The same findings, settings and seed draw the same packet.")
+    seed = forms.IntegerField(
+        min_value=0,
+        max_value=2**62,
+        help_text="The same findings, settings and seed draw the same packet.",
+    )
 
     def __init__(self, *args: Any, judge_run: JudgeRun, **options: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **options})
@@ -91,8 +108,15 @@ class DrawForm(forms.Form):
 class AssignForm(forms.Form):
     """A member of the study, their role in the packet, and the pairings they decide on."""
 
-    person = forms.ModelChoiceField(User.objects.none(), to_field_name="public_id", empty_label="choose a person")
-    role = forms.ChoiceField(choices=[(Assignment.Role.REVIEWER, "Reviewer"), (Assignment.Role.ADJUDICATOR, "Adjudicator (third person)")])
+    person = forms.ModelChoiceField(
+        User.objects.none(), to_field_name="public_id", empty_label="choose a person"
+    )
+    role = forms.ChoiceField(
+        choices=[
+            (Assignment.Role.REVIEWER, "Reviewer"),
+            (Assignment.Role.ADJUDICATOR, "Adjudicator (third person)"),
+        ]
+    )
     pairing = forms.ChoiceField(required=False, label="Items")
 
     def __init__(self, *args: Any, packet: Packet, **options: Any) -> None:
@@ -112,4 +136,6 @@ class AssignForm(forms.Form):
 def members(study: Study) -> Any:
     """Active members of the study, reviewers first."""
     people = User.objects.filter(memberships__study=study, is_active=True).distinct()
-    return people.order_by("username").filter(memberships__role__in=[Role.REVIEWER, Role.CLINICIAN, Role.ADMIN])
+    return people.order_by("username").filter(
+        memberships__role__in=[Role.REVIEWER, Role.CLINICIAN, Role.ADMIN]
+    )

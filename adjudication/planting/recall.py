@@ -1,4 +1,5 @@
-"""How many planted discrepancies a judge found, and how many of its findings are planted ones, by type and size.
+"""How many planted discrepancies a judge found, and how many of its findings are planted ones, by
+type and size.
 
 Tallies of games add up. No Django here. Source: protocol section 4 ("Beyond the paper").
 """
@@ -38,7 +39,11 @@ EXPECTED: Mapping[Plant, Difference] = {
 }
 #: (words, upper end, exclusive) of the sizes: hours for times, shares of the original for values.
 TIME_SIZES = (("under 1 day", DAY), ("1 day to 1 week", WEEK), ("1 week or more", float("inf")))
-VALUE_SIZES = (("under a quarter", 0.25), ("a quarter to a half", 0.5), ("half or more", float("inf")))
+VALUE_SIZES = (
+    ("under a quarter", 0.25),
+    ("a quarter to a half", 0.5),
+    ("half or more", float("inf")),
+)
 ANY_SIZE = ""
 
 #: What is counted apart: a difference, and the words of its size (ANY_SIZE where it has none).
@@ -49,10 +54,11 @@ Key = tuple[Difference, str]
 class Tally:
     """Counts of one game or of many.
 
-    `planted` and `found` by (difference, size planted); `told` and `true` by (difference, size as the judged rows tell it, ANY_SIZE
-    where they do not);
-    `kinds` and `kinds_found` by kind of change, where a quiet change counts as found when any finding is about its rows;
-    `decided` counts true findings with a decisive verdict, `right` those of them that hold the original right.
+    `planted` and `found` by (difference, size planted); `told` and `true` by (difference, size as
+    the judged rows tell it, ANY_SIZE where they do not); `kinds` and `kinds_found` by kind of
+    change, where a quiet change counts as found when any finding is about its rows; `decided`
+    counts true findings with a decisive verdict, `right` those of them that hold the original
+    right.
     """
 
     planted: Counter[Key] = field(default_factory=Counter)
@@ -67,7 +73,9 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Recall and precision of one difference, of one size or (`size` empty) of all; a rate is None where its denominator is 0."""
+    """Recall and precision of one difference, of one size or (`size` empty) of all; a rate is None
+    where its denominator is 0.
+    """
 
     difference: Difference
     size: str
@@ -87,7 +95,9 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Of `found` true findings of a difference `decided` hold a side right, and `right` of those the original."""
+    """Of `found` true findings of a difference `decided` hold a side right, and `right` of those
+    the original.
+    """
 
     difference: Difference
     found: int
@@ -103,11 +113,14 @@ class Verdicts:
         return _ratio(self.right, self.decided)
 
 
-def tally(planted: Sequence[Planted], given: JudgeInput, findings: Iterable[JudgedFinding]) -> Tally:
+def tally(
+    planted: Sequence[Planted], given: JudgeInput, findings: Iterable[JudgedFinding]
+) -> Tally:
     """The counts of a game whose first timeline is the original and whose second is its twin.
 
-    A change is found by a finding of the expected difference about its rows, and one finding finds one change: told twice, the
-    second is false. A finding about rows of a quiet change, or of an unexpected difference, is false.
+    A change is found by a finding of the expected difference about its rows, and one finding finds
+    one change: told twice, the second is false. A finding about rows of a quiet change, or of an
+    unexpected difference, is false.
     """
     result = Tally()
     for change in planted:
@@ -151,7 +164,9 @@ def rates(counts: Tally) -> list[Rates]:
     """For every difference that was planted or told: all sizes together, then each of its sizes."""
     rows = []
     for difference in Difference:
-        keys = {k for counter in (counts.planted, counts.told) for k in counter if k[0] is difference}
+        keys = {
+            k for counter in (counts.planted, counts.told) for k in counter if k[0] is difference
+        }
         if not keys:
             continue
         named = [words for words in _sizes(difference) if (difference, words) in keys]
@@ -161,47 +176,91 @@ def rates(counts: Tally) -> list[Rates]:
 
 
 def overall(counts: Tally) -> tuple[float | None, float | None]:
-    """(recall, precision) of all differences together; None where nothing was planted, or nothing told."""
-    planted, found, told, true = (c.total() for c in (counts.planted, counts.found, counts.told, counts.true))
+    """(recall, precision) of all differences together; None where nothing was planted, or nothing
+    told.
+    """
+    planted, found, told, true = (
+        c.total() for c in (counts.planted, counts.found, counts.told, counts.true)
+    )
     return _ratio(found, planted), _ratio(true, told)
 
 
 def verdicts(counts: Tally) -> list[Verdicts]:
-    """For every difference that was truly found, how often a side was held right, and how often the original was."""
+    """For every difference that was truly found, how often a side was held right, and how often the
+    original was.
+    """
     found = {d: sum(n for key, n in counts.true.items() if key[0] is d) for d in Difference}
     return [Verdicts(d, n, counts.decided[d], counts.right[d]) for d, n in found.items() if n]
 
 
 def report(counts: Tally) -> list[tuple[str, ...]]:
-    """A table in words, its head first: each difference and size with its counts, recall and precision, its verdicts with the difference.
+    """A table in words, its head first: each difference and size with its counts, recall and
+    precision, its verdicts with the difference.
 
     A rate without a denominator is shown as "–".
     """
     judged = {v.difference: v for v in verdicts(counts)}
-    table = [("difference", "size", "planted", "found", "recall", "told", "true", "precision", "decided", "original right")]
+    table = [
+        (
+            "difference",
+            "size",
+            "planted",
+            "found",
+            "recall",
+            "told",
+            "true",
+            "precision",
+            "decided",
+            "original right",
+        )
+    ]
     for r in rates(counts):
         v = judged.get(r.difference) if r.size == ANY_SIZE else None
         decided = (_share(v.decisive), _share(v.accuracy)) if v else ("", "")
-        numbers = (str(r.planted), str(r.found), _share(r.recall), str(r.told), str(r.true), _share(r.precision))
+        numbers = (
+            str(r.planted),
+            str(r.found),
+            _share(r.recall),
+            str(r.told),
+            str(r.true),
+            _share(r.precision),
+        )
         table.append((str(r.difference), r.size or "all", *numbers, *decided))
     recall, precision = overall(counts)
-    planted, found, told, true = (str(c.total()) for c in (counts.planted, counts.found, counts.told, counts.true))
+    planted, found, told, true = (
+        str(c.total()) for c in (counts.planted, counts.found, counts.told, counts.true)
+    )
     decisive, right = counts.decided.total(), counts.right.total()
     shares = (_share(_ratio(decisive, counts.true.total())), _share(_ratio(right, decisive)))
-    return [*table, ("all", "all", planted, found, _share(recall), told, true, _share(precision), *shares)]
+    return [
+        *table,
+        ("all", "all", planted, found, _share(recall), told, true, _share(precision), *shares),
+    ]
 
 
 def report_of_kinds(counts: Tally) -> list[tuple[str, ...]]:
-    """A table in words, its head first: each kind of change and how many a finding was about, which for quiet ones should be none."""
+    """A table in words, its head first: each kind of change and how many a finding was about, which
+    for quiet ones should be none.
+    """
     table = [("change", "made", "told", "to be told")]
     made = [kind for kind in Plant if counts.kinds[kind]]
-    return [*table, *((str(k), str(counts.kinds[k]), str(counts.kinds_found[k]), "no" if k.quiet else "yes") for k in made)]
+    return [
+        *table,
+        *(
+            (str(k), str(counts.kinds[k]), str(counts.kinds_found[k]), "no" if k.quiet else "yes")
+            for k in made
+        ),
+    ]
 
 
 def told_of_original(finding: Finding, given: JudgeInput) -> Difference:
     """What a finding is about, unblinded."""
     if finding.type.one_sided:
-        return Difference.ORIGINAL_ONLY if (finding.type is FindingType.A_ONLY) == given.a_is_first else Difference.TWIN_ONLY
+        return (
+            Difference.ORIGINAL_ONLY
+            if (finding.type is FindingType.A_ONLY) == given.a_is_first
+            else Difference.TWIN_ONLY
+        )
     return Difference[finding.type.name]
 
 
@@ -215,7 +274,9 @@ def _share(rate: float | None) -> str:
 
 def _rates(counts: Tally, difference: Difference, size: str, keys: Iterable[Key]) -> Rates:
     keys = list(keys)
-    planted, found, told, true = (sum(c[k] for k in keys) for c in (counts.planted, counts.found, counts.told, counts.true))
+    planted, found, told, true = (
+        sum(c[k] for k in keys) for c in (counts.planted, counts.found, counts.told, counts.true)
+    )
     return Rates(difference, size, planted, found, told, true)
 
 
@@ -240,12 +301,21 @@ def _planted_size(change: Planted) -> str:
 
 
 def _told_size(finding: Finding, given: JudgeInput) -> str:
-    """By the judged rows themselves: whole hours apart, or the one number that differs against the original's."""
-    if finding.type is FindingType.TIMING and finding.a_time is not None and finding.b_time is not None:
+    """By the judged rows themselves: whole hours apart, or the one number that differs against the
+    original's.
+    """
+    if (
+        finding.type is FindingType.TIMING
+        and finding.a_time is not None
+        and finding.b_time is not None
+    ):
         return _band(abs(finding.a_time - finding.b_time), TIME_SIZES)
     if finding.type is FindingType.VALUE:
         events = (finding.a_event or "", finding.b_event or "")
-        original, twin = (Counter(map(float, MEASURED.findall(e))) for e in (events if given.a_is_first else reversed(events)))
+        original, twin = (
+            Counter(map(float, MEASURED.findall(e)))
+            for e in (events if given.a_is_first else reversed(events))
+        )
         gone, come = list((original - twin).elements()), list((twin - original).elements())
         if len(gone) == len(come) == 1 and gone[0]:
             return _band(abs(gone[0] - come[0]) / gone[0], VALUE_SIZES)

@@ -1,8 +1,9 @@
 """Planted discrepancies: a perturbed twin of a timeline, and the list of what was changed in it.
 
-Held against its original, a twin tells how many differences a judge finds, and how many of its findings are differences. Two changes
-are none: a shift within the tolerance, and two events told as one. No Django here. Times in hours from admission.
-Source: protocol section 4 ("Beyond the paper"; tolerance by whole hours).
+Held against its original, a twin tells how many differences a judge finds, and how many of its
+findings are differences. Two changes are none: a shift within the tolerance, and two events told as
+one. No Django here. Times in hours from admission. Source: protocol section 4 ("Beyond the paper";
+tolerance by whole hours).
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ from enum import StrEnum
 from adjudication.judging.input import Candidate, whole_hours
 from adjudication.judging.validation import TOLERANCE, Tolerance
 
-#: A measured number in the words of an event; not the ordinal of a day, nor part of a word or of a reading such as 120/80.
-MEASURED = re.compile(r"(?<![\w#./:+-])(?<!POD )(?<!HD )(?<!\bday )(?<!\bDay )\d+(?:\.\d+)?(?![\w/:+-]|\.\d)")
+#: A measured number in the words of an event; not the ordinal of a day, nor part of a word or of a
+#: reading such as 120/80.
+MEASURED = re.compile(
+    r"(?<![\w#./:+-])(?<!POD )(?<!HD )(?<!\bday )(?<!\bDay )\d+(?:\.\d+)?(?![\w/:+-]|\.\d)"
+)
 #: Shifts, as multiples of the tolerance at the row's own time.
 BEYOND, WITHIN = (1.5, 3.0, 10.0), (0.25, 0.5)
 #: Factors of a changed value.
@@ -65,9 +69,11 @@ class Held(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """One change. `size` is |Δ| in hours for shifts and sign flips, |Δ| over the original value for values, else None.
+    """One change. `size` is |Δ| in hours for shifts and sign flips, |Δ| over the original value for
+    values, else None.
 
-    `uids` are those of the rows that a finding of it may name: of a copy also its pattern's, of a merger both.
+    `uids` are those of the rows that a finding of it may name: of a copy also its pattern's, of a
+    merger both.
     """
 
     kind: Plant
@@ -93,9 +99,11 @@ def plant(
     invented: Sequence[str] = INVENTED,
     tolerance: Tolerance = TOLERANCE,
 ) -> Twin:
-    """The twin of `rows` with at most `each` changes of each of `kinds`, fewer where too few rows allow one. Same seed, same twin.
+    """The twin of `rows` with at most `each` changes of each of `kinds`, fewer where too few rows
+    allow one. Same seed, same twin.
 
-    Raises ValueError for rows without UIDs, or two rows of one UID: nothing would tell which row a finding is about.
+    Raises ValueError for rows without UIDs, or two rows of one UID: nothing would tell which row a
+    finding is about.
     """
     uids = [r.uid for r in rows if r.uid is not None]
     if len(uids) < len(rows) or len(set(uids)) < len(uids):
@@ -114,7 +122,9 @@ def plant(
 
 
 class _Planting:
-    def __init__(self, rows: list[Candidate], rng: random.Random, tolerance: Tolerance, used: set[str]) -> None:
+    def __init__(
+        self, rows: list[Candidate], rng: random.Random, tolerance: Tolerance, used: set[str]
+    ) -> None:
         self.rows, self.rng, self.tolerance, self.used = rows, rng, tolerance, used
         self.original = tuple(rows)
         self.planted: list[Planted] = []
@@ -122,7 +132,9 @@ class _Planting:
 
     def change(self, each: int, kind: Plant) -> None:
         """Changes of single rows, drawn until `each` are made or no row is left to try."""
-        make: dict[Plant, Callable[[Candidate], tuple[list[Candidate], Held, float | None] | None]] = {
+        make: dict[
+            Plant, Callable[[Candidate], tuple[list[Candidate], Held, float | None] | None]
+        ] = {
             Plant.SHIFTED_BEYOND: lambda r: self._shifted(r, BEYOND, beyond=True),
             Plant.SHIFTED_WITHIN: lambda r: self._shifted(r, WITHIN, beyond=False),
             Plant.SIGN_FLIPPED: self._flipped,
@@ -142,12 +154,16 @@ class _Planting:
             made += 1
 
     def invent(self, each: int, pool: Sequence[str]) -> None:
-        """Events that are nowhere in the original, at times between its first and last ones after admission."""
+        """Events that are nowhere in the original, at times between its first and last ones after
+        admission.
+        """
         own = {r.event.casefold() for r in self.original}
         free = [event for event in pool if event.casefold() not in own]
         last = max((r.time for r in self.original if r.time is not None), default=0.0)
         for event in self.rng.sample(free, min(each, len(free))):
-            row = Candidate(event=event, time=round(self.rng.uniform(0, max(last, 24.0)), 2), uid=self._fresh())
+            row = Candidate(
+                event=event, time=round(self.rng.uniform(0, max(last, 24.0)), 2), uid=self._fresh()
+            )
             self.rows.append(row)
             self._record(Plant.INVENTED, [row], Held.TWIN, None)
 
@@ -167,7 +183,9 @@ class _Planting:
             ):
                 continue
             ends = [e for e in (row.end, other.end) if e is not None]
-            merged = replace(row, event=f"{row.event} with {other.event}", end=max(ends, default=None))
+            merged = replace(
+                row, event=f"{row.event} with {other.event}", end=max(ends, default=None)
+            )
             self._replace(row, [merged])
             self._replace(other, [])
             self._record(Plant.MERGED, [row, other], Held.BOTH, None)
@@ -178,21 +196,29 @@ class _Planting:
         free = [r for r in self.original if r.uid not in self.touched]
         return self.rng.sample(free, len(free))
 
-    def _shifted(self, row: Candidate, multiples: Sequence[float], *, beyond: bool) -> tuple[list[Candidate], Held, float] | None:
+    def _shifted(
+        self, row: Candidate, multiples: Sequence[float], *, beyond: bool
+    ) -> tuple[list[Candidate], Held, float] | None:
         if row.time is None:
             return None
         reach = max(self.tolerance.least, self.tolerance.share * abs(row.time))
         delta = self.rng.choice(multiples) * reach * self.rng.choice((-1, 1))
         if self._equal(row.time, row.time + delta) is beyond:
             return None
-        moved = replace(row, time=row.time + delta, lower=_plus(row.lower, delta), upper=_plus(row.upper, delta))
+        moved = replace(
+            row, time=row.time + delta, lower=_plus(row.lower, delta), upper=_plus(row.upper, delta)
+        )
         return [moved], Held.BOTH, abs(delta)
 
     def _flipped(self, row: Candidate) -> tuple[list[Candidate], Held, float] | None:
         if row.time is None or self._equal(row.time, -row.time):
             return None
         lower, upper = (None if bound is None else -bound for bound in (row.upper, row.lower))
-        return [replace(row, time=-row.time, lower=lower, upper=upper)], Held.BOTH, 2 * abs(row.time)
+        return (
+            [replace(row, time=-row.time, lower=lower, upper=upper)],
+            Held.BOTH,
+            2 * abs(row.time),
+        )
 
     def _revalued(self, row: Candidate) -> tuple[list[Candidate], Held, float] | None:
         found = list(MEASURED.finditer(row.event))
@@ -214,7 +240,9 @@ class _Planting:
         at = self.rows.index(row)
         self.rows[at : at + 1] = into
 
-    def _record(self, kind: Plant, rows: Sequence[Candidate], held: Held, size: float | None) -> None:
+    def _record(
+        self, kind: Plant, rows: Sequence[Candidate], held: Held, size: float | None
+    ) -> None:
         uids = frozenset(r.uid for r in rows if r.uid is not None)
         self.touched |= uids
         self.planted.append(Planted(kind, uids, held, size))

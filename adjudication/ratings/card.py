@@ -16,14 +16,23 @@ from adjudication.reports.card import tables
 from ehr.models import Encounter
 from timelines.evaluation.tables import Table
 
-FORMATS = {"csv": ("text/csv", "csv"), "latex": ("application/x-tex", "tex"), "json": ("application/json", "json")}
+FORMATS = {
+    "csv": ("text/csv", "csv"),
+    "latex": ("application/x-tex", "tex"),
+    "json": ("application/json", "json"),
+}
 
 
-CLOSED = "The report card of this packet is closed to you while you review it, and afterwards where its results are not revealed."
+CLOSED = (
+    "The report card of this packet is closed to you while you review it, and afterwards where its"
+    " results are not revealed."
+)
 
 
 def card_table(request: StudyRequest, packet: Packet, name: str, format: str) -> HttpResponse:
-    """One table of a packet that is open to the person as a file, told of in the trail. Raises Http404 for no table or no format."""
+    """One table of a packet that is open to the person as a file, told of in the trail. Raises
+    Http404 for no table or no format.
+    """
     response = table_file(_table(packet, name), format, f"{name}-{packet.public_id}")
     record_opened(request, packet, "packet.export")
     return response
@@ -42,7 +51,9 @@ def table_file(table: Table, format: str, stem: str) -> HttpResponse:
 
 def revealed(request: StudyRequest, public_id: str) -> Packet:
     """The packet, if this person may see what it found. Raises Http404, NotAllowed."""
-    found = scoped(Packet.objects.filter(study=request.study), request.user, roles=ANY_ROLE).select_related("study", "judge_run")
+    found = scoped(
+        Packet.objects.filter(study=request.study), request.user, roles=ANY_ROLE
+    ).select_related("study", "judge_run")
     packet = get_object_or_404(found, public_id=public_id)
     seen = may_see(request.user, packet)
     if not seen.report:
@@ -69,7 +80,16 @@ def _table(packet: Packet, name: str) -> Table:
 def record_opened(request: StudyRequest, packet: Packet, action: str, **detail: bool) -> None:
     """For the trail; and whoever has read what a judge held of a case has seen it unblinded."""
     record(
-        actor=request.user, study=packet.study, action=action, object_type="adjudication.packet", object_id=packet.public_id, detail=detail
+        actor=request.user,
+        study=packet.study,
+        action=action,
+        object_type="adjudication.packet",
+        object_id=packet.public_id,
+        detail=detail,
     )
-    cases = Encounter.objects.filter(comparisons__games__findings__items__packet=packet).select_related("dataset__study").distinct()
+    cases = (
+        Encounter.objects.filter(comparisons__games__findings__items__packet=packet)
+        .select_related("dataset__study")
+        .distinct()
+    )
     record_exposure(user=request.user, encounters=cases, page="report card")

@@ -1,4 +1,6 @@
-"""What a report card is computed from, out of the database: a packet's items with the decisions that stand, and the corpus they sample."""
+"""What a report card is computed from, out of the database: a packet's items with the decisions
+that stand, and the corpus they sample.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,28 @@ CLINICIAN = "clinician"
 
 
 def card_of(packet: Packet) -> ReportCard:
-    """The card of everything that stands now. Answers of the third person are listed, never counted as a reviewer's."""
+    """The card of everything that stands now. Answers of the third person are listed, never counted
+    as a reviewer's.
+    """
     corpus, outside = corpus_of(packet.judge_run)
-    return report_card(items_of(packet), reviewers_of(packet), corpus, outside=outside, blinding=blinding_of(packet))
+    return report_card(
+        items_of(packet),
+        reviewers_of(packet),
+        corpus,
+        outside=outside,
+        blinding=blinding_of(packet),
+    )
 
 
 def reviewers_of(packet: Packet) -> list[str]:
-    """User names of those who review, in order of assignment; who was taken out is there if decisions of theirs stand."""
-    found = packet.assignments.filter(role=Assignment.Role.REVIEWER).select_related("person").order_by("pk")
+    """User names of those who review, in order of assignment; who was taken out is there if
+    decisions of theirs stand.
+    """
+    found = (
+        packet.assignments.filter(role=Assignment.Role.REVIEWER)
+        .select_related("person")
+        .order_by("pk")
+    )
     stand = set(_standing(packet).values_list("assignment_id", flat=True))
     return [a.person.get_username() for a in found if a.withdrawn_at is None or a.pk in stand]
 
@@ -36,7 +52,9 @@ def items_of(packet: Packet) -> list[Item]:
     """Every item in the packet's order, with the decisions that stand."""
     decided: dict[int, list[Reviewed]] = defaultdict(list)
     third: dict[int, str] = {}
-    for slot in _standing(packet).select_related("assignment__person", "decision").order_by("assignment_id"):
+    for slot in (
+        _standing(packet).select_related("assignment__person", "decision").order_by("assignment_id")
+    ):
         made = slot.decision
         if made is None:
             continue
@@ -61,8 +79,12 @@ def items_of(packet: Packet) -> list[Item]:
 
 
 def corpus_of(judge_run: JudgeRun) -> tuple[dict[str, int], int]:
-    """(findings of all games by stratum, findings outside the five strata); reruns in swapped positions are no part of the corpus."""
-    found = Finding.objects.filter(game__run=judge_run, game__swapped=False, game__outcome=Game.Outcome.JUDGED)
+    """(findings of all games by stratum, findings outside the five strata); reruns in swapped
+    positions are no part of the corpus.
+    """
+    found = Finding.objects.filter(
+        game__run=judge_run, game__swapped=False, game__outcome=Game.Outcome.JUDGED
+    )
     counts: Counter[str] = Counter()
     outside = 0
     for kind, verdict in found.values_list("type", "verdict").iterator(chunk_size=5000):
@@ -75,13 +97,18 @@ def corpus_of(judge_run: JudgeRun) -> tuple[dict[str, int], int]:
 
 
 def blinding_of(packet: Packet) -> BlindingCheck | None:
-    """How often reviewers told which side a clinician wrote, where just one was; None where none was asked about such an item.
+    """How often reviewers told which side a clinician wrote, where just one was; None where none
+    was asked about such an item.
 
     Of several guesses of one person on one item the last one counts.
     """
     last: dict[tuple[int, int], Decision] = {}
-    guesses = Decision.objects.filter(packet=packet, kind=Decision.Kind.GUESS, item__isnull=False, detail__question=CLINICIAN)
-    for guess in guesses.select_related("item__finding__game__comparison__first", "item__finding__game__comparison__second"):
+    guesses = Decision.objects.filter(
+        packet=packet, kind=Decision.Kind.GUESS, item__isnull=False, detail__question=CLINICIAN
+    )
+    for guess in guesses.select_related(
+        "item__finding__game__comparison__first", "item__finding__game__comparison__second"
+    ):
         last[(guess.assignment_id, guess.item_id or 0)] = guess
     right = wrong = unsure = 0
     for guess in last.values():
@@ -102,7 +129,9 @@ def clinician_side(guess: Decision) -> str | None:
     if guess.item is None:
         return None
     game = guess.item.finding.game
-    first, second = (written_by_a_clinician(t) for t in (game.comparison.first, game.comparison.second))
+    first, second = (
+        written_by_a_clinician(t) for t in (game.comparison.first, game.comparison.second)
+    )
     if first == second:
         return None
     return "A" if first == game.a_is_first else "B"
@@ -134,4 +163,9 @@ def states_of(packet: Packet) -> Mapping[str, int]:
     slots = Slot.objects.filter(item__packet=packet, purpose=Slot.Purpose.REVIEW)
     decided = slots.filter(decision__isnull=False).count()
     held = slots.filter(decision__isnull=True, assignment__isnull=False).count()
-    return {"decided": decided, "held": held, "free": slots.count() - decided - held, "total": slots.count()}
+    return {
+        "decided": decided,
+        "held": held,
+        "free": slots.count() - decided - held,
+        "total": slots.count(),
+    }

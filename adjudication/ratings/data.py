@@ -1,4 +1,6 @@
-"""The columns of a judge run's report out of the database: counted in SQL, so that a cohort of any size is a few queries."""
+"""The columns of a judge run's report out of the database: counted in SQL, so that a cohort of any
+size is a few queries.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +38,21 @@ def games_of(run: JudgeRun) -> Games:
     fields = (
         "pk",
         "comparison__encounter_id",
-        *(f"comparison__{side}__{name}" for side in ("first", "second") for name in ("source", "kind", "alternative")),
+        *(
+            f"comparison__{side}__{name}"
+            for side in ("first", "second")
+            for name in ("source", "kind", "alternative")
+        ),
     )
-    judged = run.games.filter(outcome=Game.Outcome.JUDGED, swapped=False).order_by("pk").values_list(*fields)
-    rows = [(pk, case, _index(labels, *told[:3]), _index(labels, *told[3:])) for pk, case, *told in judged.iterator(chunk_size=CHUNK)]
+    judged = (
+        run.games.filter(outcome=Game.Outcome.JUDGED, swapped=False)
+        .order_by("pk")
+        .values_list(*fields)
+    )
+    rows = [
+        (pk, case, _index(labels, *told[:3]), _index(labels, *told[3:]))
+        for pk, case, *told in judged.iterator(chunk_size=CHUNK)
+    ]
     place = {row[0]: n for n, row in enumerate(rows)}
     strata_of = strata(run, {row[1] for row in rows})
     names = tuple(sorted(set(strata_of.values())))
@@ -69,25 +82,59 @@ def games_of(run: JudgeRun) -> Games:
 
 
 def told_of(run: JudgeRun, comparisons: Sequence[int], *, swapped: bool) -> Iterator[Told]:
-    """The findings on these comparisons (primary keys), told of the comparison's first and second timeline."""
-    fields = ("game__comparison_id", "subject_sha256", "type", "verdict", "category", "charged_first", "game__a_is_first")
-    found = Finding.objects.filter(game__run=run, game__swapped=swapped, game__outcome=Game.Outcome.JUDGED)
-    rows = found.filter(game__comparison__in=comparisons).order_by("game_id", "ordinal").values_list(*fields)
-    for comparison, subject, kind, verdict, category, charged, a_is_first in rows.iterator(chunk_size=CHUNK):
-        yield Told(comparison, subject, FindingType(kind), _of_first(verdict, a_is_first), category, charged)
+    """The findings on these comparisons (primary keys), told of the comparison's first and second
+    timeline.
+    """
+    fields = (
+        "game__comparison_id",
+        "subject_sha256",
+        "type",
+        "verdict",
+        "category",
+        "charged_first",
+        "game__a_is_first",
+    )
+    found = Finding.objects.filter(
+        game__run=run, game__swapped=swapped, game__outcome=Game.Outcome.JUDGED
+    )
+    rows = (
+        found.filter(game__comparison__in=comparisons)
+        .order_by("game_id", "ordinal")
+        .values_list(*fields)
+    )
+    for comparison, subject, kind, verdict, category, charged, a_is_first in rows.iterator(
+        chunk_size=CHUNK
+    ):
+        yield Told(
+            comparison,
+            subject,
+            FindingType(kind),
+            _of_first(verdict, a_is_first),
+            category,
+            charged,
+        )
 
 
 def agreement_of(first: JudgeRun, second: JudgeRun) -> tuple[int, tuple[Overlap, ...]]:
     """(comparisons that both have judged, what both told of them)."""
     judged = [
-        set(r.games.filter(outcome=Game.Outcome.JUDGED, swapped=False).values_list("comparison_id", flat=True)) for r in (first, second)
+        set(
+            r.games.filter(outcome=Game.Outcome.JUDGED, swapped=False).values_list(
+                "comparison_id", flat=True
+            )
+        )
+        for r in (first, second)
     ]
     both = sorted(judged[0] & judged[1])
     return len(both), _overlap(both, (first, False), (second, False))
 
 
-def _overlap(comparisons: Sequence[int], one: tuple[JudgeRun, bool], two: tuple[JudgeRun, bool]) -> tuple[Overlap, ...]:
-    """Two judgings (run, whether in exchanged positions) of these comparisons, a block of them at a time; () of none."""
+def _overlap(
+    comparisons: Sequence[int], one: tuple[JudgeRun, bool], two: tuple[JudgeRun, bool]
+) -> tuple[Overlap, ...]:
+    """Two judgings (run, whether in exchanged positions) of these comparisons, a block of them at a
+    time; () of none.
+    """
     found = Overlapping()
     for at in range(0, len(comparisons), BLOCK):
         block = comparisons[at : at + BLOCK]
@@ -96,22 +143,38 @@ def _overlap(comparisons: Sequence[int], one: tuple[JudgeRun, bool], two: tuple[
 
 
 def _judged(run: JudgeRun) -> set[int]:
-    return set(run.games.filter(outcome=Game.Outcome.JUDGED, swapped=False).values_list("comparison_id", flat=True))
+    return set(
+        run.games.filter(outcome=Game.Outcome.JUDGED, swapped=False).values_list(
+            "comparison_id", flat=True
+        )
+    )
 
 
 def _judged_twice(run: JudgeRun) -> list[int]:
     """Comparisons that were judged in both positions."""
-    twice = run.games.filter(outcome=Game.Outcome.JUDGED).values("comparison").annotate(n=Count("pk")).filter(n=2)
+    twice = (
+        run.games.filter(outcome=Game.Outcome.JUDGED)
+        .values("comparison")
+        .annotate(n=Count("pk"))
+        .filter(n=2)
+    )
     return list(twice.order_by("comparison").values_list("comparison", flat=True))
 
 
-def _counts(run: JudgeRun, place: dict[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _counts(
+    run: JudgeRun, place: dict[int, int]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """(charges, flagged wrong times, findings, flagged findings) as `Games` has them."""
     charges = np.zeros((len(place), 2, len(CATEGORIES)), np.int64)
     flagged = np.zeros((len(place), 2), np.int64)
     findings, flagged_findings = np.zeros(len(place), np.int64), np.zeros(len(place), np.int64)
     category_at = {c.value: n for n, c in enumerate(CATEGORIES)}
-    grouped = _findings(run).values("game_id", "category", "charged_first", "flagged").annotate(n=Count("pk")).order_by("game_id")
+    grouped = (
+        _findings(run)
+        .values("game_id", "category", "charged_first", "flagged")
+        .annotate(n=Count("pk"))
+        .order_by("game_id")
+    )
     for row in grouped.iterator(chunk_size=CHUNK):
         at, n = place[row["game_id"]], row["n"]
         findings[at] += n
@@ -127,15 +190,27 @@ def _counts(run: JudgeRun, place: dict[int, int]) -> tuple[np.ndarray, np.ndarra
 def _tally(run: JudgeRun) -> dict[tuple[str, str, str, bool], int]:
     """Findings by type, verdict, grounding and flag, as `Games` has them."""
     counted: Counter[tuple[str, str, str, bool]] = Counter()
-    grouped = _findings(run).order_by().values_list("type", "verdict", "grounding", "flagged").annotate(n=Count("pk"))
+    grouped = (
+        _findings(run)
+        .order_by()
+        .values_list("type", "verdict", "grounding", "flagged")
+        .annotate(n=Count("pk"))
+    )
     for kind, verdict, grounding, flagged, n in grouped:
-        counted[family_of(FindingType(kind)), DECISIVE if Verdict(verdict).decisive else verdict, grounding, flagged] += n
+        counted[
+            family_of(FindingType(kind)),
+            DECISIVE if Verdict(verdict).decisive else verdict,
+            grounding,
+            flagged,
+        ] += n
     return dict(counted)
 
 
 def _for_a(run: JudgeRun) -> tuple[int, int]:
     """(findings that hold A right, decisive findings), in both positions."""
-    decisive = Finding.objects.filter(game__run=run, game__outcome=Game.Outcome.JUDGED, verdict__in=(Verdict.A, Verdict.B))
+    decisive = Finding.objects.filter(
+        game__run=run, game__outcome=Game.Outcome.JUDGED, verdict__in=(Verdict.A, Verdict.B)
+    )
     counts = dict(decisive.order_by().values_list("verdict").annotate(n=Count("pk")))
     return counts.get(Verdict.A, 0), sum(counts.values())
 
@@ -144,16 +219,30 @@ def _timing(run: JudgeRun, place: dict[int, int]) -> list[tuple[int, int, int | 
     """(game, side charged, the two times) of every decisive TIMING finding."""
     decisive = _findings(run).filter(type=FindingType.TIMING.value, charged_first__isnull=False)
     rows = decisive.order_by("pk").values_list("game_id", "charged_first", "a_time", "b_time")
-    return [(place[game], 0 if first else 1, a, b) for game, first, a, b in rows.iterator(chunk_size=CHUNK)]
+    return [
+        (place[game], 0 if first else 1, a, b)
+        for game, first, a, b in rows.iterator(chunk_size=CHUNK)
+    ]
 
 
 def _findings(run: JudgeRun) -> QuerySet[Finding]:
-    return Finding.objects.filter(game__run=run, game__swapped=False, game__outcome=Game.Outcome.JUDGED)
+    return Finding.objects.filter(
+        game__run=run, game__swapped=False, game__outcome=Game.Outcome.JUDGED
+    )
 
 
 def _by_pair(run: JudgeRun, labels: Sequence[str], condition: Q) -> dict[tuple[int, int], int]:
-    fields = [f"comparison__{side}__{name}" for side in ("first", "second") for name in ("source", "kind", "alternative")]
-    rows = run.games.filter(condition, swapped=False).order_by().values_list(*fields).annotate(n=Count("pk"))
+    fields = [
+        f"comparison__{side}__{name}"
+        for side in ("first", "second")
+        for name in ("source", "kind", "alternative")
+    ]
+    rows = (
+        run.games.filter(condition, swapped=False)
+        .order_by()
+        .values_list(*fields)
+        .annotate(n=Count("pk"))
+    )
     found: Counter[tuple[int, int]] = Counter()
     for *told, n in rows:
         found[_index(labels, *told[:3]), _index(labels, *told[3:])] += n
@@ -172,7 +261,9 @@ def _of_first(verdict: str, a_is_first: bool) -> str:
 
 
 def _apart(a: int | None, b: int | None) -> float:
-    """As the tolerance of judging has it: two N/A are equal, N/A and a time are within no tolerance (NaN)."""
+    """As the tolerance of judging has it: two N/A are equal, N/A and a time are within no tolerance
+    (NaN).
+    """
     if a is None or b is None:
         return 0.0 if a is b else float("nan")
     return float(abs(a - b))

@@ -27,14 +27,24 @@ KEPT = 16
 
 
 def rated_table(request: StudyRequest, run: JudgeRun, name: str, format: str) -> HttpResponse:
-    """One table of a run that is open to the person as a file, told of in the trail. Raises Http404 for what is no table or no format."""
+    """One table of a run that is open to the person as a file, told of in the trail. Raises Http404
+    for what is no table or no format.
+    """
     response = table_file(_table(request, run, name), format, f"{name}-{run.public_id}")
-    record(actor=request.user, study=run.study, action="judge.export", object_type="adjudication.judgerun", object_id=run.public_id)
+    record(
+        actor=request.user,
+        study=run.study,
+        action="judge.export",
+        object_type="adjudication.judgerun",
+        object_id=run.public_id,
+    )
     return response
 
 
 def _table(request: StudyRequest, run: JudgeRun, name: str) -> Table:
-    """One of the report's tables, or "agreement" with the judge run that `against` names. Raises Http404."""
+    """One of the report's tables, or "agreement" with the judge run that `against` names. Raises
+    Http404.
+    """
     if name in tables.TABLES:
         return tables.TABLES[name](current_report(run))
     against = _against(request, _others(request, run)) if name == "agreement" else None
@@ -44,23 +54,35 @@ def _table(request: StudyRequest, run: JudgeRun, name: str) -> Table:
 
 
 def _others(request: StudyRequest, run: JudgeRun) -> list[JudgeRun]:
-    """Judge runs over the same comparisons, newest first, without those that are closed to the person."""
+    """Judge runs over the same comparisons, newest first, without those that are closed to the
+    person.
+    """
     closed = closed_to(request.user)
     return [other for other in comparable_runs(run) if not has_closed_games(other, closed)]
 
 
 def _against(request: StudyRequest, others: list[JudgeRun]) -> JudgeRun | None:
-    """The other run that is asked for, else the newest one. Raises Http404 for one that cannot be compared."""
+    """The other run that is asked for, else the newest one. Raises Http404 for one that cannot be
+    compared.
+    """
     wanted = request.GET.get("against", "")
-    found = next((o for o in others if o.public_id == wanted), None) if wanted else next(iter(others), None)
+    found = (
+        next((o for o in others if o.public_id == wanted), None)
+        if wanted
+        else next(iter(others), None)
+    )
     if wanted and found is None:
         raise Http404
     return found
 
 
 def rated_run(request: StudyRequest, public_id: str) -> JudgeRun:
-    """The judge run, unless cases of it are closed to the person: a sum over them tells of each. Raises Http404, NotAllowed."""
-    found = scoped(JudgeRun.objects.filter(study=request.study), request.user, roles=CASE_READERS).select_related("study")
+    """The judge run, unless cases of it are closed to the person: a sum over them tells of each.
+    Raises Http404, NotAllowed.
+    """
+    found = scoped(
+        JudgeRun.objects.filter(study=request.study), request.user, roles=CASE_READERS
+    ).select_related("study")
     run = get_object_or_404(found, public_id=public_id)
     if has_closed_games(run, closed_to(request.user)):
         raise NotAllowed(REFUSAL)
@@ -74,9 +96,15 @@ def current_report(run: JudgeRun) -> JudgeReport:
 
 def state_of(run: JudgeRun) -> object:
     """Differs whenever the report may."""
-    games = tuple(run.games.order_by("state", "outcome").values_list("state", "outcome").annotate(n=Count("pk")))
+    games = tuple(
+        run.games.order_by("state", "outcome")
+        .values_list("state", "outcome")
+        .annotate(n=Count("pk"))
+    )
     last = Finding.objects.filter(game__run=run).aggregate(last=Max("pk"))["last"]
-    references = Authoring.objects.filter(encounter__dataset__in=run.datasets.all()).aggregate(last=Max("submitted_at"))["last"]
+    references = Authoring.objects.filter(encounter__dataset__in=run.datasets.all()).aggregate(
+        last=Max("submitted_at")
+    )["last"]
     return games, last, references
 
 
@@ -94,4 +122,6 @@ def agreement_table(run: JudgeRun, other: JudgeRun) -> tuple[int, Table]:
 def _compared(run_id: int, other_id: int, state: object) -> tuple[int, Table]:
     run, other = JudgeRun.objects.get(pk=run_id), JudgeRun.objects.get(pk=other_id)
     count, found = agreement_of(run, other)
-    return count, tables.overlap_table("agreement", f"Against {other.label or other.judge_name}", ("This run", "The other"), found)
+    return count, tables.overlap_table(
+        "agreement", f"Against {other.label or other.judge_name}", ("This run", "The other"), found
+    )

@@ -17,7 +17,11 @@ def review_card(user: User, study: Study) -> Card | None:
     mine = [a for a in assignments_of(user, study) if a.packet.state == Packet.State.OPEN]
     if not mine:
         return None
-    return Card("My review", [_line(a) for a in mine], [Link("Go to my review", reverse("adjudication:review_queue"))])
+    return Card(
+        "My review",
+        [_line(a) for a in mine],
+        [Link("Go to my review", reverse("adjudication:review_queue"))],
+    )
 
 
 def has_reviews(user: User, study: Study) -> bool:
@@ -36,4 +40,6 @@ def _line(assignment: Assignment) -> str:
     if progress.done and progress.done >= progress.total:
         return f"{label}: all {progress.total} items decided, to be signed."
     left = time_left_words(progress.seconds_each, progress.total - progress.done)
-    return f"{label}: {progress.done} of {progress.total} items decided{', ' if left else ''}{left}."
+    return (
+        f"{label}: {progress.done} of {progress.total} items decided{', ' if left else ''}{left}."
+    )

@@ -1,7 +1,9 @@
-"""What reviewers decide: every step appends a link to the packet's chain, and none overwrites another.
+"""What reviewers decide: every step appends a link to the packet's chain, and none overwrites
+another.
 
-Answers are given in the judge's labels of the finding (`visibility.unswapped` turns the page's A and B into them). A token is made by
-the page for each step; sent again after a lost connection it gives the same answer and stores nothing.
+Answers are given in the judge's labels of the finding (`visibility.unswapped` turns the page's A
+and B into them). A token is made by the page for each step; sent again after a lost connection it
+gives the same answer and stores nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ from adjudication.states import next_assignment_state
 TOKEN = re.compile(r"[0-9A-Za-z_-]{1,64}")
 LONGEST_COMMENT = 10_000
 LONGEST_REASON = 1_000
-#: Hours from admission that a person may give as their own time: over a lifetime before, and ten years after.
+#: Hours from admission that a person may give as their own time: over a lifetime before, and ten
+#: years after.
 EARLIEST, LATEST = -1_100_000.0, 90_000.0
 #: What may be guessed in the blinding check: one side in the judge's labels, or no idea.
 GUESSES = ("A", "B", "NO_IDEA")
@@ -42,7 +45,9 @@ class DecisionRefused(ValueError):
 
 
 class Conflict(RuntimeError):
-    """The item stands otherwise than the page thought: decided on another device, say. `standing` is what stands now, if anything."""
+    """The item stands otherwise than the page thought: decided on another device, say. `standing`
+    is what stands now, if anything.
+    """
 
     log_safe = True
 
@@ -52,14 +57,19 @@ class Conflict(RuntimeError):
 
 
 class NotFinished(RuntimeError):
-    """The review cannot be signed: `left` items are still to be decided, `elsewhere` of them are with another reviewer now."""
+    """The review cannot be signed: `left` items are still to be decided, `elsewhere` of them are
+    with another reviewer now.
+    """
 
     log_safe = True
 
     def __init__(self, left: int, elsewhere: int = 0) -> None:
         words = f"{left} item{'' if left == 1 else 's'} still to decide."
         if elsewhere:
-            words += f" Another reviewer has {elsewhere} of them in hand; what they leave undecided comes back to you."
+            words += (
+                f" Another reviewer has {elsewhere} of them in hand; what they leave undecided"
+                " comes back to you."
+            )
         super().__init__(words)
         self.left = left
         self.elsewhere = elsewhere
@@ -67,7 +77,9 @@ class NotFinished(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The link that was stored. `late`: the item's quota was taken or the packet closed, so it is kept beside and does not stand."""
+    """The link that was stored. `late`: the item's quota was taken or the packet closed, so it is
+    kept beside and does not stand.
+    """
 
     decision: Decision
     late: bool
@@ -95,9 +107,11 @@ def decide(
     flagged: bool = False,
     active_seconds: float | None = None,
 ) -> Decided:
-    """Store an answer. It stands where the person holds the item's slot or can still take one; else it is kept as late, and told so.
+    """Store an answer. It stands where the person holds the item's slot or can still take one; else
+    it is kept as late, and told so.
 
-    Raises NotAllowed, DecisionRefused, Conflict where the person has decided on the item already, InvalidTransition where they signed.
+    Raises NotAllowed, DecisionRefused, Conflict where the person has decided on the item already,
+    InvalidTransition where they signed.
     """
     values = _values(answer, own_time, comment, flagged, active_seconds)
     packet, mine = _locked(assignment, by)
@@ -113,7 +127,13 @@ def decide(
     slot = None if over else slots.claim(assignment=mine, item=item)
     if slot is None:
         late = chain_storage.append(
-            packet, assignment=mine, kind=Decision.Kind.LATE, token=token, item=item, shown_swapped=shown_swapped, **values
+            packet,
+            assignment=mine,
+            kind=Decision.Kind.LATE,
+            token=token,
+            item=item,
+            shown_swapped=shown_swapped,
+            **values,
         )
         return Decided(late, True)
     made = _stored(packet, mine, item, token, shown_swapped=shown_swapped, **values)
@@ -137,7 +157,8 @@ def amend(
     flagged: bool = False,
     active_seconds: float | None = None,
 ) -> Decided:
-    """Replace the decision that stands (`expects`: its public id) by another; the earlier one stays in the chain.
+    """Replace the decision that stands (`expects`: its public id) by another; the earlier one stays
+    in the chain.
 
     Raises NotAllowed, DecisionRefused, InvalidTransition, Conflict where something else stands.
     """
@@ -147,12 +168,24 @@ def amend(
         return Decided(known, known.kind == Decision.Kind.LATE)
     slots.check_working(mine)
     _check_item(mine, item)
-    slot = Slot.objects.select_for_update(of=("self",)).select_related("decision").filter(assignment=mine, item=item).first()
+    slot = (
+        Slot.objects.select_for_update(of=("self",))
+        .select_related("decision")
+        .filter(assignment=mine, item=item)
+        .first()
+    )
     stands = slot.decision if slot else None
     if slot is None or stands is None or stands.public_id != expects:
         raise Conflict("Your decision on this item has changed since.", stands)
     made = chain_storage.append(
-        packet, assignment=mine, kind=Decision.Kind.AMENDMENT, token=token, item=item, amends=stands, shown_swapped=shown_swapped, **values
+        packet,
+        assignment=mine,
+        kind=Decision.Kind.AMENDMENT,
+        token=token,
+        item=item,
+        amends=stands,
+        shown_swapped=shown_swapped,
+        **values,
     )
     _stand(slot, made, values["active_seconds"])
     _settle_disagreement(item)
@@ -161,35 +194,59 @@ def amend(
 
 @transaction.atomic
 def undo(*, assignment: Assignment, token: str, by: User) -> Undone | None:
-    """Take back this person's last decision that stands; its item is theirs again, with what they had chosen as draft.
+    """Take back this person's last decision that stands; its item is theirs again, with what they
+    had chosen as draft.
 
     None where nothing stands. Raises NotAllowed, DecisionRefused, InvalidTransition.
     """
     _check_token(token)
     packet, mine = _locked(assignment, by)
-    if (known := Decision.objects.filter(assignment=mine, token=token).select_related("amends__item").first()) is not None:
+    if (
+        known := Decision.objects.filter(assignment=mine, token=token)
+        .select_related("amends__item")
+        .first()
+    ) is not None:
         if known.kind != Decision.Kind.WITHDRAWAL or known.amends is None:
             raise Conflict("The token belongs to another step.", known)
         return Undone(known, known.amends)
     slots.check_working(mine)
-    held = Slot.objects.select_for_update(of=("self",)).filter(assignment=mine, decision__isnull=False)
+    held = Slot.objects.select_for_update(of=("self",)).filter(
+        assignment=mine, decision__isnull=False
+    )
     slot = held.select_related("decision", "item__finding").order_by("-decision__sequence").first()
     if slot is None or slot.decision is None:
         return None
     last = slot.decision
-    withdrawal = chain_storage.append(packet, assignment=mine, kind=Decision.Kind.WITHDRAWAL, token=token, item=slot.item, amends=last)
-    draft = {"answer": last.answer, "own_time": last.own_time, "comment": last.comment, "active_seconds": last.active_seconds or 0.0}
-    Slot.objects.filter(pk=slot.pk).update(decision=None, draft={**slot.draft, mine.public_id: draft})
+    withdrawal = chain_storage.append(
+        packet,
+        assignment=mine,
+        kind=Decision.Kind.WITHDRAWAL,
+        token=token,
+        item=slot.item,
+        amends=last,
+    )
+    draft = {
+        "answer": last.answer,
+        "own_time": last.own_time,
+        "comment": last.comment,
+        "active_seconds": last.active_seconds or 0.0,
+    }
+    Slot.objects.filter(pk=slot.pk).update(
+        decision=None, draft={**slot.draft, mine.public_id: draft}
+    )
     slots.claim(assignment=mine, item=slot.item)
     _settle_disagreement(slot.item)
     return Undone(withdrawal, last)
 
 
-def sign(*, assignment: Assignment, password: str, by: User, request: HttpRequest | None = None) -> Decision:
-    """Sign one's review with the password; the link covers the chain's head, and its own hash is the receipt.
+def sign(
+    *, assignment: Assignment, password: str, by: User, request: HttpRequest | None = None
+) -> Decision:
+    """Sign one's review with the password; the link covers the chain's head, and its own hash is
+    the receipt.
 
-    With the `request`, wrong passwords count against the sign-in throttle. Raises NotAllowed, WrongPassword, InvalidTransition,
-    NotFinished.
+    With the `request`, wrong passwords count against the sign-in throttle. Raises NotAllowed,
+    WrongPassword, InvalidTransition, NotFinished.
     """
     _check_own(assignment, by)
     check_password_of(by.get_username(), password, request=request, purpose=Purpose.SIGNATURE)
@@ -198,7 +255,8 @@ def sign(*, assignment: Assignment, password: str, by: User, request: HttpReques
 
 @transaction.atomic
 def unsign(*, assignment: Assignment, reason: str, by: User) -> Decision:
-    """Void a signature: by the person themselves or a study admin. Stored in the chain and in the audit trail.
+    """Void a signature: by the person themselves or a study admin. Stored in the chain and in the
+    audit trail.
 
     Raises NotAllowed, DecisionRefused without a reason, InvalidTransition.
     """
@@ -211,7 +269,12 @@ def unsign(*, assignment: Assignment, reason: str, by: User) -> Decision:
     next_assignment_state(_state(mine), "unsign")
     slots.check_open(mine)
     link = chain_storage.append(
-        packet, assignment=mine, kind=Decision.Kind.UNSIGN, token=new_public_id(), comment=reason.strip(), detail={"by": by.public_id}
+        packet,
+        assignment=mine,
+        kind=Decision.Kind.UNSIGN,
+        token=new_public_id(),
+        comment=reason.strip(),
+        detail={"by": by.public_id},
     )
     Assignment.objects.filter(pk=mine.pk).update(signed_at=None)
     _audit(mine, chain_storage.UNSIGNED, by, sequence=link.sequence)
@@ -229,10 +292,12 @@ def guess(
     item: PacketItem | None = None,
     shown_swapped: bool | None = None,
 ) -> Decision:
-    """Store an answer of the blinding check, in the judge's labels (one of GUESSES), about one item or about the whole.
+    """Store an answer of the blinding check, in the judge's labels (one of GUESSES), about one item
+    or about the whole.
 
-    `question` is a word that names what was asked. A later guess on the same question and item replaces the earlier one in analysis;
-    both stay. Raises NotAllowed, DecisionRefused, InvalidTransition.
+    `question` is a word that names what was asked. A later guess on the same question and item
+    replaces the earlier one in analysis; both stay. Raises NotAllowed, DecisionRefused,
+    InvalidTransition.
     """
     _check_token(token)
     if guessed not in GUESSES or not TOKEN.fullmatch(question):
@@ -245,13 +310,23 @@ def guess(
         _check_item(mine, item)
     detail = {"question": question, "guess": guessed}
     return chain_storage.append(
-        packet, assignment=mine, kind=Decision.Kind.GUESS, token=token, item=item, shown_swapped=shown_swapped, detail=detail
+        packet,
+        assignment=mine,
+        kind=Decision.Kind.GUESS,
+        token=token,
+        item=item,
+        shown_swapped=shown_swapped,
+        detail=detail,
     )
 
 
 def history(*, assignment: Assignment) -> list[Decision]:
     """Everything this person did in the packet, oldest first."""
-    return list(Decision.objects.filter(assignment=assignment).select_related("item", "amends").order_by("sequence"))
+    return list(
+        Decision.objects.filter(assignment=assignment)
+        .select_related("item", "amends")
+        .order_by("sequence")
+    )
 
 
 @transaction.atomic
@@ -263,22 +338,35 @@ def _sign(assignment: Assignment, by: User) -> Decision:
     if progress.total > progress.done:
         raise NotFinished(progress.total - progress.done, progress.elsewhere)
     sequence, head = chain_storage.head_of(packet)
-    detail: Mapping[str, Any] = {"head": head, "head_sequence": sequence, "decided": progress.done, **current_head().as_detail()}
-    link = chain_storage.append(packet, assignment=mine, kind=Decision.Kind.SIGN, token=new_public_id(), detail=detail)
+    detail: Mapping[str, Any] = {
+        "head": head,
+        "head_sequence": sequence,
+        "decided": progress.done,
+        **current_head().as_detail(),
+    }
+    link = chain_storage.append(
+        packet, assignment=mine, kind=Decision.Kind.SIGN, token=new_public_id(), detail=detail
+    )
     Assignment.objects.filter(pk=mine.pk).update(signed_at=link.at)
     _audit(mine, chain_storage.SIGNED, by, sequence=link.sequence, head=link.hash)
     return link
 
 
 def _locked(assignment: Assignment, by: User) -> tuple[Packet, Assignment]:
-    """The packet, then the assignment, locked in the order that everything here takes. Raises NotAllowed for anyone else's."""
+    """The packet, then the assignment, locked in the order that everything here takes. Raises
+    NotAllowed for anyone else's.
+    """
     _check_own(assignment, by)
     packet = chain_storage.locked_packet(assignment.packet_id)
     return packet, _row(assignment)
 
 
 def _row(assignment: Assignment) -> Assignment:
-    return Assignment.objects.select_for_update(of=("self",), no_key=True).select_related("packet__study", "person").get(pk=assignment.pk)
+    return (
+        Assignment.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("packet__study", "person")
+        .get(pk=assignment.pk)
+    )
 
 
 def _check_own(assignment: Assignment, by: User) -> None:
@@ -287,7 +375,9 @@ def _check_own(assignment: Assignment, by: User) -> None:
 
 
 def _check_item(assignment: Assignment, item: PacketItem) -> None:
-    if item.packet_id != assignment.packet_id or (assignment.pairings and item.pairing not in assignment.pairings):
+    if item.packet_id != assignment.packet_id or (
+        assignment.pairings and item.pairing not in assignment.pairings
+    ):
         raise NotAllowed("The item is not among yours.")
 
 
@@ -297,7 +387,9 @@ def _check_token(token: str) -> None:
 
 
 def _known(assignment: Assignment, token: str, item: PacketItem) -> Decision | None:
-    """What was stored under this token. Raises Conflict where that was another step or another item."""
+    """What was stored under this token. Raises Conflict where that was another step or another
+    item.
+    """
     _check_token(token)
     found = Decision.objects.filter(assignment=assignment, token=token).first()
     answers = (Decision.Kind.ANSWER, Decision.Kind.AMENDMENT, Decision.Kind.LATE)
@@ -306,7 +398,9 @@ def _known(assignment: Assignment, token: str, item: PacketItem) -> Decision | N
     return found
 
 
-def _values(answer: str, own_time: float | None, comment: str, flagged: bool, active_seconds: float | None) -> dict[str, Any]:
+def _values(
+    answer: str, own_time: float | None, comment: str, flagged: bool, active_seconds: float | None
+) -> dict[str, Any]:
     """Checked fields of a decision. Raises DecisionRefused."""
     if answer not in Decision.Answer.values:
         raise DecisionRefused("There is no such answer.")
@@ -317,35 +411,61 @@ def _values(answer: str, own_time: float | None, comment: str, flagged: bool, ac
     if active_seconds is not None and not (math.isfinite(active_seconds) and active_seconds >= 0):
         raise DecisionRefused("Seconds in hand are not negative.")
     # As the database has them: a whole number would be hashed otherwise than it is read back.
-    own_time, active_seconds = (None if number is None else float(number) for number in (own_time, active_seconds))
-    return {"answer": answer, "own_time": own_time, "comment": comment, "flagged": flagged, "active_seconds": active_seconds}
+    own_time, active_seconds = (
+        None if number is None else float(number) for number in (own_time, active_seconds)
+    )
+    return {
+        "answer": answer,
+        "own_time": own_time,
+        "comment": comment,
+        "flagged": flagged,
+        "active_seconds": active_seconds,
+    }
 
 
-def _stored(packet: Packet, assignment: Assignment, item: PacketItem, token: str, **values: Any) -> Decision:
-    """An answer; after one that was taken back, an amendment of that one: each person answers an item once."""
-    before = Decision.objects.filter(assignment=assignment, item=item, kind__in=[Decision.Kind.ANSWER, Decision.Kind.AMENDMENT])
+def _stored(
+    packet: Packet, assignment: Assignment, item: PacketItem, token: str, **values: Any
+) -> Decision:
+    """An answer; after one that was taken back, an amendment of that one: each person answers an
+    item once.
+    """
+    before = Decision.objects.filter(
+        assignment=assignment, item=item, kind__in=[Decision.Kind.ANSWER, Decision.Kind.AMENDMENT]
+    )
     amends = before.order_by("-sequence").first()
     kind = Decision.Kind.ANSWER if amends is None else Decision.Kind.AMENDMENT
-    return chain_storage.append(packet, assignment=assignment, kind=kind, token=token, item=item, amends=amends, **values)
+    return chain_storage.append(
+        packet, assignment=assignment, kind=kind, token=token, item=item, amends=amends, **values
+    )
 
 
 def _stand(slot: Slot, decision: Decision, active_seconds: float | None) -> None:
-    """The slot shows the decision. What its person had typed is in the decision now, and the item is no longer set aside."""
+    """The slot shows the decision. What its person had typed is in the decision now, and the item
+    is no longer set aside.
+    """
     person = decision.assignment.public_id
     drafts = {key: draft for key, draft in slot.draft.items() if key != person}
     seconds = slot.active_seconds if active_seconds is None else active_seconds
-    Slot.objects.filter(pk=slot.pk).update(decision=decision, lease_expires_at=None, draft=drafts, active_seconds=seconds)
-    marked = ItemMark.objects.filter(assignment=decision.assignment, item=slot.item).update(skipped_at=None, flagged=decision.flagged)
+    Slot.objects.filter(pk=slot.pk).update(
+        decision=decision, lease_expires_at=None, draft=drafts, active_seconds=seconds
+    )
+    marked = ItemMark.objects.filter(assignment=decision.assignment, item=slot.item).update(
+        skipped_at=None, flagged=decision.flagged
+    )
     if decision.flagged and not marked:
         slots.flag(assignment=decision.assignment, item=slot.item)
 
 
 def _settle_disagreement(item: PacketItem) -> None:
-    """A place for a third person while two reviewers or more have decided on the item and differ; none else, unless somebody has it.
+    """A place for a third person while two reviewers or more have decided on the item and differ;
+    none else, unless somebody has it.
 
-    What a third person has in hand, has typed or has decided stays theirs when the reviewers come to agree.
+    What a third person has in hand, has typed or has decided stays theirs when the reviewers come
+    to agree.
     """
-    answers = Slot.objects.filter(item=item, purpose=Slot.Purpose.REVIEW).values_list("decision__answer", flat=True)
+    answers = Slot.objects.filter(item=item, purpose=Slot.Purpose.REVIEW).values_list(
+        "decision__answer", flat=True
+    )
     given = [a for a in answers if a is not None]
     third = Slot.objects.filter(item=item, purpose=Slot.Purpose.ADJUDICATION)
     if len(given) == len(answers) and len(set(given)) > 1:
@@ -362,4 +482,11 @@ def _state(assignment: Assignment) -> str:
 
 def _audit(assignment: Assignment, action: str, by: User, **detail: str | int | bool) -> None:
     packet = assignment.packet
-    record(actor=by, study=packet.study, action=action, object_type="adjudication.packet", object_id=packet.public_id, detail=detail)
+    record(
+        actor=by,
+        study=packet.study,
+        action=action,
+        object_type="adjudication.packet",
+        object_id=packet.public_id,
+        detail=detail,
+    )

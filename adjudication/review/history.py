@@ -1,4 +1,6 @@
-"""A reviewer's own answers, as they saw them, and what they may see beside them once the packet is closed."""
+"""A reviewer's own answers, as they saw them, and what they may see beside them once the packet is
+closed.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,14 @@ import random
 from dataclasses import dataclass
 
 from adjudication.blinding.page import ANSWER_WORDS, RowLine, hours_entered, page_of
-from adjudication.blinding.visibility import CandidateRow, ItemMaterial, MaySee, blinded_item, sides_swapped, unswapped
+from adjudication.blinding.visibility import (
+    CandidateRow,
+    ItemMaterial,
+    MaySee,
+    blinded_item,
+    sides_swapped,
+    unswapped,
+)
 from adjudication.models import Assignment, Decision, ItemMark, PacketItem, Slot
 
 #: The blinding check asks about so many of one's own items.
@@ -17,7 +26,9 @@ CLINICIAN = "clinician"
 
 @dataclass(frozen=True, slots=True)
 class AnswerLine:
-    """One answer that stands, in the labels that the person saw. `judge` and `upheld` only where they may be seen."""
+    """One answer that stands, in the labels that the person saw. `judge` and `upheld` only where
+    they may be seen.
+    """
 
     item: str
     number: int
@@ -44,15 +55,27 @@ class GuessLine:
 
 def own_answers(assignment: Assignment, may: MaySee) -> list[AnswerLine]:
     """Every answer of this person that stands, in the order they were first given."""
-    flagged = set(ItemMark.objects.filter(assignment=assignment, flagged=True).values_list("item_id", flat=True))
+    flagged = set(
+        ItemMark.objects.filter(assignment=assignment, flagged=True).values_list(
+            "item_id", flat=True
+        )
+    )
     slots = _decided(assignment)
-    return [_line(assignment, s, number, s.item_id in flagged, may) for number, s in enumerate(slots, 1)]
+    return [
+        _line(assignment, s, number, s.item_id in flagged, may) for number, s in enumerate(slots, 1)
+    ]
 
 
 def guess_lines(assignment: Assignment) -> list[GuessLine]:
-    """The items that the blinding check asks about: the same for the same person, drawn from all they decided on."""
+    """The items that the blinding check asks about: the same for the same person, drawn from all
+    they decided on.
+    """
     items = [slot.item for slot in _decided(assignment)]
-    asked = items if len(items) <= ASKED else random.Random(assignment.seed).sample(sorted(items, key=lambda i: i.public_id), ASKED)
+    asked = (
+        items
+        if len(items) <= ASKED
+        else random.Random(assignment.seed).sample(sorted(items, key=lambda i: i.public_id), ASKED)
+    )
     before = _guessed(assignment)
     lines = []
     for item in asked:
@@ -78,7 +101,9 @@ def sides_of(assignment: Assignment, item: PacketItem) -> tuple[RowLine | None, 
     return left.row, right.row
 
 
-def _line(assignment: Assignment, slot: Slot, number: int, flagged: bool, may: MaySee) -> AnswerLine:
+def _line(
+    assignment: Assignment, slot: Slot, number: int, flagged: bool, may: MaySee
+) -> AnswerLine:
     item, decision = slot.item, slot.decision
     assert decision is not None
     swapped = sides_swapped(assignment.seed, item.public_id)
@@ -100,14 +125,27 @@ def _line(assignment: Assignment, slot: Slot, number: int, flagged: bool, may: M
 
 
 def _decided(assignment: Assignment) -> list[Slot]:
-    found = Slot.objects.filter(assignment=assignment, decision__isnull=False).select_related("item__finding", "decision")
+    found = Slot.objects.filter(assignment=assignment, decision__isnull=False).select_related(
+        "item__finding", "decision"
+    )
     first = dict(
-        Decision.objects.filter(assignment=assignment, kind=Decision.Kind.ANSWER).order_by("sequence").values_list("item_id", "sequence")
+        Decision.objects.filter(assignment=assignment, kind=Decision.Kind.ANSWER)
+        .order_by("sequence")
+        .values_list("item_id", "sequence")
     )
     return sorted(found, key=lambda s: first.get(s.item_id, 0))
 
 
 def _guessed(assignment: Assignment) -> dict[int, str]:
     """Item → the last guess, in the judge's labels."""
-    links = Decision.objects.filter(assignment=assignment, kind=Decision.Kind.GUESS, detail__question=CLINICIAN, item__isnull=False)
-    return {d.item_id: str(d.detail.get("guess", "")) for d in links.order_by("sequence") if d.item_id is not None}
+    links = Decision.objects.filter(
+        assignment=assignment,
+        kind=Decision.Kind.GUESS,
+        detail__question=CLINICIAN,
+        item__isnull=False,
+    )
+    return {
+        d.item_id: str(d.detail.get("guess", ""))
+        for d in links.order_by("sequence")
+        if d.item_id is not None
+    }

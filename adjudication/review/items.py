@@ -1,4 +1,6 @@
-"""From stored rows to what `visibility.blinded_item` takes, and the blinded item of one reviewer. Nothing else loads an item for them."""
+"""From stored rows to what `visibility.blinded_item` takes, and the blinded item of one reviewer.
+Nothing else loads an item for them.
+"""
 
 from __future__ import annotations
 
@@ -24,22 +26,30 @@ from timelines.runs.storage import checked_text, note_of
 
 
 def blinded(*, assignment: Assignment, item: PacketItem) -> BlindedItem:
-    """The item as this person sees it. Raises NoteChanged where the note is not what was imported, LookupError without a note."""
+    """The item as this person sees it. Raises NoteChanged where the note is not what was imported,
+    LookupError without a note.
+    """
     return blinded_item(material_of(item), assignment.seed)
 
 
 def blinded_series_rows(*, item: PacketItem, number: int) -> tuple[RecordRow, ...]:
-    """All rows of the series with that number on the item's page, in order of time. Raises Http404 for a number that is not there."""
+    """All rows of the series with that number on the item's page, in order of time. Raises Http404
+    for a number that is not there.
+    """
     finding, encounter = _finding(item), _encounter(item)
     series = _series(encounter)
     order = series_order([_plain(s, ()) for s in series], _events(finding))
     if not 0 <= number < len(order):
         raise Http404
-    return shown_rows(_rows(encounter, [series[order[number]]])[series[order[number]].pk], (), limit=None)
+    return shown_rows(
+        _rows(encounter, [series[order[number]]])[series[order[number]].pk], (), limit=None
+    )
 
 
 def material_of(item: PacketItem) -> ItemMaterial:
-    """What is known of an item. Of the judge's answer only the two rows are read, and whether a row is held to be a repeat."""
+    """What is known of an item. Of the judge's answer only the two rows are read, and whether a row
+    is held to be a repeat.
+    """
     finding, encounter = _finding(item), _encounter(item)
     note = note_of(encounter)
     if note is None:
@@ -47,7 +57,11 @@ def material_of(item: PacketItem) -> ItemMaterial:
     comparison, a_is_first = finding.game.comparison, bool(finding.game.a_is_first)
     first, second = _timeline_rows(comparison.first), _timeline_rows(comparison.second)
     a_rows, b_rows = (first, second) if a_is_first else (second, first)
-    discharged = None if encounter.discharged_at is None else Anchor(encounter.admitted_at).hours(encounter.discharged_at)
+    discharged = (
+        None
+        if encounter.discharged_at is None
+        else Anchor(encounter.admitted_at).hours(encounter.discharged_at)
+    )
     return ItemMaterial(
         item=item.public_id,
         repeated=finding.type == FindingType.DUPLICATE,
@@ -56,7 +70,8 @@ def material_of(item: PacketItem) -> ItemMaterial:
         a_rows=a_rows,
         b_rows=b_rows,
         note=checked_text(note),
-        both_have_spans=comparison.first.inventory_id is not None and comparison.second.inventory_id is not None,
+        both_have_spans=comparison.first.inventory_id is not None
+        and comparison.second.inventory_id is not None,
         series=_with_rows(encounter, finding),
         stay_hours=discharged,
         admitted_at=encounter.admitted_at,
@@ -116,8 +131,17 @@ def _rows(encounter: Encounter, series: list[EventSeries]) -> dict[int, tuple[Re
     """Series → its rows in hours from admission."""
     anchor = Anchor(encounter.admitted_at)
     wanted = {index for s in series for index in s.row_indices}
-    found = SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter=encounter, row_index__in=wanted)
+    found = SourceRow.objects.filter(
+        dataset_id=encounter.dataset_id, encounter=encounter, row_index__in=wanted
+    )
     rows = {
-        r.row_index: RecordRow(None if r.time is None else anchor.hours(r.time), r.value, r.unit, r.time_kind, r.row_index) for r in found
+        r.row_index: RecordRow(
+            None if r.time is None else anchor.hours(r.time),
+            r.value,
+            r.unit,
+            r.time_kind,
+            r.row_index,
+        )
+        for r in found
     }
     return {s.pk: tuple(rows[index] for index in s.row_indices if index in rows) for s in series}

@@ -1,4 +1,6 @@
-"""What the views of the blinded review share: finding one's own assignment and items, and saying what was refused."""
+"""What the views of the blinded review share: finding one's own assignment and items, and saying
+what was refused.
+"""
 
 from __future__ import annotations
 
@@ -25,18 +27,29 @@ from adjudication.states import InvalidTransition
 from timelines.runs.storage import NoteChanged
 
 P = ParamSpec("P")
-CANNOT_BE_SHOWN = "This item cannot be shown: the note of its case is not as it was imported. Tell your study admin."
+CANNOT_BE_SHOWN = (
+    "This item cannot be shown: the note of its case is not as it was imported. Tell your study"
+    " admin."
+)
 
 
 def own_assignment(request: StudyRequest, public_id: str, *, withdrawn: bool = False) -> Assignment:
-    """The person's own assignment in one of their studies, of a packet past drafting. Raises Http404 for any other.
+    """The person's own assignment in one of their studies, of a packet past drafting. Raises
+    Http404 for any other.
 
-    `withdrawn`: also one they were taken out of, so that an answer under way can be told that it is late.
+    `withdrawn`: also one they were taken out of, so that an answer under way can be told that it is
+    late.
     """
-    found = Assignment.objects.select_related("packet__study", "person").exclude(packet__state=Packet.State.DRAFT)
+    found = Assignment.objects.select_related("packet__study", "person").exclude(
+        packet__state=Packet.State.DRAFT
+    )
     if not withdrawn:
         found = found.filter(withdrawn_at__isnull=True)
-    mine = scoped(found, request.user, "packet__study", roles=ANY_ROLE).filter(public_id=public_id, person=request.user).first()
+    mine = (
+        scoped(found, request.user, "packet__study", roles=ANY_ROLE)
+        .filter(public_id=public_id, person=request.user)
+        .first()
+    )
     if mine is None:
         raise Http404
     return mine
@@ -44,7 +57,9 @@ def own_assignment(request: StudyRequest, public_id: str, *, withdrawn: bool = F
 
 def own_item(assignment: Assignment, public_id: str) -> PacketItem:
     """An item of the packet that is among this person's. Raises Http404."""
-    found = PacketItem.objects.select_related("packet").filter(packet=assignment.packet, public_id=public_id)
+    found = PacketItem.objects.select_related("packet").filter(
+        packet=assignment.packet, public_id=public_id
+    )
     if assignment.pairings:
         found = found.filter(pairing__in=assignment.pairings)
     if assignment.role == Assignment.Role.ADJUDICATOR:
@@ -58,7 +73,9 @@ def own_item(assignment: Assignment, public_id: str) -> PacketItem:
 def answers_refusals(
     view: Callable[Concatenate[StudyRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[StudyRequest, P], HttpResponseBase]:
-    """Say what was refused as JSON: 400/413/415 body, 403 not theirs, 409 decided elsewhere, 422 value, 423 not open."""
+    """Say what was refused as JSON: 400/413/415 body, 403 not theirs, 409 decided elsewhere, 422
+    value, 423 not open.
+    """
 
     @wraps(view)
     def answered(request: StudyRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
@@ -85,7 +102,9 @@ def closed_words(error: InvalidTransition) -> str:
     return {
         "closed": "The packet was closed. What you decided before is kept.",
         "signed": "You have signed this packet. Take the signature back, with a reason, to go on.",
-        "withdrawn": "You are not assigned to this packet any more. What you decided before is kept.",
+        "withdrawn": (
+            "You are not assigned to this packet any more. What you decided before is kept."
+        ),
     }.get(error.state, "The packet is not open yet.")
 
 
@@ -97,11 +116,20 @@ def progress_json(assignment: Assignment) -> dict[str, Any]:
 def progress_words(found: Progress) -> dict[str, Any]:
     """The same of a progress at hand."""
     left = time_left_words(found.seconds_each, found.total - found.done)
-    return {"done": found.done, "total": found.total, "left": left, "skipped": found.skipped, "flagged": found.flagged}
+    return {
+        "done": found.done,
+        "total": found.total,
+        "left": left,
+        "skipped": found.skipped,
+        "flagged": found.flagged,
+    }
 
 
-def item_context(assignment: Assignment, item: PacketItem, decided: Decision | None = None) -> dict[str, Any]:
-    """Return what `_review_item.html` shows: the blinded item, and what this person has chosen and typed. The trail records it.
+def item_context(
+    assignment: Assignment, item: PacketItem, decided: Decision | None = None
+) -> dict[str, Any]:
+    """Return what `_review_item.html` shows: the blinded item, and what this person has chosen and
+    typed. The trail records it.
 
     Raise NoteChanged.
     """
@@ -111,7 +139,9 @@ def item_context(assignment: Assignment, item: PacketItem, decided: Decision | N
     record_item(assignment=assignment, item=item)
     return {
         "item_id": item.public_id,
-        "item_url": reverse("adjudication:review_chosen", args=[assignment.public_id, item.public_id]),
+        "item_url": reverse(
+            "adjudication:review_chosen", args=[assignment.public_id, item.public_id]
+        ),
         "page": page,
         "kept": on_page(assignment, item, kept),
         "flagged": mark is not None and mark.flagged,
@@ -139,7 +169,9 @@ def on_page(assignment: Assignment, item: PacketItem, kept: Mapping[str, Any]) -
     """A draft, which is kept in the judge's labels, in the labels that this person sees."""
     own_time = kept.get("own_time")
     return {
-        "answer": unswapped(str(kept.get("answer") or ""), sides_swapped(assignment.seed, item.public_id)),
+        "answer": unswapped(
+            str(kept.get("answer") or ""), sides_swapped(assignment.seed, item.public_id)
+        ),
         "own_time_entered": hours_entered(own_time) if isinstance(own_time, int | float) else "",
         "comment": str(kept.get("comment") or ""),
         "active_seconds": float(kept.get("active_seconds") or 0.0),

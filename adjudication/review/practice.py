@@ -16,24 +16,32 @@ FIRST_PRACTICE = "Practice comes first: a few short made-up cases that show what
 
 def next_practice(assignment: Assignment) -> int | None:
     """The number of the first case not answered yet; None after the whole round."""
-    done = set(PracticeAnswer.objects.filter(assignment=assignment).values_list("number", flat=True))
+    done = set(
+        PracticeAnswer.objects.filter(assignment=assignment).values_list("number", flat=True)
+    )
     return next((case.number for case in practice_cases() if case.number not in done), None)
 
 
 @transaction.atomic
 def answer_practice(*, assignment: Assignment, number: int, answer: str, by: User) -> bool:
-    """Keep the answer (a later one replaces it) and tell whether it is right. With the last case of the round, it is done.
+    """Keep the answer (a later one replaces it) and tell whether it is right. With the last case of
+    the round, it is done.
 
-    Raises NotAllowed for somebody else's, DecisionRefused for an answer or a case that does not exist.
+    Raises NotAllowed for somebody else's, DecisionRefused for an answer or a case that does not
+    exist.
     """
     if by.pk != assignment.person_id:
         raise NotAllowed("A review is its reviewer's alone.")
     case = next((c for c in practice_cases() if c.number == number), None)
     if case is None or answer not in Decision.Answer.values:
         raise DecisionRefused("There is no such answer.")
-    PracticeAnswer.objects.update_or_create(assignment=assignment, number=number, defaults={"answer": answer})
+    PracticeAnswer.objects.update_or_create(
+        assignment=assignment, number=number, defaults={"answer": answer}
+    )
     if next_practice(assignment) is None:
-        Assignment.objects.filter(pk=assignment.pk, practised_at__isnull=True).update(practised_at=database_time())
+        Assignment.objects.filter(pk=assignment.pk, practised_at__isnull=True).update(
+            practised_at=database_time()
+        )
     return answer == case.answer
 
 

@@ -1,7 +1,9 @@
-"""Slots of a packet: each is a place for one decision, held by a lease on database time, and handed to one person at a time.
+"""Slots of a packet: each is a place for one decision, held by a lease on database time, and handed
+to one person at a time.
 
-No sweeper is needed: whether a lease has run out is judged when somebody asks for an item. What a reviewer has typed is kept in the
-slot under their own id, so it is there again on another device, and after somebody else has held the slot in between.
+No sweeper is needed: whether a lease has run out is judged when somebody asks for an item. What a
+reviewer has typed is kept in the slot under their own id, so it is there again on another device,
+and after somebody else has held the slot in between.
 """
 
 from __future__ import annotations
@@ -13,7 +15,19 @@ from statistics import median
 from typing import Any
 
 from django.db import transaction
-from django.db.models import BooleanField, Case, Exists, F, OuterRef, Q, QuerySet, Subquery, TextField, Value, When
+from django.db.models import (
+    BooleanField,
+    Case,
+    Exists,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    TextField,
+    Value,
+    When,
+)
 from django.db.models.expressions import Func
 from django.db.models.functions import Cast, Concat
 
@@ -40,7 +54,8 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a reviewer is. `total` counts what they decided and what is open to them; `elsewhere` of these another reviewer leases.
+    """How far a reviewer is. `total` counts what they decided and what is open to them; `elsewhere`
+    of these another reviewer leases.
 
     `seconds_left` is None before anything was decided.
     """
@@ -56,25 +71,38 @@ class Progress:
 
 @transaction.atomic
 def next_item(*, assignment: Assignment, besides: Collection[str] = ()) -> Slot | None:
-    """The slot to work on now, leased: the one already held, else the next free one in this person's order; skipped ones last.
+    """The slot to work on now, leased: the one already held, else the next free one in this
+    person's order; skipped ones last.
 
-    `besides`: public ids of items that the page has in hand already, when it asks for the one after. None where nothing is left for
-    this person. Raises InvalidTransition while the packet is not open or the review is signed.
+    `besides`: public ids of items that the page has in hand already, when it asks for the one
+    after. None where nothing is left for this person. Raises InvalidTransition while the packet is
+    not open or the review is signed.
     """
     mine = _working(assignment)
-    candidates = _claimable(mine).annotate(skipped=_skipped(mine), held=_held(mine), place=_place(mine.seed))
+    candidates = _claimable(mine).annotate(
+        skipped=_skipped(mine), held=_held(mine), place=_place(mine.seed)
+    )
     order = (F("skipped").asc(nulls_first=True), "-held", "place", "number")
     ordered = candidates.exclude(item__public_id__in=besides).order_by(*order)
-    # Somebody's autosave may have a row locked for a moment. Only among the free ones is another as good.
-    slot = _first(ordered.filter(assignment=mine, skipped__isnull=True)) or _first(ordered, skip_locked=True) or _first(ordered)
+    # Somebody's autosave may have a row locked for a moment. Only among the free ones is another as
+    # good.
+    slot = (
+        _first(ordered.filter(assignment=mine, skipped__isnull=True))
+        or _first(ordered, skip_locked=True)
+        or _first(ordered)
+    )
     return None if slot is None else _lease(slot, mine)
 
 
 @transaction.atomic
 def claim(*, assignment: Assignment, item: PacketItem) -> Slot | None:
-    """The slot of one particular item, leased (again); None where its quota is taken. Raises as `next_item`."""
+    """The slot of one particular item, leased (again); None where its quota is taken. Raises as
+    `next_item`.
+    """
     mine = _working(assignment)
-    slot = _first(_claimable(mine).filter(item=item).annotate(held=_held(mine)).order_by("-held", "number"))
+    slot = _first(
+        _claimable(mine).filter(item=item).annotate(held=_held(mine)).order_by("-held", "number")
+    )
     return None if slot is None else _lease(slot, mine)
 
 
@@ -85,16 +113,21 @@ def slot_of(*, assignment: Assignment, item: PacketItem) -> Slot | None:
 
 def draft_of(*, assignment: Assignment, item: PacketItem) -> dict[str, Any]:
     """What this person has chosen and typed for the item so far."""
-    for draft in Slot.objects.filter(item=item, draft__has_key=assignment.public_id).values_list("draft", flat=True):
+    for draft in Slot.objects.filter(item=item, draft__has_key=assignment.public_id).values_list(
+        "draft", flat=True
+    ):
         return dict(draft[assignment.public_id])
     return {}
 
 
 @transaction.atomic
-def keep_draft(*, assignment: Assignment, item: PacketItem, draft: Mapping[str, Any], active_seconds: float) -> Kept:
+def keep_draft(
+    *, assignment: Assignment, item: PacketItem, draft: Mapping[str, Any], active_seconds: float
+) -> Kept:
     """Keep what was typed and the seconds in hand so far, and renew the lease. Raises DraftRefused.
 
-    Where the lease was lost meanwhile and nobody has the slot, it is taken again; else the draft is kept without a lease.
+    Where the lease was lost meanwhile and nobody has the slot, it is taken again; else the draft is
+    kept without a lease.
     """
     if sum(len(str(value)) for value in draft.values()) > LONGEST_DRAFT:
         raise DraftRefused("a draft is too long to keep")
@@ -102,21 +135,33 @@ def keep_draft(*, assignment: Assignment, item: PacketItem, draft: Mapping[str, 
         slot = claim(assignment=assignment, item=item)
     except InvalidTransition:
         slot = None
-    kept_in = slot or Slot.objects.select_for_update().filter(item=item, purpose=_purpose(assignment)).order_by("number").first()
+    kept_in = (
+        slot
+        or Slot.objects.select_for_update()
+        .filter(item=item, purpose=_purpose(assignment))
+        .order_by("number")
+        .first()
+    )
     if kept_in is None:
         return Kept(False)
     drafts = {**kept_in.draft, assignment.public_id: {**draft, "active_seconds": active_seconds}}
-    changes: dict[str, Any] = {"draft": drafts} | ({"active_seconds": active_seconds} if slot else {})
+    changes: dict[str, Any] = {"draft": drafts} | (
+        {"active_seconds": active_seconds} if slot else {}
+    )
     Slot.objects.filter(pk=kept_in.pk).update(**changes)
     return Kept(slot is not None)
 
 
 @transaction.atomic
 def skip(*, assignment: Assignment, item: PacketItem) -> None:
-    """Set the item aside: it comes again after all others. Its slot returns at once; the draft stays. Raises as `next_item`."""
+    """Set the item aside: it comes again after all others. Its slot returns at once; the draft
+    stays. Raises as `next_item`.
+    """
     mine = _working(assignment)
     _mark(mine, item, skipped_at=database_time())
-    Slot.objects.filter(assignment=mine, item=item, decision__isnull=True).update(assignment=None, lease_expires_at=None)
+    Slot.objects.filter(assignment=mine, item=item, decision__isnull=True).update(
+        assignment=None, lease_expires_at=None
+    )
 
 
 def flag(*, assignment: Assignment, item: PacketItem, flagged: bool = True) -> None:
@@ -125,7 +170,9 @@ def flag(*, assignment: Assignment, item: PacketItem, flagged: bool = True) -> N
 
 
 def expire_leases(packet: Packet | None = None) -> int:
-    """Give back what is held by a lease that ran out; returns how many. Claims judge leases themselves: this only tidies up."""
+    """Give back what is held by a lease that ran out; returns how many. Claims judge leases
+    themselves: this only tidies up.
+    """
     held = Slot.objects.filter(decision__isnull=True, lease_expires_at__lte=database_time())
     if packet is not None:
         held = held.filter(item__packet=packet)
@@ -133,8 +180,14 @@ def expire_leases(packet: Packet | None = None) -> int:
 
 
 def progress(*, assignment: Assignment) -> Progress:
-    """How far this person is, with the time left at their own pace: the median of their active times, which a pause does not stretch."""
-    done = list(Slot.objects.filter(assignment=assignment, decision__isnull=False).values_list("decision__active_seconds", flat=True))
+    """How far this person is, with the time left at their own pace: the median of their active
+    times, which a pause does not stretch.
+    """
+    done = list(
+        Slot.objects.filter(assignment=assignment, decision__isnull=False).values_list(
+            "decision__active_seconds", flat=True
+        )
+    )
     is_open = assignment.packet.state == Packet.State.OPEN
     left = _items(_open(assignment)) if is_open else 0
     timed = [seconds for seconds in done if seconds is not None]
@@ -155,14 +208,22 @@ def progress(*, assignment: Assignment) -> Progress:
 
 
 def _working(assignment: Assignment) -> Assignment:
-    """The assignment, locked: the same person on two devices takes turns. Raises InvalidTransition where nothing may be taken."""
-    found = Assignment.objects.select_for_update(of=("self",), no_key=True).select_related("packet").get(pk=assignment.pk)
+    """The assignment, locked: the same person on two devices takes turns. Raises InvalidTransition
+    where nothing may be taken.
+    """
+    found = (
+        Assignment.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("packet")
+        .get(pk=assignment.pk)
+    )
     check_working(found)
     return found
 
 
 def check_working(assignment: Assignment) -> None:
-    """Raises InvalidTransition unless the packet is open and the person is in it and has not signed."""
+    """Raises InvalidTransition unless the packet is open and the person is in it and has not
+    signed.
+    """
     check_open(assignment)
     if assignment.signed_at is not None:
         raise InvalidTransition("a review", "signed", "go on")
@@ -177,19 +238,33 @@ def check_open(assignment: Assignment) -> None:
 
 
 def _purpose(assignment: Assignment) -> str:
-    return Slot.Purpose.ADJUDICATION if assignment.role == Assignment.Role.ADJUDICATOR else Slot.Purpose.REVIEW
+    return (
+        Slot.Purpose.ADJUDICATION
+        if assignment.role == Assignment.Role.ADJUDICATOR
+        else Slot.Purpose.REVIEW
+    )
 
 
 def _claimable(assignment: Assignment) -> QuerySet[Slot]:
     """Open slots that are this person's, or nobody's: never held, given back, lease run out."""
-    free = Q(assignment__isnull=True) | Q(lease_expires_at__lte=database_time()) | Q(lease_expires_at__isnull=True)
+    free = (
+        Q(assignment__isnull=True)
+        | Q(lease_expires_at__lte=database_time())
+        | Q(lease_expires_at__isnull=True)
+    )
     return _open(assignment).filter(free | Q(assignment=assignment)).select_related("item")
 
 
 def _open(assignment: Assignment) -> QuerySet[Slot]:
-    """Undecided slots of this person's items, whoever has them in hand, but none of an item of which they have another slot."""
-    other = Slot.objects.filter(item=OuterRef("item"), assignment=assignment).exclude(pk=OuterRef("pk"))
-    found = Slot.objects.filter(item__packet=assignment.packet, purpose=_purpose(assignment), decision__isnull=True)
+    """Undecided slots of this person's items, whoever has them in hand, but none of an item of
+    which they have another slot.
+    """
+    other = Slot.objects.filter(item=OuterRef("item"), assignment=assignment).exclude(
+        pk=OuterRef("pk")
+    )
+    found = Slot.objects.filter(
+        item__packet=assignment.packet, purpose=_purpose(assignment), decision__isnull=True
+    )
     if assignment.pairings:
         found = found.filter(item__pairing__in=assignment.pairings)
     return found.filter(~Exists(other))
@@ -200,30 +275,46 @@ def _items(found: QuerySet[Slot]) -> int:
 
 
 def _first(found: QuerySet[Slot], *, skip_locked: bool = False) -> Slot | None:
-    """The first one, locked until the transaction ends. A row that another transaction has locked is waited for or passed over."""
+    """The first one, locked until the transaction ends. A row that another transaction has locked
+    is waited for or passed over.
+    """
     return found.select_for_update(of=("self",), skip_locked=skip_locked).first()
 
 
 def _held(assignment: Assignment) -> Case:
-    return Case(When(assignment=assignment, then=Value(True)), default=Value(False), output_field=BooleanField())
+    return Case(
+        When(assignment=assignment, then=Value(True)),
+        default=Value(False),
+        output_field=BooleanField(),
+    )
 
 
 def _skipped(assignment: Assignment) -> Subquery:
     """When it was set aside last: what was skipped first comes back first."""
-    return Subquery(ItemMark.objects.filter(assignment=assignment, item=OuterRef("item")).values("skipped_at"))
+    return Subquery(
+        ItemMark.objects.filter(assignment=assignment, item=OuterRef("item")).values("skipped_at")
+    )
 
 
 def _place(seed: int) -> Func:
     """`visibility.order_key`, computed by the database."""
-    words = Concat(Value(f"{seed}:order:"), Cast(F("item__public_id"), TextField()), output_field=TextField())
-    return Func(words, template="encode(sha256(convert_to(%(expressions)s, 'UTF8')), 'hex')", output_field=TextField())
+    words = Concat(
+        Value(f"{seed}:order:"), Cast(F("item__public_id"), TextField()), output_field=TextField()
+    )
+    return Func(
+        words,
+        template="encode(sha256(convert_to(%(expressions)s, 'UTF8')), 'hex')",
+        output_field=TextField(),
+    )
 
 
 def _lease(slot: Slot, assignment: Assignment) -> Slot:
     """Take it, or renew it. Seconds in hand begin anew where somebody else had it."""
     seconds = dict(slot.draft.get(assignment.public_id, {})).get("active_seconds", 0.0)
     Slot.objects.filter(pk=slot.pk).update(
-        assignment=assignment, lease_expires_at=database_time(timedelta(minutes=assignment.packet.lease_minutes)), active_seconds=seconds
+        assignment=assignment,
+        lease_expires_at=database_time(timedelta(minutes=assignment.packet.lease_minutes)),
+        active_seconds=seconds,
     )
     return Slot.objects.select_related("item__packet", "decision").get(pk=slot.pk)
 

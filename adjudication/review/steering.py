@@ -1,4 +1,6 @@
-"""What the packet page shows: items by pairing and stratum, who reviews and how far they are, and what stands in the way."""
+"""What the packet page shows: items by pairing and stratum, who reviews and how far they are, and
+what stands in the way.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class PairingLine:
 
 @dataclass(frozen=True, slots=True)
 class PersonLine:
-    """Somebody of the packet. `late` are answers that came too late to stand; `reasons` why they may not review it; `state` in words."""
+    """Somebody of the packet. `late` are answers that came too late to stand; `reasons` why they
+    may not review it; `state` in words.
+    """
 
     assignment: Assignment
     progress: Progress
@@ -36,7 +40,9 @@ class PersonLine:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """What closing an open packet would cut off: answers still to come, people who have not signed, disagreements nobody settled."""
+    """What closing an open packet would cut off: answers still to come, people who have not signed,
+    disagreements nobody settled.
+    """
 
     answers: int
     unsigned: int
@@ -50,7 +56,11 @@ def strata() -> tuple[str, ...]:
 
 def pairing_lines(packet: Packet) -> list[PairingLine]:
     """A line a pairing."""
-    rows = packet.items.values("pairing", "stratum", "quota").annotate(n=Count("pk")).order_by("pairing")
+    rows = (
+        packet.items.values("pairing", "stratum", "quota")
+        .annotate(n=Count("pk"))
+        .order_by("pairing")
+    )
     lines = []
     for pairing in dict.fromkeys(r["pairing"] for r in rows):
         mine = [r for r in rows if r["pairing"] == pairing]
@@ -67,7 +77,10 @@ def shortages(packet: Packet) -> list[Shortage]:
 def people(packet: Packet) -> list[PersonLine]:
     """Everybody of the packet in order of assignment, with how far they are."""
     late = dict(
-        Decision.objects.filter(packet=packet, kind=Decision.Kind.LATE).order_by().values_list("assignment").annotate(n=Count("pk"))
+        Decision.objects.filter(packet=packet, kind=Decision.Kind.LATE)
+        .order_by()
+        .values_list("assignment")
+        .annotate(n=Count("pk"))
     )
     found = packet.assignments.select_related("person", "packet__study").order_by("pk")
     lines = []
@@ -82,7 +95,9 @@ def unfinished(packet: Packet) -> Unfinished:
     review = Slot.objects.filter(item__packet=packet, purpose=Slot.Purpose.REVIEW)
     third, settled = disagreements(packet)
     unsigned = packet.assignments.filter(withdrawn_at__isnull=True, signed_at__isnull=True)
-    return Unfinished(review.filter(decision__isnull=True).count(), unsigned.count(), third - settled)
+    return Unfinished(
+        review.filter(decision__isnull=True).count(), unsigned.count(), third - settled
+    )
 
 
 def _state_words(assignment: Assignment, made: Progress) -> str:

@@ -9,11 +9,19 @@ from adjudication.views.ratings import dashboard
 
 urlpatterns: list[URLPattern] = [
     path("adjudication/runs/<public_id:public_id>/ratings/", dashboard.dashboard, name="dashboard"),
-    path("adjudication/runs/<public_id:public_id>/ratings/<slug:name>/<slug:format>/", dashboard.dashboard_table, name="dashboard_table"),
+    path(
+        "adjudication/runs/<public_id:public_id>/ratings/<slug:name>/<slug:format>/",
+        dashboard.dashboard_table,
+        name="dashboard_table",
+    ),
     path(
         "adjudication/runs/<public_id:public_id>/findings/download/<slug:format>/",
         findings_download.findings_download,
         name="findings_download",
     ),
-    path("adjudication/runs/<public_id:public_id>/games/download/<slug:format>/", findings_download.games_download, name="games_download"),
+    path(
+        "adjudication/runs/<public_id:public_id>/games/download/<slug:format>/",
+        findings_download.games_download,
+        name="games_download",
+    ),
 ]

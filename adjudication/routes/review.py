@@ -18,22 +18,62 @@ urlpatterns: list[URLPattern] = [
     path("review/<public_id:public_id>/answers/", review.review_history, name="review_history"),
     path("review/<public_id:public_id>/check/", review_signing.review_guess, name="review_guess"),
     path("review/<public_id:public_id>/sign/", review_signing.review_sign, name="review_sign"),
-    path("review/<public_id:public_id>/unsign/", review_signing.review_unsign, name="review_unsign"),
-    path("review/<public_id:public_id>/receipt/", review_signing.review_receipt, name="review_receipt"),
-    path("review/<public_id:public_id>/receipt/file/", review_signing.review_receipt_file, name="review_receipt_file"),
-    path("review/<public_id:public_id>/practice/", review_practice.review_practice, name="review_practice"),
-    path("review/<public_id:public_id>/practice/<number:number>/", review_practice.review_practice_case, name="review_practice_case"),
+    path(
+        "review/<public_id:public_id>/unsign/", review_signing.review_unsign, name="review_unsign"
+    ),
+    path(
+        "review/<public_id:public_id>/receipt/",
+        review_signing.review_receipt,
+        name="review_receipt",
+    ),
+    path(
+        "review/<public_id:public_id>/receipt/file/",
+        review_signing.review_receipt_file,
+        name="review_receipt_file",
+    ),
+    path(
+        "review/<public_id:public_id>/practice/",
+        review_practice.review_practice,
+        name="review_practice",
+    ),
+    path(
+        "review/<public_id:public_id>/practice/<number:number>/",
+        review_practice.review_practice_case,
+        name="review_practice_case",
+    ),
     path(
         "review/<public_id:public_id>/practice/<number:number>/decide/",
         review_practice.review_practice_decide,
         name="review_practice_decide",
     ),
-    path("review/<public_id:public_id>/items/<public_id:item_id>/", review.review_chosen, name="review_chosen"),
-    path("review/<public_id:public_id>/items/<public_id:item_id>/decide/", review_steps.review_decide, name="review_decide"),
-    path("review/<public_id:public_id>/items/<public_id:item_id>/draft/", review_steps.review_draft, name="review_draft"),
-    path("review/<public_id:public_id>/items/<public_id:item_id>/skip/", review_steps.review_skip, name="review_skip"),
-    path("review/<public_id:public_id>/items/<public_id:item_id>/flag/", review_steps.review_flag, name="review_flag"),
     path(
-        "review/<public_id:public_id>/items/<public_id:item_id>/series/<number:number>/", review_steps.review_series, name="review_series"
+        "review/<public_id:public_id>/items/<public_id:item_id>/",
+        review.review_chosen,
+        name="review_chosen",
+    ),
+    path(
+        "review/<public_id:public_id>/items/<public_id:item_id>/decide/",
+        review_steps.review_decide,
+        name="review_decide",
+    ),
+    path(
+        "review/<public_id:public_id>/items/<public_id:item_id>/draft/",
+        review_steps.review_draft,
+        name="review_draft",
+    ),
+    path(
+        "review/<public_id:public_id>/items/<public_id:item_id>/skip/",
+        review_steps.review_skip,
+        name="review_skip",
+    ),
+    path(
+        "review/<public_id:public_id>/items/<public_id:item_id>/flag/",
+        review_steps.review_flag,
+        name="review_flag",
+    ),
+    path(
+        "review/<public_id:public_id>/items/<public_id:item_id>/series/<number:number>/",
+        review_steps.review_series,
+        name="review_series",
     ),
 ]

@@ -1,7 +1,9 @@
-"""Drawing a validation sample: quotas for each pairing and stratum, seeded, balanced over cases (protocol section 4). No Django here.
+"""Drawing a validation sample: quotas for each pairing and stratum, seeded, balanced over cases
+(protocol section 4). No Django here.
 
-The same findings, design and seed give the same sample, whatever order the findings come in. Quotas bind; balance over cases is best
-effort. What is short is told, and given to other strata only where the design asks for it.
+The same findings, design and seed give the same sample, whatever order the findings come in. Quotas
+bind; balance over cases is best effort. What is short is told, and given to other strata only where
+the design asks for it.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ class EligibleFinding:
 
 @dataclass(frozen=True)
 class Eligible:
-    """Everything that may be drawn from, which cases were judged in which pairings, and what was left out and why (reason → count)."""
+    """Everything that may be drawn from, which cases were judged in which pairings, and what was
+    left out and why (reason → count).
+    """
 
     findings: tuple[EligibleFinding, ...]
     judged: Mapping[str, frozenset[str]]
@@ -68,7 +72,9 @@ class Eligible:
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """How to draw. The defaults are the protocol's: ten cases among those judged in all pairings, 50 findings from each pairing."""
+    """How to draw. The defaults are the protocol's: ten cases among those judged in all pairings,
+    50 findings from each pairing.
+    """
 
     pairings: tuple[str, ...]
     #: Stratum → findings from each pairing.
@@ -94,7 +100,9 @@ class Design:
             raise ValueError("a quota is not negative")
         if set(self.own_quotas) - set(self.pairings) or set(self.own_per_item) - set(self.pairings):
             raise ValueError("own quotas belong to the pairings of the design")
-        if (self.cases is not None and self.cases < 1) or min([self.per_item, *self.own_per_item.values()]) < 1:
+        if (self.cases is not None and self.cases < 1) or min(
+            [self.per_item, *self.own_per_item.values()]
+        ) < 1:
             raise ValueError("cases and reviewers of an item are at least one")
 
     def quotas_of(self, pairing: str) -> dict[str, int]:
@@ -118,7 +126,9 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """A quota that could not be met: how many it wanted, how many there were, and how many other strata gave instead."""
+    """A quota that could not be met: how many it wanted, how many there were, and how many other
+    strata gave instead.
+    """
 
     pairing: str
     stratum: str
@@ -129,7 +139,9 @@ class Shortage:
 
 @dataclass(frozen=True)
 class Drawn:
-    """The sample in the packet's own order, the cases it comes from, what was short, and why findings stayed out (reason → count)."""
+    """The sample in the packet's own order, the cases it comes from, what was short, and why
+    findings stayed out (reason → count).
+    """
 
     items: tuple[EligibleFinding, ...]
     cases: tuple[str, ...]
@@ -138,7 +150,11 @@ class Drawn:
 
     def plain(self) -> dict[str, Any]:
         """As JSON values, without the items."""
-        return {"cases": list(self.cases), "shortages": [asdict(s) for s in self.shortages], "excluded": dict(self.excluded)}
+        return {
+            "cases": list(self.cases),
+            "shortages": [asdict(s) for s in self.shortages],
+            "excluded": dict(self.excluded),
+        }
 
 
 def stratum_of(kind: FindingType, verdict: Verdict) -> Stratum | None:
@@ -153,14 +169,18 @@ def stratum_of(kind: FindingType, verdict: Verdict) -> Stratum | None:
 
 
 def draw(eligible: Eligible, design: Design, seed: int) -> Drawn:
-    """A sample by the design's quotas. No finding is drawn twice, and no case is taken from that was not judged in all pairings."""
+    """A sample by the design's quotas. No finding is drawn twice, and no case is taken from that
+    was not judged in all pairings.
+    """
     rng = random.Random(seed)
     cases = chosen_cases(eligible, design, rng)
     within = [f for f in eligible.findings if f.pairing in design.pairings and f.case in cases]
     items: list[EligibleFinding] = []
     shortages: list[Shortage] = []
     for pairing in sorted(design.pairings):
-        taken, short = _draw_pairing([f for f in within if f.pairing == pairing], pairing, design, rng)
+        taken, short = _draw_pairing(
+            [f for f in within if f.pairing == pairing], pairing, design, rng
+        )
         items += taken
         shortages += short
     rng.shuffle(items)
@@ -169,8 +189,12 @@ def draw(eligible: Eligible, design: Design, seed: int) -> Drawn:
 
 
 def chosen_cases(eligible: Eligible, design: Design, rng: random.Random) -> list[str]:
-    """The seeded cases among those judged in all pairings of the design, sorted; all of them where there are no more than asked for."""
-    complete = sorted(case for case, pairings in eligible.judged.items() if pairings >= set(design.pairings))
+    """The seeded cases among those judged in all pairings of the design, sorted; all of them where
+    there are no more than asked for.
+    """
+    complete = sorted(
+        case for case, pairings in eligible.judged.items() if pairings >= set(design.pairings)
+    )
     if design.cases is None or len(complete) <= design.cases:
         return complete
     return sorted(rng.sample(complete, design.cases))
@@ -180,7 +204,9 @@ def _draw_pairing(
     findings: Sequence[EligibleFinding], pairing: str, design: Design, rng: random.Random
 ) -> tuple[list[EligibleFinding], list[Shortage]]:
     """Scarce strata first: the plentiful ones then even out how often each case comes."""
-    left = {s: _by_case([f for f in findings if f.stratum == s], rng) for s in design.quotas_of(pairing)}
+    left = {
+        s: _by_case([f for f in findings if f.stratum == s], rng) for s in design.quotas_of(pairing)
+    }
     available = {s: sum(map(len, cases.values())) for s, cases in left.items()}
     load: Counter[str] = Counter()
     taken: list[EligibleFinding] = []
@@ -198,7 +224,9 @@ def _draw_pairing(
     return taken + given, shortages
 
 
-def _by_case(findings: Iterable[EligibleFinding], rng: random.Random) -> dict[str, list[EligibleFinding]]:
+def _by_case(
+    findings: Iterable[EligibleFinding], rng: random.Random
+) -> dict[str, list[EligibleFinding]]:
     """Case → its findings in seeded order; the cases in seeded order too, which settles ties."""
     grouped: dict[str, list[EligibleFinding]] = defaultdict(list)
     for f in sorted(findings, key=lambda f: (f.case, f.key)):
@@ -210,8 +238,12 @@ def _by_case(findings: Iterable[EligibleFinding], rng: random.Random) -> dict[st
     return {case: grouped[case] for case in order}
 
 
-def _take(left: dict[str, list[EligibleFinding]], count: int, load: Counter[str]) -> list[EligibleFinding]:
-    """At most `count`, one at a time from the case that this stratum took least from so far, then the one with the least load."""
+def _take(
+    left: dict[str, list[EligibleFinding]], count: int, load: Counter[str]
+) -> list[EligibleFinding]:
+    """At most `count`, one at a time from the case that this stratum took least from so far, then
+    the one with the least load.
+    """
     own: Counter[str] = Counter()
     taken: list[EligibleFinding] = []
     while len(taken) < count and (open_cases := [case for case, rest in left.items() if rest]):
@@ -223,9 +255,13 @@ def _take(left: dict[str, list[EligibleFinding]], count: int, load: Counter[str]
 
 
 def _given_instead(
-    left: Mapping[str, dict[str, list[EligibleFinding]]], missing: Mapping[str, int], load: Counter[str]
+    left: Mapping[str, dict[str, list[EligibleFinding]]],
+    missing: Mapping[str, int],
+    load: Counter[str],
 ) -> list[EligibleFinding]:
-    """As many as are missing, each from the stratum that has most left (ties in the strata's order)."""
+    """As many as are missing, each from the stratum that has most left (ties in the strata's
+    order).
+    """
     given: list[EligibleFinding] = []
     for _ in range(sum(missing.values())):
         stratum = max(left, key=lambda s: sum(map(len, left[s].values())))

@@ -1,4 +1,6 @@
-"""Agreement of two reviewers on a 2 × 2 table of counts: rows the first, columns the second, uphold before reject."""
+"""Agreement of two reviewers on a 2 × 2 table of counts: rows the first, columns the second, uphold
+before reject.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,22 @@ def raw_agreement(table: ArrayLike) -> float | None:
 
 
 def cohen_kappa(table: ArrayLike) -> float | None:
-    """(p_o − p_e) / (1 − p_e) (Cohen 1960); None for an empty table, and where both gave one and the same answer throughout,
-    which leaves no agreement beyond chance to speak of."""
+    """(p_o − p_e) / (1 − p_e) (Cohen 1960); None for an empty table, and where both gave one and
+    the same answer throughout, which leaves no agreement beyond chance to speak of."""
     counts = _counts(table)
     total = counts.sum()
     if not total:
         return None
     expected = float((counts.sum(1) / total) @ (counts.sum(0) / total))
-    return None if expected == 1.0 else float((np.trace(counts) / total - expected) / (1 - expected))
+    return (
+        None if expected == 1.0 else float((np.trace(counts) / total - expected) / (1 - expected))
+    )
 
 
 def pabak(table: ArrayLike) -> float | None:
-    """Prevalence- and bias-adjusted kappa of two categories, 2·p_o − 1 (Byrt, Bishop and Carlin 1993); None for an empty table."""
+    """Prevalence- and bias-adjusted kappa of two categories, 2·p_o − 1 (Byrt, Bishop and Carlin
+    1993); None for an empty table.
+    """
     observed = raw_agreement(table)
     return None if observed is None else 2 * observed - 1
 

@@ -1,8 +1,10 @@
-"""Bradley–Terry ratings on fractional shares, unpenalised, with the case-level bootstrap as one vectorised computation.
+"""Bradley–Terry ratings on fractional shares, unpenalised, with the case-level bootstrap as one
+vectorised computation.
 
-A game gives its first source the share s and its second 1 − s, weight 1 a game. R = 1500 + 400/ln 10 · (ln θ − mean ln θ): only
-differences mean anything. A maximum exists exactly when the graph "i earned something against j" is strongly connected; where it is
-not, a strength would be infinite, and that is reported instead of a number (protocol section 4).
+A game gives its first source the share s and its second 1 − s, weight 1 a game. R = 1500 + 400/ln
+10 · (ln θ − mean ln θ): only differences mean anything. A maximum exists exactly when the graph "i
+earned something against j" is strongly connected; where it is not, a strength would be infinite,
+and that is reported instead of a number (protocol section 4).
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ SCALE = 400.0 / np.log(10.0)
 RESAMPLES = 2000
 SEED = 20260904
 
-#: A block of resamples holds about so many numbers in its Hessians, and so stays in a processor's cache; but is at least so long.
+#: A block of resamples holds about so many numbers in its Hessians, and so stays in a processor's
+#: cache; but is at least so long.
 _BLOCK, _LEAST_BLOCK = 40_000, 64
 #: Cases that a block draws in all: some 160 MB of counts.
 _DRAWN = 20_000_000
@@ -28,15 +31,25 @@ Matrix = NDArray[np.float64]
 
 
 class Undetermined(ValueError):
-    """No finite ratings follow from these games; the message says why and names the sources by index."""
+    """No finite ratings follow from these games; the message says why and names the sources by
+    index.
+    """
 
 
-def ratings(first: ArrayLike, second: ArrayLike, share: ArrayLike, n_sources: int, *, names: Sequence[str] | None = None) -> Matrix:
-    """(n_sources,) ratings, mean 1500. `first`, `second` are source indices and `share` the first's share, one a game.
-    `names` stand for the indices where a reason names sources.
+def ratings(
+    first: ArrayLike,
+    second: ArrayLike,
+    share: ArrayLike,
+    n_sources: int,
+    *,
+    names: Sequence[str] | None = None,
+) -> Matrix:
+    """(n_sources,) ratings, mean 1500. `first`, `second` are source indices and `share` the first's
+    share, one a game. `names` stand for the indices where a reason names sources.
 
-    Raises Undetermined for fewer than two sources, sources that fall into groups which never meet, and a source (or group) that
-    earned everything or nothing against the others; ValueError for malformed input.
+    Raises Undetermined for fewer than two sources, sources that fall into groups which never meet,
+    and a source (or group) that earned everything or nothing against the others; ValueError for
+    malformed input.
     """
     i, j, s = _games(first, second, share, n_sources)
     earned = _earned(i, j, s, n_sources)
@@ -49,11 +62,19 @@ def ratings(first: ArrayLike, second: ArrayLike, share: ArrayLike, n_sources: in
 
 
 def bootstrap_ratings(
-    first: ArrayLike, second: ArrayLike, share: ArrayLike, case: ArrayLike, n_sources: int, resamples: int = RESAMPLES, seed: int = SEED
+    first: ArrayLike,
+    second: ArrayLike,
+    share: ArrayLike,
+    case: ArrayLike,
+    n_sources: int,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
 ) -> Matrix:
-    """(resamples, n_sources) ratings of games resampled by case, all games of a drawn case together.
+    """(resamples, n_sources) ratings of games resampled by case, all games of a drawn case
+    together.
 
-    A resample whose ratings are undetermined is a row of NaN: `interval` counts those rows and leaves them out.
+    A resample whose ratings are undetermined is a row of NaN: `interval` counts those rows and
+    leaves them out.
     """
     i, j, s = _games(first, second, share, n_sources)
     labels, at = np.unique(np.asarray(case), return_inverse=True)
@@ -71,7 +92,9 @@ def bootstrap_ratings(
     rng = np.random.default_rng(seed)
     for block in _blocks(resamples, n_sources, len(labels)):
         # Drawn block by block, the numbers are those of one draw of them all.
-        counts = _counts(rng.integers(0, len(labels), size=(block.stop - block.start, len(labels))), len(labels))
+        counts = _counts(
+            rng.integers(0, len(labels), size=(block.stop - block.start, len(labels))), len(labels)
+        )
         one, two = by_case[0].T @ counts, by_case[1].T @ counts
         sound = determined(pairs, one, two)
         games = (one + two)[:, sound]
@@ -81,7 +104,9 @@ def bootstrap_ratings(
 
 
 def interval(samples: Matrix, level: float = 0.95) -> tuple[Matrix, Matrix, int]:
-    """(low, high, resamples left out) by percentiles over the resamples that have ratings; NaN where none has."""
+    """(low, high, resamples left out) by percentiles over the resamples that have ratings; NaN
+    where none has.
+    """
     sound = ~np.isnan(samples).any(axis=1)
     failed = int((~sound).sum())
     if not sound.any():
@@ -93,10 +118,11 @@ def interval(samples: Matrix, level: float = 0.95) -> tuple[Matrix, Matrix, int]
 
 
 def ratings_from_totals(games: Matrix, earned: ArrayLike) -> Matrix:
-    """Ratings from how often each pair met and what each source earned in all: these totals are all that the maximum depends on.
+    """Ratings from how often each pair met and what each source earned in all: these totals are all
+    that the maximum depends on.
 
-    `games` (n, n) symmetric counts; `earned` (n,) sums of shares, which must add up to the number of games.
-    Raises ValueError where they do not, Undetermined where no finite maximum was reached.
+    `games` (n, n) symmetric counts; `earned` (n,) sums of shares, which must add up to the number
+    of games. Raises ValueError where they do not, Undetermined where no finite maximum was reached.
     """
     games = np.asarray(games, dtype=np.float64)
     gained = np.asarray(earned, dtype=np.float64)
@@ -109,21 +135,26 @@ def ratings_from_totals(games: Matrix, earned: ArrayLike) -> Matrix:
 
 
 def undetermined(earned: Matrix, names: Sequence[str] | None = None) -> str:
-    """Why no finite ratings follow from what each source earned against each other; "" where they do. Sources are told by `names`,
-    by index without them."""
+    """Why no finite ratings follow from what each source earned against each other; "" where they
+    do. Sources are told by `names`, by index without them."""
     n = len(earned)
     if n < 2:
         return "one source alone has nothing to be rated against"
     met = (earned + earned.T) > 0
     groups = _groups(met)
     if len(groups) > 1:
-        return f"the sources fall into {len(groups)} groups that never meet: {'; '.join(_named(g, names) for g in groups)}"
+        return (
+            f"the sources fall into {len(groups)} groups that never meet:"
+            f" {'; '.join(_named(g, names) for g in groups)}"
+        )
     if not strongly_connected(earned[None] > 0)[0]:
         reach = _reachability(earned[None] > 0)[0]
         unbeaten = [k for k in range(n) if not reach[:, k].all() and reach[k].all()]
         lost = [k for k in range(n) if not reach[k].all() and reach[:, k].all()]
         if unbeaten:
-            return f"perfect separation: sources {_named(unbeaten, names)} lost nothing to the others"
+            return (
+                f"perfect separation: sources {_named(unbeaten, names)} lost nothing to the others"
+            )
         return f"perfect separation: sources {_named(lost, names)} earned nothing of the others"
     return ""
 
@@ -142,7 +173,9 @@ def _reachability(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return found
 
 
-def _games(first: ArrayLike, second: ArrayLike, share: ArrayLike, n: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Matrix]:
+def _games(
+    first: ArrayLike, second: ArrayLike, share: ArrayLike, n: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp], Matrix]:
     i, j, s = np.asarray(first), np.asarray(second), np.asarray(share, dtype=np.float64)
     if not (i.shape == j.shape == s.shape) or i.ndim != 1:
         raise ValueError("first, second and share have one entry a game")
@@ -174,12 +207,16 @@ def _fit(games: Matrix, earned: Matrix) -> tuple[Matrix, bool]:
     """((n,) ln θ, converged) of one problem: `games` (n, n) symmetric counts, `earned` (n,) in all."""
     one, two = np.nonzero(np.triu(games, 1))
     beyond = (earned - games.sum(axis=1) / 2)[:, None]
-    fitted, converged = strengths(Pairs(one, two, len(games)), games[one, two][:, None], beyond, np.zeros(len(games)))
+    fitted, converged = strengths(
+        Pairs(one, two, len(games)), games[one, two][:, None], beyond, np.zeros(len(games))
+    )
     return fitted[:, 0], bool(converged[0])
 
 
 def _start(pairs: Pairs, by_case: Matrix) -> Matrix:
-    """(n,) the strengths of all games without resampling, near which those of the resamples lie; 0 where there are none."""
+    """(n,) the strengths of all games without resampling, near which those of the resamples lie; 0
+    where there are none.
+    """
     one, two = by_case.sum(axis=1)[..., None]
     origin = np.zeros(pairs.n)
     if not determined(pairs, one, two)[0]:
@@ -191,7 +228,11 @@ def _start(pairs: Pairs, by_case: Matrix) -> Matrix:
 def _counts(drawn: NDArray[np.int64], cases: int) -> Matrix:
     """(cases, r) how often each case was drawn in each resample; `drawn` (r, cases)."""
     at = drawn + np.arange(len(drawn))[:, None] * cases
-    return np.bincount(at.ravel(), minlength=len(drawn) * cases).reshape(len(drawn), cases).T.astype(np.float64)
+    return (
+        np.bincount(at.ravel(), minlength=len(drawn) * cases)
+        .reshape(len(drawn), cases)
+        .T.astype(np.float64)
+    )
 
 
 def _rated(strengths: Matrix) -> Matrix:
@@ -209,7 +250,9 @@ def _named(indices: list[int], names: Sequence[str] | None) -> str:
 
 
 def _blocks(resamples: int, n: int, cases: int) -> Iterator[slice]:
-    """Of so many resamples that neither matrices of n × n sources nor counts of cases outgrow memory, whatever the cohort."""
+    """Of so many resamples that neither matrices of n × n sources nor counts of cases outgrow
+    memory, whatever the cohort.
+    """
     size = max(1, min(max(_LEAST_BLOCK, _BLOCK // max(1, n * n)), _DRAWN // max(1, cases)))
     for at in range(0, resamples, size):
         yield slice(at, min(at + size, resamples))

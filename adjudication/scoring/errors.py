@@ -1,6 +1,8 @@
-"""Charging: which error a decisive finding is, which side made it, and what it costs (protocol section 4, "Charging").
+"""Charging: which error a decisive finding is, which side made it, and what it costs (protocol
+section 4, "Charging").
 
-Swapping A and B with everything that names them changes no charge: each follows from which side holds what, never from a label.
+Swapping A and B with everything that names them changes no charge: each follows from which side
+holds what, never from a label.
 """
 
 from __future__ import annotations
@@ -49,9 +51,10 @@ class Charge:
 def charge(finding: Finding) -> Charge | None:
     """The charge of a finding; None for a verdict that is not decisive (BOTH, NEITHER, UNCLEAR).
 
-    One-sided and rejected: over-annotation by its holder. One-sided and supported: missed by the other side, positive or negative.
-    DUPLICATE rejected as an extra copy: false duplicate of the side that repeats; a real recurrence: missed by the other side.
-    Decisive TIMING and VALUE: charged to the side that is not held right. Flagged findings are charged like any other.
+    One-sided and rejected: over-annotation by its holder. One-sided and supported: missed by the
+    other side, positive or negative. DUPLICATE rejected as an extra copy: false duplicate of the
+    side that repeats; a real recurrence: missed by the other side. Decisive TIMING and VALUE:
+    charged to the side that is not held right. Flagged findings are charged like any other.
     """
     if not finding.verdict.decisive:
         return None
@@ -66,10 +69,17 @@ def charge(finding: Finding) -> Charge | None:
         return Charge(wrong, Category.MISSED_RECURRENCE if supported else Category.FALSE_DUPLICATE)
     if not supported:
         return Charge(wrong, Category.OVER_ANNOTATION)
-    return Charge(wrong, Category.MISSED_POSITIVE if finding.polarity is Polarity.PRESENT else Category.MISSED_NEGATIVE)
+    return Charge(
+        wrong,
+        Category.MISSED_POSITIVE
+        if finding.polarity is Polarity.PRESENT
+        else Category.MISSED_NEGATIVE,
+    )
 
 
-def charged(findings: Iterable[Finding], weights: Mapping[Category, float] = WEIGHTS) -> tuple[float, float]:
+def charged(
+    findings: Iterable[Finding], weights: Mapping[Category, float] = WEIGHTS
+) -> tuple[float, float]:
     """(points charged to A, points charged to B) over the findings of one game."""
     points = {Side.A: 0.0, Side.B: 0.0}
     for finding in findings:

@@ -1,7 +1,8 @@
 """Many Bradley–Terry problems over the same pairs of sources, solved at once. No Django here.
 
-Problems stand in the last axis, which keeps their numbers side by side in memory; only pairs that meet in some problem are held, so
-that a schedule of few pairs among many sources stays small. Source: protocol section 4, "Share".
+Problems stand in the last axis, which keeps their numbers side by side in memory; only pairs that
+meet in some problem are held, so that a schedule of few pairs among many sources stays small.
+Source: protocol section 4, "Share".
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ Indices = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 
 _STEPS = 100
-#: A Newton step squares the error: after one as small as this, what is left is below 1e-9 in ln θ, a ten-millionth of a point.
+#: A Newton step squares the error: after one as small as this, what is left is below 1e-9 in ln θ,
+#: a ten-millionth of a point.
 _LAST_STEP = 1e-5
 #: A strength further out than this is taken for one that has no end.
 _FARTHEST = 50.0
-#: Up to as many unknowns elimination over all problems at once is faster than one call of LAPACK a problem.
+#: Up to as many unknowns elimination over all problems at once is faster than one call of LAPACK a
+#: problem.
 _FEW_UNKNOWNS = 16
 
 
@@ -43,18 +46,23 @@ class Pairs:
 
 
 def surplus(pairs: Pairs, first: Matrix, games: Matrix) -> Matrix:
-    """(n, r) what each source earned beyond half its games; `first` (pairs, r) is what each pair's first earned of `games`."""
+    """(n, r) what each source earned beyond half its games; `first` (pairs, r) is what each pair's
+    first earned of `games`.
+    """
     return pairs.incidence @ (first - games / 2)
 
 
 def determined(pairs: Pairs, first: Matrix, second: Matrix) -> Flags:
-    """(r,) whether each problem has finite strengths: "earned something of" leads from every source to every other.
+    """(r,) whether each problem has finite strengths: "earned something of" leads from every source
+    to every other.
 
     `first`, `second` (pairs, r): what each pair's sources earned of the other.
     """
     forth, back = first > 0, second > 0
     # What all problems have in common is enough for most, and is one small problem.
-    always = [np.asarray(edges.all(axis=1, keepdims=True), dtype=np.bool_) for edges in (forth, back)]
+    always = [
+        np.asarray(edges.all(axis=1, keepdims=True), dtype=np.bool_) for edges in (forth, back)
+    ]
     if _strong(pairs, *always).all():
         return np.ones(first.shape[1], dtype=bool)
     return _strong(pairs, forth, back)
@@ -66,8 +74,12 @@ def _strong(pairs: Pairs, forth: Flags, back: Flags) -> Flags:
 
 
 def _all_reached(pairs: Pairs, forth: Flags, back: Flags) -> Flags:
-    """(r,) whether source 0 reaches all sources; `forth`, `back` (pairs, r): whether the pair leads from one to two, and back."""
-    into_one, into_two = (np.maximum(sign * pairs.incidence, 0.0).astype(np.float32) for sign in (1.0, -1.0))
+    """(r,) whether source 0 reaches all sources; `forth`, `back` (pairs, r): whether the pair leads
+    from one to two, and back.
+    """
+    into_one, into_two = (
+        np.maximum(sign * pairs.incidence, 0.0).astype(np.float32) for sign in (1.0, -1.0)
+    )
     reached = np.zeros((pairs.n, forth.shape[1]), dtype=bool)
     reached[0] = True
     count = -1
@@ -78,10 +90,12 @@ def _all_reached(pairs: Pairs, forth: Flags, back: Flags) -> Flags:
 
 
 def strengths(pairs: Pairs, games: Matrix, beyond: Matrix, start: Matrix) -> tuple[Matrix, Flags]:
-    """((n, r) ln θ up to a shift, (r,) converged) by Newton on the concave log-likelihood, from `start` (n,).
+    """((n, r) ln θ up to a shift, (r,) converged) by Newton on the concave log-likelihood, from
+    `start` (n,).
 
-    `games` (pairs, r) how often each pair met, `beyond` (n, r) the surplus of each source. The last source's strength is held, as
-    only differences mean anything. A step is at most 2 in any strength, which keeps far starts from overshooting.
+    `games` (pairs, r) how often each pair met, `beyond` (n, r) the surplus of each source. The last
+    source's strength is held, as only differences mean anything. A step is at most 2 in any
+    strength, which keeps far starts from overshooting.
     """
     count = games.shape[1]
     found, converged = np.repeat(start[:, None], count, axis=1), np.zeros(count, dtype=bool)
@@ -108,11 +122,15 @@ def strengths(pairs: Pairs, games: Matrix, beyond: Matrix, start: Matrix) -> tup
             found[:, active[done]], converged[active[done]] = x[:, done], True
             left = ~done
             active, x, games, beyond = active[left], x[:, left], games[:, left], beyond[:, left]
-    return found, converged & (np.abs(found - found.mean(axis=0)).max(axis=0, initial=0.0) < _FARTHEST)
+    return found, converged & (
+        np.abs(found - found.mean(axis=0)).max(axis=0, initial=0.0) < _FARTHEST
+    )
 
 
 def _solved(pairs: Pairs, weight: Matrix, gradient: Matrix) -> Matrix:
-    """(n − 1, r) the steps: the solution of the Hessian, less the last source's row and column, for each gradient."""
+    """(n − 1, r) the steps: the solution of the Hessian, less the last source's row and column, for
+    each gradient.
+    """
     n, r = pairs.n, weight.shape[1]
     hessian = np.zeros((n, n, r))
     hessian[pairs.one, pairs.two] = hessian[pairs.two, pairs.one] = -weight
@@ -124,7 +142,9 @@ def _solved(pairs: Pairs, weight: Matrix, gradient: Matrix) -> Matrix:
 
 
 def _eliminated(a: Matrix, b: Matrix) -> Matrix:
-    """Gauss's elimination in place, without pivots: the matrices `a` (m, m, r) are symmetric and positive definite."""
+    """Gauss's elimination in place, without pivots: the matrices `a` (m, m, r) are symmetric and
+    positive definite.
+    """
     m = len(b)
     for k in range(m - 1):
         factor = a[k + 1 :, k] / a[k, k]

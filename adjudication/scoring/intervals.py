@@ -1,4 +1,6 @@
-"""Intervals of rates: Wilson for one, stratified bootstrap for a rate standardised to the corpus (protocol section 4)."""
+"""Intervals of rates: Wilson for one, stratified bootstrap for a rate standardised to the corpus
+(protocol section 4).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def wilson(successes: int, n: int, level: float = 0.95) -> tuple[float, float] |
     p = successes / n
     middle = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * (p * (1 - p) / n + z * z / (4 * n * n)) ** 0.5
-    return (0.0 if successes == 0 else max(0.0, middle - half)), (1.0 if successes == n else min(1.0, middle + half))
+    return (0.0 if successes == 0 else max(0.0, middle - half)), (
+        1.0 if successes == n else min(1.0, middle + half)
+    )
 
 
 def standardised(
@@ -36,12 +40,19 @@ def standardised(
     seed: int = SEED,
     level: float = 0.95,
 ) -> tuple[float, float, float] | None:
-    """(rate, low, high): stratum rates weighted by the corpus shares, with a bootstrap that resamples within each stratum.
+    """(rate, low, high): stratum rates weighted by the corpus shares, with a bootstrap that
+    resamples within each stratum.
 
-    The shares are normalised to 1. None where a stratum that the corpus has was not sampled. Raises ValueError for malformed input.
+    The shares are normalised to 1. None where a stratum that the corpus has was not sampled. Raises
+    ValueError for malformed input.
     """
     k, m, share = np.asarray(upheld), np.asarray(n), np.asarray(corpus, dtype=np.float64)
-    if not (k.shape == m.shape == share.shape) or (k < 0).any() or (k > m).any() or (share < 0).any():
+    if (
+        not (k.shape == m.shape == share.shape)
+        or (k < 0).any()
+        or (k > m).any()
+        or (share < 0).any()
+    ):
         raise ValueError("one count of upheld, one of findings and one corpus share a stratum")
     used = share > 0
     if not used.any() or (m[used] == 0).any():

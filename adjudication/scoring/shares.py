@@ -1,4 +1,6 @@
-"""Shares of a game's points, their plain mean over games, and the pooled share of a controlled comparison (protocol section 4)."""
+"""Shares of a game's points, their plain mean over games, and the pooled share of a controlled
+comparison (protocol section 4).
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,15 @@ DRAWN_AT_ONCE = 20_000_000
 
 
 def share(charged_first: float, charged_second: float) -> float:
-    """What the first side earns of a game's points: the share that is charged to the second; ½ when nothing is charged.
+    """What the first side earns of a game's points: the share that is charged to the second; ½ when
+    nothing is charged.
 
     Raises ValueError for a negative or non-finite charge.
     """
-    if not (np.isfinite(charged_first) and np.isfinite(charged_second)) or min(charged_first, charged_second) < 0:
+    if (
+        not (np.isfinite(charged_first) and np.isfinite(charged_second))
+        or min(charged_first, charged_second) < 0
+    ):
         raise ValueError("charges are finite and not negative")
     total = charged_first + charged_second
     if not np.isfinite(total):
@@ -27,9 +33,17 @@ def share(charged_first: float, charged_second: float) -> float:
     return 0.5 if total == 0 else float(charged_second / total)
 
 
-def mean_shares(first: ArrayLike, second: ArrayLike, shares: ArrayLike, n_sources: int) -> NDArray[np.float64]:
-    """Plain mean of each source's shares over its games, draws included; NaN for a source without a game. (n_sources,)"""
-    i, j, s = np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp), np.asarray(shares, dtype=np.float64)
+def mean_shares(
+    first: ArrayLike, second: ArrayLike, shares: ArrayLike, n_sources: int
+) -> NDArray[np.float64]:
+    """Plain mean of each source's shares over its games, draws included; NaN for a source without a
+    game. (n_sources,)
+    """
+    i, j, s = (
+        np.asarray(first, dtype=np.intp),
+        np.asarray(second, dtype=np.intp),
+        np.asarray(shares, dtype=np.float64),
+    )
     earned = np.bincount(i, s, n_sources) + np.bincount(j, 1 - s, n_sources)
     games = np.bincount(i, minlength=n_sources) + np.bincount(j, minlength=n_sources)
     return np.divide(earned, games, out=np.full(n_sources, np.nan), where=games > 0)
@@ -39,8 +53,9 @@ def mean_shares(first: ArrayLike, second: ArrayLike, shares: ArrayLike, n_source
 class Controlled:
     """Two sources that differ in one thing, over the cases both have.
 
-    `share` is the first source's part of all points, None where no finding was decisive; `separated` when the interval excludes ½.
-    Wins, losses and ties leave out empty games (no decisive finding); `empty` counts them.
+    `share` is the first source's part of all points, None where no finding was decisive;
+    `separated` when the interval excludes ½. Wins, losses and ties leave out empty games (no
+    decisive finding); `empty` counts them.
     """
 
     cases: int
@@ -68,21 +83,30 @@ def controlled(
 ) -> Controlled:
     """Pooled share of the first source over games, with its case-level percentile interval.
 
-    Points pool over games, so a case with many findings weighs more. Without `case` every game is a case of its own. A resample
-    without points is left out. Raises ValueError for unequal lengths.
+    Points pool over games, so a case with many findings weighs more. Without `case` every game is a
+    case of its own. A resample without points is left out. Raises ValueError for unequal lengths.
     """
-    one, two = np.asarray(charged_first, dtype=np.float64), np.asarray(charged_second, dtype=np.float64)
+    one, two = (
+        np.asarray(charged_first, dtype=np.float64),
+        np.asarray(charged_second, dtype=np.float64),
+    )
     if one.shape != two.shape or one.ndim != 1:
         raise ValueError("one charge a game for each of the two sources")
-    _, cases = np.unique(np.arange(len(one)) if case is None else np.asarray(case), return_inverse=True)
+    _, cases = np.unique(
+        np.arange(len(one)) if case is None else np.asarray(case), return_inverse=True
+    )
     n = int(cases.max()) + 1 if len(one) else 0
     total = float((one + two).sum())
     low = high = None
     if n > 1 and total > 0:
-        by_case = [np.bincount(cases, of_game, n).astype(np.float64) for of_game in (two, one + two)]
+        by_case = [
+            np.bincount(cases, of_game, n).astype(np.float64) for of_game in (two, one + two)
+        ]
         mine, points = _resampled(by_case[0], by_case[1], resamples, seed)
         found = mine[points > 0] / points[points > 0]
-        low, high = (float(v) for v in np.percentile(found, [2.5, 97.5])) if len(found) else (None, None)
+        low, high = (
+            (float(v) for v in np.percentile(found, [2.5, 97.5])) if len(found) else (None, None)
+        )
     return Controlled(
         cases=len(one),
         empty=int(((one + two) == 0).sum()),
@@ -99,7 +123,9 @@ def controlled(
 def _resampled(
     mine: NDArray[np.float64], points: NDArray[np.float64], resamples: int, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sums of both over cases drawn with replacement, (resamples,) each. Drawn block by block, the numbers are those of one draw."""
+    """Sums of both over cases drawn with replacement, (resamples,) each. Drawn block by block, the
+    numbers are those of one draw.
+    """
     rng, n = np.random.default_rng(seed), len(mine)
     block = max(1, DRAWN_AT_ONCE // n)
     sums = np.empty((2, resamples))

@@ -1,4 +1,6 @@
-"""Packets, for study admins: the list, drawing one with what may be drawn before the eyes, and the page that steers it."""
+"""Packets, for study admins: the list, drawing one with what may be drawn before the eyes, and the
+page that steers it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,13 @@ from accounts.audit.trail import record
 from accounts.models import Role, User
 from accounts.permissions import STUDY_ADMINS, NotAllowed
 from accounts.scoping import StudyRequest, scoped, study_role_required
-from adjudication.access.closed import Closed, closed_to, has_closed_games, open_judge_runs, open_packets
+from adjudication.access.closed import (
+    Closed,
+    closed_to,
+    has_closed_games,
+    open_judge_runs,
+    open_packets,
+)
 from adjudication.access.eligibility import REFUSAL, may_see
 from adjudication.models import Assignment, Decision, Game, JudgeRun, Packet
 from adjudication.packets import actions as packets
@@ -36,10 +44,14 @@ def packet_list(request: StudyRequest) -> HttpResponse:
     """All packets of the study, newest first."""
     decided = Q(items__slots__purpose="review", items__slots__decision__isnull=False)
     closed = closed_to(request.user)
-    found = open_packets(Packet.objects.filter(study=request.study).select_related("judge_run"), closed)
+    found = open_packets(
+        Packet.objects.filter(study=request.study).select_related("judge_run"), closed
+    )
     found = found.annotate(
         item_count=Count("items", distinct=True),
-        people=Count("assignments", filter=Q(assignments__withdrawn_at__isnull=True), distinct=True),
+        people=Count(
+            "assignments", filter=Q(assignments__withdrawn_at__isnull=True), distinct=True
+        ),
         slots=Count("items__slots", filter=Q(items__slots__purpose="review"), distinct=True),
         decided=Count("items__slots", filter=decided, distinct=True),
     ).order_by("-created_at", "-pk")
@@ -51,8 +63,13 @@ def packet_list(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @study_role_required(Role.ADMIN)
 def packet_new(request: StudyRequest, run_id: str) -> HttpResponse:
-    """What may be drawn from a judge run, the form, and on `preview` what it would draw; on `draw` the packet is made."""
-    run = get_object_or_404(scoped(JudgeRun.objects.filter(study=request.study), request.user, roles=STUDY_ADMINS), public_id=run_id)
+    """What may be drawn from a judge run, the form, and on `preview` what it would draw; on `draw`
+    the packet is made.
+    """
+    run = get_object_or_404(
+        scoped(JudgeRun.objects.filter(study=request.study), request.user, roles=STUDY_ADMINS),
+        public_id=run_id,
+    )
     if has_closed_games(run, closed_to(request.user)):
         raise NotAllowed(REFUSAL)
     form = DrawForm(request.POST or None, judge_run=run)
@@ -77,10 +94,15 @@ def packet_new(request: StudyRequest, run_id: str) -> HttpResponse:
         "run": run,
         "form": form,
         "strata": packet_page.strata(),
-        "eligible": [(p, [counts.get(p, {}).get(s, 0) for s in packet_page.strata()]) for p in packets.pairings_of(run)],
+        "eligible": [
+            (p, [counts.get(p, {}).get(s, 0) for s in packet_page.strata()])
+            for p in packets.pairings_of(run)
+        ],
         "excluded": sorted(eligible.excluded.items()),
         "cases": len(eligible.judged),
-        "complete_cases": sum(1 for pairs in eligible.judged.values() if set(packets.pairings_of(run)) <= pairs),
+        "complete_cases": sum(
+            1 for pairs in eligible.judged.values() if set(packets.pairings_of(run)) <= pairs
+        ),
         "unjudged": run.games.exclude(outcome=Game.Outcome.JUDGED).count(),
         "drawn": drawn,
         "drawn_lines": _drawn_lines(drawn),
@@ -94,7 +116,9 @@ def packet(request: StudyRequest, public_id: str) -> HttpResponse:
     """One packet: what is in it, who reviews and how far they are."""
     found = packet_of(request, public_id)
     third, settled = packet_page.disagreements(found)
-    runs = JudgeRun.objects.filter(study=request.study, created_at__gt=found.judge_run.created_at).order_by("-created_at")
+    runs = JudgeRun.objects.filter(
+        study=request.study, created_at__gt=found.judge_run.created_at
+    ).order_by("-created_at")
     later = open_judge_runs(runs, closed_to(request.user))[:20]
     context = {
         "packet": found,
@@ -118,7 +142,9 @@ def packet(request: StudyRequest, public_id: str) -> HttpResponse:
 @require_POST
 @study_role_required(Role.ADMIN)
 def packet_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
-    """Open, close or delete a packet, put people in and out, have a pairing decided twice, draw what has changed."""
+    """Open, close or delete a packet, put people in and out, have a pairing decided twice, draw
+    what has changed.
+    """
     found = packet_of(request, public_id)
     act = ACTIONS.get(action)
     if act is None:
@@ -129,7 +155,9 @@ def packet_action(request: StudyRequest, public_id: str, action: str) -> HttpRes
         messages.error(request, str(refused))
         return redirect("adjudication:packet", found.public_id)
     if isinstance(told, Packet):
-        messages.success(request, "The packet of what has changed is drawn. It is a draft until you open it.")
+        messages.success(
+            request, "The packet of what has changed is drawn. It is a draft until you open it."
+        )
         return redirect("adjudication:packet", told.public_id)
     messages.success(request, told)
     if action == "delete":
@@ -138,14 +166,25 @@ def packet_action(request: StudyRequest, public_id: str, action: str) -> HttpRes
 
 
 def packet_of(request: StudyRequest, public_id: str) -> Packet:
-    """The packet, if it is in the active study and open to this admin. Raises Http404, NotAllowed for one who reviews it."""
-    found = Packet.objects.filter(study=request.study).select_related("study", "judge_run", "follows", "created_by")
+    """The packet, if it is in the active study and open to this admin. Raises Http404, NotAllowed
+    for one who reviews it.
+    """
+    found = Packet.objects.filter(study=request.study).select_related(
+        "study", "judge_run", "follows", "created_by"
+    )
     packet = get_object_or_404(scoped(found, request.user, roles=STUDY_ADMINS), public_id=public_id)
     if not may_see(request.user, packet).report:
         raise NotAllowed(
-            "You review this packet or another one with a case of it, so its pages are closed to you. Your items are under Review."
+            "You review this packet or another one with a case of it, so its pages are closed to"
+            " you. Your items are under Review."
         )
-    record(actor=request.user, study=packet.study, action="packet.view", object_type="adjudication.packet", object_id=packet.public_id)
+    record(
+        actor=request.user,
+        study=packet.study,
+        action="packet.view",
+        object_type="adjudication.packet",
+        object_id=packet.public_id,
+    )
     return packet
 
 
@@ -162,7 +201,10 @@ def _drawn_lines(drawn: Drawn | None) -> list[tuple[str, list[int], int]]:
     pairings = sorted({f.pairing for f in drawn.items} | {s.pairing for s in drawn.shortages})
     lines = []
     for pairing in pairings:
-        counts = [sum(f.pairing == pairing and f.stratum == s for f in drawn.items) for s in packet_page.strata()]
+        counts = [
+            sum(f.pairing == pairing and f.stratum == s for f in drawn.items)
+            for s in packet_page.strata()
+        ]
         lines.append((pairing, counts, sum(counts)))
     return lines
 
@@ -185,10 +227,18 @@ def _delete(request: StudyRequest, found: Packet) -> str:
 def _assign(request: StudyRequest, found: Packet) -> str:
     form = AssignForm(request.POST, packet=found)
     if not form.is_valid():
-        raise PacketRefused("Nobody was assigned: choose a member of the study who is not in the packet yet.")
+        raise PacketRefused(
+            "Nobody was assigned: choose a member of the study who is not in the packet yet."
+        )
     person: User = form.cleaned_data["person"]
     pairing = form.cleaned_data["pairing"]
-    packets.assign(packet=found, person=person, role=form.cleaned_data["role"], pairings=[pairing] if pairing else [], by=request.user)
+    packets.assign(
+        packet=found,
+        person=person,
+        role=form.cleaned_data["role"],
+        pairings=[pairing] if pairing else [],
+        by=request.user,
+    )
     return f"{person.get_username()} is in the packet."
 
 
@@ -198,22 +248,35 @@ def _withdraw(request: StudyRequest, found: Packet) -> str:
 
 
 def _unsign(request: StudyRequest, found: Packet) -> str:
-    unsign(assignment=_assignment(request, found), reason=request.POST.get("reason", ""), by=request.user)
+    unsign(
+        assignment=_assignment(request, found),
+        reason=request.POST.get("reason", ""),
+        by=request.user,
+    )
     return "The signature is void; that and the reason stand in the chain."
 
 
 def _second(request: StudyRequest, found: Packet) -> str:
-    count = packets.second_reviewer(packet=found, pairing=request.POST.get("pairing", ""), by=request.user)
+    count = packets.second_reviewer(
+        packet=found, pairing=request.POST.get("pairing", ""), by=request.user
+    )
     return f"{count} item{'' if count == 1 else 's'} will be decided by two people."
 
 
 def _changed(request: StudyRequest, found: Packet) -> Packet:
     runs = JudgeRun.objects.filter(study=request.study)
-    return packets.draw_changed(packet=found, judge_run=get_object_or_404(runs, public_id=request.POST.get("run", "")), by=request.user)
+    return packets.draw_changed(
+        packet=found,
+        judge_run=get_object_or_404(runs, public_id=request.POST.get("run", "")),
+        by=request.user,
+    )
 
 
 def _assignment(request: StudyRequest, found: Packet) -> Assignment:
-    return get_object_or_404(found.assignments.select_related("packet__study", "person"), public_id=request.POST.get("assignment", ""))
+    return get_object_or_404(
+        found.assignments.select_related("packet__study", "person"),
+        public_id=request.POST.get("assignment", ""),
+    )
 
 
 ACTIONS: dict[str, Any] = {

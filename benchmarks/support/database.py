@@ -12,13 +12,19 @@ from pathlib import Path
 
 @contextmanager
 def private_database() -> Iterator[None]:
-    """Start it, set Django up on it, stop and delete it. To be entered once a process, before any model is imported."""
+    """Start it, set Django up on it, stop and delete it. To be entered once a process, before any
+    model is imported.
+    """
     from config.services import embedded
     from config.services.paths import ServicePaths
 
     folder = Path(tempfile.mkdtemp(prefix="occurrent-bench-"))
     paths = ServicePaths(folder / "var")
-    os.environ |= {"OCCURRENT_VAR": str(paths.var), "OCCURRENT_ENV": "embedded", "DJANGO_SETTINGS_MODULE": "config.settings"}
+    os.environ |= {
+        "OCCURRENT_VAR": str(paths.var),
+        "OCCURRENT_ENV": "embedded",
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+    }
     for name in ("DATABASE_URL", "BROKER_URL"):
         os.environ.pop(name, None)
     try:

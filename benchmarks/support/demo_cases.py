@@ -1,4 +1,6 @@
-"""The demo's cases reconstructed without a database, by the rules backbone and the models of the CPU."""
+"""The demo's cases reconstructed without a database, by the rules backbone and the models of the
+CPU.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,10 @@ class _Search:
 
     def top_k(self, queries: Vectors, k: int) -> list[list[tuple[str, float]]]:
         scores = queries @ self.vectors.T
-        return [[(self.events[i], float(row[i])) for i in np.argsort(-row, kind="stable")[:k]] for row in scores]
+        return [
+            [(self.events[i], float(row[i])) for i in np.argsort(-row, kind="stable")[:k]]
+            for row in scores
+        ]
 
 
 def _read(folder: Path, tools: Tools) -> tuple[Case, Record]:
@@ -47,9 +52,14 @@ def _read(folder: Path, tools: Tools) -> tuple[Case, Record]:
     rows = _source_rows(found.rows, anchor)
     series = list(summarise(found.rows))
     summaries = {s.event: retrieval_text(s) for s in series}
-    search = _Search(list(summaries), np.asarray(waited(tools.embedder.embed_documents(list(summaries.values())))))
+    search = _Search(
+        list(summaries),
+        np.asarray(waited(tools.embedder.embed_documents(list(summaries.values())))),
+    )
     record = Record(summaries, {s.event: [rows[i] for i in s.row_indices] for s in series}, search)
-    return Case(found.notes[0].text, Window(anchor, None if left is None else anchor.hours(left))), record
+    return Case(
+        found.notes[0].text, Window(anchor, None if left is None else anchor.hours(left))
+    ), record
 
 
 def _source_rows(rows: pa.Table, anchor: Anchor) -> dict[int, SourceRow]:

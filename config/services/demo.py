@@ -1,4 +1,5 @@
-"""`python -m config.services.demo`: from an empty installation to the demo cohort, measured, judged and served (`make demo`).
+"""`python -m config.services.demo`: from an empty installation to the demo cohort, measured, judged
+and served (`make demo`).
 
 Every step may be repeated: what is there already is left as it is.
 """
@@ -14,13 +15,22 @@ from config.env import BASE_DIR, EnvError
 from config.services.commands import command, manage
 from config.services.errors import ServiceError
 from config.services.paths import default_paths
-from config.services.serve import DEFAULT_PORT, beat, end_on_sigterm, require_free_port, say, serve, worker
+from config.services.serve import (
+    DEFAULT_PORT,
+    beat,
+    end_on_sigterm,
+    require_free_port,
+    say,
+    serve,
+    worker,
+)
 from config.services.supervisor import Supervisor
 
 DATASETS = {"demo": "demo/cohort", "intro": "demo/intro"}
 #: Whose references are measured against.
 EVALUATED = "demo"
-#: What the ablation table compares; the variants keep the full run's occurrences, text-only times and searches.
+#: What the ablation table compares; the variants keep the full run's occurrences, text-only times
+#: and searches.
 VARIANTS = "full,unimodal,no_uid,no_query,no_rows,no_reranker"
 #: What the judge holds against the record, every two of them in both positions.
 JUDGED = "reference,rules@revised,rules@text_only"
@@ -30,7 +40,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the demo; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m config.services.demo", description=__doc__)
     parser.add_argument("--port", type=int, default=DEFAULT_PORT)
-    parser.add_argument("--no-serve", action="store_true", help="do everything but serve, then exit")
+    parser.add_argument(
+        "--no-serve", action="store_true", help="do everything but serve, then exit"
+    )
     options = parser.parse_args(arguments)
     end_on_sigterm()
     try:
@@ -59,22 +71,52 @@ def prepare() -> None:
     _manage("bringing the database up to date", "migrate", "--verbosity", "0")
     _manage("creating the demo accounts", "create_demo_accounts")
     for name, path in DATASETS.items():
-        _manage(f"importing {path}", "import_dataset", "--format", "cases", "--path", str(BASE_DIR / path), "--name", name)
+        _manage(
+            f"importing {path}",
+            "import_dataset",
+            "--format",
+            "cases",
+            "--path",
+            str(BASE_DIR / path),
+            "--name",
+            name,
+        )
 
 
 def reconstruct(supervisor: Supervisor) -> None:
     """Every case in every variant, by the worker, while the supervisor keeps it running."""
     for name in DATASETS:
         say(f"reconstructing {name}")
-        arguments = ["--dataset", name, "--backbone", "rules", "--variants", VARIANTS, "--missing", "--wait"]
+        arguments = [
+            "--dataset",
+            name,
+            "--backbone",
+            "rules",
+            "--variants",
+            VARIANTS,
+            "--missing",
+            "--wait",
+        ]
         if _watched(supervisor, command("reconstruct", *arguments)) != 0:
-            raise ServiceError(f"Reconstructing {name} failed. The worker's log is {supervisor.logs / 'worker.log'}.")
+            raise ServiceError(
+                f"Reconstructing {name} failed. The worker's log is"
+                f" {supervisor.logs / 'worker.log'}."
+            )
 
 
 def evaluate(supervisor: Supervisor) -> None:
     """The cohort against its references, once, so that the Evaluation pages have something to show."""
     say(f"evaluating {EVALUATED}")
-    arguments = ["--dataset", EVALUATED, "--label", "demo cohort", "--rho-sweep", "--once", "--out", os.devnull]
+    arguments = [
+        "--dataset",
+        EVALUATED,
+        "--label",
+        "demo cohort",
+        "--rho-sweep",
+        "--once",
+        "--out",
+        os.devnull,
+    ]
     if _watched(supervisor, command("evaluate", *arguments)) != 0:
         raise ServiceError(f"Evaluating {EVALUATED} failed; its own words are above.")
 
@@ -82,19 +124,42 @@ def evaluate(supervisor: Supervisor) -> None:
 def judge(supervisor: Supervisor) -> None:
     """Every two of the cohort's timelines, by the judge that needs no model server; once."""
     say(f"judging {EVALUATED}")
-    arguments = ["--dataset", EVALUATED, "--sources", JUDGED, "--swap", "--label", "demo cohort", "--missing", "--wait"]
+    arguments = [
+        "--dataset",
+        EVALUATED,
+        "--sources",
+        JUDGED,
+        "--swap",
+        "--label",
+        "demo cohort",
+        "--missing",
+        "--wait",
+    ]
     if _watched(supervisor, command("judge", *arguments)) != 0:
-        raise ServiceError(f"Judging {EVALUATED} failed. The worker's log is {supervisor.logs / 'worker.log'}.")
+        raise ServiceError(
+            f"Judging {EVALUATED} failed. The worker's log is {supervisor.logs / 'worker.log'}."
+        )
 
 
 def draw_packet() -> None:
     """An open packet for the demo reviewer, so that the review has something to show."""
-    arguments = ["--label", "demo packet", "--by", "admin", "--reviewer", "reviewer", "--open", "--once"]
+    arguments = [
+        "--label",
+        "demo packet",
+        "--by",
+        "admin",
+        "--reviewer",
+        "reviewer",
+        "--open",
+        "--once",
+    ]
     _manage("drawing a packet for the reviewer", "draw_packet", *arguments)
 
 
 def _watched(supervisor: Supervisor, command: list[str]) -> int:
-    """Run a command to its end while the supervisor keeps its children running; returns the exit status."""
+    """Run a command to its end while the supervisor keeps its children running; returns the exit
+    status.
+    """
     process = subprocess.Popen(command, cwd=BASE_DIR)
     try:
         supervisor.watch(until=lambda: process.poll() is not None)

@@ -1,4 +1,6 @@
-"""Start, attach to, and stop the embedded services as one; whatever an address in the environment replaces is left alone."""
+"""Start, attach to, and stop the embedded services as one; whatever an address in the environment
+replaces is left alone.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,16 @@ REPLACED_BY = {"postgres": "DATABASE_URL", "broker": "BROKER_URL"}
 
 def needed(environment: Mapping[str, str]) -> list[str]:
     """The services that no address in the environment replaces."""
-    return [name for name, variable in REPLACED_BY.items() if not (environment.get(variable) or environment.get(f"{variable}_FILE"))]
+    return [
+        name
+        for name, variable in REPLACED_BY.items()
+        if not (environment.get(variable) or environment.get(f"{variable}_FILE"))
+    ]
 
 
 def ensure_running(paths: ServicePaths, names: list[str] | None = None) -> list[str]:
-    """Start what does not run; returns the names of what this call started. Cheap where everything runs (milliseconds).
+    """Start what does not run; returns the names of what this call started. Cheap where everything
+    runs (milliseconds).
 
     Raises ServiceError.
     """

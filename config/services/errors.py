@@ -9,7 +9,10 @@ from contextlib import contextmanager
 
 #: What to do about an error of the file system.
 OTHER_KIND = "Something else has this name. Move it away, then try again."
-CLOSED = "Make it readable and writable for the user that starts Occurrent, or set OCCURRENT_VAR to a directory that is."
+CLOSED = (
+    "Make it readable and writable for the user that starts Occurrent, or set OCCURRENT_VAR to a"
+    " directory that is."
+)
 FULL = "Free space on the disk, then try again."
 WAYS_OUT = {
     **dict.fromkeys((errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENOTEMPTY), OTHER_KIND),
@@ -19,7 +22,9 @@ WAYS_OUT = {
 
 
 class ServiceError(Exception):
-    """A service could not be started, reached or stopped; the message says which, why, and what to do."""
+    """A service could not be started, reached or stopped; the message says which, why, and what to
+    do.
+    """
 
     log_safe = True
 
@@ -32,4 +37,6 @@ def file_errors_explained() -> Iterator[None]:
     except OSError as error:
         place = os.fsdecode(error.filename2 or error.filename or "A file of the services")
         way_out = WAYS_OUT.get(error.errno or 0, "Check this path, then try again.")
-        raise ServiceError(f"{place}: {error.strerror or type(error).__name__}. {way_out}") from error
+        raise ServiceError(
+            f"{place}: {error.strerror or type(error).__name__}. {way_out}"
+        ) from error

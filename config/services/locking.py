@@ -1,4 +1,6 @@
-"""One starter at a time: a lock that the operating system drops with its holder, so that it can never be stale."""
+"""One starter at a time: a lock that the operating system drops with its holder, so that it can
+never be stale.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,18 @@ POLL_SECONDS = 0.05
 
 @contextmanager
 def exclusive(path: Path, *, timeout: float = 120.0) -> Iterator[None]:
-    """Hold the lock on `path`; raises ServiceError after `timeout` seconds of waiting for another holder."""
+    """Hold the lock on `path`; raises ServiceError after `timeout` seconds of waiting for another
+    holder.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + timeout
     with path.open("w") as file:
         while not _try_lock(file.fileno()):
             if time.monotonic() > deadline:
-                raise ServiceError(f"Another process has been starting the services for {timeout:.0f} s. Stop it, then try again.")
+                raise ServiceError(
+                    f"Another process has been starting the services for {timeout:.0f} s. Stop it,"
+                    " then try again."
+                )
             time.sleep(POLL_SECONDS)
         yield
 

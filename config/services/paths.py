@@ -1,8 +1,10 @@
 """Where the embedded services keep their data, sockets and locks.
 
-Everything lives under `var/` of the checkout. Two exceptions, both per checkout and both outside it: PostgreSQL refuses to run
-as root, so a root user starts it as `nobody`, whose data goes to a directory of its own where `nobody` cannot reach the checkout;
-and a unix socket's path is limited to about 100 characters, so deep checkouts keep their sockets under the system's temporary directory.
+Everything lives under `var/` of the checkout. Two exceptions, both per checkout and both outside
+it: PostgreSQL refuses to run as root, so a root user starts it as `nobody`, whose data goes to a
+directory of its own where `nobody` cannot reach the checkout; and a unix socket's path is limited
+to about 100 characters, so deep checkouts keep their sockets under the system's temporary
+directory.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ LONGEST_SOCKET_NAME = len("/.s.PGSQL.5432.lock")
 ROOT_STATE = Path("/var/lib/occurrent")
 SERVICE_USER = "nobody"
 DATABASE = "occurrent"
-#: Starts the cluster. Data directories of earlier versions have it by this name, and PostgreSQL refuses to demote its first role.
+#: Starts the cluster. Data directories of earlier versions have it by this name, and PostgreSQL
+#: refuses to demote its first role.
 SUPERUSER_ROLE = "occurrent"
 #: Owns the database and its tables; `migrate` runs as this role.
 OWNER_ROLE = "occurrent_owner"
@@ -32,7 +35,9 @@ APPLICATION_ROLE = "occurrent_app"
 
 @dataclass(frozen=True)
 class ServicePaths:
-    """The directories of one set of services; `var` is the directory given to it (default: the checkout's `var/`)."""
+    """The directories of one set of services; `var` is the directory given to it (default: the
+    checkout's `var/`).
+    """
 
     var: Path
 
@@ -48,7 +53,9 @@ class ServicePaths:
 
     @cached_property
     def state(self) -> Path:
-        """The directory that the service user can reach: `var`, or one of its own outside the checkout."""
+        """The directory that the service user can reach: `var`, or one of its own outside the
+        checkout.
+        """
         if not self.drops_privileges or _others_can_traverse(self.var.parent):
             return self.var
         return ROOT_STATE / self.tag
@@ -88,7 +95,9 @@ class ServicePaths:
         return self.database_url_of(OWNER_ROLE)
 
     def database_url_of(self, role: str, database: str = DATABASE) -> str:
-        """The address of an embedded database for `role` (psycopg's own form; the socket directory is percent-encoded)."""
+        """The address of an embedded database for `role` (psycopg's own form; the socket directory
+        is percent-encoded).
+        """
         return f"postgresql://{role}@{str(self.sockets).replace('/', '%2F')}/{database}"
 
     @property
@@ -109,4 +118,6 @@ def service_user() -> pwd.struct_passwd:
 
 def _others_can_traverse(directory: Path) -> bool:
     """True where any user may walk down to `directory`."""
-    return all(part.stat().st_mode & 0o001 for part in (directory, *directory.parents) if part.exists())
+    return all(
+        part.stat().st_mode & 0o001 for part in (directory, *directory.parents) if part.exists()
+    )

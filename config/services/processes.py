@@ -1,4 +1,6 @@
-"""Finding, awaiting and ending server processes. A pid in a file proves nothing: it may be a zombie's or someone else's by now."""
+"""Finding, awaiting and ending server processes. A pid in a file proves nothing: it may be a
+zombie's or someone else's by now.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ POLL_SECONDS = 0.05
 
 
 def processes_in(directory: Path) -> list[psutil.Process]:
-    """The live processes whose working directory is `directory`: our servers each sit in their own data directory."""
+    """The live processes whose working directory is `directory`: our servers each sit in their own
+    data directory.
+    """
     resolved = str(directory.resolve())
     return [process for process in psutil.process_iter() if _sits_in(process, resolved)]
 
@@ -48,13 +52,19 @@ def end(processes: list[psutil.Process], *, signal: int, patience: float) -> Non
 
 
 def listener_on(port: int) -> str | None:
-    """Who listens on a TCP port, as "name (pid 123)", as far as the system tells us; None where it does not."""
+    """Who listens on a TCP port, as "name (pid 123)", as far as the system tells us; None where it
+    does not.
+    """
     try:
         connections = psutil.net_connections(kind="tcp")
     except psutil.AccessDenied:
         return None
     for connection in connections:
-        if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
+        if (
+            connection.status == psutil.CONN_LISTEN
+            and connection.laddr.port == port
+            and connection.pid
+        ):
             with suppress(psutil.Error):  # it has ended since
                 return f"{psutil.Process(connection.pid).name()} (pid {connection.pid})"
     return None

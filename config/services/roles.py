@@ -1,7 +1,7 @@
 """Who may do what in the database: the owner changes tables, the application reads and writes rows.
 
-The statements run on any PostgreSQL; the embedded one creates its roles here, an external one by `manage.py migrate` or its administrator.
-Why two roles: docs/adr/0035-database-roles.md.
+The statements run on any PostgreSQL; the embedded one creates its roles here, an external one by
+`manage.py migrate` or its administrator. Why two roles: docs/adr/0035-database-roles.md.
 """
 
 from __future__ import annotations
@@ -18,14 +18,18 @@ OURS = f"""
     FROM pg_class c WHERE relnamespace = {SCHEMA}
     AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = c.oid AND deptype = 'e')
 """
-TABLES = f"SELECT relname {OURS} AND relkind IN ('r', 'p', 'v') AND NOT relispartition AND pg_has_role(relowner, 'USAGE') ORDER BY 1"
+TABLES = (
+    f"SELECT relname {OURS} AND relkind IN ('r', 'p', 'v') AND NOT relispartition AND"
+    " pg_has_role(relowner, 'USAGE') ORDER BY 1"
+)
 SEQUENCES = f"SELECT relname {OURS} AND relkind = 'S' AND pg_has_role(relowner, 'USAGE') ORDER BY 1"
 #: Only functions with the owner's rights need a grant; all others are everyone's.
 FUNCTIONS = f"""
     SELECT p.oid::regprocedure::text FROM pg_proc p
     WHERE pronamespace = {SCHEMA} AND prosecdef AND pg_has_role(proowner, 'USAGE') ORDER BY 1
 """
-#: What the superuser owns in a data directory of a version that had one role only. An identity's sequence goes with its table.
+#: What the superuser owns in a data directory of a version that had one role only. An identity's
+#: sequence goes with its table.
 ADOPT = f"""
 DO $$
 DECLARE
@@ -69,16 +73,24 @@ def role_exists(cursor: Cursor, role: str) -> bool:
 
 
 def excess(cursor: Cursor, role: str) -> list[str]:
-    """Return what the application's role should not be, in words: "is a superuser", "owns its tables"."""
+    """Return what the application's role should not be, in words: "is a superuser", "owns its
+    tables".
+    """
     cursor.execute(EXCESS, {"role": role})
     return [words for (words,) in cursor.fetchall()]
 
 
 def grant_rows(cursor: Cursor, role: str) -> None:
-    """Let `role` read and write the rows of the current user's tables, and nothing more. Repeat it after every change of tables."""
+    """Let `role` read and write the rows of the current user's tables, and nothing more. Repeat it
+    after every change of tables.
+    """
     cursor.execute("SELECT current_schema(), current_database()")
     [(schema, database)] = cursor.fetchall()
-    names = {"role": sql.Identifier(role), "schema": sql.Identifier(schema), "database": sql.Identifier(database)}
+    names = {
+        "role": sql.Identifier(role),
+        "schema": sql.Identifier(schema),
+        "database": sql.Identifier(database),
+    }
 
     def run(statement: LiteralString, **more: sql.Composable) -> None:
         cursor.execute(sql.SQL(statement).format(**names, **more))
@@ -102,12 +114,18 @@ def grant_rows(cursor: Cursor, role: str) -> None:
 
 
 def create_embedded_roles(cursor: Cursor) -> None:
-    """Create the embedded roles and give them the tables that the superuser has owned so far; to be called in a transaction."""
+    """Create the embedded roles and give them the tables that the superuser has owned so far; to be
+    called in a transaction.
+    """
     for role in (OWNER_ROLE, APPLICATION_ROLE):
         if not role_exists(cursor, role):
             cursor.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(role)))
     cursor.execute(ADOPT)
-    cursor.execute(sql.SQL("ALTER DATABASE {} OWNER TO {}").format(sql.Identifier(DATABASE), sql.Identifier(OWNER_ROLE)))
+    cursor.execute(
+        sql.SQL("ALTER DATABASE {} OWNER TO {}").format(
+            sql.Identifier(DATABASE), sql.Identifier(OWNER_ROLE)
+        )
+    )
     grant_rows(cursor, APPLICATION_ROLE)
 
 

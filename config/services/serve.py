@@ -1,4 +1,6 @@
-"""`python -m config.services.serve`: the web process, a worker and the scheduler under one supervisor, until Ctrl-C (`make run`)."""
+"""`python -m config.services.serve`: the web process, a worker and the scheduler under one
+supervisor, until Ctrl-C (`make run`).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from config.services.supervisor import Child, Supervisor
 
 DEFAULT_PORT = 8000
 WEB_START_SECONDS = 180.0
-#: The web process serves files by names that follow from their content, so that browsers may keep them.
+#: The web process serves files by names that follow from their content, so that browsers may keep
+#: them.
 HASHED = {"HASHED_STATIC": "1"}
 QUEUES = "ingest,pipeline,generate,embed,judge"
 
@@ -48,7 +51,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def serve(supervisor: Supervisor, port: int) -> None:
-    """Add the web process, say where it is once it answers, and keep everything running until interrupted."""
+    """Add the web process, say where it is once it answers, and keep everything running until
+    interrupted.
+    """
     manage("collectstatic", "--noinput", "--clear", "--verbosity", "0", environment=HASHED)
     supervisor.add(web(port))
     deadline = time.monotonic() + WEB_START_SECONDS
@@ -69,13 +74,21 @@ def require_free_port(port: int) -> None:
             holder = listener_on(port)
             by = f" by {holder}" if holder else ""
             raise ServiceError(
-                f"Port {port} cannot be used ({error.strerror}){by}. Stop that process, or choose another port: PORT={port + 1}."
+                f"Port {port} cannot be used ({error.strerror}){by}. Stop that process, or choose"
+                f" another port: PORT={port + 1}."
             ) from None
 
 
 def web(port: int) -> Child:
     """The web process."""
-    command = [sys.executable, "-m", "gunicorn", "--config", "python:config.gunicorn", "config.wsgi"]
+    command = [
+        sys.executable,
+        "-m",
+        "gunicorn",
+        "--config",
+        "python:config.gunicorn",
+        "config.wsgi",
+    ]
     return Child("web", command, {"PORT": str(port), **HASHED})
 
 
@@ -84,7 +97,16 @@ def worker() -> Child:
     env = Env()
     concurrency = env.integer("WORKER_CONCURRENCY", min(4, os.cpu_count() or 1), minimum=1)
     pool = env.text("WORKER_POOL", "prefork")
-    options = ["--queues", QUEUES, "--pool", pool, "--concurrency", str(concurrency), "--without-gossip", "--without-mingle"]
+    options = [
+        "--queues",
+        QUEUES,
+        "--pool",
+        pool,
+        "--concurrency",
+        str(concurrency),
+        "--without-gossip",
+        "--without-mingle",
+    ]
     # Each of the worker's processes embeds with its share of the cores.
     threads = os.environ.get("OMP_NUM_THREADS") or str(max(1, (os.cpu_count() or 1) // concurrency))
     command = [sys.executable, "-m", "celery", "--app", "config", "worker", *options]
@@ -100,7 +122,8 @@ def beat() -> Child:
 def end_on_sigterm() -> None:
     """Treat SIGTERM like Ctrl-C, so that a service manager's stop is a clean one too.
 
-    A shell starts background jobs with Ctrl-C's signal ignored, and Python then leaves it so: it is set here as well.
+    A shell starts background jobs with Ctrl-C's signal ignored, and Python then leaves it so: it is
+    set here as well.
     """
 
     def interrupt(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,6 @@
-"""One foreground process that keeps others running: restarts what ends, restarts killed services, stops everything with itself."""
+"""One foreground process that keeps others running: restarts what ends, restarts killed services,
+stops everything with itself.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ STOP_SECONDS = 20.0
 AFTER_KILL_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 30.0
 STEADY_SECONDS = 60.0
-#: A child that has never run for long is given up after so many ends: a person has to mend something.
+#: A child that has never run for long is given up after so many ends: a person has to mend
+#: something.
 MOST_FAILURES_AT_FIRST = 3
 LARGEST_LOG_BYTES = 20_000_000
 PR_SET_PDEATHSIG = 1
@@ -35,7 +38,8 @@ PR_SET_PDEATHSIG = 1
 class Child:
     """A process to keep running; `failures` counts its ends in a row and spaces the restarts.
 
-    `after_kill` is run with the ids of its processes that did not end in time when everything stops.
+    `after_kill` is run with the ids of its processes that did not end in time when everything
+    stops.
     """
 
     name: str
@@ -50,7 +54,9 @@ class Child:
 
 
 class Supervisor:
-    """Keeps the embedded services and the added children running; use as a context manager, which stops them at its end."""
+    """Keeps the embedded services and the added children running; use as a context manager, which
+    stops them at its end.
+    """
 
     def __init__(self, paths: ServicePaths, say: Callable[[str], None] = print) -> None:
         self._paths = paths
@@ -77,7 +83,9 @@ class Supervisor:
         self._start(child)
 
     def tick(self) -> None:
-        """Restart what has ended; to be called about once a second. Raises ServiceError for a child that never runs for long."""
+        """Restart what has ended; to be called about once a second. Raises ServiceError for a child
+        that never runs for long.
+        """
         try:
             for name in embedded.ensure_environment(self._paths):
                 self._say(f"{name} had ended and was started again")
@@ -96,9 +104,11 @@ class Supervisor:
             time.sleep(TICK_SECONDS)
 
     def stop(self) -> None:
-        """Ask every child to end, the last added first, kill those that do not, then stop the services started here.
+        """Ask every child to end, the last added first, kill those that do not, then stop the
+        services started here.
 
-        The signal goes to the leader alone: a worker lets its processes hand back what they do, which a signal would end at work.
+        The signal goes to the leader alone: a worker lets its processes hand back what they do,
+        which a signal would end at work.
         """
         for child in reversed(self._children):
             _signal_leader(child, signal.SIGTERM)
@@ -128,21 +138,38 @@ class Supervisor:
         _signal_group(child, signal.SIGKILL)
         child.process = None
         if child.failures >= MOST_FAILURES_AT_FIRST and not child.was_steady:
-            raise ServiceError(f"{child.name} ended {child.failures} times in a row ({_words(status)}): {self._last_line(child)}")
-        self._say(f"{child.name} ended ({_words(status)}) and is started again in {pause:.0f} s; see {self.logs / child.name}.log")
+            raise ServiceError(
+                f"{child.name} ended {child.failures} times in a row ({_words(status)}):"
+                f" {self._last_line(child)}"
+            )
+        self._say(
+            f"{child.name} ended ({_words(status)}) and is started again in {pause:.0f} s; see"
+            f" {self.logs / child.name}.log"
+        )
 
     def _after_kill(self, child: Child, pids: list[int]) -> None:
-        """Run what the child wants done after processes of it had to be killed; a failure is said and nothing more."""
+        """Run what the child wants done after processes of it had to be killed; a failure is said
+        and nothing more.
+        """
         if not pids or not child.after_kill:
             return
         self._say(f"{child.name} did not end in {STOP_SECONDS:.0f} s and was killed")
         command = [*child.after_kill, *map(str, pids)]
         try:
-            done = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=AFTER_KILL_SECONDS, check=False)
+            done = subprocess.run(
+                command,
+                cwd=BASE_DIR,
+                capture_output=True,
+                text=True,
+                timeout=AFTER_KILL_SECONDS,
+                check=False,
+            )
         except subprocess.TimeoutExpired:
             self._say(f"what follows the end of {child.name} took too long")
             return
-        self._say((done.stdout if done.returncode == 0 else done.stderr).strip().rpartition("\n")[2])
+        self._say(
+            (done.stdout if done.returncode == 0 else done.stderr).strip().rpartition("\n")[2]
+        )
 
     def _last_line(self, child: Child) -> str:
         """Return the child's last words and where there are more."""
@@ -170,7 +197,9 @@ class Supervisor:
 
 
 def _end_with_parent() -> None:
-    """Ask Linux to end this process when the supervisor dies, even by kill -9; elsewhere the port check names the orphan."""
+    """Ask Linux to end this process when the supervisor dies, even by kill -9; elsewhere the port
+    check names the orphan.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
@@ -184,7 +213,11 @@ def _members(child: Child) -> list[int]:
     """The processes of the child's group that still run; it leads a group of its own."""
     if child.process is None:
         return []
-    return [process.pid for process in psutil.process_iter() if _group(process.pid) == child.process.pid and is_alive(process)]
+    return [
+        process.pid
+        for process in psutil.process_iter()
+        if _group(process.pid) == child.process.pid and is_alive(process)
+    ]
 
 
 def _group(pid: int) -> int | None:

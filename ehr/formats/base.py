@@ -15,14 +15,18 @@ LONGEST_EVENT = 2_000
 
 
 class FormatError(ValueError):
-    """The path as a whole cannot be read in this format; the message names the path and what was expected there."""
+    """The path as a whole cannot be read in this format; the message names the path and what was
+    expected there.
+    """
 
     log_safe = True
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A piece of input that was not taken. `line` counts from 1 and includes a header; `raw` is the text at fault."""
+    """A piece of input that was not taken. `line` counts from 1 and includes a header; `raw` is the
+    text at fault.
+    """
 
     file: str
     reason: str
@@ -65,9 +69,11 @@ class NoteRecord:
 
 @dataclass(frozen=True)
 class CaseRecord:
-    """One case, whole. `encounter` None: the case cannot be taken, `rejections` say why. `rows` as `ehr.schema.ROWS`.
+    """One case, whole. `encounter` None: the case cannot be taken, `rejections` say why. `rows` as
+    `ehr.schema.ROWS`.
 
-    `invalid_times` counts the rows left out because their time could not be read, `offered` the lines of the file of rows.
+    `invalid_times` counts the rows left out because their time could not be read, `offered` the
+    lines of the file of rows.
     """
 
     folder: Path
@@ -81,11 +87,15 @@ class CaseRecord:
 
 
 def storable(text: str) -> bool:
-    """False for text with a NUL character or half a surrogate pair, which neither UTF-8 nor the database can store."""
+    """False for text with a NUL character or half a surrogate pair, which neither UTF-8 nor the
+    database can store.
+    """
     return not any(c == "\x00" or "\ud800" <= c <= "\udfff" for c in text)
 
 
 def shown_name(path: Path) -> str:
-    """The file's name as it can be stored and printed; bytes that are no text and control characters become escapes."""
+    """The file's name as it can be stored and printed; bytes that are no text and control
+    characters become escapes.
+    """
     name = path.name.encode("utf-8", "backslashreplace").decode()
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)

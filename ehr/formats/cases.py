@@ -1,6 +1,8 @@
-"""The `cases` folder format: one folder a case with `encounter.json`, `note.txt` and `rows.csv[.gz]` or `rows.parquet`.
+"""The `cases` folder format: one folder a case with `encounter.json`, `note.txt` and
+`rows.csv[.gz]` or `rows.parquet`.
 
-A case that cannot be taken says why, file by file; the others of the folder are not affected. No Django here.
+A case that cannot be taken says why, file by file; the others of the folder are not affected. No
+Django here.
 """
 
 from __future__ import annotations
@@ -39,14 +41,20 @@ LONGEST_ENCOUNTER = 1 << 20
 
 
 def case_folders(root: Path) -> list[Path]:
-    """The case folders below `root` in order of name; `root` itself where it is one case. Raises FormatError."""
+    """The case folders below `root` in order of name; `root` itself where it is one case. Raises
+    FormatError.
+    """
     if not root.is_dir():
-        raise FormatError(f"{root} is not a folder. The cases format is a folder with one folder a case.")
+        raise FormatError(
+            f"{root} is not a folder. The cases format is a folder with one folder a case."
+        )
     if (root / ENCOUNTER).exists():
         return [root]
     folders = sorted(p for p in root.iterdir() if p.is_dir() and not p.name.startswith("."))
     if not folders:
-        raise FormatError(f"{root} has no case folder. A case is a folder with {ENCOUNTER}, {NOTE} and rows.csv.")
+        raise FormatError(
+            f"{root} has no case folder. A case is a folder with {ENCOUNTER}, {NOTE} and rows.csv."
+        )
     return folders
 
 
@@ -56,7 +64,9 @@ def digest(folder: Path) -> str:
     for name in (ENCOUNTER, NOTE, *ROW_FILES, REFERENCE):
         if (folder / name).is_file():
             with (folder / name).open("rb") as file:
-                total.update(f"{name}\0{hashlib.file_digest(file, 'sha256').hexdigest()}\0".encode())
+                total.update(
+                    f"{name}\0{hashlib.file_digest(file, 'sha256').hexdigest()}\0".encode()
+                )
     return total.hexdigest()
 
 
@@ -69,7 +79,9 @@ def licence_of(root: Path) -> str:
 
 
 def read_case(folder: Path, sha256: str = "", limits: Limits = DEFAULT_LIMITS) -> CaseRecord:
-    """One case with its notes and rows, or with the reasons why it cannot be taken. Never raises for bad content."""
+    """One case with its notes and rows, or with the reasons why it cannot be taken. Never raises
+    for bad content.
+    """
     rejections: list[Rejection] = []
     try:
         sha256 = sha256 or digest(folder)
@@ -77,19 +89,29 @@ def read_case(folder: Path, sha256: str = "", limits: Limits = DEFAULT_LIMITS) -
         note = _note(folder, rejections, limits)
         blocks = _rows(folder, rejections, limits)
     except OSError as error:
-        rejections.append(Rejection(f"{shown_name(folder)}/", f"a file cannot be read: {error.strerror}"))
+        rejections.append(
+            Rejection(f"{shown_name(folder)}/", f"a file cannot be read: {error.strerror}")
+        )
         return CaseRecord(folder, sha256, None, rejections=tuple(rejections))
     offered = sum(block.offered for block in blocks)
     if encounter is None or note is None or not blocks:
         return CaseRecord(folder, sha256, None, rejections=tuple(rejections), offered=offered)
     rows = pa.concat_tables([block.rows for block in blocks]).combine_chunks()
     invalid_times = sum(block.invalid_times for block in blocks)
-    return CaseRecord(folder, sha256, encounter, (note,), rows, invalid_times, tuple(rejections), offered)
+    return CaseRecord(
+        folder, sha256, encounter, (note,), rows, invalid_times, tuple(rejections), offered
+    )
 
 
 def _encounter(folder: Path, rejections: list[Rejection]) -> EncounterRecord | None:
     name = f"{shown_name(folder)}/{ENCOUNTER}"
-    text = _text(folder / ENCOUNTER, name, LONGEST_ENCOUNTER, f"longer than {LONGEST_ENCOUNTER:,} bytes", rejections)
+    text = _text(
+        folder / ENCOUNTER,
+        name,
+        LONGEST_ENCOUNTER,
+        f"longer than {LONGEST_ENCOUNTER:,} bytes",
+        rejections,
+    )
     if text is None:
         return None
     try:
@@ -107,7 +129,9 @@ def _encounter(folder: Path, rejections: list[Rejection]) -> EncounterRecord | N
     return EncounterRecord(
         case_id=str(data["case_id"]),
         admitted_at=datetime.fromisoformat(data["admitted_at"]),
-        discharged_at=datetime.fromisoformat(data["discharged_at"]) if data.get("discharged_at") else None,
+        discharged_at=datetime.fromisoformat(data["discharged_at"])
+        if data.get("discharged_at")
+        else None,
         title=str(data.get("title") or ""),
         anchor=data.get("anchor") or ANCHORS[0],
         subject_key=str(_value(data, "subject_key")),
@@ -135,7 +159,11 @@ def _faults(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for key, time in times.items():
         if time is None and (key == "admitted_at" or _value(data, key) != ""):
             yield key, "not a local date and time like 2150-01-31T08:30:00"
-    if times["admitted_at"] and times["discharged_at"] and times["discharged_at"] < times["admitted_at"]:
+    if (
+        times["admitted_at"]
+        and times["discharged_at"]
+        and times["discharged_at"] < times["admitted_at"]
+    ):
         yield "discharged_at", "before the admission"
     if data.get("anchor") not in (None, "", *ANCHORS):
         yield "anchor", f"not one of {', '.join(ANCHORS)}"
@@ -157,12 +185,16 @@ def _note(folder: Path, rejections: list[Rejection], limits: Limits) -> NoteReco
         return None
     if not text.strip() or not storable(text):
         line = None if "\x00" not in text else text[: text.index("\x00")].count("\n") + 1
-        rejections.append(Rejection(name, "the note has a NUL character" if line else "the note is empty", line))
+        rejections.append(
+            Rejection(name, "the note has a NUL character" if line else "the note is empty", line)
+        )
         return None
     return NoteRecord(text)
 
 
-def _text(path: Path, name: str, longest: int, too_long: str, rejections: list[Rejection]) -> str | None:
+def _text(
+    path: Path, name: str, longest: int, too_long: str, rejections: list[Rejection]
+) -> str | None:
     """The file's text; None, with a rejection, where it is missing, too long or no UTF-8."""
     if not path.is_file():
         rejections.append(Rejection(name, "the file is missing"))
@@ -183,7 +215,14 @@ def _rows(folder: Path, rejections: list[Rejection], limits: Limits) -> list[Blo
     found = [name for name in ROW_FILES if (folder / name).is_file()]
     name = f"{shown_name(folder)}/{found[0] if found else ROW_FILES[0]}"
     if len(found) != 1:
-        rejections.append(Rejection(name, f"several files of rows: {', '.join(found)}" if found else f"no {', '.join(ROW_FILES)}"))
+        rejections.append(
+            Rejection(
+                name,
+                f"several files of rows: {', '.join(found)}"
+                if found
+                else f"no {', '.join(ROW_FILES)}",
+            )
+        )
         return []
     try:
         blocks = list(read_rows(folder / found[0], name, limits))

@@ -1,4 +1,6 @@
-"""What every format does to columns: numbers out of texts, naive clock times out of texts, text without nulls."""
+"""What every format does to columns: numbers out of texts, naive clock times out of texts, text
+without nulls.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
 #: Events whose values are codes.
 CODED = r"^(diagnosis:|procedure:.*:billed$)"
 #: ISO 8601 or "date time", to the minute or finer; no zone.
-CLOCK_TIME = r"^(\d{3}[1-9]|\d{2}[1-9]0|\d[1-9]00|[1-9]000)-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?$"
+CLOCK_TIME = (
+    r"^(\d{3}[1-9]|\d{2}[1-9]0|\d[1-9]00|[1-9]000)-\d{2}-\d{2}([T"
+    r" ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?$"
+)
 
 
 def numbers_in(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -22,16 +27,24 @@ def numbers_in(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     return pc.if_else(pc.is_finite(numbers), numbers, pa.scalar(None, pa.float64()))
 
 
-def numbers_of(events: pa.Array | pa.ChunkedArray, values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """`numbers_in(values)`, except that the codes of diagnoses and billed procedures are names, whatever they look like."""
+def numbers_of(
+    events: pa.Array | pa.ChunkedArray, values: pa.Array | pa.ChunkedArray
+) -> pa.Array | pa.ChunkedArray:
+    """`numbers_in(values)`, except that the codes of diagnoses and billed procedures are names,
+    whatever they look like.
+    """
     codes = pc.match_substring_regex(events, CODED)
     return pc.if_else(codes, pa.scalar(None, pa.float64()), numbers_in(values))
 
 
-def clock_times(texts: pa.Array | pa.ChunkedArray) -> tuple[pa.Array | pa.ChunkedArray, pa.Array | pa.ChunkedArray]:
-    """(times, wrong): naive clock times, null for empty and for unusable texts; `wrong` is true for the latter.
+def clock_times(
+    texts: pa.Array | pa.ChunkedArray,
+) -> tuple[pa.Array | pa.ChunkedArray, pa.Array | pa.ChunkedArray]:
+    """(times, wrong): naive clock times, null for empty and for unusable texts; `wrong` is true for
+    the latter.
 
-    A text that looks like a time but names no day or hour of the calendar (year 0, 30 February, 25:00) is wrong too.
+    A text that looks like a time but names no day or hour of the calendar (year 0, 30 February,
+    25:00) is wrong too.
     """
     empty = pc.equal(pc.binary_length(texts), 0)
     shaped = pc.match_substring_regex(texts, CLOCK_TIME)
@@ -49,7 +62,8 @@ def _cast_or_null(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArr
     try:
         return texts.cast(CLOCK)
     except pa.ArrowInvalid:
-        # One impossible date fails the whole column; such columns are rare, so they are taken one by one.
+        # One impossible date fails the whole column; such columns are rare, so they are taken one
+        # by one.
         return pa.array([_one(text) for text in texts.to_pylist()], CLOCK)
 
 

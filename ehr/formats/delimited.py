@@ -1,4 +1,6 @@
-"""CSV files, gzipped or not, as blocks of text columns: memory stays flat, no loop over rows, and every row knows its line."""
+"""CSV files, gzipped or not, as blocks of text columns: memory stays flat, no loop over rows, and
+every row knows its line.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,10 @@ HEADER_BYTES = 64 << 10
 
 @dataclass(frozen=True)
 class TextBlock:
-    """Some rows of a file as text without nulls. `positions` are their 0-based places among the file's rows, `lines` where they
-    begin (the header is line 1). `rejections` are the rows with too many or too few fields, which keep their place; `offered`
-    counts both. Blank lines are no rows."""
+    """Some rows of a file as text without nulls. `positions` are their 0-based places among the
+    file's rows, `lines` where they begin (the header is line 1). `rejections` are the rows with too
+    many or too few fields, which keep their place; `offered` counts both. Blank lines are no
+    rows."""
 
     columns: pa.Table
     positions: Ints
@@ -62,10 +65,12 @@ def read_csv_blocks(
     most_bytes: int | None = None,
     closed: bool = False,
 ) -> Iterator[TextBlock]:
-    """The named columns of the file, block by block (at least one); an optional column that is missing is left out.
+    """The named columns of the file, block by block (at least one); an optional column that is
+    missing is left out.
 
-    `name` is how rejections call the file. `closed`: no other columns are expected, so that each is rejected. Raises WrongFile: no
-    such file, a required column missing, not UTF-8, broken quoting, damaged compression, too large.
+    `name` is how rejections call the file. `closed`: no other columns are expected, so that each is
+    rejected. Raises WrongFile: no such file, a required column missing, not UTF-8, broken quoting,
+    damaged compression, too large.
     """
     try:
         records = read_records(path, name, limits, block_bytes=BLOCK_BYTES, most_bytes=most_bytes)
@@ -89,7 +94,11 @@ def header_names(path: Path) -> frozenset[str]:
     with suppress(pa.ArrowException, csv.Error, OSError, EOFError, ValueError):
         for first in read_records(path, "", DEFAULT_LIMITS, block_bytes=HEADER_BYTES):
             text = first.text(0) if len(first) else ""
-            return frozenset(column.strip() for row in csv.reader(io.StringIO(text, newline="")) for column in row)
+            return frozenset(
+                column.strip()
+                for row in csv.reader(io.StringIO(text, newline=""))
+                for column in row
+            )
     return frozenset()
 
 
@@ -99,7 +108,9 @@ def _with(first: Records, others: Iterator[Records]) -> Iterator[Records]:
 
 
 def _parse(block: Records, header: _Header, name: str, position: int, *, skip: int) -> TextBlock:
-    """The block's records after the first `skip` as columns; those of another width become rejections."""
+    """The block's records after the first `skip` as columns; those of another width become
+    rejections.
+    """
     odd = 0
 
     def skip_odd(_: pacsv.InvalidRow) -> str:
@@ -111,18 +122,29 @@ def _parse(block: Records, header: _Header, name: str, position: int, *, skip: i
     if len(block) > skip:
         table = pacsv.read_csv(
             pa.py_buffer(block.data[block.starts[skip] :]),
-            read_options=pacsv.ReadOptions(use_threads=False, block_size=len(block.data) + 1, column_names=header.names),
-            parse_options=pacsv.ParseOptions(newlines_in_values=len(block.quotes) > 0, invalid_row_handler=skip_odd),
+            read_options=pacsv.ReadOptions(
+                use_threads=False, block_size=len(block.data) + 1, column_names=header.names
+            ),
+            parse_options=pacsv.ParseOptions(
+                newlines_in_values=len(block.quotes) > 0, invalid_row_handler=skip_odd
+            ),
             convert_options=pacsv.ConvertOptions(
-                include_columns=header.wanted, column_types=dict.fromkeys(header.wanted, pa.string()), strings_can_be_null=False
+                include_columns=header.wanted,
+                column_types=dict.fromkeys(header.wanted, pa.string()),
+                strings_can_be_null=False,
             ),
         )
     widths = block.fields() if odd else np.full(len(block), len(header.names))
     widths[:skip] = len(header.names)
     kept = np.flatnonzero(widths == len(header.names))[skip:]
     if len(kept) != len(table):
-        raise WrongFile(Rejection(name, "the rows of the file cannot be separated", int(block.lines[0])))
-    rejections = [_odd(block, i, int(widths[i]), header, name) for i in np.flatnonzero(widths != len(header.names)).tolist()]
+        raise WrongFile(
+            Rejection(name, "the rows of the file cannot be separated", int(block.lines[0]))
+        )
+    rejections = [
+        _odd(block, i, int(widths[i]), header, name)
+        for i in np.flatnonzero(widths != len(header.names)).tolist()
+    ]
     return TextBlock(
         columns=table,
         positions=position + kept - skip,
@@ -138,22 +160,43 @@ def _odd(block: Records, i: int, width: int, header: _Header, name: str) -> Reje
     return Rejection(name, reason, int(block.lines[i]), raw=block.text(i)[:RAW_CHARACTERS])
 
 
-def _header(first: Records, name: str, required: Sequence[str], optional: Sequence[str], *, closed: bool) -> _Header:
-    """What the first record names. Raises WrongFile if a required column is missing or a wanted one appears twice."""
+def _header(
+    first: Records, name: str, required: Sequence[str], optional: Sequence[str], *, closed: bool
+) -> _Header:
+    """What the first record names. Raises WrongFile if a required column is missing or a wanted one
+    appears twice.
+    """
     text, line = first.text(0), int(first.lines[0])
-    columns = [column.strip() for column in next(csv.reader(io.StringIO(text, newline=""), strict=True))]
+    columns = [
+        column.strip() for column in next(csv.reader(io.StringIO(text, newline=""), strict=True))
+    ]
     for column in required:
         if column not in columns:
-            raise WrongFile(Rejection(name, f"the column {column} is missing in the header", line, column, text[:RAW_CHARACTERS]))
+            raise WrongFile(
+                Rejection(
+                    name,
+                    f"the column {column} is missing in the header",
+                    line,
+                    column,
+                    text[:RAW_CHARACTERS],
+                )
+            )
     wanted = [column for column in (*required, *optional) if column in columns]
     twice = next((column for column in wanted if columns.count(column) > 1), None)
     if twice is not None:
-        raise WrongFile(Rejection(name, f"the column {twice} appears twice in the header", line, twice))
+        raise WrongFile(
+            Rejection(name, f"the column {twice} appears twice in the header", line, twice)
+        )
     names = [column if column in wanted else f"\0{i}" for i, column in enumerate(columns)]
-    unknown = [i for i, column in enumerate(columns, start=1) if column not in wanted] if closed else []
+    unknown = (
+        [i for i, column in enumerate(columns, start=1) if column not in wanted] if closed else []
+    )
     if not unknown:
         return _Header(names, wanted, ())
-    reason = f"{len(unknown)} columns of the header have unknown names and were not read; the first is column {unknown[0]}"
+    reason = (
+        f"{len(unknown)} columns of the header have unknown names and were not read; the first is"
+        f" column {unknown[0]}"
+    )
     return _Header(names, wanted, (Rejection(name, reason, line),))
 
 
@@ -162,6 +205,8 @@ def _words_for(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return "the file is missing"
     text = str(error).lower()
-    if isinstance(error, EOFError) or any(word in text for word in ("compress", "zlib", "gzip", "truncated")):
+    if isinstance(error, EOFError) or any(
+        word in text for word in ("compress", "zlib", "gzip", "truncated")
+    ):
         return "the compressed file is damaged or cut short"
     return "the file cannot be read as CSV"

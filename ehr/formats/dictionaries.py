@@ -1,4 +1,6 @@
-"""Lookups of MIMIC-IV: small dictionary tables in memory, and the doses of emar_detail, which are too many for that, on disk."""
+"""Lookups of MIMIC-IV: small dictionary tables in memory, and the doses of emar_detail, which are
+too many for that, on disk.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +30,22 @@ SMALL = {
     "hosp/d_icd_diagnoses": ("hosp/d_icd_diagnoses", ("icd_version", "icd_code"), "long_title"),
     "hosp/d_icd_procedures": ("hosp/d_icd_procedures", ("icd_version", "icd_code"), "long_title"),
 }
-#: Subjects (numbers) that share a file of doses; the published files are in order of subject, so a block needs one or two.
+#: Subjects (numbers) that share a file of doses; the published files are in order of subject, so a
+#: block needs one or two.
 SUBJECTS_A_BUCKET = 40_000
 BUCKETS_IN_MEMORY = 4
 
 
 class Dictionaries:
-    """`dictionaries(name, keys)` gives the text of each key, "" where the file or the key is missing."""
+    """`dictionaries(name, keys)` gives the text of each key, "" where the file or the key is
+    missing.
+    """
 
     NAMES = (*dict.fromkeys(file for file, _, _ in SMALL.values()), DETAIL)
 
-    def __init__(self, find: Finder, subjects: NDArray[np.int64] | None, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self, find: Finder, subjects: NDArray[np.int64] | None, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
         """`subjects` in order: only their doses are kept; None: all."""
         self._find = find
         self._limits = limits
@@ -66,7 +73,10 @@ class Dictionaries:
             trimmed = [pc.utf8_trim_whitespace(columns[c]) for c in keys]
             known = pc.binary_join_element_wise(*trimmed, "/") if len(keys) > 1 else trimmed[0]
             _check_once(known, blocks, file)
-            self._small[name] = known.combine_chunks(), pc.utf8_trim_whitespace(columns[text]).combine_chunks()
+            self._small[name] = (
+                known.combine_chunks(),
+                pc.utf8_trim_whitespace(columns[text]).combine_chunks(),
+            )
         return self._small[name]
 
     def _doses(self, keys: pa.ChunkedArray, column: str) -> pa.Array:
@@ -78,7 +88,9 @@ class Dictionaries:
             mine = np.flatnonzero(buckets == bucket)
             table = self._spilled.load(bucket)
             if table is not None:
-                found = table[column].take(pc.index_in(keys.take(pa.array(mine)), value_set=table["emar_id"]))
+                found = table[column].take(
+                    pc.index_in(keys.take(pa.array(mine)), value_set=table["emar_id"])
+                )
                 result[mine] = pc.fill_null(found, "").to_numpy(zero_copy_only=False)
         return pa.array(result, pa.string())
 
@@ -87,10 +99,16 @@ class Dictionaries:
         path = self._find(DETAIL)
         assert path is not None
         spill = _Spill()
-        for block in _whole(path, DETAIL, ("emar_id", "dose_given", "dose_given_unit"), self._limits):
+        for block in _whole(
+            path, DETAIL, ("emar_id", "dose_given", "dose_given_unit"), self._limits
+        ):
             given = pc.invert(pc.is_in(block.columns["dose_given"], pa.array(["", "___"])))
             rows = pa.table(
-                {"emar_id": block.columns["emar_id"], "dose": block.columns["dose_given"], "unit": block.columns["dose_given_unit"]}
+                {
+                    "emar_id": block.columns["emar_id"],
+                    "dose": block.columns["dose_given"],
+                    "unit": block.columns["dose_given_unit"],
+                }
             ).filter(given)
             subjects = _subjects_of(rows["emar_id"])
             if self._subjects is not None:
@@ -102,14 +120,18 @@ class Dictionaries:
 
 
 def _whole(path: Path, name: str, columns: Sequence[str], limits: Limits) -> Iterator[TextBlock]:
-    """The file's blocks. Raises WrongFile at the first faulty line: without it events would get other names or doses."""
+    """The file's blocks. Raises WrongFile at the first faulty line: without it events would get
+    other names or doses.
+    """
     for block in read_csv_blocks(path, name, columns, limits=limits):
         if block.rejections:
             raise WrongFile(block.rejections[0])
         for column in columns:
             nul = pc.index(pc.match_substring(block.columns[column], "\x00"), True).as_py()
             if nul >= 0:
-                raise WrongFile(Rejection(name, "the text has a NUL character", block.line(nul), column))
+                raise WrongFile(
+                    Rejection(name, "the text has a NUL character", block.line(nul), column)
+                )
         yield block
 
 
@@ -120,11 +142,17 @@ def _check_once(keys: pa.ChunkedArray, blocks: Sequence[TextBlock], name: str) -
     if len(twice):
         lines = np.concatenate([block.lines for block in blocks])
         places = np.flatnonzero(pc.equal(keys, twice.field("values")[0]).to_numpy())
-        raise WrongFile(Rejection(name, f"the key of line {lines[places[0]]} appears again", int(lines[places[1]])))
+        raise WrongFile(
+            Rejection(
+                name, f"the key of line {lines[places[0]]} appears again", int(lines[places[1]])
+            )
+        )
 
 
 class _Spill:
-    """Tables on disk, one a bucket; a few of them in memory. The files have no name, so that nothing is left of a killed import."""
+    """Tables on disk, one a bucket; a few of them in memory. The files have no name, so that
+    nothing is left of a killed import.
+    """
 
     def __init__(self) -> None:
         self._files: dict[int, IO[bytes]] = {}
@@ -160,5 +188,7 @@ class _Spill:
 def _subjects_of(emar_ids: pa.ChunkedArray) -> NDArray[np.int64]:
     """The subject's number that an emar_id begins with (10000032-10); 0 for anything else."""
     before = pc.replace_substring_regex(emar_ids, r"-.*$", "")
-    digits = pc.if_else(pc.match_substring_regex(before, r"^\d{1,18}$"), before, pa.scalar(None, pa.string()))
+    digits = pc.if_else(
+        pc.match_substring_regex(before, r"^\d{1,18}$"), before, pa.scalar(None, pa.string())
+    )
     return pc.fill_null(digits.cast(pa.int64()), 0).to_numpy()

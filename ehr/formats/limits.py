@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`expansion`: how many times its own size a compressed file may become. Bytes are counted uncompressed."""
+    """`expansion`: how many times its own size a compressed file may become. Bytes are counted
+    uncompressed.
+    """
 
     note_bytes: int = 1_000_000
     case_rows: int = 2_000_000

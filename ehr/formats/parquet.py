@@ -12,8 +12,18 @@ import pyarrow.parquet as pq
 from ehr.formats.base import Rejection, WrongFile
 
 #: What Arrow raises for damaged files, by trial with mutated ones.
-UNREADABLE = (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError, OverflowError, MemoryError)
-#: Text of one batch after its dictionary is written out: a few kilobytes of file can stand for any amount.
+UNREADABLE = (
+    pa.ArrowException,
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    OverflowError,
+    MemoryError,
+)
+#: Text of one batch after its dictionary is written out: a few kilobytes of file can stand for any
+#: amount.
 LONGEST_BATCH = 512 << 20
 
 
@@ -22,17 +32,28 @@ def column_names(path: Path, name: str) -> list[str]:
     return list(_schema(path, name).names)
 
 
-def read_batches(path: Path, name: str, columns: Sequence[str], rows: int, *, most_rows: int | None = None) -> Iterator[pa.RecordBatch]:
-    """The columns, that many rows at a time, each value checked (UTF-8 included). Raises WrongFile, also for an ambiguous column."""
+def read_batches(
+    path: Path, name: str, columns: Sequence[str], rows: int, *, most_rows: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The columns, that many rows at a time, each value checked (UTF-8 included). Raises WrongFile,
+    also for an ambiguous column.
+    """
     schema = _schema(path, name)
     for column in columns:
         if schema.names.count(column) > 1:
             raise WrongFile(Rejection(name, f"the column {column} appears twice", field=column))
-    texts = [c for c in columns if pa.types.is_string(schema.field(c).type) or pa.types.is_large_string(schema.field(c).type)]
+    texts = [
+        c
+        for c in columns
+        if pa.types.is_string(schema.field(c).type)
+        or pa.types.is_large_string(schema.field(c).type)
+    ]
     try:
         file = pq.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True)
         if most_rows is not None and file.metadata.num_rows > most_rows:
-            raise WrongFile(Rejection(name, f"the file has more than {most_rows:,} rows (IMPORT_CASE_ROWS)"))
+            raise WrongFile(
+                Rejection(name, f"the file has more than {most_rows:,} rows (IMPORT_CASE_ROWS)")
+            )
         for batch in file.iter_batches(rows, columns=list(columns)):
             batch.validate(full=True)
             _check_size(batch, name)
@@ -43,13 +64,21 @@ def read_batches(path: Path, name: str, columns: Sequence[str], rows: int, *, mo
         raise _wrong(error, name) from None
 
 
-def converted(batch: pa.RecordBatch, column: str, convert: Callable[[pa.Array], pa.Array], name: str) -> pa.Array:
-    """`convert(column)`. Raises WrongFile that names the column where its type or one of its values cannot be converted."""
+def converted(
+    batch: pa.RecordBatch, column: str, convert: Callable[[pa.Array], pa.Array], name: str
+) -> pa.Array:
+    """`convert(column)`. Raises WrongFile that names the column where its type or one of its values
+    cannot be converted.
+    """
     try:
         values = batch.column(column)
-        return convert(values.dictionary_decode() if pa.types.is_dictionary(values.type) else values)
+        return convert(
+            values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+        )
     except UNREADABLE:
-        raise WrongFile(Rejection(name, f"the values of the column {column} are of another type", field=column)) from None
+        raise WrongFile(
+            Rejection(name, f"the values of the column {column} are of another type", field=column)
+        ) from None
 
 
 def _schema(path: Path, name: str) -> pa.Schema:
@@ -65,9 +94,17 @@ def _check_size(batch: pa.RecordBatch, name: str) -> None:
         if pa.types.is_dictionary(column.type):
             total += pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
     if total > LONGEST_BATCH:
-        raise WrongFile(Rejection(name, f"the text of {len(batch):,} rows is longer than {LONGEST_BATCH >> 20} MB"))
+        raise WrongFile(
+            Rejection(
+                name, f"the text of {len(batch):,} rows is longer than {LONGEST_BATCH >> 20} MB"
+            )
+        )
 
 
 def _wrong(error: BaseException, name: str) -> WrongFile:
-    reason = "the file is missing" if isinstance(error, FileNotFoundError) else "the file is damaged or is no Parquet file"
+    reason = (
+        "the file is missing"
+        if isinstance(error, FileNotFoundError)
+        else "the file is damaged or is no Parquet file"
+    )
     return WrongFile(Rejection(name, reason))

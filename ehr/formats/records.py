@@ -1,7 +1,8 @@
-"""CSV bytes cut into whole records: where each begins, on which line, and whether its quotation marks add up (RFC 4180).
+"""CSV bytes cut into whole records: where each begins, on which line, and whether its quotation
+marks add up (RFC 4180).
 
-Arrow alone would read a value that is cut inside its quotation marks as if it were whole, and would count no line breaks.
-All of it is done on columns of bytes, without a loop over records.
+Arrow alone would read a value that is cut inside its quotation marks as if it were whole, and would
+count no line breaks. All of it is done on columns of bytes, without a loop over records.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ FREE_BYTES = 16 << 20
 BOM = codecs.BOM_UTF8
 COMMA, QUOTE, LF, CR = 44, 34, 10, 13
 AROUND_QUOTES = np.array([COMMA, QUOTE, LF, CR], np.uint8)
-LOOSE_QUOTE = "a quotation mark is not closed, not doubled inside its value, or is inside a value without quotation marks"
+LOOSE_QUOTE = (
+    "a quotation mark is not closed, not doubled inside its value, or is inside a value without"
+    " quotation marks"
+)
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
@@ -32,8 +36,8 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Records:
-    """Whole records of a file, blank lines left out. `starts` and `ends` (without the line break) point into `data`;
-    `lines` are the lines on which they begin, from 1."""
+    """Whole records of a file, blank lines left out. `starts` and `ends` (without the line break)
+    point into `data`; `lines` are the lines on which they begin, from 1."""
 
     data: memoryview
     starts: Ints
@@ -55,7 +59,9 @@ class Records:
         return np.searchsorted(commas, self.ends) - np.searchsorted(commas, self.starts) + 1
 
 
-def read_records(path: Path, name: str, limits: Limits, *, block_bytes: int, most_bytes: int | None = None) -> Iterator[Records]:
+def read_records(
+    path: Path, name: str, limits: Limits, *, block_bytes: int, most_bytes: int | None = None
+) -> Iterator[Records]:
     """The file's records, some at a time; the first is the header. Raises WrongFile, OSError."""
     rest, line = b"", 1
     for piece in _pieces(path, name, limits, block_bytes, most_bytes):
@@ -71,29 +77,51 @@ def read_records(path: Path, name: str, limits: Limits, *, block_bytes: int, mos
             line += len(breaks)
         rest = data[cut:].tobytes()
         if len(rest) > LONGEST_RECORD:
-            reason = f"a row is longer than {LONGEST_RECORD >> 20} MB, or a quotation mark is never closed"
+            reason = (
+                f"a row is longer than {LONGEST_RECORD >> 20} MB, or a quotation mark is never"
+                " closed"
+            )
             raise WrongFile(Rejection(name, reason, line))
 
 
-def _pieces(path: Path, name: str, limits: Limits, block_bytes: int, most_bytes: int | None) -> Iterator[bytes]:
-    """The file's bytes uncompressed and without byte order mark; an empty piece is the end. Raises WrongFile for too many."""
+def _pieces(
+    path: Path, name: str, limits: Limits, block_bytes: int, most_bytes: int | None
+) -> Iterator[bytes]:
+    """The file's bytes uncompressed and without byte order mark; an empty piece is the end. Raises
+    WrongFile for too many.
+    """
     longest = max(FREE_BYTES, limits.expansion * path.stat().st_size)
     total = 0
-    with path.open("rb") as raw, pa.input_stream(raw, compression="gzip" if path.suffix == ".gz" else None) as stream:
+    with (
+        path.open("rb") as raw,
+        pa.input_stream(raw, compression="gzip" if path.suffix == ".gz" else None) as stream,
+    ):
         while piece := stream.read(block_bytes):
             if not total and piece.startswith(BOM):
                 piece = piece[len(BOM) :]
             total += len(piece)
             if total > longest:
-                raise WrongFile(Rejection(name, f"the file becomes more than {limits.expansion} times as large (IMPORT_EXPANSION)"))
+                raise WrongFile(
+                    Rejection(
+                        name,
+                        f"the file becomes more than {limits.expansion} times as large"
+                        " (IMPORT_EXPANSION)",
+                    )
+                )
             if most_bytes is not None and total > most_bytes:
-                raise WrongFile(Rejection(name, f"the file has more than {most_bytes:,} bytes (IMPORT_CASE_BYTES)"))
+                raise WrongFile(
+                    Rejection(
+                        name, f"the file has more than {most_bytes:,} bytes (IMPORT_CASE_BYTES)"
+                    )
+                )
             yield piece
     yield b""
 
 
 def _line_breaks(data: Bytes, *, last: bool) -> Ints:
-    """The last byte of every line break: LF, CR LF, or CR alone; a CR at the end waits for what follows."""
+    """The last byte of every line break: LF, CR LF, or CR alone; a CR at the end waits for what
+    follows.
+    """
     feeds = np.flatnonzero(data == LF)
     returns = np.flatnonzero(data == CR)
     if not len(returns):
@@ -103,7 +131,9 @@ def _line_breaks(data: Bytes, *, last: bool) -> Ints:
 
 
 def _records(data: Bytes, outside: Ints, breaks: Ints, quotes: Ints, line: int) -> Records:
-    ends = outside if len(outside) and outside[-1] + 1 == len(data) else np.append(outside, len(data))
+    ends = (
+        outside if len(outside) and outside[-1] + 1 == len(data) else np.append(outside, len(data))
+    )
     starts = np.concatenate([[0], ends[:-1] + 1]).astype(np.int64)
     crlf = (ends > starts) & (data[ends - 1] == CR) & (data[np.minimum(ends, len(data) - 1)] == LF)
     ends = ends - crlf
@@ -116,22 +146,34 @@ def _check_text(data: Bytes, breaks: Ints, line: int, name: str) -> None:
     try:
         codecs.utf_8_decode(data.data, "strict", True)
     except UnicodeDecodeError as error:
-        raise WrongFile(Rejection(name, "the line is not UTF-8 text", _line_at(breaks, line, error.start))) from None
+        raise WrongFile(
+            Rejection(name, "the line is not UTF-8 text", _line_at(breaks, line, error.start))
+        ) from None
 
 
 def _check_quotes(data: Bytes, quotes: Ints, breaks: Ints, line: int, name: str) -> None:
-    """Every opening mark begins a value, every closing mark ends one; a doubled mark is one that closes and opens again."""
+    """Every opening mark begins a value, every closing mark ends one; a doubled mark is one that
+    closes and opens again.
+    """
     if not len(quotes):
         return
     closing = quotes[1::2]
     opening = quotes[0::2][: len(closing)]
     opens = (opening == 0) | np.isin(data[opening - 1], AROUND_QUOTES)
-    closes = (closing == len(data) - 1) | np.isin(data[np.minimum(closing + 1, len(data) - 1)], AROUND_QUOTES)
+    closes = (closing == len(data) - 1) | np.isin(
+        data[np.minimum(closing + 1, len(data) - 1)], AROUND_QUOTES
+    )
     wrong = np.flatnonzero(~(opens & closes))
     if len(wrong):
         raise WrongFile(Rejection(name, LOOSE_QUOTE, _line_at(breaks, line, opening[wrong[0]])))
     if len(quotes) % 2:
-        raise WrongFile(Rejection(name, "the quotation mark that opens here is never closed", _line_at(breaks, line, quotes[-1])))
+        raise WrongFile(
+            Rejection(
+                name,
+                "the quotation mark that opens here is never closed",
+                _line_at(breaks, line, quotes[-1]),
+            )
+        )
 
 
 def _line_at(breaks: Ints, line: int, offset: int | np.int64) -> int:

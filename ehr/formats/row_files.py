@@ -1,6 +1,8 @@
-"""Files of rows, `t,event,value[,unit,source,time_kind]` as CSV, gzipped CSV or Parquet, into the columns of the record.
+"""Files of rows, `t,event,value[,unit,source,time_kind]` as CSV, gzipped CSV or Parquet, into the
+columns of the record.
 
-Row i of a file keeps index i, also where rows before it are rejected. Source: the `cases` folder format.
+Row i of a file keeps index i, also where rows before it are rejected. Source: the `cases` folder
+format.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ SUFFIXES = (".csv", ".csv.gz", ".parquet")
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows of a file (`ehr.schema.ROWS`), the line of each, what was rejected, and how many rows were rejected for their time.
+    """Some rows of a file (`ehr.schema.ROWS`), the line of each, what was rejected, and how many
+    rows were rejected for their time.
 
     `offered` counts the lines that the file has here: each is in `rows` or in `rejections`.
     """
@@ -49,17 +52,29 @@ def read_rows(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterato
     if path.suffix == ".parquet":
         raw = _parquet(path, name, limits)
     else:
-        raw = read_csv_blocks(path, name, REQUIRED, OPTIONAL, limits=limits, most_bytes=limits.case_bytes, closed=True)
+        raw = read_csv_blocks(
+            path, name, REQUIRED, OPTIONAL, limits=limits, most_bytes=limits.case_bytes, closed=True
+        )
     for block in raw:
         if len(block) and block.positions[-1] >= limits.case_rows:
-            raise WrongFile(Rejection(name, f"the file has more than {limits.case_rows:,} rows (IMPORT_CASE_ROWS)"))
+            raise WrongFile(
+                Rejection(
+                    name, f"the file has more than {limits.case_rows:,} rows (IMPORT_CASE_ROWS)"
+                )
+            )
         yield _checked(block, name)
 
 
 def _parquet(path: Path, name: str, limits: Limits) -> Iterator[TextBlock]:
-    """Batches of a Parquet file as text; "line" means the row's number, counted from 2 as in a CSV file with a header."""
+    """Batches of a Parquet file as text; "line" means the row's number, counted from 2 as in a CSV
+    file with a header.
+    """
     if path.stat().st_size > limits.case_bytes:
-        raise WrongFile(Rejection(name, f"the file has more than {limits.case_bytes:,} bytes (IMPORT_CASE_BYTES)"))
+        raise WrongFile(
+            Rejection(
+                name, f"the file has more than {limits.case_bytes:,} bytes (IMPORT_CASE_BYTES)"
+            )
+        )
     names = column_names(path, name)
     columns = [c for c in (*REQUIRED, *OPTIONAL) if c in names]
     for column in REQUIRED:
@@ -68,12 +83,16 @@ def _parquet(path: Path, name: str, limits: Limits) -> Iterator[TextBlock]:
     unknown = [c for c in names if c not in columns and not c.startswith("__index_level_")]
     reason = f"{len(unknown)} columns have unknown names and were not read"
     rejections = (Rejection(name, reason),) if unknown else ()
-    yield TextBlock(pa.table({c: pa.array([], pa.string()) for c in columns}), NOTHING, NOTHING, 0, rejections)
+    yield TextBlock(
+        pa.table({c: pa.array([], pa.string()) for c in columns}), NOTHING, NOTHING, 0, rejections
+    )
     start = 0
     for batch in read_batches(path, name, columns, PARQUET_ROWS, most_rows=limits.case_rows):
         positions = np.arange(start, start + batch.num_rows)
         start += batch.num_rows
-        table = pa.table({c: converted(batch, c, _clock_text if c == "t" else text_of, name) for c in columns})
+        table = pa.table(
+            {c: converted(batch, c, _clock_text if c == "t" else text_of, name) for c in columns}
+        )
         yield TextBlock(table, positions, positions + 2, batch.num_rows)
 
 
@@ -84,7 +103,9 @@ def _clock_text(times: pa.Array) -> pa.Array:
 
 
 def _checked(block: TextBlock, name: str) -> Block:
-    """Split the block into good rows and rejections; the first fault of a row is the one that is named."""
+    """Split the block into good rows and rejections; the first fault of a row is the one that is
+    named.
+    """
     text = {c: pc.utf8_trim_whitespace(block.columns[c]) for c in block.columns.column_names}
     nothing = pa.chunked_array([pa.repeat("", len(block))])
     kinds = text.get("time_kind", nothing)
@@ -93,9 +114,20 @@ def _checked(block: TextBlock, name: str) -> Block:
     faults = [
         ("t", "not a date and time like 2150-01-31T08:30:00", wrong_time),
         ("event", "the event is empty", pc.equal(text["event"], "")),
-        ("event", f"the event is longer than {LONGEST_EVENT:,} bytes", pc.greater(pc.binary_length(text["event"]), LONGEST_EVENT)),
-        ("time_kind", f"not one of {', '.join(TIME_KINDS.to_pylist())}", pc.invert(pc.is_in(kinds, TIME_KINDS))),
-        *((c, "the text holds a NUL character", pc.match_substring(column, "\x00")) for c, column in text.items()),
+        (
+            "event",
+            f"the event is longer than {LONGEST_EVENT:,} bytes",
+            pc.greater(pc.binary_length(text["event"]), LONGEST_EVENT),
+        ),
+        (
+            "time_kind",
+            f"not one of {', '.join(TIME_KINDS.to_pylist())}",
+            pc.invert(pc.is_in(kinds, TIME_KINDS)),
+        ),
+        *(
+            (c, "the text holds a NUL character", pc.match_substring(column, "\x00"))
+            for c, column in text.items()
+        ),
     ]
     bad, rejections = _faulty(block, faults, name)
     rows = pa.table(
@@ -114,16 +146,22 @@ def _checked(block: TextBlock, name: str) -> Block:
     )
     invalid_times = sum(1 for r in rejections if r.field == "t")
     rows = rows.filter(pa.array(~bad)) if bad.any() else rows
-    return Block(rows, block.lines[~bad], block.offered, (*block.rejections, *rejections), invalid_times)
+    return Block(
+        rows, block.lines[~bad], block.offered, (*block.rejections, *rejections), invalid_times
+    )
 
 
-def _faulty(block: TextBlock, faults: list[tuple[str, str, pa.ChunkedArray]], name: str) -> tuple[np.ndarray, list[Rejection]]:
+def _faulty(
+    block: TextBlock, faults: list[tuple[str, str, pa.ChunkedArray]], name: str
+) -> tuple[np.ndarray, list[Rejection]]:
     """(mask of the bad rows, one rejection each)."""
     bad = np.zeros(len(block), bool)
     rejections: list[tuple[int, Rejection]] = []
     for column, reason, mask in faults:
         for i in np.flatnonzero(mask.to_numpy() & ~bad).tolist():
             raw = ",".join(str(c[i].as_py()) for c in block.columns.columns).replace("\x00", "\\0")
-            rejections.append((i, Rejection(name, reason, block.line(i), column, raw[:RAW_CHARACTERS])))
+            rejections.append(
+                (i, Rejection(name, reason, block.line(i), column, raw[:RAW_CHARACTERS]))
+            )
             bad[i] = True
     return bad, [rejection for _, rejection in sorted(rejections, key=lambda pair: pair[0])]

@@ -1,4 +1,6 @@
-"""What a format hands to the import when its files are larger than memory: encounters once, then rows block by block."""
+"""What a format hands to the import when its files are larger than memory: encounters once, then
+rows block by block.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,12 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class StreamBlock:
-    """Rows in source order, and for each row its line (ascending) and the place of its encounter among the source's encounters.
+    """Rows in source order, and for each row its line (ascending) and the place of its encounter
+    among the source's encounters.
 
-    `rows` has the columns of `ehr.schema.ROWS` without `row_index`, which the import assigns. `offered` counts the lines that the file
-    has here; those that are in neither `rows` nor `rejections` belong to no encounter, or say nothing (`left_out`).
+    `rows` has the columns of `ehr.schema.ROWS` without `row_index`, which the import assigns.
+    `offered` counts the lines that the file has here; those that are in neither `rows` nor
+    `rejections` belong to no encounter, or say nothing (`left_out`).
     """
 
     rows: pa.Table
@@ -35,13 +39,17 @@ class StreamBlock:
     def left_out(self) -> int:
         """Lines that are neither stored nor rejected."""
         stored = self.lines[np.flatnonzero(np.diff(self.lines, prepend=0))]
-        rejected = np.array(sorted({r.line for r in self.rejections if r.line and r.line > 1}), np.int64)
+        rejected = np.array(
+            sorted({r.line for r in self.rejections if r.line and r.line > 1}), np.int64
+        )
         return self.offered - len(stored) - int((~np.isin(rejected, stored)).sum())
 
 
 @dataclass(frozen=True)
 class NoteBlock:
-    """Some notes: (place of the encounter, line in the file, note). `offered` and `left_out` as in `StreamBlock`."""
+    """Some notes: (place of the encounter, line in the file, note). `offered` and `left_out` as in
+    `StreamBlock`.
+    """
 
     notes: tuple[tuple[int, int, NoteRecord], ...]
     offered: int
@@ -58,7 +66,8 @@ class NoteBlock:
 class StreamFile:
     """One file of rows or notes; reading it again yields the same blocks.
 
-    `beside` are other files that its rows are made with. `place`: all its rows are of this encounter, and no other file has any.
+    `beside` are other files that its rows are made with. `place`: all its rows are of this
+    encounter, and no other file has any.
     """
 
     name: str
@@ -77,8 +86,8 @@ class StreamFile:
 class EncounterList:
     """The encounters of a source in a fixed order, and what could not be taken or found.
 
-    `refused` are whole files or cases, `rejections` lines. `separate`: every encounter has files of its own, so that others may
-    join the dataset later.
+    `refused` are whole files or cases, `rejections` lines. `separate`: every encounter has files of
+    its own, so that others may join the dataset later.
     """
 
     encounters: Sequence[EncounterRecord]
@@ -90,7 +99,9 @@ class EncounterList:
 
 
 class StreamSource(Protocol):
-    """A format over one path. `identity` names everything beside the files that decides what is read (chosen admissions)."""
+    """A format over one path. `identity` names everything beside the files that decides what is
+    read (chosen admissions).
+    """
 
     @property
     def identity(self) -> str: ...
@@ -110,23 +121,36 @@ def _digest(path: Path) -> str:
 
 
 class Windows:
-    """Which encounter of a subject a moment falls into, for rows that name no admission: from registration to discharge."""
+    """Which encounter of a subject a moment falls into, for rows that name no admission: from
+    registration to discharge.
+    """
 
     def __init__(self, subjects: Ints, starts: Ints, ends: Ints) -> None:
         """Parallel arrays, one element an encounter; times in microseconds since 1970."""
         self._order = np.lexsort((starts, subjects))
-        self._subjects, self._starts, self._ends = subjects[self._order], starts[self._order], ends[self._order]
+        self._subjects, self._starts, self._ends = (
+            subjects[self._order],
+            starts[self._order],
+            ends[self._order],
+        )
         self._known = np.unique(self._subjects)
         self._first = int(starts.min()) if len(starts) else 0
         self._span = (int(starts.max()) - self._first + 2) if len(starts) else 1
         self._keys = self._key(self._subjects, self._starts)
 
     def find(self, subjects: Ints, times: Ints) -> Ints:
-        """The place of the encounter of each (subject, time); -1 where there is none. The latest start wins."""
+        """The place of the encounter of each (subject, time); -1 where there is none. The latest
+        start wins.
+        """
         if not len(self._order):
             return np.full(len(subjects), -1, np.int64)
         at = np.searchsorted(self._keys, self._key(subjects, times), side="right") - 1
-        inside = (at >= 0) & (self._subjects[at] == subjects) & (times >= self._starts[at]) & (times <= self._ends[at])
+        inside = (
+            (at >= 0)
+            & (self._subjects[at] == subjects)
+            & (times >= self._starts[at])
+            & (times <= self._ends[at])
+        )
         return np.where(inside, self._order[at], -1)
 
     def _key(self, subjects: Ints, times: Ints) -> Ints:

@@ -1,4 +1,6 @@
-"""JSON objects from other people's files: keys once, numbers finite and of a size, and never an exception of another kind."""
+"""JSON objects from other people's files: keys once, numbers finite and of a size, and never an
+exception of another kind.
+"""
 
 from __future__ import annotations
 

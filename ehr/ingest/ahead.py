@@ -10,7 +10,9 @@ T = TypeVar("T")
 
 
 def ahead(blocks: Iterator[T]) -> Iterator[T]:
-    """The same items; while one is being used, the next is made. An error comes where the item would have come."""
+    """The same items; while one is being used, the next is made. An error comes where the item
+    would have come.
+    """
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="ahead") as pool:
         following = pool.submit(next, blocks, None)
         while (block := following.result()) is not None:

@@ -1,6 +1,8 @@
-"""Cases into the database: one transaction a case, so that an import that is killed goes on where it stopped.
+"""Cases into the database: one transaction a case, so that an import that is killed goes on where
+it stopped.
 
-The same input twice changes nothing: each case is remembered with the SHA-256 of its files (`ImportedPart`).
+The same input twice changes nothing: each case is remembered with the SHA-256 of its files
+(`ImportedPart`).
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Replacing:
-    """What may be deleted for a changed case: nothing, the case (`changed`), and timelines that people wrote (`authored`)."""
+    """What may be deleted for a changed case: nothing, the case (`changed`), and timelines that
+    people wrote (`authored`).
+    """
 
     changed: bool = False
     authored: bool = False
@@ -49,7 +53,9 @@ def import_cases(
     limits: Limits,
     progress: Progress,
 ) -> None:
-    """Import every case folder below `root` (or those whose names are `chosen`) that is not there yet. Raises FormatError."""
+    """Import every case folder below `root` (or those whose names are `chosen`) that is not there
+    yet. Raises FormatError.
+    """
     folders = [folder for folder in case_folders(root) if chosen is None or folder.name in chosen]
     absent = sorted(set(chosen or ()) - {folder.name for folder in folders})
     missing = [Rejection("--cases", "no such case", case_id=name[:100]) for name in absent]
@@ -60,7 +66,15 @@ def import_cases(
         progress(done, len(folders), "cases")
 
 
-def _folder(dataset: Dataset, folder: Path, report: ImportReport, *, by: User | None, replacing: Replacing, limits: Limits) -> None:
+def _folder(
+    dataset: Dataset,
+    folder: Path,
+    report: ImportReport,
+    *,
+    by: User | None,
+    replacing: Replacing,
+    limits: Limits,
+) -> None:
     """Import one case folder, or say why not."""
     try:
         sha256 = digest(folder)
@@ -75,12 +89,27 @@ def _folder(dataset: Dataset, folder: Path, report: ImportReport, *, by: User | 
         _import_case(dataset, case, part, report, by=by, replacing=replacing)
     except DataError:
         # Values are checked before; this one was not foreseen.
-        reason = Rejection(f"{shown_name(folder)}/", "the database cannot store a value of this case")
-        _import_case(dataset, CaseRecord(folder, sha256, None, rejections=(reason,)), part, report, by=by, replacing=replacing)
+        reason = Rejection(
+            f"{shown_name(folder)}/", "the database cannot store a value of this case"
+        )
+        _import_case(
+            dataset,
+            CaseRecord(folder, sha256, None, rejections=(reason,)),
+            part,
+            report,
+            by=by,
+            replacing=replacing,
+        )
 
 
 def _import_case(
-    dataset: Dataset, case: CaseRecord, part: ImportedPart | None, report: ImportReport, *, by: User | None, replacing: Replacing
+    dataset: Dataset,
+    case: CaseRecord,
+    part: ImportedPart | None,
+    report: ImportReport,
+    *,
+    by: User | None,
+    replacing: Replacing,
 ) -> None:
     """Store one case with all its rows and series, or why not, in one transaction."""
     name = shown_name(case.folder)
@@ -90,14 +119,24 @@ def _import_case(
         RejectedRow.objects.filter(dataset=dataset, part=_key(case.folder)).delete()
         refusal = _refusal(dataset, case, part, by=by, replacing=replacing)
         if refusal is not None:
-            found.rejections.append(Rejection(f"{name}/encounter.json", refusal, case_id=found.case_id))
+            found.rejections.append(
+                Rejection(f"{name}/encounter.json", refusal, case_id=found.case_id)
+            )
         taken = case.encounter is not None and refusal is None
         series = _store(dataset, case, found) if taken else 0
         rows = len(case.rows) if taken and case.rows is not None else 0
         store_rejections(dataset, _key(case.folder), found.rejections)
         if refusal is None and case.sha256:
-            values = {"sha256": case.sha256, "rows": rows, "rejected": len(found.rejections), "lines": case.offered, "imported_by": by}
-            ImportedPart.objects.update_or_create(dataset=dataset, key=_key(case.folder), defaults=values)
+            values = {
+                "sha256": case.sha256,
+                "rows": rows,
+                "rejected": len(found.rejections),
+                "lines": case.offered,
+                "imported_by": by,
+            }
+            ImportedPart.objects.update_or_create(
+                dataset=dataset, key=_key(case.folder), defaults=values
+            )
     report.imported += taken
     report.refused += not taken
     report.rows += rows
@@ -106,8 +145,17 @@ def _import_case(
     report.add_rejections(found.rejections)
 
 
-def _refusal(dataset: Dataset, case: CaseRecord, part: ImportedPart | None, *, by: User | None, replacing: Replacing) -> str | None:
-    """Why a case that reads well must not be stored; makes room for it where a changed case may be replaced."""
+def _refusal(
+    dataset: Dataset,
+    case: CaseRecord,
+    part: ImportedPart | None,
+    *,
+    by: User | None,
+    replacing: Replacing,
+) -> str | None:
+    """Why a case that reads well must not be stored; makes room for it where a changed case may be
+    replaced.
+    """
     if case.encounter is None:
         return None
     there = Encounter.objects.filter(dataset=dataset, case_id=case.encounter.case_id).first()
@@ -116,15 +164,25 @@ def _refusal(dataset: Dataset, case: CaseRecord, part: ImportedPart | None, *, b
     if part is None or there.source_sha256 != part.sha256:
         return "another case of this dataset has the same case_id"
     if not replacing.changed:
-        return "the case was imported before with other content; import it under another name, or with --replace"
+        return (
+            "the case was imported before with other content; import it under another name, or with"
+            " --replace"
+        )
     return _deleted(dataset, there, by=by, replacing=replacing)
 
 
-def _deleted(dataset: Dataset, there: Encounter, *, by: User | None, replacing: Replacing) -> str | None:
+def _deleted(
+    dataset: Dataset, there: Encounter, *, by: User | None, replacing: Replacing
+) -> str | None:
     """Delete the case that is there and record what went along; the reason if it must stay."""
     losses: tuple[Loss, ...]
     try:
-        losses, reason = delete_encounters(dataset.encounters.filter(pk=there.pk), delete_authored=replacing.authored), None
+        losses, reason = (
+            delete_encounters(
+                dataset.encounters.filter(pk=there.pk), delete_authored=replacing.authored
+            ),
+            None,
+        )
     except DeletionRefused as error:
         losses, reason = error.losses, f"the case was not replaced: {error}"
     record(
@@ -139,7 +197,9 @@ def _deleted(dataset: Dataset, there: Encounter, *, by: User | None, replacing: 
 
 
 def _store(dataset: Dataset, case: CaseRecord, report: CaseReport) -> int:
-    """The encounter, its notes, rows and series; then what upper apps take from the folder. Returns the number of series."""
+    """The encounter, its notes, rows and series; then what upper apps take from the folder. Returns
+    the number of series.
+    """
     assert case.encounter is not None
     assert case.rows is not None
     encounter = Encounter.objects.create(
@@ -155,7 +215,14 @@ def _store(dataset: Dataset, case: CaseRecord, report: CaseReport) -> int:
         invalid_time_count=case.invalid_times,
     )
     Note.objects.bulk_create(
-        Note(encounter=encounter, kind=n.kind, text=n.text, sha256=Note.digest(n.text), charted_at=n.charted_at) for n in case.notes
+        Note(
+            encounter=encounter,
+            kind=n.kind,
+            text=n.text,
+            sha256=Note.digest(n.text),
+            charted_at=n.charted_at,
+        )
+        for n in case.notes
     )
     copy_rows(case.rows, dataset_id=dataset.pk, encounter_ids=encounter.pk)
     series = copy_series(summarise(case.rows), [encounter.pk])

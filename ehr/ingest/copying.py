@@ -1,4 +1,6 @@
-"""Columns into tables with COPY: whole blocks are turned into CSV by Arrow, no Python loop over rows."""
+"""Columns into tables with COPY: whole blocks are turned into CSV by Arrow, no Python loop over
+rows.
+"""
 
 from __future__ import annotations
 
@@ -33,16 +35,26 @@ SERIES = pa.schema(
 
 
 def copy_rows(rows: pa.Table, *, dataset_id: int, encounter_ids: int | NDArray[np.int64]) -> int:
-    """Append rows (`ehr.schema.ROWS`) of one encounter, or of one encounter a row; returns how many. The partition must exist."""
+    """Append rows (`ehr.schema.ROWS`) of one encounter, or of one encounter a row; returns how
+    many. The partition must exist.
+    """
     count = len(rows)
-    encounters = pa.repeat(encounter_ids, count) if isinstance(encounter_ids, int) else pa.array(encounter_ids)
+    encounters = (
+        pa.repeat(encounter_ids, count)
+        if isinstance(encounter_ids, int)
+        else pa.array(encounter_ids)
+    )
     owned = rows.select(ROWS.names).add_column(0, "encounter_id", encounters.cast(pa.int64()))
-    copy_table(ROW_TABLE, owned.add_column(0, "dataset_id", pa.repeat(dataset_id, count).cast(pa.int64())))
+    copy_table(
+        ROW_TABLE, owned.add_column(0, "dataset_id", pa.repeat(dataset_id, count).cast(pa.int64()))
+    )
     return count
 
 
 def copy_series(series: Iterable[Series], encounter_ids: Sequence[int] | NDArray[np.int64]) -> int:
-    """Append series with their retrieval texts; `encounter_ids[series.group]` is the encounter. Returns how many."""
+    """Append series with their retrieval texts; `encounter_ids[series.group]` is the encounter.
+    Returns how many.
+    """
     records = [
         (
             int(encounter_ids[s.group]),
@@ -63,11 +75,14 @@ def copy_series(series: Iterable[Series], encounter_ids: Sequence[int] | NDArray
 
 
 def copy_table(name: str, table: pa.Table) -> None:
-    """COPY the table's columns into the database table, inside the current transaction. Null is null, "" is the empty text."""
+    """COPY the table's columns into the database table, inside the current transaction. Null is
+    null, "" is the empty text.
+    """
     if not len(table):
         return
     statement = sql.SQL("COPY {table} ({columns}) FROM STDIN (FORMAT csv)").format(
-        table=sql.Identifier(name), columns=sql.SQL(", ").join(map(sql.Identifier, table.column_names))
+        table=sql.Identifier(name),
+        columns=sql.SQL(", ").join(map(sql.Identifier, table.column_names)),
     )
     options = pacsv.WriteOptions(include_header=False, batch_size=PIECE_ROWS)
     with connection.cursor() as cursor, cursor.copy(statement) as copy:

@@ -31,7 +31,12 @@ class ProgressBar:
     def __enter__(self) -> ProgressBar:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._open:
             self._write("\n")
 
@@ -42,12 +47,16 @@ class ProgressBar:
             if done < total and time.monotonic() - self._drawn_at < REDRAW_SECONDS:
                 return
             filled = round(share * WIDTH)
-            self._write(f"\r[{'#' * filled}{'.' * (WIDTH - filled)}] {share:4.0%}  {done}/{total} {words}\x1b[K")
+            self._write(
+                f"\r[{'#' * filled}{'.' * (WIDTH - filled)}] {share:4.0%}  {done}/{total}"
+                f" {words}\x1b[K"
+            )
             self._drawn_at, self._open = time.monotonic(), True
         elif int(share * 10) != self._tenth:
             self._tenth = int(share * 10)
             self._write(f"{share:4.0%}  {done}/{total} {words}\n")
 
     def _write(self, text: str) -> None:
-        write = getattr(self._stream, "_out", self._stream).write  # Django's wrapper ends every text with a line break.
+        # Django's wrapper ends every text with a line break.
+        write = getattr(self._stream, "_out", self._stream).write
         write(text)

@@ -1,7 +1,9 @@
-"""Large files into the database: block by block, one transaction a block, memory flat; killed, it goes on after the last block.
+"""Large files into the database: block by block, one transaction a block, memory flat; killed, it
+goes on after the last block.
 
-A file is remembered by the SHA-256 of its bytes and of the source's identity (`ImportedPart`), its finished blocks while it
-is being read. Series are built from the stored rows at the end, some encounters a transaction.
+A file is remembered by the SHA-256 of its bytes and of the source's identity (`ImportedPart`), its
+finished blocks while it is being read. Series are built from the stored rows at the end, some
+encounters a transaction.
 """
 
 from __future__ import annotations
@@ -30,16 +32,28 @@ from ehr.summarise import summarise
 SERIES_ROWS = 300_000
 ENCOUNTERS_AT_ONCE = 5_000
 ENCOUNTERS = "encounters"
-OTHER_FILE = "this file was not there, or was different, when the dataset was imported; import the files under another name"
-OTHER_ENCOUNTERS = "the dataset was imported with other admissions; import the files under another name"
+OTHER_FILE = (
+    "this file was not there, or was different, when the dataset was imported; import the files"
+    " under another name"
+)
+OTHER_ENCOUNTERS = (
+    "the dataset was imported with other admissions; import the files under another name"
+)
 
 
 def import_stream(
-    dataset: Dataset, source: StreamSource, report: ImportReport, *, by: User | None, limits: Limits, progress: Progress
+    dataset: Dataset,
+    source: StreamSource,
+    report: ImportReport,
+    *,
+    by: User | None,
+    limits: Limits,
+    progress: Progress,
 ) -> None:
     """Import what is not there yet. Raises FormatError.
 
-    A file that cannot be read to its end is refused and left at its last block; the others are imported.
+    A file that cannot be read to its end is refused and left at its last block; the others are
+    imported.
     """
     refused: list[Rejection] = []
     try:
@@ -65,7 +79,12 @@ class _Counters:
     def __init__(self, dataset: Dataset, ids: Ints) -> None:
         self._next = np.zeros(len(ids), np.int64)
         place = {int(pk): i for i, pk in enumerate(ids)}
-        stored = SourceRow.objects.filter(dataset=dataset).order_by().values_list("encounter_id").annotate(Max("row_index"))
+        stored = (
+            SourceRow.objects.filter(dataset=dataset)
+            .order_by()
+            .values_list("encounter_id")
+            .annotate(Max("row_index"))
+        )
         for encounter_id, highest in stored:
             if encounter_id in place:
                 self._next[place[encounter_id]] = highest + 1
@@ -74,7 +93,11 @@ class _Counters:
         """A row index for each row, counting on within its encounter."""
         order = np.argsort(encounters, kind="stable")
         ordered = encounters[order]
-        starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, np.int64)
+        starts = (
+            np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+            if len(ordered)
+            else np.zeros(0, np.int64)
+        )
         counts = np.diff(np.r_[starts, len(ordered)])
         indices = np.empty(len(encounters), np.int64)
         indices[order] = self._next[ordered] + np.arange(len(ordered)) - np.repeat(starts, counts)
@@ -82,8 +105,12 @@ class _Counters:
         return indices
 
 
-def _encounters(dataset: Dataset, listed: EncounterList, identity: str, report: ImportReport, by: User | None) -> Ints:
-    """Store the encounters where they are new; the primary key of each, in the source's order. Raises WrongFile for changed ones."""
+def _encounters(
+    dataset: Dataset, listed: EncounterList, identity: str, report: ImportReport, by: User | None
+) -> Ints:
+    """Store the encounters where they are new; the primary key of each, in the source's order.
+    Raises WrongFile for changed ones.
+    """
     sha256 = _fingerprint(identity, *(repr(e) for e in listed.encounters))
     part = ImportedPart.objects.filter(dataset=dataset, key=ENCOUNTERS).first()
     stored = {e.case_id: e for e in dataset.encounters.order_by()}
@@ -94,7 +121,9 @@ def _encounters(dataset: Dataset, listed: EncounterList, identity: str, report: 
             raise WrongFile(Rejection(ENCOUNTERS, OTHER_ENCOUNTERS, case_id=e.case_id))
     new = [e for e in listed.encounters if e.case_id not in stored]
     with transaction.atomic():
-        Encounter.objects.bulk_create((_encounter(dataset, e) for e in new), batch_size=ENCOUNTERS_AT_ONCE)
+        Encounter.objects.bulk_create(
+            (_encounter(dataset, e) for e in new), batch_size=ENCOUNTERS_AT_ONCE
+        )
         replace_rejections(dataset, ENCOUNTERS, listed.rejections)
         if listed.encounters and (part is None or part.sha256 != sha256):
             values = {"sha256": sha256, "rejected": len(listed.rejections), "imported_by": by}
@@ -125,12 +154,29 @@ def _encounter(dataset: Dataset, e: EncounterRecord) -> Encounter:
 class _Import:
     """The files of one source on their way into a dataset."""
 
-    def __init__(self, dataset: Dataset, source: StreamSource, ids: Ints, limits: Limits, report: ImportReport, by: User | None) -> None:
-        self._dataset, self._source, self._ids, self._limits, self._report, self._by = dataset, source, ids, limits, report, by
+    def __init__(
+        self,
+        dataset: Dataset,
+        source: StreamSource,
+        ids: Ints,
+        limits: Limits,
+        report: ImportReport,
+        by: User | None,
+    ) -> None:
+        self._dataset, self._source, self._ids, self._limits, self._report, self._by = (
+            dataset,
+            source,
+            ids,
+            limits,
+            report,
+            by,
+        )
         self._counters = _Counters(dataset, ids)
 
     def run(self, refused: list[Rejection], progress: Progress) -> None:
-        """Store every file; those that cannot be read are added to `refused`. Then build the series."""
+        """Store every file; those that cannot be read are added to `refused`. Then build the
+        series.
+        """
         files = self._source.files()
         steps = len(files) + 2
         progress(1, steps, "files")
@@ -160,7 +206,9 @@ class _Import:
         return None
 
     def _file(self, file: StreamFile) -> None:
-        """Store the blocks of one file that are not there yet. Raises WrongFile, also for rows that come after their series."""
+        """Store the blocks of one file that are not there yet. Raises WrongFile, also for rows that
+        come after their series.
+        """
         sha256 = _fingerprint(self._source.identity, file.digest())
         parts = ImportedPart.objects.filter(dataset=self._dataset)
         part = parts.filter(key=file.name).first()
@@ -180,25 +228,43 @@ class _Import:
             if number >= stored:
                 self._store(file, f"{file.name}#{number:06}", sha256, block)
         with transaction.atomic():
-            sums = {name: Sum(name, default=0) for name in ("rows", "rejected", "lines", "left_out")}
+            sums = {
+                name: Sum(name, default=0) for name in ("rows", "rejected", "lines", "left_out")
+            }
             total = blocks.aggregate(**sums)
             blocks.delete()
-            ImportedPart.objects.create(dataset=self._dataset, key=file.name, sha256=sha256, imported_by=self._by, **total)
+            ImportedPart.objects.create(
+                dataset=self._dataset, key=file.name, sha256=sha256, imported_by=self._by, **total
+            )
         self._count(total["lines"], total["left_out"])
 
     def _late(self, file: StreamFile) -> bool:
         """True where series were built that lack the file's rows."""
         built = self._dataset.encounters.exclude(source_sha256="")
-        return not file.notes and (built if file.place is None else built.filter(pk=self._ids[file.place])).exists()
+        return (
+            not file.notes
+            and (built if file.place is None else built.filter(pk=self._ids[file.place])).exists()
+        )
 
     @transaction.atomic
-    def _store(self, file: StreamFile, key: str, sha256: str, block: StreamBlock | NoteBlock) -> None:
+    def _store(
+        self, file: StreamFile, key: str, sha256: str, block: StreamBlock | NoteBlock
+    ) -> None:
         """One block with its rejections, in one transaction."""
-        rows, late = self._notes(file, block) if isinstance(block, NoteBlock) else self._rows(file, block)
+        rows, late = (
+            self._notes(file, block) if isinstance(block, NoteBlock) else self._rows(file, block)
+        )
         rejections = (*block.rejections, *late)
         store_rejections(self._dataset, file.name, rejections)
-        counts = {"rows": rows, "rejected": len(rejections), "lines": block.offered, "left_out": block.left_out}
-        ImportedPart.objects.create(dataset=self._dataset, key=key, sha256=sha256, imported_by=self._by, **counts)
+        counts = {
+            "rows": rows,
+            "rejected": len(rejections),
+            "lines": block.offered,
+            "left_out": block.left_out,
+        }
+        ImportedPart.objects.create(
+            dataset=self._dataset, key=key, sha256=sha256, imported_by=self._by, **counts
+        )
         self._report.rows += 0 if file.notes else rows
         self._report.add_rejections(rejections)
 
@@ -210,19 +276,42 @@ class _Import:
         rejections = []
         if beyond.any():
             reason = f"the case has more than {self._limits.case_rows:,} rows (IMPORT_CASE_ROWS)"
-            rejections = [Rejection(file.name, reason, line) for line in np.unique(block.lines[beyond]).tolist()]
-            rows, encounters, indices = rows.filter(pa.array(~beyond)), encounters[~beyond], indices[~beyond]
+            rejections = [
+                Rejection(file.name, reason, line)
+                for line in np.unique(block.lines[beyond]).tolist()
+            ]
+            rows, encounters, indices = (
+                rows.filter(pa.array(~beyond)),
+                encounters[~beyond],
+                indices[~beyond],
+            )
         numbered = rows.append_column("row_index", pa.array(indices, pa.int32()))
-        return copy_rows(numbered, dataset_id=self._dataset.pk, encounter_ids=self._ids[encounters]), rejections
+        return (
+            copy_rows(numbered, dataset_id=self._dataset.pk, encounter_ids=self._ids[encounters]),
+            rejections,
+        )
 
     def _notes(self, file: StreamFile, block: NoteBlock) -> tuple[int, list[Rejection]]:
         """Store notes; one that its case has already is rejected."""
         made = [
-            (line, Note(encounter_id=self._ids[i], kind=n.kind, text=n.text, sha256=Note.digest(n.text), charted_at=n.charted_at))
+            (
+                line,
+                Note(
+                    encounter_id=self._ids[i],
+                    kind=n.kind,
+                    text=n.text,
+                    sha256=Note.digest(n.text),
+                    charted_at=n.charted_at,
+                ),
+            )
             for i, line, n in block.notes
         ]
         digests = {note.sha256 for _, note in made}
-        seen = set(Note.objects.filter(encounter__dataset=self._dataset, sha256__in=digests).values_list("encounter_id", "sha256"))
+        seen = set(
+            Note.objects.filter(encounter__dataset=self._dataset, sha256__in=digests).values_list(
+                "encounter_id", "sha256"
+            )
+        )
         new, rejections = [], []
         for line, note in made:
             if (note.encounter_id, note.sha256) in seen:
@@ -239,21 +328,31 @@ class _Import:
 
 
 def _series(dataset: Dataset, report: ImportReport) -> None:
-    """Build the series of the encounters that have none yet; `source_sha256` marks those that are finished."""
+    """Build the series of the encounters that have none yet; `source_sha256` marks those that are
+    finished.
+    """
     for ids, counts in _batches(dataset):
         with transaction.atomic():
             rows, owners = read_rows(dataset.pk, ids.tolist())
             report.series += copy_series(summarise(rows, np.searchsorted(ids, owners)), ids)
             finished = [
-                Encounter(pk=pk, row_count=n, source_sha256=_fingerprint(str(n))) for pk, n in zip(ids.tolist(), counts, strict=True)
+                Encounter(pk=pk, row_count=n, source_sha256=_fingerprint(str(n)))
+                for pk, n in zip(ids.tolist(), counts, strict=True)
             ]
             Encounter.objects.bulk_update(finished, ["row_count", "source_sha256"], batch_size=1000)
 
 
 def _batches(dataset: Dataset) -> Iterator[tuple[Ints, list[int]]]:
     """(primary keys in order, row counts) of unfinished encounters, about SERIES_ROWS rows at once."""
-    unfinished = dataset.encounters.filter(source_sha256="").order_by("pk").values_list("pk", flat=True)
-    stored = SourceRow.objects.filter(dataset=dataset).order_by().values_list("encounter_id").annotate(Count("row_index"))
+    unfinished = (
+        dataset.encounters.filter(source_sha256="").order_by("pk").values_list("pk", flat=True)
+    )
+    stored = (
+        SourceRow.objects.filter(dataset=dataset)
+        .order_by()
+        .values_list("encounter_id")
+        .annotate(Count("row_index"))
+    )
     counts = dict(stored)
     batch: list[int] = []
     size = 0

@@ -1,7 +1,8 @@
-"""A series in words: one renderer for retrieval, one for the judge, and the map from summaries back to rows.
+"""A series in words: one renderer for retrieval, one for the judge, and the map from summaries back
+to rows.
 
-Source: protocol, "Structured record" and section 4, "Input". No Django here. Clock times are naive local, to the
-minute where seconds are zero.
+Source: protocol, "Structured record" and section 4, "Input". No Django here. Clock times are naive
+local, to the minute where seconds are zero.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ NO_TIME = "NA"
 
 
 def retrieval_text(series: Series) -> str:
-    """What is embedded, reranked and stored as the series' summary; the first line names it, the rest describes it."""
+    """What is embedded, reranked and stored as the series' summary; the first line names it, the
+    rest describes it.
+    """
     unit = series.units[0] if len(series.units) == 1 else ""
     name = _line(series.event)
     lines = [f"{name} ({unit})" if unit else name, _extent(series)]
@@ -28,16 +31,27 @@ def retrieval_text(series: Series) -> str:
     elif series.top_values:
         lines.append(f"most frequent values: {_top_values(series)}")
     if series.observations is not None:
-        lines.append("all observations: " + "; ".join(_at(o, with_unit=not unit) for o in series.observations))
+        lines.append(
+            "all observations: "
+            + "; ".join(_at(o, with_unit=not unit) for o in series.observations)
+        )
     return "\n".join(lines)
 
 
 def judge_text(series: Series) -> str:
-    """One entry of the judge's list: a line, and one more with the observations where there are few."""
-    fields = [f"count={series.count}", f"time=[{_clock_of(series.first)}, {_clock_of(series.last)}]"]
+    """One entry of the judge's list: a line, and one more with the observations where there are
+    few.
+    """
+    fields = [
+        f"count={series.count}",
+        f"time=[{_clock_of(series.first)}, {_clock_of(series.last)}]",
+    ]
     if series.numbers is not None:
         lowest, highest = series.numbers.lowest, series.numbers.highest
-        fields.append(f"numeric_values=[{_shown(lowest)}, {_shown(highest)}]; mean={_number(series.numbers.mean)}")
+        fields.append(
+            f"numeric_values=[{_shown(lowest)}, {_shown(highest)}];"
+            f" mean={_number(series.numbers.mean)}"
+        )
         if series.numbers.sd is not None:
             fields.append(f"sd={_number(series.numbers.sd)}")
         fields.append(f"extrema=min {_mark(lowest)}, max {_mark(highest)}")
@@ -49,7 +63,9 @@ def judge_text(series: Series) -> str:
         fields.append(f"unit={series.units[0]}")
     text = f"- {_line(series.event)}: {'; '.join(fields)}"
     if series.observations is not None:
-        text += "\n  observations: " + ", ".join(_mark(o, with_unit=len(series.units) > 1) for o in series.observations)
+        text += "\n  observations: " + ", ".join(
+            _mark(o, with_unit=len(series.units) > 1) for o in series.observations
+        )
     return text
 
 
@@ -66,23 +82,34 @@ def judge_shown(series: Iterable[Series], limit: int = JUDGE_SERIES) -> list[Ser
 
 
 def judge_record(series: Iterable[Series], limit: int = JUDGE_SERIES) -> str:
-    """The whole structured record as the judge reads it, between its markers; a last line counts what was left out.
+    """The whole structured record as the judge reads it, between its markers; a last line counts
+    what was left out.
 
-    `series` are those of one encounter with the rows that have no time (`summarise(rows, untimed=True)`). Admission rows
-    come first in priority and are kept even where they alone exceed `limit`.
+    `series` are those of one encounter with the rows that have no time (`summarise(rows,
+    untimed=True)`). Admission rows come first in priority and are kept even where they alone exceed
+    `limit`.
     """
     ordered = judge_order(series)
     shown = judge_shown(ordered, limit)
     rows = sum(s.count for s in ordered)
-    lines = ["[TABULAR_EHR_SUMMARY_START]", f"rows={rows}; event types={len(ordered)}", *(judge_text(s) for s in shown)]
+    lines = [
+        "[TABULAR_EHR_SUMMARY_START]",
+        f"rows={rows}; event types={len(ordered)}",
+        *(judge_text(s) for s in shown),
+    ]
     if len(ordered) > len(shown):
         lines.append(f"... and {len(ordered) - len(shown)} more event types omitted.")
     return "\n".join([*lines, "[TABULAR_EHR_SUMMARY_END]"])
 
 
 def summary_mapping(series: Iterable[Series]) -> list[dict[str, Any]]:
-    """The row map, as `summary_mapping.json` holds it: event, summary (retrieval text) and row indices of each series."""
-    return [{"event": s.event, "summary": retrieval_text(s), "row_indices": list(s.row_indices)} for s in series]
+    """The row map, as `summary_mapping.json` holds it: event, summary (retrieval text) and row
+    indices of each series.
+    """
+    return [
+        {"event": s.event, "summary": retrieval_text(s), "row_indices": list(s.row_indices)}
+        for s in series
+    ]
 
 
 def clock(time: datetime) -> str:

@@ -1,4 +1,6 @@
-"""The shape of a series in a few pixels: an SVG path, computed here so that the page needs no script for it."""
+"""The shape of a series in a few pixels: an SVG path, computed here so that the page needs no
+script for it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ MAX_POINTS = 120
 
 @dataclass(frozen=True, slots=True)
 class Sparkline:
-    """`path` draws the line in a WIDTH × HEIGHT box; `x`, `y` mark the last observation; `low`, `high` are its range."""
+    """`path` draws the line in a WIDTH × HEIGHT box; `x`, `y` mark the last observation; `low`,
+    `high` are its range.
+    """
 
     path: str
     x: str
@@ -39,7 +43,9 @@ def sparkline(points: Sequence[tuple[float, float]]) -> Sparkline | None:
     return Sparkline("M" + "L".join(pairs), f"{xs[-1]:.1f}", f"{ys[-1]:.1f}", low, high)
 
 
-def _scaled(numbers: Sequence[float], low: float, high: float, start: float, stop: float) -> list[float]:
+def _scaled(
+    numbers: Sequence[float], low: float, high: float, start: float, stop: float
+) -> list[float]:
     if high == low:
         return [(start + stop) / 2] * len(numbers)
     return [start + (n - low) / (high - low) * (stop - start) for n in numbers]

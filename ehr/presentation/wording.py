@@ -1,6 +1,8 @@
-"""Hours, clocks and events of the record in the words of the pages: one place, so that every page says the same. No Django.
+"""Hours, clocks and events of the record in the words of the pages: one place, so that every page
+says the same. No Django.
 
-Times are hours from admission; the minus sign is U+2212; a day is 24 h and a year 8760 h. Source: ui.md, "Numbers and words".
+Times are hours from admission; the minus sign is U+2212; a day is 24 h and a year 8760 h. Source:
+ui.md, "Numbers and words".
 """
 
 from __future__ import annotations
@@ -21,7 +23,14 @@ TIME_KIND_WORDS: dict[str, str] = {
     "unknown": "time of unknown kind",
 }
 
-_ACTS = {"start": "started", "stop": "stopped", "end": "ended", "in": "in", "out": "out", "billed": "billed"}
+_ACTS = {
+    "start": "started",
+    "stop": "stopped",
+    "end": "ended",
+    "in": "in",
+    "out": "out",
+    "billed": "billed",
+}
 _CATEGORIES = {"micro": "microbiology", "omr": "outpatient record"}
 
 DAY = 24.0
@@ -74,7 +83,9 @@ def duration_words(seconds: float) -> str:
 
 
 def clock_words(admitted: datetime, when: datetime) -> str:
-    """ "HD 1, 21:08" from admission on (day 1 is the admission's date); before it "21 Feb, 10:38", long before it "2128-02-21 10:38"."""
+    """ "HD 1, 21:08" from admission on (day 1 is the admission's date); before it "21 Feb, 10:38",
+    long before it "2128-02-21 10:38".
+    """
     minute = _to_the_minute(when)
     if when >= admitted:
         return f"HD {(minute.date() - admitted.date()).days + 1}, {minute:%H:%M}"
@@ -84,13 +95,17 @@ def clock_words(admitted: datetime, when: datetime) -> str:
 
 
 def event_words(event: str) -> str:
-    """An event name of the record as a phrase: `med:andexanet alfa:start` → "med andexanet alfa started"."""
+    """An event name of the record as a phrase: `med:andexanet alfa:start` → "med andexanet alfa
+    started".
+    """
     category, _, rest = event.partition(":")
     return f"{category_words(category)} {name_words(event)}" if rest else event
 
 
 def name_words(event: str) -> str:
-    """The phrase without its category, as a table says it that has a column for the category: "andexanet alfa started"."""
+    """The phrase without its category, as a table says it that has a column for the category:
+    "andexanet alfa started".
+    """
     category, _, rest = event.partition(":")
     name, _, detail = rest.rpartition(":") if ":" in rest else (rest, "", "")
     detail = detail.strip()
@@ -115,7 +130,11 @@ def time_kind_words(kind: str) -> str:
 
 
 def _to_the_minute(when: datetime) -> datetime:
-    return (when + timedelta(seconds=30)).replace(second=0, microsecond=0) if when.year < 9999 else when
+    return (
+        (when + timedelta(seconds=30)).replace(second=0, microsecond=0)
+        if when.year < 9999
+        else when
+    )
 
 
 def _decimal(value: float) -> str:

@@ -1,4 +1,6 @@
-"""What the record page reads: a page of series with their shapes, the rows of one series, and the rows outside any series."""
+"""What the record page reads: a page of series with their shapes, the rows of one series, and the
+rows outside any series.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ from django.db.models import Count, F, Func, Min, QuerySet, TextField, Value
 
 from ehr.models import Encounter, EventSeries, RejectedRow, SourceRow
 from ehr.presentation.sparkline import Sparkline, sparkline
-from ehr.presentation.wording import category_words, clock_words, event_words, hours_words, name_words, time_kind_words, value_words
+from ehr.presentation.wording import (
+    category_words,
+    clock_words,
+    event_words,
+    hours_words,
+    name_words,
+    time_kind_words,
+    value_words,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +32,9 @@ class SeriesFilter:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A time of the record: hours from admission in words, the clock beside it, and the clock for machines."""
+    """A time of the record: hours from admission in words, the clock beside it, and the clock for
+    machines.
+    """
 
     hours: str
     clock: str
@@ -46,7 +58,9 @@ class SeriesLine:
 
 @dataclass(frozen=True, slots=True)
 class RowLine:
-    """One raw row; `at` is None for a row without a time, `known_from` where the source kept no time of the result."""
+    """One raw row; `at` is None for a row without a time, `known_from` where the source kept no
+    time of the result.
+    """
 
     index: int
     at: Moment | None
@@ -77,7 +91,12 @@ def series_of(encounter: Encounter, wanted: SeriesFilter = SeriesFilter()) -> Qu
 
 def categories_of(encounter: Encounter) -> list[tuple[str, str, int]]:
     """(category, its words, number of series) in clinical priority."""
-    named = EventSeries.objects.filter(encounter=encounter).annotate(category=_category()).order_by().values("category")
+    named = (
+        EventSeries.objects.filter(encounter=encounter)
+        .annotate(category=_category())
+        .order_by()
+        .values("category")
+    )
     counted = named.annotate(n=Count("id"), place=Min("priority")).order_by("place", "category")
     return [(c["category"], category_words(c["category"]), c["n"]) for c in counted]
 
@@ -85,14 +104,24 @@ def categories_of(encounter: Encounter) -> list[tuple[str, str, int]]:
 def series_lines(encounter: Encounter, series: Sequence[EventSeries]) -> list[SeriesLine]:
     """Lines for one page of series: one query for all their rows."""
     observed: dict[str, list[_Observed]] = defaultdict(list)
-    rows = _rows(encounter).filter(event__in=[s.event for s in series], time__isnull=False).order_by("time", "row_index")
-    for event, time, value, number, unit in rows.values_list("event", "time", "value", "numeric_value", "unit"):
+    rows = (
+        _rows(encounter)
+        .filter(event__in=[s.event for s in series], time__isnull=False)
+        .order_by("time", "row_index")
+    )
+    for event, time, value, number, unit in rows.values_list(
+        "event", "time", "value", "numeric_value", "unit"
+    ):
         observed[event].append((time, value, number, unit))
     return [_line(encounter, s, observed[s.event]) for s in series]
 
 
 def _line(encounter: Encounter, series: EventSeries, observed: Sequence[_Observed]) -> SeriesLine:
-    points = [(_hours(encounter, time), number) for time, _, number, _ in observed if time is not None and number is not None]
+    points = [
+        (_hours(encounter, time), number)
+        for time, _, number, _ in observed
+        if time is not None and number is not None
+    ]
     _, value, _, unit = observed[-1] if observed else (None, "", None, "")
     return SeriesLine(
         id=series.pk,
@@ -109,13 +138,19 @@ def _line(encounter: Encounter, series: EventSeries, observed: Sequence[_Observe
 
 def row_lines(encounter: Encounter, indices: Sequence[int]) -> list[RowLine]:
     """The rows with these indices, in time order; those without a time by name."""
-    rows = _rows(encounter).filter(row_index__in=list(indices)).order_by("time", "event", "row_index")
+    rows = (
+        _rows(encounter).filter(row_index__in=list(indices)).order_by("time", "event", "row_index")
+    )
     return [_row_line(encounter, row) for row in rows]
 
 
 def in_time_order(encounter: Encounter, series: EventSeries) -> list[int]:
     """The row indices of a series by time, as its table pages them."""
-    rows = _rows(encounter).filter(event=series.event, time__isnull=False).order_by("time", "row_index")
+    rows = (
+        _rows(encounter)
+        .filter(event=series.event, time__isnull=False)
+        .order_by("time", "row_index")
+    )
     return list(rows.values_list("row_index", flat=True))
 
 
@@ -127,7 +162,9 @@ def untimed_indices(encounter: Encounter) -> list[int]:
 
 def rejected_of(encounter: Encounter) -> QuerySet[RejectedRow]:
     """What the import set aside of this case, rows with an unreadable time among them."""
-    return RejectedRow.objects.filter(dataset_id=encounter.dataset_id, case_id=encounter.case_id).order_by("file", "line", "pk")
+    return RejectedRow.objects.filter(
+        dataset_id=encounter.dataset_id, case_id=encounter.case_id
+    ).order_by("file", "line", "pk")
 
 
 def series_of_row(encounter: Encounter, row_index: int) -> EventSeries | None:
@@ -156,7 +193,11 @@ def _row_line(encounter: Encounter, row: SourceRow) -> RowLine:
 def _moment(encounter: Encounter, time: datetime | None) -> Moment | None:
     if time is None:
         return None
-    return Moment(hours_words(_hours(encounter, time)), clock_words(encounter.admitted_at, time), time.isoformat())
+    return Moment(
+        hours_words(_hours(encounter, time)),
+        clock_words(encounter.admitted_at, time),
+        time.isoformat(),
+    )
 
 
 def _hours(encounter: Encounter, time: datetime) -> float:

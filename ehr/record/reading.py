@@ -1,4 +1,6 @@
-"""Stored rows back into columns: one database row an encounter, each column packed into bytes, no Python loop over rows."""
+"""Stored rows back into columns: one database row an encounter, each column packed into bytes, no
+Python loop over rows.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,8 @@ PACKED = """
 
 
 def read_rows(dataset_id: int, encounter_ids: Sequence[int]) -> tuple[pa.Table, Ints]:
-    """What series are made of (`row_index`, `time`, `event`, `value`, `numeric_value`, `unit`, as in `ehr.schema.ROWS`) and the
-    encounter of each row, in order of encounter and row index."""
+    """What series are made of (`row_index`, `time`, `event`, `value`, `numeric_value`, `unit`, as
+    in `ehr.schema.ROWS`) and the encounter of each row, in order of encounter and row index."""
     connection.ensure_connection()
     # Django's own cursor fills parameters in on the client, which rules binary results out.
     with psycopg.Cursor(connection.connection) as cursor:
@@ -42,7 +44,9 @@ def read_rows(dataset_id: int, encounter_ids: Sequence[int]) -> tuple[pa.Table, 
     timed = micro != NO_TIME
     columns = {
         "row_index": pa.array(_unpacked(indices, ">i4"), pa.int32()),
-        "time": pa.array(np.where(timed, micro + np.where(timed, EPOCH, 0), 0), mask=~timed).cast(CLOCK),
+        "time": (
+            pa.array(np.where(timed, micro + np.where(timed, EPOCH, 0), 0), mask=~timed).cast(CLOCK)
+        ),
         "numeric_value": pa.array(_unpacked(numbers, ">f8"), pa.float64(), from_pandas=True),
     }
     for i, name in enumerate(TEXTS):
@@ -61,4 +65,6 @@ def _texts(lengths: NDArray[np.generic], parts: Sequence[str]) -> pa.Array:
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     joined = "".join(parts).encode("utf-8")
-    return pa.LargeStringArray.from_buffers(len(lengths), pa.py_buffer(offsets), pa.py_buffer(joined)).cast(pa.string())
+    return pa.LargeStringArray.from_buffers(
+        len(lengths), pa.py_buffer(offsets), pa.py_buffer(joined)
+    ).cast(pa.string())

@@ -22,7 +22,9 @@ J = TypeVar("J", bound=ClaimableJob)
 
 def due() -> Q:
     """Queued, and past its backoff."""
-    return Q(state=JobState.QUEUED) & (Q(not_before__isnull=True) | Q(not_before__lte=database_time()))
+    return Q(state=JobState.QUEUED) & (
+        Q(not_before__isnull=True) | Q(not_before__lte=database_time())
+    )
 
 
 def expired() -> Q:
@@ -40,11 +42,14 @@ def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{threading.get_native_id()}"
 
 
-def claim(job_class: type[J], job_id: int, *, worker: str | None = None, lease: timedelta | None = None) -> J | None:
-    """Take the job for `lease` (default: the settings'); None where it is not there to take, which is no error.
+def claim(
+    job_class: type[J], job_id: int, *, worker: str | None = None, lease: timedelta | None = None
+) -> J | None:
+    """Take the job for `lease` (default: the settings'); None where it is not there to take, which
+    is no error.
 
-    The returned instance carries the fencing token of this claim in `fence`. Update and read share a transaction, so the token
-    read is the token written.
+    The returned instance carries the fencing token of this claim in `fence`. Update and read share
+    a transaction, so the token read is the token written.
     """
     with transaction.atomic():
         taken = job_class._default_manager.filter(claimable(), pk=job_id).update(
@@ -66,8 +71,16 @@ def claim(job_class: type[J], job_id: int, *, worker: str | None = None, lease: 
 def _reasons_with_lost_worker() -> Case:
     """The reasons as they are; a reclaim adds that the worker before stopped answering."""
     reasons: ArrayField[list[str], list[str]] = ArrayField(TextField())
-    words = Concat(Value("attempt "), F("attempt"), Value(": the worker stopped answering"), output_field=TextField())
+    words = Concat(
+        Value("attempt "),
+        F("attempt"),
+        Value(": the worker stopped answering"),
+        output_field=TextField(),
+    )
     return Case(
-        When(state=JobState.RUNNING, then=Func(F("reasons"), words, function="array_append", output_field=reasons)),
+        When(
+            state=JobState.RUNNING,
+            then=Func(F("reasons"), words, function="array_append", output_field=reasons),
+        ),
         default=F("reasons"),
     )

@@ -1,4 +1,6 @@
-"""Database time. Workers' clocks differ; leases are set and judged by the one clock that all of them share."""
+"""Database time. Workers' clocks differ; leases are set and judged by the one clock that all of
+them share.
+"""
 
 from __future__ import annotations
 

@@ -24,19 +24,25 @@ GRACE_SECONDS = 15.0
 
 
 class Heartbeat:
-    """Extends the lease every `interval`; sets `hold.lost` and `hold.cancelled` when it learns of either.
+    """Extends the lease every `interval`; sets `hold.lost` and `hold.cancelled` when it learns of
+    either.
 
-    A lease that ran out while the machine slept is renewed if nobody took the job: the fence is unchanged, so there is still one
-    holder. A database that is away is waited for until the lease must be taken for lost.
+    A lease that ran out while the machine slept is renewed if nobody took the job: the fence is
+    unchanged, so there is still one holder. A database that is away is waited for until the lease
+    must be taken for lost.
     """
 
-    def __init__(self, hold: Hold, *, lease: timedelta, interval: timedelta, overdue: Callable[[Hold], None]) -> None:
+    def __init__(
+        self, hold: Hold, *, lease: timedelta, interval: timedelta, overdue: Callable[[Hold], None]
+    ) -> None:
         self._hold = hold
         self._lease = lease
         self._interval = interval.total_seconds()
         self._overdue = overdue
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"heartbeat-{hold.job_id}", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, name=f"heartbeat-{hold.job_id}", daemon=True
+        )
 
     def start(self) -> None:
         """Begin beating after one interval (the claim itself was the first beat)."""
@@ -50,7 +56,10 @@ class Heartbeat:
     def _run(self) -> None:
         confirmed = beaten = time.monotonic()
         try:
-            while not self._stop.wait(min(self._interval, LOOK_SECONDS)) and not self._hold.lost.is_set():
+            while (
+                not self._stop.wait(min(self._interval, LOOK_SECONDS))
+                and not self._hold.lost.is_set()
+            ):
                 now = time.monotonic()
                 if self._hold.seconds_left() < -GRACE_SECONDS:
                     self._give_up()
@@ -72,11 +81,15 @@ class Heartbeat:
             connection.close()
 
     def _give_up(self) -> None:
-        """Have the job failed by somebody else than the work, which does not check; what it may still store is refused."""
+        """Have the job failed by somebody else than the work, which does not check; what it may
+        still store is refused.
+        """
         try:
             self._overdue(self._hold)
         except (DatabaseError, InterfaceError, LostLease):
-            logger.warning("job %s is past its limit and could not be failed", self._hold.job_id, exc_info=True)
+            logger.warning(
+                "job %s is past its limit and could not be failed", self._hold.job_id, exc_info=True
+            )
             connection.close()
         self._hold.lost.set()
 
@@ -84,7 +97,12 @@ class Heartbeat:
         """One heartbeat; False where the database did not answer."""
         try:
             row = self._hold.row
-            if row.update(heartbeat_at=database_time(), lease_expires_at=database_time(self._lease)) != 1:
+            if (
+                row.update(
+                    heartbeat_at=database_time(), lease_expires_at=database_time(self._lease)
+                )
+                != 1
+            ):
                 self._hold.lost.set()
             elif row.filter(cancel_requested=True).exists():
                 self._hold.cancelled.set()

@@ -27,12 +27,17 @@ class TimeLimit:
 
     def words(self) -> str:
         """Why a job failed that took longer."""
-        return f"it took longer than {self.seconds:g} s. Raise {self.setting} and retry, or leave the case out"
+        return (
+            f"it took longer than {self.seconds:g} s. Raise {self.setting} and retry, or leave the"
+            " case out"
+        )
 
 
 @dataclass(frozen=True)
 class Hold:
-    """One claim of one job. `fence` is fixed at the claim, so that no refresh of a row can hand out someone else's token."""
+    """One claim of one job. `fence` is fixed at the claim, so that no refresh of a row can hand out
+    someone else's token.
+    """
 
     job_class: type[ClaimableJob]
     job_id: int
@@ -46,10 +51,13 @@ class Hold:
     @property
     def row(self) -> Any:
         """The queryset of the job as long as it is this claim's."""
-        return self.job_class._default_manager.filter(pk=self.job_id, fence=self.fence, state=JobState.RUNNING)
+        return self.job_class._default_manager.filter(
+            pk=self.job_id, fence=self.fence, state=JobState.RUNNING
+        )
 
     def check(self) -> None:
-        """Raise LostLease or JobCancelled where the heartbeat has noticed either, WorkerStops, OutOfTime past the limit.
+        """Raise LostLease or JobCancelled where the heartbeat has noticed either, WorkerStops,
+        OutOfTime past the limit.
 
         It costs next to nothing: call it before each step that takes longer than a second.
         """
@@ -64,7 +72,9 @@ class Hold:
 
     def seconds_left(self) -> float:
         """Until the limit; negative past it, infinite without one."""
-        return math.inf if self.limit is None else self.began + self.limit.seconds - time.monotonic()
+        return (
+            math.inf if self.limit is None else self.began + self.limit.seconds - time.monotonic()
+        )
 
     def report(self, *, done: int, total: int, words: str) -> None:
         """Show what the job is doing now. `words` never holds patient text. Raises LostLease."""
@@ -73,7 +83,8 @@ class Hold:
 
 
 def assert_fence(hold: Hold) -> None:
-    """Lock the job's row until the transaction ends and make sure that it is still this claim's, on database time.
+    """Lock the job's row until the transaction ends and make sure that it is still this claim's, on
+    database time.
 
     Raises LostLease; RuntimeError outside a transaction, where the lock would end at once.
     """
@@ -90,7 +101,8 @@ def assert_fence(hold: Hold) -> None:
 
 @contextmanager
 def write_guard(hold: Hold) -> Iterator[None]:
-    """A transaction in which the job is certainly this claim's. Every write of a job happens inside one. Raises LostLease.
+    """A transaction in which the job is certainly this claim's. Every write of a job happens inside
+    one. Raises LostLease.
 
     A cancelled job may still store the batch it has; its next `check` stops it.
     """

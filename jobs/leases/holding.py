@@ -39,8 +39,9 @@ def held(
 ) -> Iterator[Hold]:
     """Keep the lease alive from a thread with a connection of its own while the block runs.
 
-    `interval` defaults to a third of the lease. `overdue` is called from that thread, once, for work that goes on past its limit
-    without a check. Raises RuntimeError inside a transaction: the heartbeat could not see the row.
+    `interval` defaults to a third of the lease. `overdue` is called from that thread, once, for
+    work that goes on past its limit without a check. Raises RuntimeError inside a transaction: the
+    heartbeat could not see the row.
     """
     if connection.in_atomic_block:
         raise RuntimeError("held() needs committed rows: it was called inside a transaction")

@@ -1,15 +1,20 @@
-"""Whether this worker has been asked to end. What it does is handed back to the queue at its next check (`jobs.leases.holding`)."""
+"""Whether this worker has been asked to end. What it does is handed back to the queue at its next
+check (`jobs.leases.holding`).
+"""
 
 from __future__ import annotations
 
 import mmap
 
-# One byte of memory that a worker's main process shares with those it forks: the signal to end reaches the main process alone.
+# One byte of memory that a worker's main process shares with those it forks: the signal to end
+# reaches the main process alone.
 _asked = mmap.mmap(-1, 1)
 
 
 def ask_to_stop(*args: object, **options: object) -> None:
-    """Ask every process of this worker to hand back what it does. May be called from a signal handler."""
+    """Ask every process of this worker to hand back what it does. May be called from a signal
+    handler.
+    """
     _asked[0] = 1
 
 

@@ -13,7 +13,8 @@ T = TypeVar("T")
 def waited(call: Coroutine[Any, Any, T]) -> T:
     """What the call returns, on an event loop of its own; whatever it raises.
 
-    Where this thread runs an event loop already (a notebook), the call gets another thread, and this one waits all the same.
+    Where this thread runs an event loop already (a notebook), the call gets another thread, and
+    this one waits all the same.
     """
     try:
         asyncio.get_running_loop()

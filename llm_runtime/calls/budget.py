@@ -1,4 +1,6 @@
-"""How many tokens an answer may have: counted by the server's own tokenizer, never left to a silent clamp."""
+"""How many tokens an answer may have: counted by the server's own tokenizer, never left to a silent
+clamp.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from llm_runtime.errors import PromptTooLong
 SPARE = 1200
 
 
-async def room(model: LanguageModel, messages: Sequence[Message], *, at_least: int, at_most: int) -> int:
+async def room(
+    model: LanguageModel, messages: Sequence[Message], *, at_least: int, at_most: int
+) -> int:
     """Tokens the answer may have: what the context leaves beside the prompt, at most `at_most`.
 
     Raises PromptTooLong where less than `at_least` is left.
@@ -20,5 +24,8 @@ async def room(model: LanguageModel, messages: Sequence[Message], *, at_least: i
     used = await model.count_tokens(messages)
     left = context - used - min(SPARE, context // 8)
     if left < at_least:
-        raise PromptTooLong(f"the prompt has {used} tokens, which leaves less than {at_least} of {context} for the answer")
+        raise PromptTooLong(
+            f"the prompt has {used} tokens, which leaves less than {at_least} of {context} for the"
+            " answer"
+        )
     return min(left, at_most)

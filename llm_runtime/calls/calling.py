@@ -1,8 +1,10 @@
-"""Asking a model until its answer holds: the fixed retry policy, with every attempt kept (protocol section 2, "Rejected output").
+"""Asking a model until its answer holds: the fixed retry policy, with every attempt kept (protocol
+section 2, "Rejected output").
 
-Three attempts; attempt k uses seed s + k; from the second on the validator's reasons are shown to the model. A call that the
-ledger already holds is not made again: neither one that succeeded nor one whose answer was refused. Where a person asks for the
-whole case again, the attempts are counted on: what was answered validly is found, and what was refused is asked with later seeds.
+Three attempts; attempt k uses seed s + k; from the second on the validator's reasons are shown to
+the model. A call that the ledger already holds is not made again: neither one that succeeded nor
+one whose answer was refused. Where a person asks for the whole case again, the attempts are counted
+on: what was answered validly is found, and what was refused is asked with later seeds.
 """
 
 from __future__ import annotations
@@ -37,10 +39,12 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attempt as it is kept. `reasons` are why its answer was refused, or what became of it; empty when it was accepted.
+    """One attempt as it is kept. `reasons` are why its answer was refused, or what became of it;
+    empty when it was accepted.
 
-    `error` is the class of a ModelError where no reply came, "AnswerRejected" where the answer was refused, "" where it was accepted.
-    `covers` names what the answer decides (UIDs, or "start:end" of the note).
+    `error` is the class of a ModelError where no reply came, "AnswerRejected" where the answer was
+    refused, "" where it was accepted. `covers` names what the answer decides (UIDs, or "start:end"
+    of the note).
     """
 
     role: str
@@ -88,10 +92,19 @@ class MemoryLedger:
         self.reused: list[Call] = []
 
     async def find(self, request_sha256: str) -> ModelReply | None:
-        return next((c.reply for c in self.calls if c.request_sha256 == request_sha256 and c.reply is not None), None)
+        return next(
+            (
+                c.reply
+                for c in self.calls
+                if c.request_sha256 == request_sha256 and c.reply is not None
+            ),
+            None,
+        )
 
     async def too_large(self, request_sha256: str) -> TooLarge | None:
-        return too_large({c.error for c in self.calls if c.request_sha256 == request_sha256 and c.reply is None})
+        return too_large(
+            {c.error for c in self.calls if c.request_sha256 == request_sha256 and c.reply is None}
+        )
 
     async def keep(self, call: Call) -> None:
         self.calls.append(call)
@@ -101,7 +114,9 @@ class MemoryLedger:
 
 
 def too_large(errors: Collection[str]) -> TooLarge | None:
-    """The refusal of a request that a smaller one would not meet, if these classes of errors hold one."""
+    """The refusal of a request that a smaller one would not meet, if these classes of errors hold
+    one.
+    """
     for kind in (PromptTooLong, SchemaRefused):
         if kind.__name__ in errors:
             return kind("the server refused this request as too large before, and is away now")
@@ -112,8 +127,8 @@ def too_large(errors: Collection[str]) -> TooLarge | None:
 class Asker:
     """One role's model with its ledger and policy.
 
-    `round` counts how often a person asked for the whole case again: each round adds `attempts` to those of the rounds before it,
-    of which the ledger holds the answers.
+    `round` counts how often a person asked for the whole case again: each round adds `attempts` to
+    those of the rounds before it, of which the ledger holds the answers.
     """
 
     role: str
@@ -135,14 +150,17 @@ class Asker:
         schema: Mapping[str, Any] | None = None,
         covers: Sequence[str] = (),
     ) -> T:
-        """The first valid answer, as `validate` returns it; it refuses one by raising AnswerRejected.
+        """The first valid answer, as `validate` returns it; it refuses one by raising
+        AnswerRejected.
 
-        Raises AttemptsExhausted after the last refused attempt; TooLarge (also where the last attempt of a round was cut at
-        `max_tokens`) where a smaller request is needed; Unavailable and RequestRefused as the provider raises them.
+        Raises AttemptsExhausted after the last refused attempt; TooLarge (also where the last
+        attempt of a round was cut at `max_tokens`) where a smaller request is needed; Unavailable
+        and RequestRefused as the provider raises them.
         """
         refused: list[tuple[str, ...]] = []
         made = 0
-        # Written into the request, and so into its digest: an answer under other settings is another answer.
+        # Written into the request, and so into its digest: an answer under other settings is
+        # another answer.
         extra = {**self.model.extra, **self.extra}
         for number in range(1, self.attempts * (self.round + 1) + 1):
             request = ModelRequest(
@@ -173,13 +191,22 @@ class Asker:
             made += paid
             try:
                 if reply.finish_reason == "length":
-                    raise AnswerRejected([f"the answer was cut off after {reply.tokens_out or max_tokens} tokens; answer more briefly"])
+                    raise AnswerRejected(
+                        [
+                            f"the answer was cut off after {reply.tokens_out or max_tokens} tokens;"
+                            " answer more briefly"
+                        ]
+                    )
                 answer = validate(reply)
             except AnswerRejected as rejection:
                 refused.append(rejection.reasons)
-                await _surely(store(replace(call, reasons=rejection.reasons, error=type(rejection).__name__)))
+                await _surely(
+                    store(replace(call, reasons=rejection.reasons, error=type(rejection).__name__))
+                )
                 if reply.finish_reason == "length" and number % self.attempts == 0:
-                    raise Truncated(f"{part}: every answer was cut off at {max_tokens} tokens") from None
+                    raise Truncated(
+                        f"{part}: every answer was cut off at {max_tokens} tokens"
+                    ) from None
                 if made == self.attempts:
                     break
                 continue
@@ -188,8 +215,8 @@ class Asker:
         raise AttemptsExhausted(part, refused)
 
     def run(self, main: Callable[..., Awaitable[T]], *args: Any) -> T:
-        """What `main(*args)` returns, from synchronous code: on an event loop of its own, with what the server must tell first learned
-        and the connections closed after."""
+        """What `main(*args)` returns, from synchronous code: on an event loop of its own, with what
+        the server must tell first learned and the connections closed after."""
 
         async def whole() -> T:
             served = self.model if isinstance(self.model, Served) else None
@@ -212,17 +239,28 @@ class Asker:
         try:
             reply = await self.model.generate(call.request)
         except ModelError as error:
-            if isinstance(error, Unavailable) and (refusal := await self.ledger.too_large(call.request_sha256)):
+            if isinstance(error, Unavailable) and (
+                refusal := await self.ledger.too_large(call.request_sha256)
+            ):
                 # What was split before is split again, and its halves are found.
                 raise refusal from None
             name = type(error).__name__
-            await self.ledger.keep(replace(call, reasons=(f"{name}: {error}",), seconds=time.monotonic() - begun, error=name))
+            await self.ledger.keep(
+                replace(
+                    call,
+                    reasons=(f"{name}: {error}",),
+                    seconds=time.monotonic() - begun,
+                    error=name,
+                )
+            )
             raise
         return reply, True, replace(call, reply=reply, seconds=time.monotonic() - begun)
 
 
 async def _surely(storing: Awaitable[None]) -> None:
-    """Let the storing end even where its caller is cancelled meanwhile: an answer that was paid for is kept."""
+    """Let the storing end even where its caller is cancelled meanwhile: an answer that was paid for
+    is kept.
+    """
     task = asyncio.ensure_future(storing)
     try:
         await asyncio.shield(task)
@@ -232,18 +270,27 @@ async def _surely(storing: Awaitable[None]) -> None:
 
 
 def _complaint(refused: Sequence[Sequence[str]]) -> tuple[Message, ...]:
-    """What the model is told of its last refused answer; it comes last, so that the prompt before it stays a shared prefix."""
+    """What the model is told of its last refused answer; it comes last, so that the prompt before
+    it stays a shared prefix.
+    """
     if not refused:
         return ()
     reasons = "\n".join(f"- {reason}" for reason in refused[-1][:40])
-    told = f"An earlier answer to this was refused by a program that checks it:\n{reasons}\nAnswer again, whole, without these faults."
+    told = (
+        f"An earlier answer to this was refused by a program that checks it:\n{reasons}\nAnswer"
+        " again, whole, without these faults."
+    )
     return (Message("user", told),)
 
 
-async def ask_in_parts(items: Sequence[Item], ask: Callable[[Sequence[Item]], Awaitable[Mapping[str, T]]]) -> dict[str, T]:
-    """Ask for all items at once, and where that is too large for schema, context or answer, for its halves.
+async def ask_in_parts(
+    items: Sequence[Item], ask: Callable[[Sequence[Item]], Awaitable[Mapping[str, T]]]
+) -> dict[str, T]:
+    """Ask for all items at once, and where that is too large for schema, context or answer, for its
+    halves.
 
-    Nothing is dropped: the result covers every item. Raises TooLarge where a single item does not fit.
+    Nothing is dropped: the result covers every item. Raises TooLarge where a single item does not
+    fit.
     """
     try:
         return dict(await ask(items))
@@ -251,14 +298,18 @@ async def ask_in_parts(items: Sequence[Item], ask: Callable[[Sequence[Item]], Aw
         if len(items) < 2:
             raise
     half = len(items) // 2
-    first, second = await together([ask_in_parts(items[:half], ask), ask_in_parts(items[half:], ask)])
+    first, second = await together(
+        [ask_in_parts(items[:half], ask), ask_in_parts(items[half:], ask)]
+    )
     return {**first, **second}
 
 
 async def together(waiting: Sequence[Awaitable[T]]) -> list[T]:
-    """The results in order. When one fails the others are cancelled, which frees the server, and the first error is raised.
+    """The results in order. When one fails the others are cancelled, which frees the server, and
+    the first error is raised.
 
-    One whose answer comes from outside (Pending) stops no other: each goes on as far as it gets, so that all that is wanted is known.
+    One whose answer comes from outside (Pending) stops no other: each goes on as far as it gets, so
+    that all that is wanted is known.
     """
     tasks = [asyncio.ensure_future(one) for one in waiting]
     left = set(tasks)

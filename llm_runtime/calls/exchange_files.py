@@ -1,6 +1,8 @@
-"""The files of the exchange (docs/reference/exchange.md): a request is `SHA256.json`, its answer `SHA256.answer.txt` or `.answer.json`.
+"""The files of the exchange (docs/reference/exchange.md): a request is `SHA256.json`, its answer
+`SHA256.answer.txt` or `.answer.json`.
 
-SHA256 is the request's own digest, so that an answer can be laid beside no other request than the one that it answers.
+SHA256 is the request's own digest, so that an answer can be laid beside no other request than the
+one that it answers.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ The requests hold text of patients' notes and records. Treat this folder as you 
 
 
 class AnswerRefused(ValueError):
-    """A file holds no answer that can be taken; the message names the file and says why, and quotes nothing of it."""
+    """A file holds no answer that can be taken; the message names the file and says why, and quotes
+    nothing of it.
+    """
 
     log_safe = True
 
@@ -58,7 +62,9 @@ class Posted:
 
 
 def write_requests(folder: Path, posted: Iterable[Posted]) -> int:
-    """A file for each request that has none yet, and what to do with them; returns how many requests there are. Raises OSError."""
+    """A file for each request that has none yet, and what to do with them; returns how many
+    requests there are. Raises OSError.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / "README.txt", _README)
     count = 0
@@ -86,13 +92,20 @@ def holds_request(folder: Path, sha256: str) -> bool:
 
 
 def taken_answer(folder: Path, sha256: str, paths: Iterable[Path]) -> ModelReply:
-    """The one answer to that request. Raises AnswerRefused where there are two, its request was changed, or it cannot be read."""
+    """The one answer to that request. Raises AnswerRefused where there are two, its request was
+    changed, or it cannot be read.
+    """
     first, *more = paths
     if more:
-        raise AnswerRefused(f"{more[0].name}: there is another answer to this request, {first.name}; keep one")
+        raise AnswerRefused(
+            f"{more[0].name}: there is another answer to this request, {first.name}; keep one"
+        )
     request = folder / f"{sha256}.json"
     if request.exists() and _digest(request) != sha256:
-        raise AnswerRefused(f"{first.name}: its request {request.name} was changed; export it again and answer what it asks")
+        raise AnswerRefused(
+            f"{first.name}: its request {request.name} was changed; export it again and answer what"
+            " it asks"
+        )
     return read_answer(first)
 
 
@@ -103,14 +116,27 @@ def read_answer(path: Path) -> ModelReply:
     except (OSError, UnicodeDecodeError):
         raise AnswerRefused(f"{path.name}: cannot be read as UTF-8") from None
     told: Mapping[str, Any] = {"text": text} if path.suffix == ".txt" else _object(path, text)
-    answer, reason, model = told.get("text"), told.get("finish_reason", "stop"), told.get("model", "")
+    answer, reason, model = (
+        told.get("text"),
+        told.get("finish_reason", "stop"),
+        told.get("model", ""),
+    )
     unknown = set(told) - {"text", "finish_reason", "model"}
-    if unknown or not isinstance(answer, str) or not isinstance(model, str) or reason not in ("stop", "length"):
+    if (
+        unknown
+        or not isinstance(answer, str)
+        or not isinstance(model, str)
+        or reason not in ("stop", "length")
+    ):
         form = '{"text": …, "finish_reason": "stop" or "length", "model": …}'
-        raise AnswerRefused(f"{path.name}: not {form}; an answer that is JSON itself goes into .answer.txt")
+        raise AnswerRefused(
+            f"{path.name}: not {form}; an answer that is JSON itself goes into .answer.txt"
+        )
     if not answer.strip():
         raise AnswerRefused(f"{path.name}: the answer is empty")
-    return ModelReply(answer, str(reason), raw={"file": path.name, **({"model": model} if model else {})})
+    return ModelReply(
+        answer, str(reason), raw={"file": path.name, **({"model": model} if model else {})}
+    )
 
 
 def request_of(values: Mapping[str, Any]) -> ModelRequest:
@@ -134,7 +160,12 @@ def _text(one: Posted) -> str:
         "prompt": {"name": one.prompt, "sha256": one.prompt_sha256},
         **asdict(one.request),
     }
-    return json.dumps(told, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
+    return (
+        json.dumps(told, ensure_ascii=False, indent=1)
+        .encode("utf-8", "backslashreplace")
+        .decode("utf-8")
+        + "\n"
+    )
 
 
 def _digest(path: Path) -> str:

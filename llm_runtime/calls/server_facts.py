@@ -1,7 +1,9 @@
-"""What servers said of prompts and of themselves, kept so that work whose answers are all stored needs no server.
+"""What servers said of prompts and of themselves, kept so that work whose answers are all stored
+needs no server.
 
-A request's token limit follows from the tokens of its prompt and the context of its model, and the limit is part of the digest under which
-the ledger finds the answer: without the same figures it would look for another request.
+A request's token limit follows from the tokens of its prompt and the context of its model, and the
+limit is part of the digest under which the ledger finds the answer: without the same figures it
+would look for another request.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from typing import Protocol
 
 from llm_runtime.base import Message
 
-#: The figure that is a model's context length; every other is the digest of the messages whose tokens it counts.
+#: The figure that is a model's context length; every other is the digest of the messages whose
+#: tokens it counts.
 CONTEXT = "context"
 
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 
 def divided(limit: int, wanted: Sequence[tuple[str, int]]) -> Mapping[str, int]:
-    """Holder → slots, of `limit`: one each in the given order, and again, until nobody wants more or none is left."""
+    """Holder → slots, of `limit`: one each in the given order, and again, until nobody wants more
+    or none is left.
+    """
     shares = dict.fromkeys((holder for holder, _ in wanted), 0)
     left, open_ = limit, [(holder, n) for holder, n in wanted if n > 0]
     while left and open_:

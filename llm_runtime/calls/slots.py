@@ -1,7 +1,9 @@
-"""How many requests an endpoint has at once: a slot is taken before a request goes out and given back when it has ended.
+"""How many requests an endpoint has at once: a slot is taken before a request goes out and given
+back when it has ended.
 
-`LocalSlots` holds the limit over every thread and event loop of a process; `shared_slots.SharedSlots` over every process that works
-on the same database. Whoever waits longest goes first.
+`LocalSlots` holds the limit over every thread and event loop of a process;
+`shared_slots.SharedSlots` over every process that works on the same database. Whoever waits longest
+goes first.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ class Slots(Protocol):
     """Where slots of endpoints are taken from."""
 
     def slot(self, endpoint: str, limit: int) -> AbstractAsyncContextManager[None]:
-        """One of the endpoint's `limit` slots, waited for without end; cancelling the task that waits gives up its place."""
+        """One of the endpoint's `limit` slots, waited for without end; cancelling the task that
+        waits gives up its place.
+        """
         ...
 
 
@@ -31,7 +35,8 @@ class _Waiter:
 
 
 class Gate:
-    """Lets at most `ceiling` through at once, in the order in which they came; the ceiling may change at any time.
+    """Lets at most `ceiling` through at once, in the order in which they came; the ceiling may
+    change at any time.
 
     `changed` is called, outside of any lock, whenever somebody begins to wait or leaves.
     """
@@ -58,7 +63,9 @@ class Gate:
             return self._in_use, len(self._waiting), self._ceiling
 
     def freeze(self) -> tuple[int, int]:
-        """Let nobody else in until `open`, beyond those who take the place of one that leaves; (slots in use, tasks that wait)."""
+        """Let nobody else in until `open`, beyond those who take the place of one that leaves;
+        (slots in use, tasks that wait).
+        """
         with self._lock:
             self._ceiling = min(self._ceiling, self._in_use)
             return self._in_use, len(self._waiting)
@@ -115,7 +122,9 @@ def _settle(turn: asyncio.Future[None]) -> None:
 
 
 class LocalSlots:
-    """A limit for each endpoint over this process. Where callers name different limits the latest holds."""
+    """A limit for each endpoint over this process. Where callers name different limits the latest
+    holds.
+    """
 
     def __init__(self) -> None:
         self._gates: dict[str, tuple[int, Gate]] = {}

@@ -1,4 +1,6 @@
-"""A model whose calls end when they are no longer wanted: the request is dropped, and the server stops generating."""
+"""A model whose calls end when they are no longer wanted: the request is dropped, and the server
+stops generating.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class StoppableModel:
-    """`check` raises where the work must stop (cancelled, lease lost); its exception is passed on, and the request dropped."""
+    """`check` raises where the work must stop (cancelled, lease lost); its exception is passed on,
+    and the request dropped.
+    """
 
     model: LanguageModel
     check: Callable[[], None]

@@ -1,8 +1,10 @@
-"""Models that are asked by files: their answers come later, from any model or person, also from behind an air gap.
+"""Models that are asked by files: their answers come later, from any model or person, also from
+behind an air gap.
 
-`ExchangeModel` leaves its requests in the ledger, where `manage.py exchange` takes them out and brings the answers back.
-`ReplayModel` works from a folder directly: it answers what has an answer there and writes down what has none. Both give equal requests
-equal digests, so a folder that was filled through the one serves the other.
+`ExchangeModel` leaves its requests in the ledger, where `manage.py exchange` takes them out and
+brings the answers back. `ReplayModel` works from a folder directly: it answers what has an answer
+there and writes down what has none. Both give equal requests equal digests, so a folder that was
+filled through the one serves the other.
 """
 
 from __future__ import annotations
@@ -12,27 +14,46 @@ from pathlib import Path
 from typing import Any
 
 from llm_runtime.base import Limits, Message, ModelReply, ModelRequest, ProviderError
-from llm_runtime.calls.exchange_files import ENDPOINT, AnswerRefused, Posted, answer_files, taken_answer, write_requests
+from llm_runtime.calls.exchange_files import (
+    ENDPOINT,
+    AnswerRefused,
+    Posted,
+    answer_files,
+    taken_answer,
+    write_requests,
+)
 from llm_runtime.errors import Pending, RequestRefused
 
-#: Characters a token has at least, on clinical English: whoever answers counts for himself, this is an upper estimate.
+#: Characters a token has at least, on clinical English: whoever answers counts for himself, this is
+#: an upper estimate.
 CHARACTERS_A_TOKEN = 2.5
 
 
 class ExchangeModel:
-    """`model` is what answers, as runs and sources call it; the other options are those of a model server's entry.
+    """`model` is what answers, as runs and sources call it; the other options are those of a model
+    server's entry.
 
     Raises ProviderError for an output that is neither schema nor table.
     """
 
     endpoint = ENDPOINT
 
-    def __init__(self, *, model: str, context: int = 128_000, output: str = "schema", reasoning: int = 4000, concurrency: int = 64) -> None:
+    def __init__(
+        self,
+        *,
+        model: str,
+        context: int = 128_000,
+        output: str = "schema",
+        reasoning: int = 4000,
+        concurrency: int = 64,
+    ) -> None:
         if output not in ("schema", "table"):
             raise ProviderError(f"output must be schema or table, not {output!r}")
         self.name = f"{model}@{ENDPOINT}"
         self.extra: Mapping[str, Any] = {}
-        self.limits = Limits(context=context, concurrency=concurrency, schema=output == "schema", reasoning=reasoning)
+        self.limits = Limits(
+            context=context, concurrency=concurrency, schema=output == "schema", reasoning=reasoning
+        )
 
     def told(self) -> dict[str, Any]:
         """What a run records of the model."""
@@ -54,7 +75,9 @@ class ExchangeModel:
 
 
 class ReplayModel(ExchangeModel):
-    """As `ExchangeModel`, with the files of `folder` in place of the ledger's. Raises ProviderError where it is no folder."""
+    """As `ExchangeModel`, with the files of `folder` in place of the ledger's. Raises ProviderError
+    where it is no folder.
+    """
 
     def __init__(self, *, folder: str, **options: Any) -> None:
         super().__init__(**options)
@@ -63,7 +86,9 @@ class ReplayModel(ExchangeModel):
             raise ProviderError("folder must be a folder that is there")
 
     async def generate(self, request: ModelRequest) -> ModelReply:
-        """The answer in the folder. Raises RequestRefused where it cannot be taken, Pending where there is none: the request then is."""
+        """The answer in the folder. Raises RequestRefused where it cannot be taken, Pending where
+        there is none: the request then is.
+        """
         posted = Posted(request, self.name)
         try:
             found = answer_files(self._folder).get(posted.sha256)
@@ -73,5 +98,7 @@ class ReplayModel(ExchangeModel):
         except AnswerRefused as refused:
             raise RequestRefused(str(refused)) from None
         except OSError as error:
-            raise RequestRefused(f"the folder of the exchange cannot be used ({error.strerror})") from None
+            raise RequestRefused(
+                f"the folder of the exchange cannot be used ({error.strerror})"
+            ) from None
         raise Pending("the folder has no answer yet; the request is in it")

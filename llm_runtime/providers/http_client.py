@@ -1,6 +1,8 @@
-"""What providers share that ask a server through the client library of OpenAI: the library, its three jittered attempts, addresses.
+"""What providers share that ask a server through the client library of OpenAI: the library, its
+three jittered attempts, addresses.
 
-The client's own retries are off. Error texts of a server may quote the prompt, so none of them is passed on.
+The client's own retries are off. Error texts of a server may quote the prompt, so none of them is
+passed on.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ _BUSY = frozenset({408, 409, 425, 429})
 
 
 def client_library(who: str) -> ModuleType:
-    """The package openai; importing it takes a second or more the first time. Raises ProviderError where it is missing; `who` needs it."""
+    """The package openai; importing it takes a second or more the first time. Raises ProviderError
+    where it is missing; `who` needs it.
+    """
     try:
         import openai
     except ImportError:
@@ -35,17 +39,24 @@ def host_of(base_url: str, port: int) -> str:
     """Host and port of an address. Raises ProviderError where it is none; `port` is the example's."""
     parts = urlsplit(base_url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ProviderError(f"base_url must be an http or https address such as http://127.0.0.1:{port}/v1")
+        raise ProviderError(
+            f"base_url must be an http or https address such as http://127.0.0.1:{port}/v1"
+        )
     return parts.netloc
 
 
 async def tried(
-    call: Callable[[], Awaitable[Answer]], *, name: str, refusal: Callable[[int, str], ModelError], tries: int = TRIES, backoff: float = 1.0
+    call: Callable[[], Awaitable[Answer]],
+    *,
+    name: str,
+    refusal: Callable[[int, str], ModelError],
+    tries: int = TRIES,
+    backoff: float = 1.0,
 ) -> Answer:
     """The answer to a call, tried again on connect, timeout, 429 and 5xx, never on 400.
 
-    `refusal` makes the error of a status and the server's words; `backoff` is seconds before the second try, twice that before the
-    third. Raises Unavailable, and what `refusal` makes.
+    `refusal` makes the error of a status and the server's words; `backoff` is seconds before the
+    second try, twice that before the third. Raises Unavailable, and what `refusal` makes.
     """
     openai = client_library(name)
     for attempt in range(1, tries + 1):

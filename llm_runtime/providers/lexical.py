@@ -3,13 +3,14 @@
     ρ = (W_COSINE·c + W_OVERLAP·o + W_VALUE·v) / (weights of the terms that apply), 0…1
 
     c  cosine of query and document, negative counts 0; applies when retrieval hands it over
-    o  Dice overlap of the query's words with the words of the document's heading (its first line); words that
+    o  Dice overlap of the query's words with the words of the document's heading (its first line);
+    words that
        half of all headings hold (table, act, fluid) count GENERIC_WEIGHT
     v  1 when a number of the query stands literally in the document, else 0;
        applies when the query states a number
 
-When query and heading both name an act and the acts differ ("start" against "end" or "stop"), the pair
-is about two different moments and ρ is multiplied by OTHER_ACT.
+When query and heading both name an act and the acts differ ("start" against "end" or "stop"), the
+pair is about two different moments and ρ is multiplied by OTHER_ACT.
 
 It has its own threshold: a ρ of this score and a ρ of a cross-encoder mean different things.
 """
@@ -52,7 +53,27 @@ _GENERIC = frozenset(
     ]
 )
 _STOP = frozenset(
-    ["a", "an", "and", "at", "by", "for", "from", "in", "into", "of", "on", "or", "the", "to", "was", "were", "with", "event", "series"]
+    [
+        "a",
+        "an",
+        "and",
+        "at",
+        "by",
+        "for",
+        "from",
+        "in",
+        "into",
+        "of",
+        "on",
+        "or",
+        "the",
+        "to",
+        "was",
+        "were",
+        "with",
+        "event",
+        "series",
+    ]
 )
 
 
@@ -81,7 +102,9 @@ class LexicalReranker:
             if numbers:
                 terms.append((W_VALUE, 1.0 if numbers & _numbers(document) else 0.0))
             score = sum(w * x for w, x in terms) / sum(w for w, _ in terms)
-            scores.append(score * OTHER_ACT if _other_act(words, _words(_heading(document))) else score)
+            scores.append(
+                score * OTHER_ACT if _other_act(words, _words(_heading(document))) else score
+            )
         return scores
 
 
@@ -92,11 +115,16 @@ def _heading(document: str) -> str:
 def _words(text: str) -> frozenset[str]:
     """Words without plural s, without stop words and numbers."""
     found = (w for w in _WORD.findall(text.lower()) if not w[0].isdigit() and w not in _STOP)
-    return frozenset(w[:-1] if len(w) > 3 and w.endswith("s") and not w.endswith("ss") else w for w in found)
+    return frozenset(
+        w[:-1] if len(w) > 3 and w.endswith("s") and not w.endswith("ss") else w for w in found
+    )
 
 
 def _other_act(a: frozenset[str], b: frozenset[str]) -> bool:
-    return bool((a & _BEGINS and b & _ENDS and not b & _BEGINS) or (a & _ENDS and b & _BEGINS and not b & _ENDS))
+    return bool(
+        (a & _BEGINS and b & _ENDS and not b & _BEGINS)
+        or (a & _ENDS and b & _BEGINS and not b & _ENDS)
+    )
 
 
 def _numbers(text: str) -> frozenset[float]:

@@ -1,4 +1,5 @@
-"""all-MiniLM-L6-v2 on the CPU, from weights that ship inside a Python package (no download, no server).
+"""all-MiniLM-L6-v2 on the CPU, from weights that ship inside a Python package (no download, no
+server).
 
 Mean pooling over the tokens, L2-normalised, 384 dimensions. It knows neither drug classes nor brand
 names, so queries have to name what they look for.
@@ -39,11 +40,15 @@ class MiniLMEmbedder:
     async def dimension(self) -> int:
         return DIMENSION
 
-    async def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+    async def embed_queries(
+        self, texts: Sequence[str], *, batch_size: int | None = None
+    ) -> Vectors:
         """Queries and documents are embedded alike: this model has no query instruction."""
         return await self._thread.run(self._embed, texts, batch_size or self._batch_size)
 
-    async def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+    async def embed_documents(
+        self, texts: Sequence[str], *, batch_size: int | None = None
+    ) -> Vectors:
         return await self._thread.run(self._embed, texts, batch_size or self._batch_size)
 
     def _embed(self, texts: Sequence[str], batch_size: int) -> Vectors:
@@ -68,7 +73,9 @@ class MiniLMEmbedder:
             hidden = model(**inputs).last_hidden_state
             mask = inputs["attention_mask"].unsqueeze(-1).to(hidden.dtype)
             pooled = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
-            unit: Vectors = torch.nn.functional.normalize(pooled, p=2, dim=1).numpy().astype(np.float32)
+            unit: Vectors = (
+                torch.nn.functional.normalize(pooled, p=2, dim=1).numpy().astype(np.float32)
+            )
         return unit
 
     @cached_property
@@ -76,7 +83,10 @@ class MiniLMEmbedder:
         """(torch, tokenizer, model in inference mode)."""
         weights = _require(WEIGHTS_PACKAGE).bundled_model_path(MODEL)
         if weights is None:
-            raise ProviderError(f"the package {WEIGHTS_PACKAGE} is installed but does not hold {MODEL}; reinstall it")
+            raise ProviderError(
+                f"the package {WEIGHTS_PACKAGE} is installed but does not hold {MODEL};"
+                " reinstall it"
+            )
         torch = _require("torch")
         torch.set_num_threads(self._threads)
         # The files are local; a look at the network would only delay a machine that has none.
@@ -90,10 +100,15 @@ class MiniLMEmbedder:
 def _threads_of_this_process() -> int:
     """What OMP_NUM_THREADS grants, else half of the cores.
 
-    Threads that wait for each other spin, and where the cores are shared that costs far more than it gains.
+    Threads that wait for each other spin, and where the cores are shared that costs far more than
+    it gains.
     """
     granted = os.environ.get("OMP_NUM_THREADS", "")
-    return int(granted) if granted.isdigit() and int(granted) else max(1, min(MAX_THREADS, (os.cpu_count() or 1) // 2))
+    return (
+        int(granted)
+        if granted.isdigit() and int(granted)
+        else max(1, min(MAX_THREADS, (os.cpu_count() or 1) // 2))
+    )
 
 
 def _require(package: str) -> Any:
@@ -102,6 +117,6 @@ def _require(package: str) -> Any:
         return importlib.import_module(package)
     except ImportError as error:
         raise ProviderError(
-            f"the MiniLM embedder needs the package '{package}', which is not installed: "
-            "run `make setup`, or `pip install torch` and then `pip install -r requirements/models.txt`"
+            f"the MiniLM embedder needs the package '{package}', which is not installed: run `make"
+            " setup`, or `pip install torch` and then `pip install -r requirements/models.txt`"
         ) from error

@@ -1,7 +1,8 @@
-"""Language models behind an OpenAI-compatible server: vLLM first; llama.cpp's server and others answer the same calls.
+"""Language models behind an OpenAI-compatible server: vLLM first; llama.cpp's server and others
+answer the same calls.
 
-Three jittered attempts on connect, timeout, 429 and 5xx, never on 400 (see `http_client`), and every outcome becomes one of
-`llm_runtime.errors`.
+Three jittered attempts on connect, timeout, 429 and 5xx, never on 400 (see `http_client`), and
+every outcome becomes one of `llm_runtime.errors`.
 """
 
 from __future__ import annotations
@@ -17,17 +18,19 @@ from llm_runtime.calls.slots import LOCAL_SLOTS, Slots
 from llm_runtime.errors import ModelError, PromptTooLong, RequestRefused, SchemaRefused, Unavailable
 from llm_runtime.providers.http_client import TRIES, client_library, host_of, tried
 
-#: Characters a token has at least, on clinical English, where the server cannot count: an upper estimate of the tokens.
+#: Characters a token has at least, on clinical English, where the server cannot count: an upper
+#: estimate of the tokens.
 CHARACTERS_A_TOKEN = 2.5
 
 
 class OpenAIModel:
     """One model of one endpoint.
 
-    `context` is its context length in tokens (None: as the server says, see `learn`), `concurrency` how many calls go out at once,
-    `output` "schema" where the server holds answers to a JSON schema, else "table"; `reasoning` the tokens it may think in before a
-    schema answer. `connect` and `read` are seconds. `extra` fields go with every request.
-    Raises ProviderError where the client library is missing, the address is none or a number is out of its range.
+    `context` is its context length in tokens (None: as the server says, see `learn`), `concurrency`
+    how many calls go out at once, `output` "schema" where the server holds answers to a JSON
+    schema, else "table"; `reasoning` the tokens it may think in before a schema answer. `connect`
+    and `read` are seconds. `extra` fields go with every request. Raises ProviderError where the
+    client library is missing, the address is none or a number is out of its range.
     """
 
     #: What the limit of the endpoint is held by.
@@ -53,12 +56,22 @@ class OpenAIModel:
         host = host_of(base_url, port=8001)
         if output not in ("schema", "table"):
             raise ProviderError(f"output must be schema or table, not {output!r}")
-        for option, value, least in (("context", context, 1), ("concurrency", concurrency, 1), ("reasoning", reasoning, 0)):
-            if not (option == "context" and value is None) and (type(value) is not int or value < least):
-                raise ProviderError(f"{option} must be a whole number of {least} or more, not {value!r}")
+        for option, value, least in (
+            ("context", context, 1),
+            ("concurrency", concurrency, 1),
+            ("reasoning", reasoning, 0),
+        ):
+            if not (option == "context" and value is None) and (
+                type(value) is not int or value < least
+            ):
+                raise ProviderError(
+                    f"{option} must be a whole number of {least} or more, not {value!r}"
+                )
         for option, seconds in (("connect", connect), ("read", read), ("backoff", backoff)):
             if type(seconds) not in (int, float) or not seconds > 0:
-                raise ProviderError(f"{option} must be a number of seconds above 0, not {seconds!r}")
+                raise ProviderError(
+                    f"{option} must be a number of seconds above 0, not {seconds!r}"
+                )
         if extra is not None and not isinstance(extra, Mapping):
             raise ProviderError("extra must be an object of request fields")
         self.base_url = base_url.rstrip("/")
@@ -73,7 +86,8 @@ class OpenAIModel:
         self._timeouts = (connect, read)
         self.extra: Mapping[str, Any] = dict(extra or {})
         self._backoff = backoff
-        # A client and its connections belong to one event loop; stages of several threads may each run one.
+        # A client and its connections belong to one event loop; stages of several threads may each
+        # run one.
         self._clients: dict[asyncio.AbstractEventLoop, tuple[Any, asyncio.Semaphore]] = {}
 
     @property
@@ -81,10 +95,16 @@ class OpenAIModel:
         """Raises ProviderError where the context length is neither set nor learned yet."""
         if self._context is None:
             raise ProviderError(f"{self.name}: the context length is not known yet")
-        return Limits(context=self._context, concurrency=self._concurrency, schema=self._schema, reasoning=self._reasoning)
+        return Limits(
+            context=self._context,
+            concurrency=self._concurrency,
+            schema=self._schema,
+            reasoning=self._reasoning,
+        )
 
     async def learn(self) -> None:
-        """Ask the server for the context length where it is not set, once. Raises Unavailable, RequestRefused.
+        """Ask the server for the context length where it is not set, once. Raises Unavailable,
+        RequestRefused.
 
         While the server is away the length that it said last will do.
         """
@@ -99,7 +119,9 @@ class OpenAIModel:
             self._context = known
             return
         if not isinstance(told, int) or told < 1:
-            raise RequestRefused(f"{self.name}: the server does not say its context length; set `context`")
+            raise RequestRefused(
+                f"{self.name}: the server does not say its context length; set `context`"
+            )
         if told != known:
             await self.facts.keep(self.name, CONTEXT, told)
         self._context, self._certain = told, True
@@ -128,16 +150,20 @@ class OpenAIModel:
         if request.seed is not None:
             fields["seed"] = request.seed
         if request.schema is not None:
-            fields["response_format"] = {"type": "json_schema", "json_schema": {"name": "answer", "schema": request.schema, "strict": True}}
+            fields["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": "answer", "schema": request.schema, "strict": True},
+            }
         client, _ = self._client()
         async with self.slots.slot(self.endpoint, self._concurrency):
             return self._reply(await self._tried(lambda: client.chat.completions.create(**fields)))
 
     async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """As the server's tokenizer renders the chat; an upper estimate where it does not offer that (other than vLLM).
+        """As the server's tokenizer renders the chat; an upper estimate where it does not offer
+        that (other than vLLM).
 
-        Messages that were counted before are not sent again. Counting takes no slot: it would wait for answers that others have begun
-        to write.
+        Messages that were counted before are not sent again. Counting takes no slot: it would wait
+        for answers that others have begun to write.
         """
         digest = messages_sha256(messages)
         known = await self.facts.find(self.name, digest)
@@ -156,9 +182,14 @@ class OpenAIModel:
     async def _counted(self, messages: Sequence[Message]) -> int:
         client, gate = self._client()
         root = self.base_url.removesuffix("/v1")
-        body = {"model": self.model, "messages": [{"role": m.role, "content": m.content} for m in messages]}
+        body = {
+            "model": self.model,
+            "messages": [{"role": m.role, "content": m.content} for m in messages],
+        }
         async with gate:
-            told = await self._tried(lambda: client.post(f"{root}/tokenize", body=body, cast_to=dict[str, Any]))
+            told = await self._tried(
+                lambda: client.post(f"{root}/tokenize", body=body, cast_to=dict[str, Any])
+            )
         return int(told["count"])
 
     async def _is_served(self) -> bool:
@@ -169,7 +200,9 @@ class OpenAIModel:
         return True
 
     async def served(self, tries: int = TRIES) -> Mapping[str, Any]:
-        """What the endpoint says of this model (`max_model_len` with vLLM). Raises RequestRefused where it does not serve it."""
+        """What the endpoint says of this model (`max_model_len` with vLLM). Raises RequestRefused
+        where it does not serve it.
+        """
         client, _ = self._client()
         page = await self._tried(client.models.list, tries)
         for found in page.data:
@@ -179,16 +212,22 @@ class OpenAIModel:
         raise RequestRefused(f"the server at {self.endpoint} does not serve the model {self.model}")
 
     def ready(self) -> None:
-        """Import the client library, which takes a second or more the first time. Raises ProviderError where it is missing."""
+        """Import the client library, which takes a second or more the first time. Raises
+        ProviderError where it is missing.
+        """
         _ = self._library
 
     async def state(self) -> tuple[Mapping[str, Any], str]:
-        """(what the endpoint says of this model, its metrics as text or ""), asked once each. Raises Unavailable, RequestRefused."""
+        """(what the endpoint says of this model, its metrics as text or ""), asked once each.
+        Raises Unavailable, RequestRefused.
+        """
         client, _ = self._client()
         try:
             told = await self.served(tries=1)
             try:
-                metrics = await client.get(f"{self.base_url.removesuffix('/v1')}/metrics", cast_to=str)
+                metrics = await client.get(
+                    f"{self.base_url.removesuffix('/v1')}/metrics", cast_to=str
+                )
             except self._library.OpenAIError:
                 metrics = ""
             return told, str(metrics)
@@ -201,7 +240,9 @@ class OpenAIModel:
             self._forget_closed()
             connect, read = self._timeouts
             timeout = self._library.Timeout(read, connect=connect)
-            client = self._library.AsyncOpenAI(base_url=self.base_url, api_key=self._api_key, max_retries=0, timeout=timeout)
+            client = self._library.AsyncOpenAI(
+                base_url=self.base_url, api_key=self._api_key, max_retries=0, timeout=timeout
+            )
             self._clients[loop] = (client, asyncio.Semaphore(self._concurrency))
         return self._clients[loop]
 
@@ -220,7 +261,9 @@ class OpenAIModel:
         return client_library("the provider 'openai'")
 
     async def _tried(self, call: Callable[[], Awaitable[Any]], tries: int = TRIES) -> Any:
-        return await tried(call, name=self.name, refusal=_refusal, tries=tries, backoff=self._backoff)
+        return await tried(
+            call, name=self.name, refusal=_refusal, tries=tries, backoff=self._backoff
+        )
 
     @staticmethod
     def _reply(completion: Any) -> ModelReply:
@@ -246,12 +289,18 @@ class OpenAIModel:
 def _refusal(status: int, told: str) -> ModelError:
     """Which refusal a 4xx is. vLLM gives no code for them, only words."""
     words = told.lower()
-    if status in (400, 413, 422) and ("context length" in words or "maximum model length" in words or "longer than the maximum" in words):
+    if status in (400, 413, 422) and (
+        "context length" in words
+        or "maximum model length" in words
+        or "longer than the maximum" in words
+    ):
         return PromptTooLong("prompt and answer do not fit the context of the model")
     if status in (400, 422) and ("grammar" in words or "schema" in words or "structured" in words):
         return SchemaRefused("the server cannot hold an answer to this schema")
     if status in (401, 403):
         return RequestRefused(f"the server refuses the key ({status})")
     if status == 404:
-        return RequestRefused("the server does not know the model, or the address has no such call (404)")
+        return RequestRefused(
+            "the server does not know the model, or the address has no such call (404)"
+        )
     return RequestRefused(f"the server refuses the request ({status})")

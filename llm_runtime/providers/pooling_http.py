@@ -1,7 +1,9 @@
-"""Embedders and rerankers behind an HTTP server: vLLM with `--runner pooling`, or another that answers `/v1/embeddings` and `/v1/rerank`.
+"""Embedders and rerankers behind an HTTP server: vLLM with `--runner pooling`, or another that
+answers `/v1/embeddings` and `/v1/rerank`.
 
-One server serves one model. Batches go out at once, as many as the endpoint has slots for. Three jittered attempts on connect, timeout, 429
-and 5xx; every outcome is one of `llm_runtime.errors`. Texts that are too long are cut by the server at `max_tokens`.
+One server serves one model. Batches go out at once, as many as the endpoint has slots for. Three
+jittered attempts on connect, timeout, 429 and 5xx; every outcome is one of `llm_runtime.errors`.
+Texts that are too long are cut by the server at `max_tokens`.
 """
 
 from __future__ import annotations
@@ -24,11 +26,15 @@ from llm_runtime.providers.http_client import TRIES, client_library, host_of, tr
 EMBED_BATCH = 64
 RERANK_BATCH = 64
 
-#: The chat form in which Qwen3-Reranker was trained, as the documentation of vLLM has clients write it: before and after a text.
+#: The chat form in which Qwen3-Reranker was trained, as the documentation of vLLM has clients write
+#: it: before and after a text.
 QWEN3_FORM: Mapping[str, tuple[str, str]] = {
     "query": (
-        "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct provided. "
-        'Note that the answer can only be "yes" or "no".<|im_end|>\n<|im_start|>user\n<Instruct>: {task}\n<Query>: ',
+        (
+            "<|im_start|>system\nJudge whether the Document meets the requirements based on the"
+            ' Query and the Instruct provided. Note that the answer can only be "yes" or'
+            ' "no".<|im_end|>\n<|im_start|>user\n<Instruct>: {task}\n<Query>: '
+        ),
         "\n",
     ),
     "document": ("<Document>: ", "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"),
@@ -38,8 +44,8 @@ QWEN3_FORM: Mapping[str, tuple[str, str]] = {
 class _Pooling:
     """One model of one server.
 
-    `concurrency` is how many requests its endpoint has at once, of all processes that share its slots. Texts are cut at `max_tokens`.
-    Raises ProviderError where the address is none.
+    `concurrency` is how many requests its endpoint has at once, of all processes that share its
+    slots. Texts are cut at `max_tokens`. Raises ProviderError where the address is none.
     """
 
     #: What the limit of the endpoint is held by.
@@ -62,24 +68,39 @@ class _Pooling:
         #: The model's, without the server: vectors of one model are the same wherever it runs.
         self.name = model.rstrip("/").split("/")[-1]
         self._task = task
-        self._api_key, self._concurrency, self._timeout, self._backoff = api_key or "none", concurrency, timeout, backoff
+        self._api_key, self._concurrency, self._timeout, self._backoff = (
+            api_key or "none",
+            concurrency,
+            timeout,
+            backoff,
+        )
         self._cut = {} if max_tokens is None else {"truncate_prompt_tokens": max_tokens}
         # A client belongs to one event loop, and is open while calls of that loop are.
         self._open: dict[asyncio.AbstractEventLoop, tuple[Any, int]] = {}
 
     def ready(self) -> None:
-        """Import the client library, which takes a second or more the first time. Raises ProviderError where it is missing."""
+        """Import the client library, which takes a second or more the first time. Raises
+        ProviderError where it is missing.
+        """
         _ = self._library
 
     async def state(self) -> tuple[Mapping[str, Any], str]:
-        """(what the endpoint says of this model, its metrics as text or ""), asked once each. Raises Unavailable, RequestRefused."""
+        """(what the endpoint says of this model, its metrics as text or ""), asked once each.
+        Raises Unavailable, RequestRefused.
+        """
         async with self._client() as client:
             page = await self._tried(lambda: client.get("/models", cast_to=dict[str, Any]), 1)
-            told = next((found for found in page.get("data") or () if found.get("id") == self.model), None)
+            told = next(
+                (found for found in page.get("data") or () if found.get("id") == self.model), None
+            )
             if told is None:
-                raise RequestRefused(f"the server at {self.endpoint} does not serve the model {self.model}")
+                raise RequestRefused(
+                    f"the server at {self.endpoint} does not serve the model {self.model}"
+                )
             try:
-                metrics = await client.get(f"{self.base_url.removesuffix('/v1')}/metrics", cast_to=str)
+                metrics = await client.get(
+                    f"{self.base_url.removesuffix('/v1')}/metrics", cast_to=str
+                )
             except self._library.OpenAIError:
                 metrics = ""
             return told, str(metrics)
@@ -90,8 +111,12 @@ class _Pooling:
         async with self._client() as client, self.slots.slot(self.endpoint, self._concurrency):
             return await self._tried(lambda: client.post(path, body=whole, cast_to=dict[str, Any]))
 
-    async def _tried(self, call: Callable[[], Awaitable[dict[str, Any]]], tries: int = TRIES) -> dict[str, Any]:
-        return await tried(call, name=self.model, refusal=self._refusal, tries=tries, backoff=self._backoff)
+    async def _tried(
+        self, call: Callable[[], Awaitable[dict[str, Any]]], tries: int = TRIES
+    ) -> dict[str, Any]:
+        return await tried(
+            call, name=self.model, refusal=self._refusal, tries=tries, backoff=self._backoff
+        )
 
     def _refusal(self, status: int, told: str) -> RequestRefused:
         return RequestRefused(f"{self.model}: the server refuses the request ({status})")
@@ -113,7 +138,9 @@ class _Pooling:
 
     def _connected(self) -> Any:
         timeout = self._library.Timeout(self._timeout, connect=5.0)
-        return self._library.AsyncOpenAI(base_url=self.base_url, api_key=self._api_key, max_retries=0, timeout=timeout)
+        return self._library.AsyncOpenAI(
+            base_url=self.base_url, api_key=self._api_key, max_retries=0, timeout=timeout
+        )
 
     @cached_property
     def _library(self) -> Any:
@@ -121,7 +148,9 @@ class _Pooling:
 
 
 class HTTPEmbedder(_Pooling):
-    """Embedder over `/v1/embeddings`. With a `task`, queries are written as Qwen3-Embedding was trained on them (`Instruct: …`)."""
+    """Embedder over `/v1/embeddings`. With a `task`, queries are written as Qwen3-Embedding was
+    trained on them (`Instruct: …`).
+    """
 
     _dimension: int | None = None
 
@@ -131,17 +160,27 @@ class HTTPEmbedder(_Pooling):
             self._dimension = (await self._embed(["length"], 1)).shape[1]
         return self._dimension
 
-    async def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
-        asked = [f"Instruct: {self._task}\nQuery:{text}" for text in texts] if self._task else list(texts)
+    async def embed_queries(
+        self, texts: Sequence[str], *, batch_size: int | None = None
+    ) -> Vectors:
+        asked = (
+            [f"Instruct: {self._task}\nQuery:{text}" for text in texts]
+            if self._task
+            else list(texts)
+        )
         return await self._embed(asked, batch_size or EMBED_BATCH)
 
-    async def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+    async def embed_documents(
+        self, texts: Sequence[str], *, batch_size: int | None = None
+    ) -> Vectors:
         return await self._embed(list(texts), batch_size or EMBED_BATCH)
 
     async def _embed(self, texts: list[str], size: int) -> Vectors:
         if not texts:
             return np.empty((0, await self.dimension()), dtype=np.float32)
-        found = await together([self._batch(texts[at : at + size]) for at in range(0, len(texts), size)])
+        found = await together(
+            [self._batch(texts[at : at + size]) for at in range(0, len(texts), size)]
+        )
         joined = np.concatenate(found)
         lengths = np.linalg.norm(joined, axis=1, keepdims=True)
         unit: Vectors = (joined / np.maximum(lengths, 1e-12)).astype(np.float32)
@@ -155,15 +194,19 @@ class HTTPEmbedder(_Pooling):
         except (KeyError, TypeError, ValueError):
             raise Unavailable(f"{self.name}: the server sent something that is no answer") from None
         if vectors.ndim != 2 or [item["index"] for item in listed] != list(range(len(texts))):
-            raise Unavailable(f"{self.name}: the server sent {len(vectors)} vectors for {len(texts)} texts")
+            raise Unavailable(
+                f"{self.name}: the server sent {len(vectors)} vectors for {len(texts)} texts"
+            )
         return vectors
 
 
 class HTTPReranker(_Pooling):
-    """Reranker over `/v1/rerank`. `threshold` belongs to the model (0.05 to Qwen3's P(yes)) and has to be given.
+    """Reranker over `/v1/rerank`. `threshold` belongs to the model (0.05 to Qwen3's P(yes)) and has
+    to be given.
 
-    With a `task`, query and documents are written as Qwen3-Reranker was trained on them. Compare the scores of a newly served model with
-    its reference (`qwen_reranker`) once: wrong rankings from a wrong form look like right ones.
+    With a `task`, query and documents are written as Qwen3-Reranker was trained on them. Compare
+    the scores of a newly served model with its reference (`qwen_reranker`) once: wrong rankings
+    from a wrong form look like right ones.
     """
 
     def __init__(self, *, threshold: float, **options: Any) -> None:
@@ -171,22 +214,36 @@ class HTTPReranker(_Pooling):
         self.threshold = threshold
 
     async def rerank(
-        self, query: str, documents: Sequence[str], *, cosines: Sequence[float] | None = None, batch_size: int | None = None
+        self,
+        query: str,
+        documents: Sequence[str],
+        *,
+        cosines: Sequence[float] | None = None,
+        batch_size: int | None = None,
     ) -> Sequence[float]:
         """The server's relevance of each document, in input order; the cosines are not looked at."""
         size = batch_size or RERANK_BATCH
-        asked, listed = self._formed("query", query), [self._formed("document", text) for text in documents]
-        found = await together([self._batch(asked, listed[at : at + size]) for at in range(0, len(listed), size)])
+        asked, listed = (
+            self._formed("query", query),
+            [self._formed("document", text) for text in documents],
+        )
+        found = await together(
+            [self._batch(asked, listed[at : at + size]) for at in range(0, len(listed), size)]
+        )
         return [score for batch in found for score in batch]
 
     async def _batch(self, query: str, documents: list[str]) -> list[float]:
         told = await self._post("/rerank", query=query, documents=documents)
         try:
-            scores = {int(item["index"]): float(item["relevance_score"]) for item in told["results"]}
+            scores = {
+                int(item["index"]): float(item["relevance_score"]) for item in told["results"]
+            }
         except (KeyError, TypeError, ValueError):
             raise Unavailable(f"{self.name}: the server sent something that is no answer") from None
         if sorted(scores) != list(range(len(documents))):
-            raise Unavailable(f"{self.name}: the server scored {len(scores)} of {len(documents)} documents")
+            raise Unavailable(
+                f"{self.name}: the server scored {len(scores)} of {len(documents)} documents"
+            )
         return [scores[n] for n in range(len(documents))]
 
     def _formed(self, what: str, text: str) -> str:

@@ -19,7 +19,9 @@ _AMPLE = Limits(context=128_000)
 
 
 class HashingEmbedder:
-    """Bag of words hashed into `dimension` signed buckets. Equal words, equal direction; same on every machine."""
+    """Bag of words hashed into `dimension` signed buckets. Equal words, equal direction; same on
+    every machine.
+    """
 
     def __init__(self, *, dimension: int = 64) -> None:
         self._dimension = dimension
@@ -28,10 +30,14 @@ class HashingEmbedder:
     async def dimension(self) -> int:
         return self._dimension
 
-    async def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+    async def embed_queries(
+        self, texts: Sequence[str], *, batch_size: int | None = None
+    ) -> Vectors:
         return self._embed(texts)
 
-    async def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+    async def embed_documents(
+        self, texts: Sequence[str], *, batch_size: int | None = None
+    ) -> Vectors:
         return self._embed(texts)
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
@@ -39,9 +45,12 @@ class HashingEmbedder:
         for row, text in enumerate(texts):
             for word in _WORD.findall(text.lower()) or [""]:
                 digest = hashlib.blake2b(word.encode(), digest_size=8).digest()
-                vectors[row, int.from_bytes(digest[:4], "big") % self._dimension] += 1.0 if digest[4] & 1 else -1.0
+                vectors[row, int.from_bytes(digest[:4], "big") % self._dimension] += (
+                    1.0 if digest[4] & 1 else -1.0
+                )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        # Words whose signs cancel would leave no direction: such a text points along the first axis.
+        # Words whose signs cancel would leave no direction: such a text points along the first
+        # axis.
         vectors[lengths[:, 0] == 0, 0] = 1.0
         lengths[lengths == 0] = 1.0
         unit: Vectors = (vectors / lengths).astype(np.float32)
@@ -96,7 +105,9 @@ class ScriptedModel:
         try:
             return _reply(next(self._replies))
         except StopIteration:
-            raise ProviderError(f"the script of model '{self.name}' ended after {len(self.requests) - 1} replies") from None
+            raise ProviderError(
+                f"the script of model '{self.name}' ended after {len(self.requests) - 1} replies"
+            ) from None
 
     async def count_tokens(self, messages: Sequence[Message]) -> int:
         return sum(len(m.content) // 4 + 4 for m in messages)

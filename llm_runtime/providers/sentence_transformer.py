@@ -1,7 +1,8 @@
 """Sentence embedders of the BERT family through transformers: mean pooling over the tokens, L2.
 
-For matching events in an evaluation (the PubMedBERT family) and for the baseline TKW2 (MedTE). `model` is a name or a folder; a
-machine without a network needs the folder. Queries and documents are embedded alike.
+For matching events in an evaluation (the PubMedBERT family) and for the baseline TKW2 (MedTE).
+`model` is a name or a folder; a machine without a network needs the folder. Queries and documents
+are embedded alike.
 """
 
 from __future__ import annotations
@@ -18,7 +19,14 @@ MAX_TOKENS = 512
 class SentenceTransformerEmbedder(WeightsEmbedder):
     """Embedder; the weights are read at the first use."""
 
-    def __init__(self, *, model: str = PUBMEDBERT, max_tokens: int = MAX_TOKENS, device: str = "", dtype: str = "") -> None:
+    def __init__(
+        self,
+        *,
+        model: str = PUBMEDBERT,
+        max_tokens: int = MAX_TOKENS,
+        device: str = "",
+        dtype: str = "",
+    ) -> None:
         super().__init__(model=model, max_tokens=max_tokens, device=device, dtype=dtype)
 
     def _pooled(self, hidden: Any, mask: Any) -> Any:

@@ -1,7 +1,8 @@
 """vLLM in the worker's own process, for a GPU worker that owns its card and needs no server.
 
-Requests that come while a batch is being computed wait and form the next one, so the engine's continuous batching stays full. vLLM
-fails a whole batch for one conversation that is too long, so every prompt is counted before it joins. Weights are read at the first use.
+Requests that come while a batch is being computed wait and form the next one, so the engine's
+continuous batching stays full. vLLM fails a whole batch for one conversation that is too long, so
+every prompt is counted before it joins. Weights are read at the first use.
 """
 
 from __future__ import annotations
@@ -33,10 +34,12 @@ class _Waiting:
 
 
 class LocalVllm:
-    """One engine a process. `engine` goes to `vllm.LLM` as it is (tensor_parallel_size, dtype, gpu_memory_utilization…).
+    """One engine a process. `engine` goes to `vllm.LLM` as it is (tensor_parallel_size, dtype,
+    gpu_memory_utilization…).
 
-    `extra` holds sampling parameters that take the place of a request's own (temperature, top_p…) and `chat_template_kwargs`.
-    Raises ProviderError for an output that is neither schema nor table, and for an `extra` or `engine` that is no object.
+    `extra` holds sampling parameters that take the place of a request's own (temperature, top_p…)
+    and `chat_template_kwargs`. Raises ProviderError for an output that is neither schema nor table,
+    and for an `extra` or `engine` that is no object.
     """
 
     def __init__(
@@ -57,9 +60,13 @@ class LocalVllm:
                 raise ProviderError(f"{option} must be an object")
         self.model = model
         self.name = f"{model.rstrip('/').split('/')[-1]}@local"
-        self.limits = Limits(context=context, concurrency=batch, schema=output == "schema", reasoning=reasoning)
+        self.limits = Limits(
+            context=context, concurrency=batch, schema=output == "schema", reasoning=reasoning
+        )
         self.extra: Mapping[str, Any] = dict(extra or {})
-        self._template = {"chat_template_kwargs": dict(self.extra[_TEMPLATE])} if _TEMPLATE in self.extra else {}
+        self._template = (
+            {"chat_template_kwargs": dict(self.extra[_TEMPLATE])} if _TEMPLATE in self.extra else {}
+        )
         self._engine_options = dict(engine or {})
         self._waiting: list[_Waiting] = []
         self._lock = threading.Lock()
@@ -92,18 +99,26 @@ class LocalVllm:
 
     async def count_tokens(self, messages: Sequence[Message]) -> int:
         """As the model's chat template renders them."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._count, list(messages))
+        return await asyncio.get_running_loop().run_in_executor(
+            self._thread, self._count, list(messages)
+        )
 
     def _count(self, messages: list[Message]) -> int:
         words = self._template.get(_TEMPLATE, {})
-        rendered = self._engine.get_tokenizer().apply_chat_template(_chat(messages), add_generation_prompt=True, tokenize=True, **words)
+        rendered = self._engine.get_tokenizer().apply_chat_template(
+            _chat(messages), add_generation_prompt=True, tokenize=True, **words
+        )
         ids = rendered["input_ids"] if hasattr(rendered, "keys") else rendered
         return len(ids)
 
     def _drain(self) -> None:
-        """Compute everything that waits now as one batch; whoever was cancelled meanwhile is left out."""
+        """Compute everything that waits now as one batch; whoever was cancelled meanwhile is left
+        out.
+        """
         with self._lock:
-            batch = [w for w in self._waiting[: self.limits.concurrency] if not w.answer.cancelled()]
+            batch = [
+                w for w in self._waiting[: self.limits.concurrency] if not w.answer.cancelled()
+            ]
             del self._waiting[: self.limits.concurrency]
         if not batch:
             return
@@ -113,10 +128,15 @@ class LocalVllm:
     def _computed(self, requests: list[ModelRequest]) -> list[ModelReply | ModelError]:
         try:
             parameters = [self._parameters(r) for r in requests]
-            outputs = self._engine.chat([_chat(r.messages) for r in requests], parameters, use_tqdm=False, **self._template)
-        except Exception as error:  # the engine raises whatever its parts raise; the words may quote the prompt
+            outputs = self._engine.chat(
+                [_chat(r.messages) for r in requests], parameters, use_tqdm=False, **self._template
+            )
+        except (
+            Exception
+        ) as error:  # the engine raises whatever its parts raise; the words may quote the prompt
             if len(requests) > 1:
-                # One request can fail a batch: each is tried by itself, so that only the culprit fails.
+                # One request can fail a batch: each is tried by itself, so that only the culprit
+                # fails.
                 return [outcome for request in requests for outcome in self._computed([request])]
             return [_failure(error)]
         return [_reply(output) for output in outputs]
@@ -125,8 +145,14 @@ class LocalVllm:
         parameters = importlib.import_module("vllm").SamplingParams
         structured = None
         if request.schema is not None:
-            structured = importlib.import_module("vllm.sampling_params").StructuredOutputsParams(json=dict(request.schema))
-        asked = {"max_tokens": request.max_tokens, "temperature": request.temperature, "seed": request.seed}
+            structured = importlib.import_module("vllm.sampling_params").StructuredOutputsParams(
+                json=dict(request.schema)
+            )
+        asked = {
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature,
+            "seed": request.seed,
+        }
         own = {name: value for name, value in request.extra.items() if name not in _NOT_SAMPLING}
         return parameters(**{**asked, **own}, structured_outputs=structured)
 
@@ -136,8 +162,9 @@ class LocalVllm:
             vllm = importlib.import_module("vllm")
         except ImportError as error:
             raise ProviderError(
-                "the provider 'vllm' needs the package vllm in the worker's own environment: pip install vllm. "
-                "Its pins clash with the application's; where that matters, serve the model and use the provider 'openai'"
+                "the provider 'vllm' needs the package vllm in the worker's own environment: pip"
+                " install vllm. Its pins clash with the application's; where that matters, serve"
+                " the model and use the provider 'openai'"
             ) from error
         return vllm.LLM(model=self.model, max_model_len=self.limits.context, **self._engine_options)
 

@@ -1,4 +1,6 @@
-"""Loading weights through transformers and computing with them, the same way for every provider that computes in the worker."""
+"""Loading weights through transformers and computing with them, the same way for every provider
+that computes in the worker.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,14 @@ def batches_by_length(texts: Sequence[str], size: int) -> Iterator[list[int]]:
         yield order[at : at + size]
 
 
-def load_weights(kind: str, model: str, device: str = "", dtype: str = "", *, padding: str = "right") -> Loaded:
+def load_weights(
+    kind: str, model: str, device: str = "", dtype: str = "", *, padding: str = "right"
+) -> Loaded:
     """Weights and tokenizer of a model by name or folder, for the class `kind` of transformers.
 
-    A CUDA card with bfloat16 where there is one, else the CPU with float32, unless said otherwise. `padding` is the side: models that
-    are read at their last token need "left", those with absolute positions "right". Raises ProviderError where a package or the
-    weights are missing.
+    A CUDA card with bfloat16 where there is one, else the CPU with float32, unless said otherwise.
+    `padding` is the side: models that are read at their last token need "left", those with absolute
+    positions "right". Raises ProviderError where a package or the weights are missing.
     """
     torch, transformers = _require("torch"), _require("transformers")
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -48,7 +52,8 @@ def load_weights(kind: str, model: str, device: str = "", dtype: str = "", *, pa
     except OSError as error:
         offline = " (HF_HUB_OFFLINE is set)" if os.environ.get("HF_HUB_OFFLINE") else ""
         raise ProviderError(
-            f"the weights of {model} are not there{offline}: download them once, or name their folder in MODEL_ROLES"
+            f"the weights of {model} are not there{offline}: download them once, or name their"
+            " folder in MODEL_ROLES"
         ) from error
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
@@ -56,7 +61,9 @@ def load_weights(kind: str, model: str, device: str = "", dtype: str = "", *, pa
 
 
 class WeightsInWorker:
-    """A model by name or folder, read at its first use and computed with in a thread of its own; `name` is stored beside what it says."""
+    """A model by name or folder, read at its first use and computed with in a thread of its own;
+    `name` is stored beside what it says.
+    """
 
     #: The class of transformers, and the side on which shorter texts are padded.
     kind = "AutoModel"
@@ -74,7 +81,9 @@ class WeightsInWorker:
 
 
 class WeightsEmbedder(WeightsInWorker):
-    """Embedder whose vectors are one pooled state of the last layer, of length 1. `batch` is how many texts are computed at once."""
+    """Embedder whose vectors are one pooled state of the last layer, of length 1. `batch` is how
+    many texts are computed at once.
+    """
 
     batch = 32
 
@@ -82,14 +91,20 @@ class WeightsEmbedder(WeightsInWorker):
         """As the weights have it; reads them."""
         return await self._thread.run(self._width)
 
-    async def embed_queries(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+    async def embed_queries(
+        self, texts: Sequence[str], *, batch_size: int | None = None
+    ) -> Vectors:
         return await self.embed_documents(texts, batch_size=batch_size)
 
-    async def embed_documents(self, texts: Sequence[str], *, batch_size: int | None = None) -> Vectors:
+    async def embed_documents(
+        self, texts: Sequence[str], *, batch_size: int | None = None
+    ) -> Vectors:
         return await self._thread.run(self._embed, list(texts), batch_size or self.batch)
 
     def _pooled(self, hidden: Any, mask: Any) -> Any:
-        """One vector (texts × dimension) of the states (texts × tokens × dimension) and the tokens that count (texts × tokens)."""
+        """One vector (texts × dimension) of the states (texts × tokens × dimension) and the tokens
+        that count (texts × tokens).
+        """
         raise NotImplementedError
 
     def _width(self) -> int:
@@ -104,10 +119,19 @@ class WeightsEmbedder(WeightsInWorker):
     def _forward(self, texts: list[str]) -> Vectors:
         loaded = self._loaded
         torch = loaded.torch
-        inputs = loaded.tokenizer(texts, padding=True, truncation=True, max_length=self._max_tokens, return_tensors="pt").to(loaded.device)
+        inputs = loaded.tokenizer(
+            texts, padding=True, truncation=True, max_length=self._max_tokens, return_tensors="pt"
+        ).to(loaded.device)
         with torch.inference_mode():
-            pooled = self._pooled(loaded.model(**inputs).last_hidden_state, inputs["attention_mask"])
-            unit: Vectors = torch.nn.functional.normalize(pooled.float(), p=2, dim=1).cpu().numpy().astype(np.float32)
+            pooled = self._pooled(
+                loaded.model(**inputs).last_hidden_state, inputs["attention_mask"]
+            )
+            unit: Vectors = (
+                torch.nn.functional.normalize(pooled.float(), p=2, dim=1)
+                .cpu()
+                .numpy()
+                .astype(np.float32)
+            )
         return unit
 
 
@@ -116,6 +140,6 @@ def _require(package: str) -> Any:
         return importlib.import_module(package)
     except ImportError as error:
         raise ProviderError(
-            f"this provider needs the package '{package}', which is not installed: "
-            "run `make setup`, or `pip install torch` and then `pip install -r requirements/models.txt`"
+            f"this provider needs the package '{package}', which is not installed: run `make"
+            " setup`, or `pip install torch` and then `pip install -r requirements/models.txt`"
         ) from error

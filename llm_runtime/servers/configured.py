@@ -13,8 +13,16 @@ from llm_runtime.servers.stored_facts import StoredFacts
 
 @lru_cache(maxsize=1)
 def configured_roles() -> ModelRoles:
-    """The providers behind the roles. Keys are read from the variables that the settings name, and stand in no setting.
+    """The providers behind the roles. Keys are read from the variables that the settings name, and
+    stand in no setting.
 
-    The limits of their endpoints hold over all processes on this database, and so does what their servers said of prompts."""
+    The limits of their endpoints hold over all processes on this database, and so does what their
+    servers said of prompts."""
     roles = {**DEFAULT_ROLES, **settings.MODEL_ROLES}
-    return ModelRoles(roles, settings.MODEL_ENDPOINTS, secret=settings.MODEL_KEY, slots=SharedSlots(), facts=StoredFacts())
+    return ModelRoles(
+        roles,
+        settings.MODEL_ENDPOINTS,
+        secret=settings.MODEL_KEY,
+        slots=SharedSlots(),
+        facts=StoredFacts(),
+    )

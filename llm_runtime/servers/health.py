@@ -1,4 +1,6 @@
-"""What the configured models say of themselves when asked: reachable or not, context length, load. Short waits, never an exception."""
+"""What the configured models say of themselves when asked: reachable or not, context length, load.
+Short waits, never an exception.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,12 @@ _WAITING = re.compile(r"^vllm:num_requests_waiting(?:\{[^}]*\})? (\S+)$", re.MUL
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """One configured model. `roles` it serves by the settings, `names` under which runs may choose it.
+    """One configured model. `roles` it serves by the settings, `names` under which runs may choose
+    it.
 
-    `reachable` is None for a model that is not asked: one of the worker's process, or one that is asked by files. `running` and
-    `waiting` are requests at the server, where it says so (vLLM's /metrics).
+    `reachable` is None for a model that is not asked: one of the worker's process, or one that is
+    asked by files. `running` and `waiting` are requests at the server, where it says so (vLLM's
+    /metrics).
     """
 
     provider: str
@@ -43,7 +47,9 @@ class Health:
 
 
 def health_of(roles: ModelRoles, wanted: Sequence[str]) -> list[Health]:
-    """Every model that serves one of the roles, or has a name in the catalogue; servers are asked all at once."""
+    """Every model that serves one of the roles, or has a name in the catalogue; servers are asked
+    all at once.
+    """
     return asyncio.run(_all(list(_uses(roles, wanted).values())))
 
 
@@ -107,13 +113,25 @@ async def _one(use: _Use) -> Health:
         name=getattr(use.model, "name", ""),
     )
     if not hasattr(use.model, "state"):
-        return replace(told, context=use.model.limits.context) if hasattr(use.model, "generate") else told
+        return (
+            replace(told, context=use.model.limits.context)
+            if hasattr(use.model, "generate")
+            else told
+        )
     try:
         facts, metrics = await asyncio.wait_for(use.model.state(), PATIENCE)
     except (ModelError, TimeoutError) as error:
-        return replace(told, reachable=False, trouble=str(error) or f"no answer within {PATIENCE:g} s")
+        return replace(
+            told, reachable=False, trouble=str(error) or f"no answer within {PATIENCE:g} s"
+        )
     context = told.context or facts.get("max_model_len")
-    return replace(told, reachable=True, context=context, running=_load(_RUNNING, metrics), waiting=_load(_WAITING, metrics))
+    return replace(
+        told,
+        reachable=True,
+        context=context,
+        running=_load(_RUNNING, metrics),
+        waiting=_load(_WAITING, metrics),
+    )
 
 
 def _load(pattern: re.Pattern[str], metrics: str) -> int | None:

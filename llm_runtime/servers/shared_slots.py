@@ -1,9 +1,10 @@
 """The slots of endpoints, shared by all processes that work on one database.
 
-A process asks for a number of slots at a time, not for each request: one thread keeps a row for each endpoint that is in use
-(`EndpointShare`), with what the process wants and what it holds. What it may hold comes of all rows together, under a lock of the
-endpoint that lasts for one short transaction. Requests then pass a gate in memory. A process that dies leaves rows that expire; one that
-wants nothing has none. No transaction lasts over a request.
+A process asks for a number of slots at a time, not for each request: one thread keeps a row for
+each endpoint that is in use (`EndpointShare`), with what the process wants and what it holds. What
+it may hold comes of all rows together, under a lock of the endpoint that lasts for one short
+transaction. Requests then pass a gate in memory. A process that dies leaves rows that expire; one
+that wants nothing has none. No transaction lasts over a request.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ TURN = 2.0
 
 
 class SharedSlots:
-    """Slots of this process by the database's leave. Without an answer of the database for longer than the lease nothing new goes out."""
+    """Slots of this process by the database's leave. Without an answer of the database for longer
+    than the lease nothing new goes out.
+    """
 
     def __init__(self, *, lease: float = LEASE, tick: float = TICK, turn: float = TURN) -> None:
         self._lease, self._tick, self._turn = lease, tick, turn
@@ -61,7 +64,9 @@ class SharedSlots:
                 share = self._shares[endpoint] = _Share(endpoint, self._holder, self._look.set)
             share.limit = limit
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="endpoint-slots", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._run, name="endpoint-slots", daemon=True
+                )
                 self._thread.start()
         return share.gate.slot()
 
@@ -100,7 +105,9 @@ class _Share:
         self.gate = Gate(0, self._changed)
 
     def _changed(self) -> None:
-        """Look at once where a slot is missing here, or where one that came free is missed elsewhere; else the next tick will do."""
+        """Look at once where a slot is missing here, or where one that came free is missed
+        elsewhere; else the next tick will do.
+        """
         in_use, waiting, ceiling = self.gate.usage()
         if self._contended or not in_use or (waiting and in_use >= ceiling):
             self._look()
@@ -113,9 +120,14 @@ class _Share:
             return True
         try:
             with transaction.atomic():
-                ceiling = self._settled(in_use, wanted, timedelta(seconds=lease), timedelta(seconds=turn))
+                ceiling = self._settled(
+                    in_use, wanted, timedelta(seconds=lease), timedelta(seconds=turn)
+                )
         except Exception:  # whatever it was, nothing may end the thread on which all requests wait
-            logger.warning("the slots of an endpoint could not be brought up to date; trying again", exc_info=True)
+            logger.warning(
+                "the slots of an endpoint could not be brought up to date; trying again",
+                exc_info=True,
+            )
             connection.close()
             if time.monotonic() - self._confirmed > lease:
                 self.gate.open(0)
@@ -133,7 +145,9 @@ class _Share:
             self._contended = False
             return 0
         known = {row.holder: row for row in rows}
-        row = known.pop(self._holder, None) or EndpointShare(endpoint=self.endpoint, holder=self._holder, since=now, held=0)
+        row = known.pop(self._holder, None) or EndpointShare(
+            endpoint=self.endpoint, holder=self._holder, since=now, held=0
+        )
         others = [other for other in known.values() if other.expires_at > now]
         if len(others) < len(known):
             rows.filter(expires_at__lte=now).exclude(holder=self._holder).delete()
@@ -151,9 +165,13 @@ class _Share:
 
 
 def _locked(endpoint: str) -> datetime:
-    """Wait until this transaction is the only one that divides the endpoint's slots; the time on the database's clock then."""
+    """Wait until this transaction is the only one that divides the endpoint's slots; the time on
+    the database's clock then.
+    """
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"slots of {endpoint}"])
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"slots of {endpoint}"]
+        )
         cursor.execute("SELECT clock_timestamp()")
         now: datetime = cursor.fetchone()[0]
     return now

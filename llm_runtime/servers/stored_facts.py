@@ -8,7 +8,9 @@ from llm_runtime.models import ServedTokens
 
 
 class StoredFacts:
-    """Shared by all processes on the database. It works on the connection of the thread that waits for the coroutine."""
+    """Shared by all processes on the database. It works on the connection of the thread that waits
+    for the coroutine.
+    """
 
     async def find(self, model: str, of: str) -> int | None:
         """As `ServerFacts.find`."""
@@ -25,5 +27,8 @@ def _found(model: str, of: str) -> int | None:
 
 def _keep(model: str, of: str, tokens: int) -> None:
     ServedTokens.objects.bulk_create(
-        [ServedTokens(model=model, of=of, tokens=tokens)], update_conflicts=True, unique_fields=["model", "of"], update_fields=["tokens"]
+        [ServedTokens(model=model, of=of, tokens=tokens)],
+        update_conflicts=True,
+        unique_fields=["model", "of"],
+        update_fields=["tokens"],
     )

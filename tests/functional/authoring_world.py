@@ -1,4 +1,6 @@
-"""What the author page's tests share: two clinicians with browsers of their own, and the hands that mark, name and place."""
+"""What the author page's tests share: two clinicians with browsers of their own, and the hands that
+mark, name and place.
+"""
 
 from __future__ import annotations
 
@@ -97,19 +99,27 @@ def all_saved(page: Page) -> None:
 def assert_accessible(page: Page) -> None:
     page.wait_for_timeout(200)
     found = Axe().run(page)
-    violations = [(v["id"], [node["html"][:160] for node in v["nodes"]][:3]) for v in found.response["violations"]]
+    violations = [
+        (v["id"], [node["html"][:160] for node in v["nodes"]][:3])
+        for v in found.response["violations"]
+    ]
     assert violations == [], violations
 
 
 def picture(page: Page, name: str) -> None:
-    folder = Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts")) / "authoring"
+    folder = (
+        Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts"))
+        / "authoring"
+    )
     folder.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=folder / f"{name}.png")
 
 
 def by_mention(world: World) -> dict[str, Occurrence]:
     """The stored draft of the world's clinician."""
-    found = Occurrence.objects.filter(inventory__authoring__author=world.clinician).select_related("draft")
+    found = Occurrence.objects.filter(inventory__authoring__author=world.clinician).select_related(
+        "draft"
+    )
     return {occurrence.mention: occurrence for occurrence in found}
 
 

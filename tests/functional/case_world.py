@@ -1,7 +1,9 @@
-"""The small case that the case page's tests walk through: a haemorrhage on an anticoagulant, with characters that pages get wrong.
+"""The small case that the case page's tests walk through: a haemorrhage on an anticoagulant, with
+characters that pages get wrong.
 
-The reversal agent stands at +1.5 h from the text; its administration row at +6.5 h moves it. One span lies inside another, two overlap, one
-occurrence has no time, and note, mention, event name, value and reason carry markup that must stay text.
+The reversal agent stands at +1.5 h from the text; its administration row at +6.5 h moves it. One
+span lies inside another, two overlap, one occurrence has no time, and note, mention, event name,
+value and reason carry markup that must stay text.
 """
 
 from __future__ import annotations
@@ -67,17 +69,32 @@ def build_world() -> World:
     """Store everything; the run has two alternatives and the reference agrees with the first."""
     study = factories.make_study()
     clinician = factories.make_user(study, Role.CLINICIAN)
-    encounter = factories.make_encounter(factories.make_dataset(study), title="Intracerebral haemorrhage on an anticoagulant")
+    encounter = factories.make_encounter(
+        factories.make_dataset(study), title="Intracerebral haemorrhage on an anticoagulant"
+    )
     note = factories.make_note(encounter, NOTE)
     run = factories.make_run(encounter.dataset)
     inventory, occurrences = _inventory(note, run)
     case_run = factories.make_case_run(run, encounter, inventory)
-    row = factories.make_row(encounter, "med:andexanet alfa:start", 6.5, value=f"400 {MARKUP}", unit="mg")
+    row = factories.make_row(
+        encounter, "med:andexanet alfa:start", 6.5, value=f"400 {MARKUP}", unit="mg"
+    )
     other = factories.make_row(encounter, f"order:{MARKUP}:start", 1.2, time_kind="order")
-    query = factories.make_query(case_run, occurrences["andexanet"], "andexanet alfa reversal agent administration")
-    kept = factories.make_candidate(query, factories.make_series(encounter, row.event, [row]), fate="among the best three of its query")
+    query = factories.make_query(
+        case_run, occurrences["andexanet"], "andexanet alfa reversal agent administration"
+    )
+    kept = factories.make_candidate(
+        query,
+        factories.make_series(encounter, row.event, [row]),
+        fate="among the best three of its query",
+    )
     factories.make_candidate(
-        query, factories.make_series(encounter, other.event, [other]), rank=2, kept=False, rerank=0.01, fate=f"below 0.05 {MARKUP}"
+        query,
+        factories.make_series(encounter, other.event, [other]),
+        rank=2,
+        kept=False,
+        rerank=0.01,
+        fate=f"below 0.05 {MARKUP}",
     )
     factories.make_evidence(kept, row)
     text = [_entry(o, _OCCURRENCES[name][2]) for name, o in occurrences.items()]
@@ -85,7 +102,9 @@ def build_world() -> World:
     text_only = factories.make_timeline(inventory, text, case_run=case_run)
     revised, second = (_revised(inventory, occurrences, case_run, row.row_index, n) for n in (1, 2))
     factories.seal(inventory)
-    return World(study, clinician, encounter, note, occurrences, text_only, revised, second, _reference(note))
+    return World(
+        study, clinician, encounter, note, occurrences, text_only, revised, second, _reference(note)
+    )
 
 
 def _inventory(note: Note, run: object = None) -> tuple[Inventory, dict[str, Occurrence]]:
@@ -107,25 +126,58 @@ def _inventory(note: Note, run: object = None) -> tuple[Inventory, dict[str, Occ
 def _entry(occurrence: Occurrence, hours: float | None, **more: object) -> Entry:
     known = occurrence.mention.startswith("Fell")
     bounds = {"lower": -96.0, "upper": -48.0} if known else {}
-    return Entry(occurrence=occurrence, time=hours, known=known, **{"decided_by": "rules 1.0 / relative-day", **bounds, **more})
+    return Entry(
+        occurrence=occurrence,
+        time=hours,
+        known=known,
+        **{"decided_by": "rules 1.0 / relative-day", **bounds, **more},
+    )
 
 
-def _revised(inventory: Inventory, occurrences: dict[str, Occurrence], case_run: object, row: int, alternative: int) -> Timeline:
+def _revised(
+    inventory: Inventory,
+    occurrences: dict[str, Occurrence],
+    case_run: object,
+    row: int,
+    alternative: int,
+) -> Timeline:
     entries = []
     for name, occurrence in occurrences.items():
         hours = _OCCURRENCES[name][3]
         if name == "andexanet" and alternative == 1:
             reason = f"The administration row is this very dose {MARKUP}"
-            entries.append(_entry(occurrence, hours, adopted_rows=[row], decided_by="rules 1.0 / adopt-row", reason=reason))
+            entries.append(
+                _entry(
+                    occurrence,
+                    hours,
+                    adopted_rows=[row],
+                    decided_by="rules 1.0 / adopt-row",
+                    reason=reason,
+                )
+            )
         else:
-            entries.append(_entry(occurrence, _OCCURRENCES[name][2] if alternative == 2 else hours, decided_by="rules 1.0 / keep-text"))
+            entries.append(
+                _entry(
+                    occurrence,
+                    _OCCURRENCES[name][2] if alternative == 2 else hours,
+                    decided_by="rules 1.0 / keep-text",
+                )
+            )
     kind = TimelineKind.REVISED
-    return factories.make_timeline(inventory, entries, kind=kind, case_run=case_run, alternative=alternative)  # type: ignore[arg-type]
+    return factories.make_timeline(
+        inventory,
+        entries,
+        kind=kind,
+        case_run=case_run,  # type: ignore[arg-type]
+        alternative=alternative,
+    )
 
 
 def _reference(note: Note) -> Timeline:
     inventory, occurrences = _inventory(note)
-    entries = [_entry(o, _OCCURRENCES[name][3], decided_by="author") for name, o in occurrences.items()]
+    entries = [
+        _entry(o, _OCCURRENCES[name][3], decided_by="author") for name, o in occurrences.items()
+    ]
     timeline = factories.make_timeline(inventory, entries, kind=TimelineKind.REFERENCE)
     factories.seal(inventory)
     return timeline

@@ -1,4 +1,6 @@
-"""Fixtures of the browser tests: people who enter with windows of their own, and the editor of a draft."""
+"""Fixtures of the browser tests: people who enter with windows of their own, and the editor of a
+draft.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ from tests.functional.review_world import SCREEN, Packed, packed_world, ready
 from timelines.authoring.actions import start_authoring
 from timelines.models import Authoring
 
-#: How long a browser test waits for what must come. It is no measure: a machine that others use as well may be many times slower.
+#: How long a browser test waits for what must come. It is no measure: a machine that others use as
+#: well may be many times slower.
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -36,7 +39,9 @@ def context(context: BrowserContext) -> BrowserContext:
 
 @pytest.fixture(autouse=True)
 def answered_to_the_end(request: pytest.FixtureRequest) -> Iterator[None]:
-    """What a closed page has still asked for is answered before the tables are emptied: both want locks on the same tables."""
+    """What a closed page has still asked for is answered before the tables are emptied: both want
+    locks on the same tables.
+    """
     if "browser" not in request.fixturenames:
         yield
         return
@@ -53,7 +58,9 @@ def answered_to_the_end(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 class Served:
-    """How many requests the live server's threads are answering: between two statements the database does not know of them."""
+    """How many requests the live server's threads are answering: between two statements the
+    database does not know of them.
+    """
 
     def __init__(self) -> None:
         self.now = 0
@@ -100,15 +107,21 @@ def enter(live_server, complaints):
     """Signs a person into a browser window and opens a path."""
 
     def enter_(page: Page, person: User, path: str) -> Page:
-        # An answer that is still on its way to another person's page would bring that person's session back.
+        # An answer that is still on its way to another person's page would bring that person's
+        # session back.
         page.goto("about:blank")
         page.wait_for_load_state("networkidle")
         client = Client()
         client.force_login(person)
         session = client.cookies["sessionid"].value
-        page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_server.url}])
+        page.context.add_cookies(
+            [{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_server.url}]
+        )
         page.set_viewport_size(WIDE)
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on(
+            "console",
+            lambda message: complaints.append(message.text) if message.type == "error" else None,
+        )
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(f"{live_server.url}{path}")
         return page
@@ -140,7 +153,9 @@ def packed() -> Packed:
 
 @pytest.fixture
 def reviewing(enter, packed, page):
-    """A reviewer's window with the first item. What the page still asks for at the end is waited for."""
+    """A reviewer's window with the first item. What the page still asks for at the end is waited
+    for.
+    """
     opened: list[Page] = []
 
     def reviewing_(on: Page | None = None) -> Page:
@@ -164,7 +179,9 @@ def editor(world, enter, page):
     """The editor of a draft of the world's case, begun by its clinician."""
 
     def editor_(protocol: str = "unaided", on: Page | None = None) -> Page:
-        authoring, _ = start_authoring(encounter=world.encounter, protocol=Authoring.Protocol(protocol), by=world.clinician)
+        authoring, _ = start_authoring(
+            encounter=world.encounter, protocol=Authoring.Protocol(protocol), by=world.clinician
+        )
         opened = enter(on or page, world.clinician, f"/authoring/{authoring.public_id}/")
         opened.wait_for_selector("#authoring[data-ready]")
         return opened

@@ -1,4 +1,6 @@
-"""A cohort of judged games with made-up findings, stored as rows: five sources of unlike quality, in both positions, two protocols."""
+"""A cohort of judged games with made-up findings, stored as rows: five sources of unlike quality,
+in both positions, two protocols.
+"""
 
 from __future__ import annotations
 
@@ -56,9 +58,14 @@ def rated_world(study: Study | None = None, *, cases: int = 16) -> Rated:
 
 def _case(dataset: Any, number: int, author: User) -> list[Comparison]:
     encounter = factories.make_encounter(dataset, case_id=f"case-{number:03d}")
-    inventory = factories.make_inventory(factories.make_note(encounter, "Fell at home."), origin="reference")
+    inventory = factories.make_inventory(
+        factories.make_note(encounter, "Fell at home."), origin="reference"
+    )
     factories.seal(inventory)
-    there = [Timeline.objects.create(encounter=encounter, source=source, kind=kind) for source, kind, _ in SOURCES]
+    there = [
+        Timeline.objects.create(encounter=encounter, source=source, kind=kind)
+        for source, kind, _ in SOURCES
+    ]
     Authoring.objects.create(
         encounter=encounter,
         author=author,
@@ -68,10 +75,15 @@ def _case(dataset: Any, number: int, author: User) -> list[Comparison]:
         timeline=there[0],
         submitted_at=timezone.now(),
     )
-    return [Comparison.objects.create(encounter=encounter, first=one, second=two) for one, two in combinations(there, 2)]
+    return [
+        Comparison.objects.create(encounter=encounter, first=one, second=two)
+        for one, two in combinations(there, 2)
+    ]
 
 
-def _run(dataset: Any, label: str, version: str, pairs: list[Comparison], *, seed: int, swap: bool) -> JudgeRun:
+def _run(
+    dataset: Any, label: str, version: str, pairs: list[Comparison], *, seed: int, swap: bool
+) -> JudgeRun:
     run = JudgeRun.objects.create(
         study=dataset.study,
         label=label,
@@ -87,7 +99,9 @@ def _run(dataset: Any, label: str, version: str, pairs: list[Comparison], *, see
         for swapped in (False, True) if swap else (False,):
             game = _game(run, comparison, number, swapped)
             if game.outcome == Game.Outcome.JUDGED:
-                findings += _findings(game, random.Random(number), random.Random(f"{seed}{number}{swapped}"))
+                findings += _findings(
+                    game, random.Random(number), random.Random(f"{seed}{number}{swapped}")
+                )
     Finding.objects.bulk_create(findings)
     return run
 
@@ -107,7 +121,9 @@ def _game(run: JudgeRun, comparison: Comparison, number: int, swapped: bool) -> 
 
 
 def _findings(game: Game, subjects: random.Random, mood: random.Random) -> list[Finding]:
-    """`subjects` draws what there is to find, the same in every judging; `mood` what this judging leaves out or turns."""
+    """`subjects` draws what there is to find, the same in every judging; `mood` what this judging
+    leaves out or turns.
+    """
     errors = {(source, kind): rate for source, kind, rate in SOURCES}
     sides = (game.comparison.first, game.comparison.second)
     found: list[Finding] = []
@@ -118,21 +134,40 @@ def _findings(game: Game, subjects: random.Random, mood: random.Random) -> list[
             if mood.random() < 0.08:
                 continue
             charged = first if mood.random() > 0.06 else not first
-            told = _finding(game, kind, category, charged, hour, hour + (2 if close else 24 + n), unclear=mood.random() < 0.1)
+            told = _finding(
+                game,
+                kind,
+                category,
+                charged,
+                hour,
+                hour + (2 if close else 24 + n),
+                unclear=mood.random() < 0.1,
+            )
             told.ordinal, told.flagged = len(found) + 1, kind == "TIMING" and close
             told.subject_sha256 = f"{game.comparison_id}-{first}-{n}"
             found.append(told)
     return found
 
 
-def _finding(game: Game, kind: str, category: Category, charged_first: bool, one: int, two: int, *, unclear: bool) -> Finding:
+def _finding(
+    game: Game,
+    kind: str,
+    category: Category,
+    charged_first: bool,
+    one: int,
+    two: int,
+    *,
+    unclear: bool,
+) -> Finding:
     charged_a = charged_first == game.a_is_first
     verdict = "UNCLEAR" if unclear else "B" if charged_a else "A"
     rows: dict[str, Any] = {"a_event": "Fell", "a_time": one, "b_event": "Fell", "b_time": two}
     if kind in ("A_ONLY", "DUPLICATE"):
         # A missed row is the other side's; a wrong one its holder's.
         held_by_a = charged_a == (category in (Category.OVER_ANNOTATION, Category.FALSE_DUPLICATE))
-        rows = {"a_event": "Fell", "a_time": one} if held_by_a else {"b_event": "Fell", "b_time": two}
+        rows = (
+            {"a_event": "Fell", "a_time": one} if held_by_a else {"b_event": "Fell", "b_time": two}
+        )
         kind = kind if kind == "DUPLICATE" or held_by_a else "B_ONLY"
     return Finding(
         game=game,

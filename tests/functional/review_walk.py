@@ -1,6 +1,8 @@
-"""The steps of a whole review, as the documentation shows them: `docs/review.md` is made of these words and of pictures of the walk.
+"""The steps of a whole review, as the documentation shows them: `docs/review.md` is made of these
+words and of pictures of the walk.
 
-`REVIEW_WALK=1 pytest tests/functional/test_review_walk.py` takes the pictures anew and writes the page.
+`REVIEW_WALK=1 pytest tests/functional/test_review_walk.py` takes the pictures anew and writes the
+page.
 """
 
 from __future__ import annotations
@@ -63,7 +65,11 @@ STEPS = (
         "Choosing the side that has it says that the event is real, or that it did happen again; choosing the other says that it is "
         "not. A line shows where it would stand in the other timeline.",
     ),
-    Step("dark", "The same in the dark", "Every page follows the system's light or dark look, or the one chosen with the button above."),
+    Step(
+        "dark",
+        "The same in the dark",
+        "Every page follows the system's light or dark look, or the one chosen with the button above.",
+    ),
     Step(
         "answers",
         "My answers",
@@ -101,7 +107,10 @@ STEPS = (
 
 def page() -> str:
     """The documentation's page, in Markdown."""
-    blocks = [f"## {n}. {s.title}\n\n{s.words}\n\n![{s.title}](review/{s.name}.png)\n" for n, s in enumerate(STEPS, 1)]
+    blocks = [
+        f"## {n}. {s.title}\n\n{s.words}\n\n![{s.title}](review/{s.name}.png)\n"
+        for n, s in enumerate(STEPS, 1)
+    ]
     head = (
         "# A blinded review, step by step\n\n"
         "From the draw to the report card, as a browser test walks it; the pictures are its own. The case is made up, like everything in "
@@ -116,7 +125,10 @@ class Camera:
     """Takes the pictures of the steps into ARTIFACTS; with REVIEW_WALK set, into the documentation."""
 
     def __init__(self) -> None:
-        artifacts = Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts")) / "review-walk"
+        artifacts = (
+            Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts"))
+            / "review-walk"
+        )
         self.for_docs = os.environ.get("REVIEW_WALK", "") == "1"
         self.folder = PICTURES if self.for_docs else artifacts
         self.folder.mkdir(parents=True, exist_ok=True)

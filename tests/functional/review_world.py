@@ -1,7 +1,9 @@
-"""A packet over shipped cases for the tests of the reviewer's pages: realistic notes, timelines and records, findings of every stratum.
+"""A packet over shipped cases for the tests of the reviewer's pages: realistic notes, timelines and
+records, findings of every stratum.
 
-Two sources say what the shipped reference says: one with its times, one with its estimates from text alone, less some lines, with one
-told twice and one in other words. A stand-in judges them; what it says is made up.
+Two sources say what the shipped reference says: one with its times, one with its estimates from
+text alone, less some lines, with one told twice and one in other words. A stand-in judges them;
+what it says is made up.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ from timelines.evaluation.values import SourceKey
 from timelines.models import Entry
 
 SCREEN: ViewportSize = {"width": 1280, "height": 800}
-KEYS = tuple(SourceKey(name, TimelineKind.REVISED.value, 1) for name in ("author:vega", "rules-orion"))
+KEYS = tuple(
+    SourceKey(name, TimelineKind.REVISED.value, 1) for name in ("author:vega", "rules-orion")
+)
 PASSWORD = "correct horse battery staple"
 QUOTAS = {"TIMING decisive": 6, "TIMING UNCLEAR": 2, "one-sided": 3, "DUPLICATE": 1, "VALUE": 1}
 #: So many series of a case, that a packet is made in a second; pictures take them all.
@@ -55,7 +59,9 @@ class Differences:
         return checked_findings(list(self._told(given)), given)
 
     def _told(self, given: JudgeInput) -> Iterator[dict[str, Any]]:
-        one, two = (given.a_rows, given.b_rows) if given.a_is_first else (given.b_rows, given.a_rows)
+        one, two = (
+            (given.a_rows, given.b_rows) if given.a_is_first else (given.b_rows, given.a_rows)
+        )
         others: dict[str, list[CandidateRow]] = {}
         for row in two:
             others.setdefault(row.event, []).append(row)
@@ -63,11 +69,25 @@ class Differences:
             found = others.get(row.event, [])
             if not found:
                 reworded = others.get(f"{row.event}, mild")
-                yield raw(given, "VALUE", row, reworded[0], "FIRST") if reworded else raw(given, "FIRST_ONLY", row, None, "FIRST")
+                yield (
+                    raw(given, "VALUE", row, reworded[0], "FIRST")
+                    if reworded
+                    else raw(given, "FIRST_ONLY", row, None, "FIRST")
+                )
             elif len(found) > 1:
                 yield raw(given, "DUPLICATE", None, found[1], "FIRST")
-            elif row.time is not None and found[0].time is not None and abs(row.time - found[0].time) >= 3:
-                yield raw(given, "TIMING", row, found[0], "UNCLEAR" if number % 5 == 4 else "FIRST" if number % 2 else "SECOND")
+            elif (
+                row.time is not None
+                and found[0].time is not None
+                and abs(row.time - found[0].time) >= 3
+            ):
+                yield raw(
+                    given,
+                    "TIMING",
+                    row,
+                    found[0],
+                    "UNCLEAR" if number % 5 == 4 else "FIRST" if number % 2 else "SECOND",
+                )
 
 
 @dataclass
@@ -89,13 +109,17 @@ class Packed:
         return f"{self.address}item/"
 
     def decided(self) -> list[Decision]:
-        return list(Decision.objects.filter(packet=self.packet).select_related("item").order_by("sequence"))
+        return list(
+            Decision.objects.filter(packet=self.packet).select_related("item").order_by("sequence")
+        )
 
     def kinds(self) -> list[str]:
         return [d.kind for d in self.decided()]
 
 
-def judged_cases(study: Study | None = None, *, cases: int = 1, series: int | None = FEW) -> tuple[list[Encounter], JudgeRun]:
+def judged_cases(
+    study: Study | None = None, *, cases: int = 1, series: int | None = FEW
+) -> tuple[list[Encounter], JudgeRun]:
     """Shipped cases with both sources, judged."""
     dataset = factories.make_dataset(study)
     names = sorted(p.name for p in demo_cases.COHORT.iterdir() if p.is_dir())[:cases]
@@ -103,15 +127,31 @@ def judged_cases(study: Study | None = None, *, cases: int = 1, series: int | No
     return encounters, _judged(dataset)
 
 
-def packed_world(*, cases: int = 1, practised: bool = True, series: int | None = FEW, quotas: Mapping[str, int] = QUOTAS) -> Packed:
+def packed_world(
+    *,
+    cases: int = 1,
+    practised: bool = True,
+    series: int | None = FEW,
+    quotas: Mapping[str, int] = QUOTAS,
+) -> Packed:
     """Shipped cases, judged, drawn and opened to one reviewer."""
     encounters, run = judged_cases(cases=cases, series=series)
     dataset = encounters[0].dataset
-    admin, reviewer = factories.make_user(dataset.study, Role.ADMIN), factories.make_user(dataset.study, Role.REVIEWER, username="r.iyer")
+    admin, reviewer = (
+        factories.make_user(dataset.study, Role.ADMIN),
+        factories.make_user(dataset.study, Role.REVIEWER, username="r.iyer"),
+    )
     reviewer.set_password(PASSWORD)
     reviewer.save()
     design = Design(pairings=packets.pairings_of(run), quotas=dict(quotas), cases=None)
-    drawn = packets.draw_packet(study=dataset.study, judge_run=run, label="Validation sample", design=design, seed=11, by=admin)
+    drawn = packets.draw_packet(
+        study=dataset.study,
+        judge_run=run,
+        label="Validation sample",
+        design=design,
+        seed=11,
+        by=admin,
+    )
     assignment = packets.assign(packet=drawn, person=reviewer, by=admin, seed=5)
     if practised:
         Assignment.objects.filter(pk=assignment.pk).update(practised_at=timezone.now())
@@ -121,8 +161,13 @@ def packed_world(*, cases: int = 1, practised: bool = True, series: int | None =
 
 
 def _fewer(source: demo_cases.Source, series: int | None) -> demo_cases.Source:
-    """The case with so many series of its record, heart rate among them, and nothing that points to rows by number."""
-    names = sorted({row["event"] for row in source.rows}, key=lambda name: ("heart rate" not in name.lower(), name))[:series]
+    """The case with so many series of its record, heart rate among them, and nothing that points to
+    rows by number.
+    """
+    names = sorted(
+        {row["event"] for row in source.rows},
+        key=lambda name: ("heart rate" not in name.lower(), name),
+    )[:series]
     rows = [row for row in source.rows if row["event"] in set(names)] if series else source.rows
     return replace(source, rows=rows, lines=[{**line, "rows": []} for line in source.lines])
 
@@ -141,7 +186,9 @@ def _case(dataset: Dataset, source: demo_cases.Source) -> Encounter:
             time = line["time"] if first else line["text_time"]
             times = [time, time + 20] if not first and n == 6 and time is not None else [time]
             for each in times:
-                occurrence = factories.make_occurrence(inventory, span=(line["start"], line["end"]), mention=mention)
+                occurrence = factories.make_occurrence(
+                    inventory, span=(line["start"], line["end"]), mention=mention
+                )
                 entries.append(Entry(occurrence=occurrence, time=each, decided_by="test/given"))
         factories.make_timeline(inventory, entries, kind=TimelineKind.REVISED, source=key.source)
         factories.seal(inventory)
@@ -151,7 +198,13 @@ def _case(dataset: Dataset, source: demo_cases.Source) -> Encounter:
 def _judged(dataset: Dataset) -> JudgeRun:
     with judged_by(Differences()):  # type: ignore[arg-type]  # a stand-in like the other
         run = actions.start_judging(
-            study=dataset.study, datasets=[dataset], sources=KEYS, config=JudgeConfig(), label="", by=None, tell_workers=False
+            study=dataset.study,
+            datasets=[dataset],
+            sources=KEYS,
+            config=JudgeConfig(),
+            label="",
+            by=None,
+            tell_workers=False,
         )
         for pk in Game.objects.filter(run=run, state=JobState.QUEUED).values_list("pk", flat=True):
             actions.execute_game(pk)
@@ -162,7 +215,15 @@ def sign_in(page: Page, person: User, url: str) -> None:
     """Give the browser a session of this person."""
     client = Client()
     client.force_login(person)
-    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": client.cookies["sessionid"].value, "url": url}])
+    page.context.add_cookies(
+        [
+            {
+                "name": settings.SESSION_COOKIE_NAME,
+                "value": client.cookies["sessionid"].value,
+                "url": url,
+            }
+        ]
+    )
 
 
 def ready(page: Page) -> None:
@@ -191,12 +252,17 @@ def all_saved(page: Page) -> None:
 def assert_accessible(page: Page) -> None:
     page.wait_for_timeout(150)
     found = Axe().run(page)
-    violations = [(v["id"], [node["html"][:200] for node in v["nodes"]][:3]) for v in found.response["violations"]]
+    violations = [
+        (v["id"], [node["html"][:200] for node in v["nodes"]][:3])
+        for v in found.response["violations"]
+    ]
     assert violations == [], violations
 
 
 def picture(page: Page, name: str) -> None:
     """Into ARTIFACTS, for looking at."""
-    folder = Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts")) / "review"
+    folder = (
+        Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts")) / "review"
+    )
     folder.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=folder / f"{name}.png")

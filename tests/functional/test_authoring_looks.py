@@ -1,4 +1,5 @@
-"""The pages of authoring as they are seen: where one begins, axe in both themes and at three widths, and pictures to look at.
+"""The pages of authoring as they are seen: where one begins, axe in both themes and at three
+widths, and pictures to look at.
 
 Pictures go to ARTIFACTS (default `var/artifacts/authoring`), which is not committed.
 """
@@ -53,7 +54,9 @@ def test_axe_finds_nothing_and_pictures_are_taken(editor, enter, world, page, th
         enter(page, world.clinician, f"/authoring/{authoring.public_id}/")
         page.set_viewport_size(size)
         page.wait_for_selector("#authoring[data-ready]")
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), page.evaluate(TOO_WIDE)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), page.evaluate(
+            TOO_WIDE
+        )
         assert_accessible(page)
         page.locator("[data-rows] tr").nth(5).click()
         assert_accessible(page)
@@ -70,11 +73,27 @@ def test_axe_finds_nothing_and_pictures_are_taken(editor, enter, world, page, th
 
 
 def drafted(built, author: User) -> Authoring:
-    """A draft with the occurrences of a built case: every third one is still to place, one has no time."""
-    authoring, _ = start_authoring(encounter=built.encounter, protocol=Authoring.Protocol.UNAIDED, by=author)
+    """A draft with the occurrences of a built case: every third one is still to place, one has no
+    time.
+    """
+    authoring, _ = start_authoring(
+        encounter=built.encounter, protocol=Authoring.Protocol.UNAIDED, by=author
+    )
     for n, o in enumerate(built.occurrences):
-        values = {"start": o.start, "end": o.end, "mention": o.mention, "polarity": o.polarity, "lane": o.lane}
+        values = {
+            "start": o.start,
+            "end": o.end,
+            "mention": o.mention,
+            "polarity": o.polarity,
+            "lane": o.lane,
+        }
         if n % 3 != 2:
-            values |= {"time_text": "N/A" if n == 4 else f"{'-' if n % 2 else '+'}{n * n} h" if n % 4 else "HD 2"}
+            values |= {
+                "time_text": "N/A"
+                if n == 4
+                else f"{'-' if n % 2 else '+'}{n * n} h"
+                if n % 4
+                else "HD 2"
+            }
         apply_edit(authoring=authoring, edit=Edit(f"t{n}", n, "add", values=values), by=author)
     return authoring

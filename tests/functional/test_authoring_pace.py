@@ -1,4 +1,6 @@
-"""Whoever is quicker than the server, or pauses at the wrong moment, loses nothing: readings of a time arrive late, in any order."""
+"""Whoever is quicker than the server, or pauses at the wrong moment, loses nothing: readings of a
+time arrive late, in any order.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +133,10 @@ def test_who_has_gone_on_to_another_occurrence_is_left_there(editor, world):
     expect(row(page, "Fell at home")).to_contain_text("−2 d")
     all_saved(page)
     stored = by_mention(world)
-    assert (stored["Denied headache"].draft.time, stored["Fell at home"].draft.time) == (-72.0, -48.0)
+    assert (stored["Denied headache"].draft.time, stored["Fell at home"].draft.time) == (
+        -72.0,
+        -48.0,
+    )
 
 
 def test_undoing_while_a_time_is_being_read_takes_that_time_back(editor, world):

@@ -1,4 +1,6 @@
-"""Authoring in a real browser: by mouse and by keyboard alone, from the first mark to the lock and back."""
+"""Authoring in a real browser: by mouse and by keyboard alone, from the first mark to the lock and
+back.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def test_a_timeline_is_authored_with_the_mouse(editor, world, complaints):
     mark(page, "Fell at home", name="Fall at home", when="-3 d")
     expect(row(page, "Fall at home")).to_contain_text("−3 d (21 Feb, 14:38)")
     mark(page, "Head CT showed a large left thalamic hemorrhage")
-    expect(page.get_by_label("Name", exact=True)).to_have_value("Head CT showed a large left thalamic hemorrhage")
+    expect(page.get_by_label("Name", exact=True)).to_have_value(
+        "Head CT showed a large left thalamic hemorrhage"
+    )
     page.get_by_label("Time", exact=True).fill("HD 1 15:40")
     expect(page.locator("[data-when-read]")).to_have_text("+1 h (HD 1, 15:40)")
     page.get_by_label("Not before").fill("+30 min")
@@ -50,9 +54,19 @@ def test_a_timeline_is_authored_with_the_mouse(editor, world, complaints):
     stored = by_mention(world)
     assert stored["Fall at home"].draft.time == -72.0
     ct = stored["Head CT showed a large left thalamic hemorrhage"]
-    assert (world.note.text[ct.start : ct.end], ct.draft.lower, ct.draft.upper) == (ct.mention, 0.5, pytest.approx(3.366667))
-    assert (stored["headache"].polarity, stored["headache"].draft.context) == ("absent", [stored["Fall at home"].uid4])
-    assert (stored["Diet was advanced"].draft.placed, stored["Diet was advanced"].draft.time) == (True, None)
+    assert (world.note.text[ct.start : ct.end], ct.draft.lower, ct.draft.upper) == (
+        ct.mention,
+        0.5,
+        pytest.approx(3.366667),
+    )
+    assert (stored["headache"].polarity, stored["headache"].draft.context) == (
+        "absent",
+        [stored["Fall at home"].uid4],
+    )
+    assert (stored["Diet was advanced"].draft.placed, stored["Diet was advanced"].draft.time) == (
+        True,
+        None,
+    )
     assert complaints == []
 
 
@@ -77,7 +91,8 @@ def test_a_timeline_is_authored_with_the_keyboard_alone(editor, world, complaint
     expect(page.locator("[data-note]")).to_be_focused()
     expect(row(page, "Fall njku? at home")).to_contain_text("−3 d")
 
-    # Words to the right of the mark: the Hebrew one, where the note has CRLF, a tab and an accent of two characters before it.
+    # Words to the right of the mark: the Hebrew one, where the note has CRLF, a tab and an accent
+    # of two characters before it.
     for _ in range(18):
         keys.press("ArrowRight")
     expect(page.locator("[data-announce]")).to_have_text("שלום")
@@ -117,7 +132,9 @@ def test_a_timeline_is_authored_with_the_keyboard_alone(editor, world, complaint
     keys.press("Escape")
     all_saved(page)
     stored = by_mention(world)
-    assert set(stored) == {"Fall njku? at home", "שלום"}, "a key typed into a field or through a dialog did something else"
+    assert set(stored) == {"Fall njku? at home", "שלום"}, (
+        "a key typed into a field or through a dialog did something else"
+    )
     for occurrence in stored.values():
         assert world.note.text[occurrence.start : occurrence.end] in {"Fell at home", "שלום"}
     assert complaints == []
@@ -130,7 +147,9 @@ def test_splitting_merging_submitting_and_opening_again_need_no_mouse(editor, wo
     go_to_word(page, "Head")
     for _ in range(7):
         keys.press("Shift+ArrowRight")
-    expect(page.locator("[data-announce]")).to_have_text("Head CT showed a large left thalamic hemorrhage, 8 words selected")
+    expect(page.locator("[data-announce]")).to_have_text(
+        "Head CT showed a large left thalamic hemorrhage, 8 words selected"
+    )
     keys.press("Enter")
     keys.press("Enter")
     keys.type("N/A")
@@ -176,7 +195,9 @@ def test_splitting_merging_submitting_and_opening_again_need_no_mouse(editor, wo
     assert complaints == []
 
 
-def test_a_mark_is_split_where_its_words_are_chosen_though_it_is_not_selected(editor, world, complaints):
+def test_a_mark_is_split_where_its_words_are_chosen_though_it_is_not_selected(
+    editor, world, complaints
+):
     page = editor()
     mark(page, "left thalamic hemorrhage with intraventricular extension", when="+1")
     all_saved(page)
@@ -213,13 +234,17 @@ def test_marks_are_split_merged_moved_and_taken_back(editor, world, complaints):
     row(page, "intraventricular extension").click(modifiers=["Control"])
     page.get_by_role("button", name="Merge 2").click()
     expect(page.locator("[data-rows] tr")).to_have_count(1)
-    expect(page.locator("[data-span-text]")).to_have_text("left thalamic hemorrhage with intraventricular extension")
+    expect(page.locator("[data-span-text]")).to_have_text(
+        "left thalamic hemorrhage with intraventricular extension"
+    )
     page.get_by_role("button", name="Undo").click()
     expect(page.locator("[data-rows] tr")).to_have_count(2)
     page.get_by_role("button", name="Redo").click()
     expect(page.locator("[data-rows] tr")).to_have_count(1)
     all_saved(page)
-    assert [(o.mention, o.draft.time) for o in by_mention(world).values()] == [("left thalamic hemorrhage with", 1.0)]
+    assert [(o.mention, o.draft.time) for o in by_mention(world).values()] == [
+        ("left thalamic hemorrhage with", 1.0)
+    ]
     page.reload()
     page.wait_for_selector("#authoring[data-ready]")
     keys.press("Control+z")
@@ -246,7 +271,9 @@ def test_overlapping_and_nested_marks_stay_visible_and_reachable(editor, world):
         inner.click()
         names.append(page.locator("[data-form-title]").inner_text())
     assert len(set(names)) == 3
-    shown = page.evaluate("[...document.querySelectorAll('.note-text')].map((part) => part.textContent).join('')")
+    shown = page.evaluate(
+        "[...document.querySelectorAll('.note-text')].map((part) => part.textContent).join('')"
+    )
     assert shown == world.note.text
 
 

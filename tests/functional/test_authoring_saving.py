@@ -1,4 +1,6 @@
-"""Saving in a real browser: over a lost connection, after signing in again, from two windows, by two authors at once."""
+"""Saving in a real browser: over a lost connection, after signing in again, from two windows, by
+two authors at once.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,16 @@ from playwright.sync_api import expect
 
 from accounts.models import Role
 from tests import factories
-from tests.functional.authoring_world import all_saved, assert_accessible, by_mention, mark, picture, place, row, submit
+from tests.functional.authoring_world import (
+    all_saved,
+    assert_accessible,
+    by_mention,
+    mark,
+    picture,
+    place,
+    row,
+    submit,
+)
 from tests.functional.lost_connection import try_now
 from timelines.authoring.actions import start_authoring
 from timelines.models import Authoring, AuthoringEdit
@@ -34,14 +45,19 @@ def test_a_lost_connection_in_mid_edit_loses_and_doubles_nothing(editor, world):
     expect(row(page, "Headache denied")).to_contain_text("“+0”, read once saved")
     kept = page.evaluate("JSON.stringify({...sessionStorage, ...localStorage})")
     words = ("headache", "Fell", "Fall", "daughter")
-    assert not any(word in kept for word in words), "text of the draft was put into the browser's storage"
+    assert not any(word in kept for word in words), (
+        "text of the draft was put into the browser's storage"
+    )
     assert_accessible(page)
     picture(page, "lost")
     page.context.set_offline(False)
     all_saved(page)
     expect(banner).to_be_hidden()
     stored = by_mention(world)
-    assert {name: o.draft.time for name, o in stored.items()} == {"Fall at home": -72.0, "Headache denied": 0.0}
+    assert {name: o.draft.time for name, o in stored.items()} == {
+        "Fall at home": -72.0,
+        "Headache denied": 0.0,
+    }
     assert stored["Fall at home"].draft.reason == "told by the daughter"
 
 
@@ -75,16 +91,28 @@ def test_leaving_with_unsaved_changes_is_asked_about(editor):
     asked.value.dismiss()
 
 
-def test_after_signing_in_again_in_another_tab_the_waiting_changes_are_saved(editor, world, client, live_server):
+def test_after_signing_in_again_in_another_tab_the_waiting_changes_are_saved(
+    editor, world, client, live_server
+):
     page = editor()
     page.context.clear_cookies()
     mark(page, "Fell at home", when="-3 d")
     banner = page.get_by_role("alert").filter(has_text="You were signed out")
     expect(banner).to_be_visible()
-    expect(banner.get_by_role("link", name="Sign in in a new tab")).to_have_attribute("target", "_blank")
+    expect(banner.get_by_role("link", name="Sign in in a new tab")).to_have_attribute(
+        "target", "_blank"
+    )
     client.logout()
     client.force_login(world.clinician)
-    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    page.context.add_cookies(
+        [
+            {
+                "name": settings.SESSION_COOKIE_NAME,
+                "value": client.cookies["sessionid"].value,
+                "url": live_server.url,
+            }
+        ]
+    )
     banner.get_by_role("button", name="I have signed in").click()
     all_saved(page)
     assert by_mention(world)["Fell at home"].draft.time == -72.0
@@ -104,7 +132,9 @@ def test_two_windows_meet_and_the_person_decides_per_occurrence(editor, world, n
     row(first, "Denied headache").click()
     place(first, "+1")
     all_saved(first)
-    expect(first.locator("[data-notice]")).to_contain_text("changed in another window: 1 occurrence was brought up to date")
+    expect(first.locator("[data-notice]")).to_contain_text(
+        "changed in another window: 1 occurrence was brought up to date"
+    )
     expect(row(first, "Fell at home")).to_contain_text("−2 d")
 
     # The same occurrences: mine of one is kept, theirs of the other is taken.
@@ -135,14 +165,21 @@ def test_two_windows_meet_and_the_person_decides_per_occurrence(editor, world, n
     dialog.get_by_role("button", name="Save what I chose").click()
     all_saved(first)
     stored = by_mention(world)
-    assert (stored["Fell at home"].draft.time, stored["Denied headache"].draft.time) == (-120.0, 2.0)
+    assert (stored["Fell at home"].draft.time, stored["Denied headache"].draft.time) == (
+        -120.0,
+        2.0,
+    )
 
 
-def test_two_authors_at_once_see_nothing_of_each_other_until_both_submitted(enter, world, new_window):
+def test_two_authors_at_once_see_nothing_of_each_other_until_both_submitted(
+    enter, world, new_window
+):
     second_person = factories.make_user(world.study, Role.CLINICIAN)
     pages = {}
     for person, protocol in ((world.clinician, "unaided"), (second_person, "assisted")):
-        authoring, _ = start_authoring(encounter=world.encounter, protocol=Authoring.Protocol(protocol), by=person)
+        authoring, _ = start_authoring(
+            encounter=world.encounter, protocol=Authoring.Protocol(protocol), by=person
+        )
         page = pages[person] = enter(new_window(), person, f"/authoring/{authoring.public_id}/")
         page.wait_for_selector("#authoring[data-ready]")
     first, second = pages.values()
@@ -152,7 +189,9 @@ def test_two_authors_at_once_see_nothing_of_each_other_until_both_submitted(ente
     for page in (first, second):
         all_saved(page)
     other = Authoring.objects.get(author=world.clinician)
-    second.goto(second.url.replace(Authoring.objects.get(author=second_person).public_id, other.public_id))
+    second.goto(
+        second.url.replace(Authoring.objects.get(author=second_person).public_id, other.public_id)
+    )
     expect(second.get_by_role("heading", level=1)).not_to_contain_text("timeline")
     second.go_back()
     second.wait_for_selector("#authoring[data-ready]")
@@ -166,7 +205,11 @@ def test_two_authors_at_once_see_nothing_of_each_other_until_both_submitted(ente
     first.goto(first.url.split("/authoring/")[0] + agreement)
     assert "second author" not in first.content()
 
-    enter(second, second_person, f"/authoring/{Authoring.objects.get(author=second_person).public_id}/")
+    enter(
+        second,
+        second_person,
+        f"/authoring/{Authoring.objects.get(author=second_person).public_id}/",
+    )
     second.wait_for_selector("#authoring[data-ready]")
     expect(row(second, "fall of the second author")).to_be_visible()
     submit(second)

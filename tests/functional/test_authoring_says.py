@@ -1,4 +1,6 @@
-"""What an author says is what is stored: Enter at once after selecting, and a typed time that claims nothing of the note."""
+"""What an author says is what is stored: Enter at once after selecting, and a typed time that
+claims nothing of the note.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ SELECT_AND_ENTER = """phrase => {
 }"""
 
 
-def test_enter_at_once_after_selecting_marks_and_letters_go_to_the_new_name(editor, world, complaints):
+def test_enter_at_once_after_selecting_marks_and_letters_go_to_the_new_name(
+    editor, world, complaints
+):
     page = editor()
     mark(page, "Fell at home", name="Fall at home", when="-3 d")
     page.evaluate(SELECT_AND_ENTER, "Diet was advanced")
@@ -38,7 +42,9 @@ def test_enter_while_the_button_of_the_mouse_goes_up_marks(editor, world):
     mark(page, "Fell at home", name="Fall at home", when="-3 d")
     drag_over(page, "Denied headache")
     page.keyboard.press("Escape")
-    page.evaluate("() => document.querySelector('[data-note-body]').dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))")
+    page.evaluate(
+        "() => document.querySelector('[data-note-body]').dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))"
+    )
     page.evaluate(SELECT_AND_ENTER, "Diet was advanced")
     page.evaluate("() => document.dispatchEvent(new PointerEvent('pointerup', { bubbles: true }))")
     expect(page.get_by_label("Name", exact=True)).to_have_value("Diet was advanced")
@@ -47,7 +53,9 @@ def test_enter_while_the_button_of_the_mouse_goes_up_marks(editor, world):
     assert set(by_mention(world)) == {"Fall at home", "Diet was advanced"}
 
 
-def test_a_typed_time_counts_as_estimated_until_its_author_says_that_the_note_states_it(editor, world):
+def test_a_typed_time_counts_as_estimated_until_its_author_says_that_the_note_states_it(
+    editor, world
+):
     page = editor()
     mark(page, "Fell at home", name="Fall at home", when="-3 d")
     expect(row(page, "Fall at home")).to_contain_text("−3 d")

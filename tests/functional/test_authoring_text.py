@@ -1,4 +1,6 @@
-"""Offsets in the browser against Python's own: code points, whatever the characters, and words that selections move by."""
+"""Offsets in the browser against Python's own: code points, whatever the characters, and words that
+selections move by.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,18 @@ def test_edges_move_by_words_and_stop_at_the_last_one(scripted):
 
 
 def test_pieces_name_every_span_over_them_and_overlapping_spans_share_no_line(scripted):
-    spans = [{"uid": "a", "start": 0, "end": 6}, {"uid": "b", "start": 2, "end": 4}, {"uid": "c", "start": 5, "end": 9}]
+    spans = [
+        {"uid": "a", "start": 0, "end": 6},
+        {"uid": "b", "start": 2, "end": 4},
+        {"uid": "c", "start": 5, "end": 9},
+    ]
     pieces, levels = scripted.evaluate(PIECES, [spans, 10])
-    assert pieces == [[0, 2, "a"], [2, 4, "ba"], [4, 5, "a"], [5, 6, "ca"], [6, 9, "c"], [9, 10, ""]]
+    assert pieces == [
+        [0, 2, "a"],
+        [2, 4, "ba"],
+        [4, 5, "a"],
+        [5, 6, "ca"],
+        [6, 9, "c"],
+        [9, 10, ""],
+    ]
     assert dict(levels) == {"b": 0, "c": 0, "a": 1}

@@ -1,4 +1,5 @@
-"""The case page in a real browser: keyboard alone, exact text, axe in both themes, and pictures to look at.
+"""The case page in a real browser: keyboard alone, exact text, axe in both themes, and pictures to
+look at.
 
 Pictures go to ARTIFACTS (default `var/artifacts/case-page`), which is not committed.
 """
@@ -35,10 +36,21 @@ def world():
 def opened(world, live_server, page, client):
     """Opens a path of the case signed in, at the wide size; collects what the console complains of."""
     client.force_login(world.clinician)
-    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    page.context.add_cookies(
+        [
+            {
+                "name": settings.SESSION_COOKIE_NAME,
+                "value": client.cookies["sessionid"].value,
+                "url": live_server.url,
+            }
+        ]
+    )
     page.set_viewport_size(WIDE)
     page.complaints = []
-    page.on("console", lambda message: page.complaints.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console",
+        lambda message: page.complaints.append(message.text) if message.type == "error" else None,
+    )
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
 
     def open_(path: str = ""):
@@ -63,7 +75,9 @@ def test_the_whole_page_is_walked_with_the_keyboard_alone(opened, world):
     expect(page.locator(f"{PANEL} #step-3")).to_contain_text("−3 d")
     keys.press("[")
     assert selected(page) == world.uid("andexanet")
-    expect(page.locator(f"{PANEL} .chain-when")).to_contain_text("+6.5 h (HD 1, 21:08) · moved by evidence · 5 h later · text +1.5 h")
+    expect(page.locator(f"{PANEL} .chain-when")).to_contain_text(
+        "+6.5 h (HD 1, 21:08) · moved by evidence · 5 h later · text +1.5 h"
+    )
     expect(page.locator(f"{PANEL} #step-8")).to_contain_text("rules 1.0 / adopt-row")
     expect(page.locator(".seg.is-selected").first).to_be_focused()
     keys.press("k")
@@ -102,11 +116,17 @@ def test_the_plot_and_its_window_answer_to_keys(opened, world):
     page.keyboard.press("+")
     page.keyboard.press("+")
     expect(page.locator("[data-window-words]")).to_contain_text(" of 10 in window")
-    expect(page.locator(f'.seg[data-o="{world.uid("second ct")}"]')).to_have_class(re.compile("is-dim"))
+    expect(page.locator(f'.seg[data-o="{world.uid("second ct")}"]')).to_have_class(
+        re.compile("is-dim")
+    )
     page.get_by_role("slider", name="Start of the time window").focus()
-    before = page.get_by_role("slider", name="Start of the time window").get_attribute("aria-valuenow")
+    before = page.get_by_role("slider", name="Start of the time window").get_attribute(
+        "aria-valuenow"
+    )
     page.keyboard.press("ArrowLeft")
-    assert int(page.get_by_role("slider", name="Start of the time window").get_attribute("aria-valuenow")) < int(before)
+    assert int(
+        page.get_by_role("slider", name="Start of the time window").get_attribute("aria-valuenow")
+    ) < int(before)
     page.keyboard.press("Escape")
     expect(page.locator("[data-window-words]")).to_have_text("")
     page.locator(".lane").first.focus()
@@ -140,7 +160,9 @@ def test_the_table_sorts_filters_and_moves_with_keys(opened, world):
 
 
 def test_thousands_of_rows_come_as_they_are_needed(opened, world):
-    timeline = factories.make_bare_timeline(world.encounter, {f"event {n}": float(n) for n in range(2500)}, source="single step")
+    timeline = factories.make_bare_timeline(
+        world.encounter, {f"event {n}": float(n) for n in range(2500)}, source="single step"
+    )
     page = opened(f"?t={timeline.public_id}")
     page.locator("#tab-plot").press("ArrowRight")
     rows = page.locator(".case-table tbody tr")
@@ -159,7 +181,9 @@ def test_note_plot_table_and_address_follow_one_selection(opened, world):
     inner.click()
     assert selected(page) == world.uid("dose")
     inner.click()
-    assert selected(page) == world.uid("apixaban"), "the second click goes to the enclosing occurrence"
+    assert selected(page) == world.uid("apixaban"), (
+        "the second click goes to the enclosing occurrence"
+    )
     both = page.locator(f'.seg[data-o="{world.uid("ct")} {world.uid("bleed")}"]')
     expect(both).to_have_text("left thalamic hemorrhage")
     assert both.locator(".u").count() == 2
@@ -167,7 +191,9 @@ def test_note_plot_table_and_address_follow_one_selection(opened, world):
     expect(page.locator(".plot-ring")).to_be_visible()
     expect(page.locator(".margin-selected")).to_contain_text("HD 1")
     page.goto(page.url)
-    expect(page.locator(f"{PANEL} h2")).to_have_text("Head CT showed a large left thalamic hemorrhage")
+    expect(page.locator(f"{PANEL} h2")).to_have_text(
+        "Head CT showed a large left thalamic hemorrhage"
+    )
     page.goto(page.url.split("?")[0] + f"o/{world.uid('andexanet')}/")
     context = page.locator(f"{PANEL} [data-select]").first
     context.click()
@@ -198,9 +224,13 @@ def test_dragging_over_the_overview_filters_the_note(opened, world):
     inside = page.locator("[data-window-words]").inner_text()
     assert re.fullmatch(r"[1-9] of 10 in window", inside)
     expect(page.locator(f'.seg[data-o="{world.uid("fall")}"]')).to_have_class(re.compile("is-dim"))
-    expect(page.locator(f'.seg[data-o="{world.uid("andexanet")}"]')).not_to_have_class(re.compile("is-dim"))
+    expect(page.locator(f'.seg[data-o="{world.uid("andexanet")}"]')).not_to_have_class(
+        re.compile("is-dim")
+    )
     page.keyboard.press("j")
-    assert selected(page) in {world.uid(name) for name in ("ct", "bleed", "andexanet", "second ct")}, "what is filtered away is passed over"
+    assert selected(page) in {
+        world.uid(name) for name in ("ct", "bleed", "andexanet", "second ct")
+    }, "what is filtered away is passed over"
     page.get_by_role("button", name="All", exact=True).click()
     expect(page.locator(".seg.is-dim")).to_have_count(0)
 
@@ -227,7 +257,9 @@ def test_on_a_phone_everything_can_be_read(opened):
 
 def test_the_note_is_shown_with_exactly_its_stored_characters(opened, world):
     page = opened()
-    shown = page.evaluate("[...document.querySelectorAll('.note-text')].map((part) => part.textContent).join('')")
+    shown = page.evaluate(
+        "[...document.querySelectorAll('.note-text')].map((part) => part.textContent).join('')"
+    )
     assert shown == world.note.text
     assert "\r\n" in shown
 
@@ -253,7 +285,10 @@ def test_panes_resize_with_keys_and_are_remembered(opened):
     assert splitter.get_attribute("aria-valuenow") == "52"
     assert page.locator("#note-pane").bounding_box()["width"] > before + 50
     page.reload()
-    assert page.get_by_role("separator", name="Width of the note").get_attribute("aria-valuenow") == "52"
+    assert (
+        page.get_by_role("separator", name="Width of the note").get_attribute("aria-valuenow")
+        == "52"
+    )
 
 
 def test_the_theme_is_chosen_and_remembered(opened):
@@ -285,11 +320,15 @@ def test_switching_the_timeline_keeps_the_occurrence(opened, world):
 def test_many_references_do_not_cover_the_name_of_the_case(opened, world):
     times = dict.fromkeys(world.reference.inventory.occurrences.all(), 1.0)
     for source in ("author:ana", "author:ben", "author:a.third.clinician", "ward-system"):
-        factories.make_timeline(world.reference.inventory, times, kind=TimelineKind.REFERENCE, source=source)
+        factories.make_timeline(
+            world.reference.inventory, times, kind=TimelineKind.REFERENCE, source=source
+        )
     page = opened()
     for width in (1440, 1250):
         page.set_viewport_size({"width": width, "height": 900})
-        name, switch = (page.locator(part).bounding_box() for part in (".case-name h1", "nav.switch"))
+        name, switch = (
+            page.locator(part).bounding_box() for part in (".case-name h1", "nav.switch")
+        )
         assert name["y"] + name["height"] <= switch["y"] or name["x"] + name["width"] <= switch["x"]
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     expect(page.get_by_role("link", name="Reference by ben")).to_be_in_viewport()
@@ -340,11 +379,17 @@ def test_a_large_case_answers_a_click(opened, world, live_server, page):
 def assert_accessible(page) -> None:
     page.wait_for_timeout(200)
     found = Axe().run(page)
-    violations = [(v["id"], [node["html"][:160] for node in v["nodes"]][:3]) for v in found.response["violations"]]
+    violations = [
+        (v["id"], [node["html"][:160] for node in v["nodes"]][:3])
+        for v in found.response["violations"]
+    ]
     assert violations == []
 
 
 def picture(page, name: str) -> None:
-    folder = Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts")) / "case-page"
+    folder = (
+        Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts"))
+        / "case-page"
+    )
     folder.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=folder / f"{name}.png")

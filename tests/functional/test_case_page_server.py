@@ -1,4 +1,6 @@
-"""The case page as the server answers it: who may see it, what it carries, and that text stays text."""
+"""The case page as the server answers it: who may see it, what it carries, and that text stays
+text.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def get(world, client):
 
 
 def data_of(response) -> dict:
-    found = re.search(r'<script id="case-data" type="application/json">(.*?)</script>', response.content.decode())
+    found = re.search(
+        r'<script id="case-data" type="application/json">(.*?)</script>', response.content.decode()
+    )
     assert found is not None
     return json.loads(found.group(1))
 
@@ -52,7 +56,13 @@ def chain_of(world, name, timeline=None) -> str:
 def test_the_primary_revised_timeline_opens_first(get):
     items = {item["m"]: item for item in data_of(get())["items"]}
     found = items["Andexanet alfa was given"]
-    assert (found["w"], found["c"], found["tw"], found["sw"], found["s"]) == ("+6.5 h", "HD 1, 21:08", "+1.5 h", "5 h later", "moved")
+    assert (found["w"], found["c"], found["tw"], found["sw"], found["s"]) == (
+        "+6.5 h",
+        "HD 1, 21:08",
+        "+1.5 h",
+        "5 h later",
+        "moved",
+    )
     assert found["rw"] == "+6.5 h"
     assert [adopted for _, adopted in found["e"]] == [1]
     assert items["Fell at home"]["s"] == "explicit"
@@ -88,7 +98,11 @@ def test_the_page_has_no_inline_script_style_or_handler(get, world):
 
 
 def test_the_chain_walks_from_the_sentence_to_what_decided(get, world):
-    body = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", get(chain_of(world, "andexanet")).content.decode())))
+    body = re.sub(
+        r"\s+",
+        " ",
+        html.unescape(re.sub(r"<[^>]+>", " ", get(chain_of(world, "andexanet")).content.decode())),
+    )
     for step in (
         "Andexanet alfa was given soon after arrival.",
         world.uid("andexanet"),
@@ -157,13 +171,19 @@ def test_strangers_reviewers_and_members_of_other_studies_do_not_see_it(world, c
 def test_opening_is_recorded_without_text(get, world):
     get()
     event = AuditEvent.objects.get(action="case.open")
-    assert (event.actor, event.study, event.object_id) == (world.clinician, world.study, world.encounter.public_id)
-    assert event.detail == {"timelines": True}  # whoever authors the case later is known to have seen one
+    assert (event.actor, event.study, event.object_id) == (
+        world.clinician,
+        world.study,
+        world.encounter.public_id,
+    )
+    # whoever authors the case later is known to have seen one
+    assert event.detail == {"timelines": True}
 
 
 def test_a_note_that_changed_since_its_import_is_not_shown(get, world):
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")  # past the trigger that forbids it
+        # past the trigger that forbids it
+        cursor.execute("SET LOCAL session_replication_role = replica")
         Note.objects.filter(pk=world.note.pk).update(text=NOTE + "!")
         cursor.execute("SET LOCAL session_replication_role = origin")
     response = get()
@@ -181,10 +201,13 @@ def test_a_case_without_timeline_says_how_to_get_one(world, client):
     assert "Only a note." in body
 
 
-def test_what_was_drawn_is_kept_only_once_nothing_of_it_can_change(get, world, django_assert_max_num_queries):
+def test_what_was_drawn_is_kept_only_once_nothing_of_it_can_change(
+    get, world, django_assert_max_num_queries
+):
     with django_assert_max_num_queries(27):  # with: the runs of the case, and the study timeline
         get()
-    with django_assert_max_num_queries(22):  # three of them ask whether the person writes or reviews the case
+    # three of them ask whether the person writes or reviews the case
+    with django_assert_max_num_queries(22):
         get()
     chosen = choices_of(world.encounter).default
     stage = StageRun.objects.create(
@@ -199,7 +222,12 @@ def test_what_was_drawn_is_kept_only_once_nothing_of_it_can_change(get, world, d
 
 
 def test_a_source_without_inventory_is_drawn_without_spans(get, world):
-    timeline = factories.make_bare_timeline(world.encounter, {"fever": 2.0, "rash": None}, source="single step")
+    timeline = factories.make_bare_timeline(
+        world.encounter, {"fever": 2.0, "rash": None}, source="single step"
+    )
     data = data_of(get(t=timeline.public_id))
-    assert [(item["m"], item["w"]) for item in data["items"]] == [("fever", "+2 h"), ("rash", "not placed")]
+    assert [(item["m"], item["w"]) for item in data["items"]] == [
+        ("fever", "+2 h"),
+        ("rash", "not placed"),
+    ]
     assert all(item["u"].startswith("row-") for item in data["items"])

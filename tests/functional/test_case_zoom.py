@@ -1,4 +1,6 @@
-"""The plot of a shipped case while its window changes, and the walk through the largest changes, in a real browser."""
+"""The plot of a shipped case while its window changes, and the walk through the largest changes, in
+a real browser.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from tests import demo_cases, factories
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-#: Where the ring of what is pointed at is, and where its occurrence is drawn now, in pixels of the plot.
+#: Where the ring of what is pointed at is, and where its occurrence is drawn now, in pixels of the
+#: plot.
 RING = """uid => {
   const Case = window.CasePage;
   const ring = document.querySelector('.plot-pointer');
@@ -51,7 +54,11 @@ def case(enter, page) -> Page:
     cache.clear()
     dataset = factories.make_dataset()
     built = demo_cases.build(dataset, demo_cases.shipped())
-    opened = enter(page, factories.make_user(dataset.study, Role.CLINICIAN), f"/cases/{built.encounter.public_id}/")
+    opened = enter(
+        page,
+        factories.make_user(dataset.study, Role.CLINICIAN),
+        f"/cases/{built.encounter.public_id}/",
+    )
     opened.wait_for_selector("#case[data-ready]")
     expect(opened.locator(".lane").first).to_be_visible()
     return opened
@@ -66,7 +73,9 @@ def drawn(page: Page) -> None:
 
 
 def test_the_ring_of_what_is_pointed_at_goes_with_its_occurrence(case, complaints):
-    uid = case.evaluate("CasePage.items.find((item) => item.x > CasePage.data.zero && item.x < CasePage.data.discharge).u")
+    uid = case.evaluate(
+        "CasePage.items.find((item) => item.x > CasePage.data.zero && item.x < CasePage.data.discharge).u"
+    )
     case.locator(f'.seg[data-o~="{uid}"]').first.hover()
     expect(case.locator(".plot-pointer")).to_be_visible()
     for change in (
@@ -74,13 +83,18 @@ def test_the_ring_of_what_is_pointed_at_goes_with_its_occurrence(case, complaint
         "CasePage.setWindow(item.x - 0.05, item.x + 0.1)",
         "CasePage.setWindow(0, 1)",
     ):
-        case.evaluate(f"uid => {{ const item = CasePage.items[CasePage.byUid.get(uid)]; {change}; }}", uid)
+        case.evaluate(
+            f"uid => {{ const item = CasePage.items[CasePage.byUid.get(uid)]; {change}; }}", uid
+        )
         drawn(case)
         ring = case.evaluate(RING, uid)
         assert not ring["hidden"]
         assert ring["left"] == pytest.approx(ring["x"], abs=1.5), change
         assert ring["top"] == pytest.approx(ring["y"], abs=1.5), change
-    case.evaluate("uid => { const { x } = CasePage.items[CasePage.byUid.get(uid)]; CasePage.setWindow(x + 0.01, x + 0.2); }", uid)
+    case.evaluate(
+        "uid => { const { x } = CasePage.items[CasePage.byUid.get(uid)]; CasePage.setWindow(x + 0.01, x + 0.2); }",
+        uid,
+    )
     expect(case.locator(".plot-pointer")).to_be_hidden()
     case.mouse.move(2, 2)
     assert complaints == []
@@ -93,10 +107,14 @@ def test_lanes_take_the_height_that_their_occurrences_in_the_window_need(case):
     case.evaluate("CasePage.setWindow(CasePage.data.zero, CasePage.data.zero + 0.02)")
     drawn(case)
     zoomed = case.evaluate(LANES)
-    assert sum(lane["inside"] for lane in zoomed) < sum(lane["inside"] for lane in whole) / 2, "the window must leave much out"
+    assert sum(lane["inside"] for lane in zoomed) < sum(lane["inside"] for lane in whole) / 2, (
+        "the window must leave much out"
+    )
     for lane in zoomed:
         row = 16
-        assert lane["height"] <= max(36, (lane["inside"] + 1.8) * row), f"{lane['name']} keeps empty height"
+        assert lane["height"] <= max(36, (lane["inside"] + 1.8) * row), (
+            f"{lane['name']} keeps empty height"
+        )
     case.keyboard.press("Escape")
     drawn(case)
     assert case.evaluate(LANES) == whole
@@ -107,7 +125,9 @@ def test_names_of_lanes_and_labels_of_the_axis_are_whole(case, width):
     case.set_viewport_size({"width": width, "height": 900})
     for _ in range(2):
         drawn(case)
-        case.wait_for_function("() => { const p = document.querySelector('[data-plot]'); return p._fullLayout.width === p.clientWidth; }")
+        case.wait_for_function(
+            "() => { const p = document.querySelector('[data-plot]'); return p._fullLayout.width === p.clientWidth; }"
+        )
         assert [lane["name"] for lane in case.evaluate(LANES) if lane["clipped"]] == []
         outside = """() => {
           const plot = document.querySelector('[data-plot-root]').getBoundingClientRect();

@@ -1,4 +1,6 @@
-"""One page of each shape of address in a real browser, as whoever gets there: no error on the console, no failed request, no violation."""
+"""One page of each shape of address in a real browser, as whoever gets there: no error on the
+console, no failed request, no violation.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,11 @@ VISITORS = ("admin", "author", "reviewer", "adjudicator", "superuser", "anonymou
 ADMIN_PAGES = 8
 #: (page, words of the complaint, why it is right).
 EXPECTED = (
-    ("/api/docs/", "Applying inline style violates", "Swagger's own script adds a style that the policy refuses; the page is whole"),
+    (
+        "/api/docs/",
+        "Applying inline style violates",
+        "Swagger's own script adds a style that the policy refuses; the page is whole",
+    ),
 )
 
 
@@ -30,7 +36,12 @@ class Watch:
 
     def __init__(self, page: Page) -> None:
         self.page, self.found = page, list[str]()
-        page.on("console", lambda message: self._note(message.text) if message.type in ("error", "warning") else None)
+        page.on(
+            "console",
+            lambda message: (
+                self._note(message.text) if message.type in ("error", "warning") else None
+            ),
+        )
         page.on("pageerror", lambda error: self._note(str(error)))
         page.on("requestfailed", self._failed)
         page.on("response", self._answered)
@@ -55,7 +66,11 @@ def crawled() -> tuple[Demo, dict[str, list[Visit]]]:
     try:
         for person in VISITORS:
             visits = shapes(crawl_as(demo, person, each=1))
-            new = [v for shape, v in visits.items() if shape not in known and "?" not in shape and v.whole]
+            new = [
+                v
+                for shape, v in visits.items()
+                if shape not in known and "?" not in shape and v.whole
+            ]
             found[person] = new[:ADMIN_PAGES] if person == "superuser" else new
             known |= {v.shape for v in found[person]}
     finally:
@@ -64,7 +79,8 @@ def crawled() -> tuple[Demo, dict[str, list[Visit]]]:
 
 
 def test_no_page_complains(live_server, page, enter):
-    # In a thread of its own: stages and some views run event loops, and Playwright has one in this thread.
+    # In a thread of its own: stages and some views run event loops, and Playwright has one in this
+    # thread.
     with ThreadPoolExecutor(1) as threads:
         demo, pages = threads.submit(crawled).result()
     watch = Watch(page)

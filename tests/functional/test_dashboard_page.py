@@ -1,4 +1,5 @@
-"""The page of ratings in a real browser: plots beside their tables, files, axe in both themes, and pictures to look at.
+"""The page of ratings in a real browser: plots beside their tables, files, axe in both themes, and
+pictures to look at.
 
 Pictures go to ARTIFACTS (default `var/artifacts`), which is not committed.
 """
@@ -31,12 +32,25 @@ def rated():
 
 @pytest.fixture
 def opened(rated, live_server, page, client):
-    """Opens the ratings of the first run signed in as an admin; collects what the console complains of."""
+    """Opens the ratings of the first run signed in as an admin; collects what the console complains
+    of.
+    """
     client.force_login(factories.make_user(rated.study, Role.ADMIN, username="the-admin"))
-    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    page.context.add_cookies(
+        [
+            {
+                "name": settings.SESSION_COOKIE_NAME,
+                "value": client.cookies["sessionid"].value,
+                "url": live_server.url,
+            }
+        ]
+    )
     page.set_viewport_size(WIDE)
     complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console",
+        lambda message: complaints.append(message.text) if message.type == "error" else None,
+    )
     page.on("pageerror", lambda error: complaints.append(str(error)))
 
     def open_(run=None, size=WIDE):
@@ -51,7 +65,10 @@ def opened(rated, live_server, page, client):
 
 
 def picture(page, name: str) -> None:
-    folder = Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts")) / "dashboard"
+    folder = (
+        Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts"))
+        / "dashboard"
+    )
     folder.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=folder / f"{name}.png", full_page=True)
 
@@ -60,7 +77,10 @@ def test_every_source_is_plotted_and_stands_in_the_table(opened):
     page = opened()
     expect(page.locator("#ratings tbody tr")).to_have_count(len(SOURCES))
     assert page.locator("[data-figure=ratings] .scatterlayer .point").count() >= len(SOURCES)
-    said = [page.locator("#ratings tbody tr").nth(n).locator(".told").nth(1).inner_text() for n in range(len(SOURCES))]
+    said = [
+        page.locator("#ratings tbody tr").nth(n).locator(".told").nth(1).inner_text()
+        for n in range(len(SOURCES))
+    ]
     assert sorted(map(int, said), reverse=True) == list(map(int, said)), "best first"
 
 
@@ -97,9 +117,13 @@ def test_a_number_leads_to_its_findings(opened):
 def test_looks(opened, page, theme, size):
     page.emulate_media(color_scheme=theme)
     opened(size=size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1"), "the page itself does not scroll sideways"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1"), (
+        "the page itself does not scroll sideways"
+    )
     short = page.locator(".rated-table td.wrap .told")
-    broken = short.evaluate_all("found => found.filter(e => e.getClientRects().length > 1).map(e => e.textContent)")
+    broken = short.evaluate_all(
+        "found => found.filter(e => e.getClientRects().length > 1).map(e => e.textContent)"
+    )
     assert short.count() > 0
     assert broken == [], "no record or short word is broken"
     assert_accessible(page)

@@ -1,4 +1,5 @@
-"""Evaluation pages in a real browser: bases, files, plots, the way to the drawn pairs, axe in both themes, and pictures to look at.
+"""Evaluation pages in a real browser: bases, files, plots, the way to the drawn pairs, axe in both
+themes, and pictures to look at.
 
 Pictures go to ARTIFACTS (default `var/artifacts`), which is not committed.
 """
@@ -46,10 +47,21 @@ def evaluation(world):
 def opened(world, live_server, page, client):
     """Opens a path signed in as an admin, at the wide size; collects what the console complains of."""
     client.force_login(factories.make_user(world.study, Role.ADMIN))
-    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    page.context.add_cookies(
+        [
+            {
+                "name": settings.SESSION_COOKIE_NAME,
+                "value": client.cookies["sessionid"].value,
+                "url": live_server.url,
+            }
+        ]
+    )
     page.set_viewport_size(WIDE)
     page.complaints = []
-    page.on("console", lambda message: page.complaints.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console",
+        lambda message: page.complaints.append(message.text) if message.type == "error" else None,
+    )
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
 
     def open_(path: str):
@@ -68,7 +80,10 @@ def drawn(page) -> None:
 
 def whole_picture(page, name: str) -> None:
     """The page from its head to its foot."""
-    folder = Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts")) / "evaluation"
+    folder = (
+        Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts"))
+        / "evaluation"
+    )
     folder.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=folder / f"{name}.png", full_page=True)
 
@@ -88,9 +103,11 @@ def test_from_the_navigation_to_the_pairs_drawn_on_the_case_page(opened, world, 
     page.get_by_role("link", name="Embeddings", exact=True).click()
     expect(page.locator("#main-table")).to_contain_text("Event match rate")
     drawn(page)
-    expect(page.get_by_label("Plot: Recovery against concordance. Its figures are in the table of this section.")).to_contain_text(
-        "rules · revised"
-    )
+    expect(
+        page.get_by_label(
+            "Plot: Recovery against concordance. Its figures are in the table of this section."
+        )
+    ).to_contain_text("rules · revised")
     rows = page.locator("#case-rows tr")
     expect(rows).to_have_count(9)
     page.get_by_label("Case", exact=True).press_sequentially(world.encounter.case_id)
@@ -116,9 +133,13 @@ def test_tables_and_plots_are_saved_without_a_network(opened, evaluation):
     page = opened(f"/evaluations/{evaluation.public_id}/?basis=embedding")
     drawn(page)
     section = page.locator("#sweeps")
-    table = downloaded(page, section.get_by_role("link", name="CSV of the threshold sweep")).decode()
+    table = downloaded(
+        page, section.get_by_role("link", name="CSV of the threshold sweep")
+    ).decode()
     assert table.startswith("Source,Threshold,Event match rate")
-    svg = downloaded(page, section.get_by_role("button", name="SVG of Recovery against concordance")).decode()
+    svg = downloaded(
+        page, section.get_by_role("button", name="SVG of Recovery against concordance")
+    ).decode()
     assert svg.startswith("<svg")
     assert "rules · revised" in svg
     assert "window.hit=1&lt;/script" in svg or "…" in svg
@@ -136,7 +157,9 @@ def test_the_form_starts_one_and_its_page_follows_it(opened, world):
     page.wait_for_url("**/evaluations/*/")
     expect(page.locator("#evaluation-progress")).to_contain_text("waits for a worker")
     Evaluation.objects.update(
-        progress={"done": 1, "total": 4, "words": "compared 1 of 4 cases"}, state=JobState.FAILED, reasons=["no embedder"]
+        progress={"done": 1, "total": 4, "words": "compared 1 of 4 cases"},
+        state=JobState.FAILED,
+        reasons=["no embedder"],
     )
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
     expect(page.locator("#evaluation-progress")).to_contain_text("no embedder")
@@ -145,11 +168,22 @@ def test_the_form_starts_one_and_its_page_follows_it(opened, world):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_and_pictures_are_taken(opened, world, evaluation, theme):
-    make_evaluation(world.study, [world.encounter.dataset], state=JobState.FAILED, reasons=["attempt 1: no embedder"], label="broken")
+    make_evaluation(
+        world.study,
+        [world.encounter.dataset],
+        state=JobState.FAILED,
+        reasons=["attempt 1: no embedder"],
+        label="broken",
+    )
     page = opened("/evaluations/")
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     one = f"/evaluations/{evaluation.public_id}/"
-    paths = {"list": "/evaluations/", "new": "/evaluations/new/", "one": f"{one}?basis=embedding&published=1", "spans": one}
+    paths = {
+        "list": "/evaluations/",
+        "new": "/evaluations/new/",
+        "one": f"{one}?basis=embedding&published=1",
+        "spans": one,
+    }
     paths["case"] = f"{one}cases/{world.encounter.public_id}/?s=0"
     for size in (WIDE, TABLET):
         page.set_viewport_size(size)
@@ -157,7 +191,9 @@ def test_axe_finds_nothing_and_pictures_are_taken(opened, world, evaluation, the
             opened(path)
             drawn(page)
             assert_accessible(page)
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} scrolls sideways"
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (
+                f"{name} scrolls sideways"
+            )
             whole_picture(page, f"evaluation-{name}-{size['width']}-{theme}")
 
 
@@ -165,7 +201,10 @@ def test_a_timeline_that_is_gone_leaves_its_figures(opened, world):
     evaluation = evaluated_world(world)
     stored = evaluation.cases.get()
     stored.delete()
-    sources = (CaseSource(TEXT, Basis.SPAN, True, 10, 7), CaseSource(REVISED, Basis.SPAN, False, 10, 0))
+    sources = (
+        CaseSource(TEXT, Basis.SPAN, True, 10, 7),
+        CaseSource(REVISED, Basis.SPAN, False, 10, 0),
+    )
     keep_case(evaluation, world.encounter, CaseResult("c", "x", sources))
     page = opened(f"/evaluations/{evaluation.public_id}/cases/{world.encounter.public_id}/")
     expect(page.get_by_role("heading", name="The pairs cannot be shown")).to_be_visible()

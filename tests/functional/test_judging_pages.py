@@ -1,4 +1,5 @@
-"""Judge runs, findings and comparisons in a real browser: keys, filters, the plot, axe in both themes, and pictures to look at.
+"""Judge runs, findings and comparisons in a real browser: keys, filters, the plot, axe in both
+themes, and pictures to look at.
 
 Pictures go to ARTIFACTS (default `var/artifacts`), which is not committed.
 """
@@ -40,10 +41,21 @@ def judged(world):
 def opened(world, judged, live_server, page, client):
     """Opens a path signed in as an admin; collects what the console complains of."""
     client.force_login(factories.make_user(world.study, Role.ADMIN, username="the-admin"))
-    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    page.context.add_cookies(
+        [
+            {
+                "name": settings.SESSION_COOKIE_NAME,
+                "value": client.cookies["sessionid"].value,
+                "url": live_server.url,
+            }
+        ]
+    )
     page.set_viewport_size(WIDE)
     page.complaints = []
-    page.on("console", lambda message: page.complaints.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console",
+        lambda message: page.complaints.append(message.text) if message.type == "error" else None,
+    )
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
 
     def open_(path: str):
@@ -56,13 +68,22 @@ def opened(world, judged, live_server, page, client):
 
 
 def picture(page, name: str) -> None:
-    folder = Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts")) / "judging"
+    folder = (
+        Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts")) / "judging"
+    )
     folder.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=folder / f"{name}.png", full_page=True)
 
 
 def comparison(world, judged, *more: str) -> str:
-    query = "&".join([f"a={world.text_only.public_id}", f"b={world.revised.public_id}", f"run={judged.first.public_id}", *more])
+    query = "&".join(
+        [
+            f"a={world.text_only.public_id}",
+            f"b={world.revised.public_id}",
+            f"run={judged.first.public_id}",
+            *more,
+        ]
+    )
     return f"/cases/{world.encounter.public_id}/compare/?{query}"
 
 
@@ -76,7 +97,9 @@ def test_the_comparison_follows_the_keys_and_tells_the_findings(opened, world, j
     page = ready(opened(comparison(world, judged)))
     page.keyboard.press("[")
     expect(page.locator("[data-chain-title] h2")).to_have_text("Andexanet alfa was given")
-    expect(page.locator("[data-chain-title] .chain-when")).to_have_text("apart beyond tolerance · B is 5 h later")
+    expect(page.locator("[data-chain-title] .chain-when")).to_have_text(
+        "apart beyond tolerance · B is 5 h later"
+    )
     expect(page.locator(".told")).to_contain_text("different time: rules · revised right")
     expect(page.locator(".aligned tr.is-selected th")).to_contain_text("Andexanet")
     assert "o=r" in page.url
@@ -113,7 +136,9 @@ def test_another_timeline_is_chosen_and_a_finding_opens_in_its_place(opened, wor
     page.wait_for_url(re.compile(f"b={world.reference.public_id}"))
     ready(page)
     expect(page.locator(".compare-choice")).to_contain_text("rules, first version")
-    page.goto(page.url.split("/cases/")[0] + f"/adjudication/findings/{judged.andexanet.public_id}/")
+    page.goto(
+        page.url.split("/cases/")[0] + f"/adjudication/findings/{judged.andexanet.public_id}/"
+    )
     page.get_by_role("link", name="Compare the timelines").click()
     ready(page)
     expect(page.locator(".aligned tr.is-selected th")).to_contain_text("Andexanet")
@@ -124,7 +149,11 @@ def test_another_timeline_is_chosen_and_a_finding_opens_in_its_place(opened, wor
 def test_quote_and_cited_row_are_in_sight_inside_their_boxes_on_a_tablet(opened, page, judged):
     def narrower(route):
         response = route.fetch()
-        route.fulfill(response=response, body=response.text() + ".quoted-note{max-height:5rem;line-height:4rem}.rows-wrap{max-height:5rem}")
+        route.fulfill(
+            response=response,
+            body=response.text()
+            + ".quoted-note{max-height:5rem;line-height:4rem}.rows-wrap{max-height:5rem}",
+        )
 
     page.route("**/css/adjudication.css", narrower)
     page.set_viewport_size(TABLET)
@@ -132,7 +161,9 @@ def test_quote_and_cited_row_are_in_sight_inside_their_boxes_on_a_tablet(opened,
     for box, part in ((".quoted-note", "#quote"), (".rows-wrap", ".is-cited")):
         outer, inner = page.locator(box).bounding_box(), page.locator(part).bounding_box()
         assert outer["y"] <= inner["y"] < outer["y"] + outer["height"], box
-        assert page.locator(box).evaluate("e => e.scrollHeight > e.clientHeight"), "else nothing was scrolled"
+        assert page.locator(box).evaluate("e => e.scrollHeight > e.clientHeight"), (
+            "else nothing was scrolled"
+        )
     assert page.locator(".quoted-note").evaluate("e => e.scrollTop") > 0
 
 
@@ -173,7 +204,9 @@ def test_case_page_leads_to_the_comparison(opened, world):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", [WIDE, TABLET], ids=["wide", "tablet"])
 def test_looks(opened, world, judged, page, theme, size):
-    """Every page at both sizes in both themes: no sideways scrolling of the page, nothing that axe objects to, and a picture."""
+    """Every page at both sizes in both themes: no sideways scrolling of the page, nothing that axe
+    objects to, and a picture.
+    """
     page.set_viewport_size(size)
     page.emulate_media(color_scheme=theme)
     game = judged.first.games.get(outcome="unjudged")
@@ -194,5 +227,7 @@ def test_looks(opened, world, judged, page, theme, size):
         if name.startswith("compare"):
             ready(page)
         picture(page, f"{name}-{size['width']}-{theme}")
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} scrolls sideways"
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (
+            f"{name} scrolls sideways"
+        )
         assert_accessible(page)

@@ -66,7 +66,11 @@ def test_a_run_that_ends_can_be_chosen_without_a_reload(enter, page, world, admi
     run = Run.objects.get()
     case_run = run.cases.get()
     for stage in STAGE_ORDER:
-        StageRun.objects.create(case_run=case_run, stage=stage, state=JobState.QUEUED if stage == STAGE_ORDER[0] else JobState.BLOCKED)
+        StageRun.objects.create(
+            case_run=case_run,
+            stage=stage,
+            state=JobState.QUEUED if stage == STAGE_ORDER[0] else JobState.BLOCKED,
+        )
     enter(page, admin, f"/runs/{run.public_id}/")
     expect(page.get_by_text("The run is still under way.")).to_be_visible()
     StageRun.objects.update(state=JobState.SUCCEEDED, attempt=1)
@@ -91,7 +95,9 @@ def started(kind: str, world) -> tuple[str, str]:
         return f"/runs/{case_run.run.public_id}/", "#run-cancel"
     if kind == "judge run":
         judged = judge_world(world)
-        Game.objects.filter(run=judged.first, outcome="unjudged").update(state=JobState.QUEUED, outcome="", unjudged_reasons=[])
+        Game.objects.filter(run=judged.first, outcome="unjudged").update(
+            state=JobState.QUEUED, outcome="", unjudged_reasons=[]
+        )
         return f"/adjudication/runs/{judged.first.public_id}/", "#judge-cancel"
     evaluation = make_evaluation(world.study, [world.encounter.dataset], state=JobState.QUEUED)
     return f"/evaluations/{evaluation.public_id}/", "#evaluation-cancel"
@@ -107,7 +113,11 @@ LOST = {
 def cancelled(world) -> int:
     """How much of the study was cancelled or asked to stop."""
     games = Game.objects.filter(state=JobState.CANCELLED).count()
-    return Run.objects.filter(cancelled_at__isnull=False).count() + games + Evaluation.objects.filter(state=JobState.CANCELLED).count()
+    return (
+        Run.objects.filter(cancelled_at__isnull=False).count()
+        + games
+        + Evaluation.objects.filter(state=JobState.CANCELLED).count()
+    )
 
 
 @pytest.mark.parametrize("kind", LOST)

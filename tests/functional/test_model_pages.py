@@ -1,4 +1,5 @@
-"""Models, a run's calls and one call whole in a real browser: fragments load under the content security policy, axe in both themes.
+"""Models, a run's calls and one call whole in a real browser: fragments load under the content
+security policy, axe in both themes.
 
 Pictures go to ARTIFACTS (default `var/artifacts`), which is not committed.
 """
@@ -39,7 +40,11 @@ def server(monkeypatch):
     """Serves every role; the first inference is refused once, with markup in it."""
 
     def answer(request: ModelRequest, number: int) -> str:
-        infers = request.schema is not None and "row" in request.schema.get("$defs", {}) and "timelines" not in request.schema["properties"]
+        infers = (
+            request.schema is not None
+            and "row" in request.schema.get("$defs", {})
+            and "timelines" not in request.schema["properties"]
+        )
         return MARKUP if infers and request.seed == 1 else good_answer(request)
 
     with ModelServer(answer) as running:
@@ -55,7 +60,12 @@ def run(server) -> Run:
 
     def work() -> Run:
         try:
-            started = actions.start_run(dataset=small_dataset(), backbone="prompted", config=PipelineConfig(alternatives=1), by=None)
+            started = actions.start_run(
+                dataset=small_dataset(),
+                backbone="prompted",
+                config=PipelineConfig(alternatives=1),
+                by=None,
+            )
             return finish(started)
         finally:
             connections.close_all()

@@ -1,4 +1,5 @@
-"""Home, cases, record and runs in a real browser: a launch by a real worker, search, series, rows, axe in both themes, and pictures.
+"""Home, cases, record and runs in a real browser: a launch by a real worker, search, series, rows,
+axe in both themes, and pictures.
 
 Pictures go to ARTIFACTS (default `var/artifacts`), which is not committed.
 """
@@ -39,12 +40,19 @@ def admin_of(live_server, page, client):
     cache.clear()
     page.set_viewport_size(WIDE)
     page.complaints = []
-    page.on("console", lambda message: page.complaints.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console",
+        lambda message: page.complaints.append(message.text) if message.type == "error" else None,
+    )
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
 
     def sign_in(study):
         client.force_login(factories.make_user(study, Role.ADMIN))
-        cookie = {"name": settings.SESSION_COOKIE_NAME, "value": client.cookies["sessionid"].value, "url": live_server.url}
+        cookie = {
+            "name": settings.SESSION_COOKIE_NAME,
+            "value": client.cookies["sessionid"].value,
+            "url": live_server.url,
+        }
         page.context.add_cookies([cookie])
         return page
 
@@ -55,9 +63,24 @@ def admin_of(live_server, page, client):
 @pytest.fixture
 def worker(process_environment, tmp_path):
     """A real worker on the test's database and broker."""
-    command = [sys.executable, "-m", "celery", "-A", "config.celery", "worker", "--pool", "solo", "-Q", QUEUES, "--loglevel", "WARNING"]
+    command = [
+        sys.executable,
+        "-m",
+        "celery",
+        "-A",
+        "config.celery",
+        "worker",
+        "--pool",
+        "solo",
+        "-Q",
+        QUEUES,
+        "--loglevel",
+        "WARNING",
+    ]
     with (tmp_path / "worker.log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=settings.BASE_DIR, env=process_environment, stdout=log, stderr=log)
+        process = subprocess.Popen(
+            command, cwd=settings.BASE_DIR, env=process_environment, stdout=log, stderr=log
+        )
     yield process
     process.send_signal(signal.SIGTERM)
     try:
@@ -81,7 +104,9 @@ def test_an_admin_launches_a_run_watches_it_end_and_reads_why(admin_of, live_ser
     expect(page.locator("#run-summary")).to_contain_text("7 of 7 stages done", timeout=RUN_SECONDS)
     expect(page.locator("#run-summary .badge")).to_have_text("Done")
     expect(page.locator("#run-announce")).to_have_text("Done")
-    assert page.locator("#run-summary").get_attribute("hx-get") is None, "the page keeps asking after the end"
+    assert page.locator("#run-summary").get_attribute("hx-get") is None, (
+        "the page keeps asking after the end"
+    )
     expect(page.locator("#stage-table")).to_contain_text("occurrences")
     page.get_by_role("link", name="intro-ich").click()
     page.wait_for_selector("#case[data-ready]")
@@ -95,7 +120,9 @@ def test_an_admin_launches_a_run_watches_it_end_and_reads_why(admin_of, live_ser
 def test_the_case_list_is_searched_as_one_types_and_the_address_stays(admin_of, live_server):
     dataset = factories.make_dataset()
     for n in range(70):
-        factories.make_encounter(dataset, case_id=f"c{n:03}", title=f"Sepsis {MARKUP}" if n == 42 else f"Stay {n}")
+        factories.make_encounter(
+            dataset, case_id=f"c{n:03}", title=f"Sepsis {MARKUP}" if n == 42 else f"Stay {n}"
+        )
     page = admin_of(dataset.study)
     page.goto(f"{live_server.url}/cases/")
     expect(page.locator("#case-count")).to_have_text("70 cases, page 1 of 2")
@@ -117,7 +144,10 @@ def test_the_case_list_is_searched_as_one_types_and_the_address_stays(admin_of, 
 
 def test_a_series_opens_below_its_row_with_the_keyboard(admin_of, live_server):
     encounter = factories.make_encounter(title=MARKUP)
-    rows = [factories.make_row(encounter, f"lab:{MARKUP}:", float(n), value=f"{n} {MARKUP}") for n in range(130)]
+    rows = [
+        factories.make_row(encounter, f"lab:{MARKUP}:", float(n), value=f"{n} {MARKUP}")
+        for n in range(130)
+    ]
     factories.make_series(encounter, rows[0].event, rows, summary=f"first line\nsecond {MARKUP}")
     page = admin_of(encounter.dataset.study)
     page.goto(f"{live_server.url}/cases/{encounter.public_id}/record/")
@@ -143,7 +173,9 @@ def test_a_series_opens_below_its_row_with_the_keyboard(admin_of, live_server):
 def test_a_link_to_a_row_brings_it_into_view(admin_of, live_server):
     encounter = factories.make_encounter()
     for n in range(40):
-        factories.make_series(encounter, f"chart:a{n:02}:", [factories.make_row(encounter, f"chart:a{n:02}:", 1.0)])
+        factories.make_series(
+            encounter, f"chart:a{n:02}:", [factories.make_row(encounter, f"chart:a{n:02}:", 1.0)]
+        )
     rows = [factories.make_row(encounter, "lab:zinc:", float(n)) for n in range(90)]
     factories.make_series(encounter, "lab:zinc:", rows)
     page = admin_of(encounter.dataset.study)
@@ -161,7 +193,9 @@ def test_open_reasons_scroll_and_focus_outlive_the_polls(admin_of, live_server):
     page.get_by_text("Earlier attempts (2)").click()
     page.locator(".table-wrap").evaluate("e => { e.scrollLeft = 200 }")
     page.locator("#run-pause").focus()
-    StageRun.objects.filter(case_run__run=run, state=JobState.RUNNING).update(progress={"done": 5, "total": 9, "words": "batch 6 of 9"})
+    StageRun.objects.filter(case_run__run=run, state=JobState.RUNNING).update(
+        progress={"done": 5, "total": 9, "words": "batch 6 of 9"}
+    )
     StageRun.objects.filter(case_run__run=run, state=JobState.FAILED).update(attempt=4)
     expect(page.locator("#stage-table")).to_contain_text("batch 6 of 9")
     expect(page.locator("#stage-table")).to_contain_text("failed after 4 attempts")
@@ -187,30 +221,49 @@ def test_a_poll_after_the_session_ended_leads_to_the_sign_in_page(admin_of, live
 def test_axe_finds_nothing_and_pictures_are_taken(admin_of, live_server, page, theme):
     run = unfinished_run()
     encounter = run.cases.order_by("pk").first().encounter
-    rows = [factories.make_row(encounter, "lab:lactate:blood", 3.0 * n, value=str(4 - n / 3), unit="mmol/L") for n in range(9)]
+    rows = [
+        factories.make_row(
+            encounter, "lab:lactate:blood", 3.0 * n, value=str(4 - n / 3), unit="mmol/L"
+        )
+        for n in range(9)
+    ]
     series = factories.make_series(encounter, "lab:lactate:blood", rows)
     factories.make_row(encounter, "diagnosis:sepsis:", None, value="A41.9", time_kind="unknown")
     admin_of(run.study)
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     record = f"/cases/{encounter.public_id}/record/"
-    paths = {"home": "/", "cases": "/cases/", "record": f"{record}?row=4", "runs": "/runs/", "launch": "/runs/new/"}
+    paths = {
+        "home": "/",
+        "cases": "/cases/",
+        "record": f"{record}?row=4",
+        "runs": "/runs/",
+        "launch": "/runs/new/",
+    }
     for size in (WIDE, TABLET):
         page.set_viewport_size(size)
         for name, path in {**paths, "run": f"/runs/{run.public_id}/"}.items():
             page.goto(f"{live_server.url}{path}")
             assert_accessible(page)
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} scrolls sideways"
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (
+                f"{name} scrolls sideways"
+            )
             picture(page, f"{name}-{size['width']}-{theme}")
     assert series.count == 9
 
 
 def unfinished_run():
-    """Twelve cases: done, failed after three attempts, running in its second, cancelled, and the others waiting."""
+    """Twelve cases: done, failed after three attempts, running in its second, cancelled, and the
+    others waiting.
+    """
     dataset = factories.make_dataset(name="Stays")
     run = factories.make_run(dataset, label=f"nightly {MARKUP}")
     later = timezone.now() + timedelta(hours=1)
     for number in range(12):
-        case = factories.make_encounter(dataset, case_id=f"2{number:07}", title="Septicaemia due to Escherichia coli, with shock")
+        case = factories.make_encounter(
+            dataset,
+            case_id=f"2{number:07}",
+            title="Septicaemia due to Escherichia coli, with shock",
+        )
         case_run = factories.make_case_run(run, case)
         for place, stage in enumerate(STAGE_ORDER):
             StageRun.objects.create(case_run=case_run, stage=stage, **_fields(number, place, later))
@@ -223,11 +276,21 @@ def _fields(number: int, place: int, later) -> dict:
     if number == 0 or (number in (1, 2) and place < 3):
         return {"state": JobState.SUCCEEDED, **times}
     if place == 3 and number == 1:
-        reasons = ["the embedder did not answer within 30 s", "the worker stopped answering", f"the embedder did not answer {MARKUP}"]
+        reasons = [
+            "the embedder did not answer within 30 s",
+            "the worker stopped answering",
+            f"the embedder did not answer {MARKUP}",
+        ]
         return {"state": JobState.FAILED, **times, "attempt": 3, "reasons": reasons}
     if place == 3 and number == 2:
         progress = {"done": 3, "total": 9, "words": f"batch 4 of 9 {MARKUP}"}
-        return {"state": JobState.RUNNING, "started_at": now, "lease_expires_at": later, "attempt": 2, "progress": progress}
+        return {
+            "state": JobState.RUNNING,
+            "started_at": now,
+            "lease_expires_at": later,
+            "attempt": 2,
+            "progress": progress,
+        }
     if number == 3:
         return {"state": JobState.CANCELLED}
     return {"state": JobState.QUEUED if place == 0 else JobState.BLOCKED}
@@ -235,11 +298,16 @@ def _fields(number: int, place: int, later) -> dict:
 
 def assert_accessible(page) -> None:
     found = Axe().run(page)
-    violations = [(v["id"], [node["html"][:160] for node in v["nodes"]][:3]) for v in found.response["violations"]]
+    violations = [
+        (v["id"], [node["html"][:160] for node in v["nodes"]][:3])
+        for v in found.response["violations"]
+    ]
     assert violations == []
 
 
 def picture(page, name: str) -> None:
-    folder = Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts")) / "pages"
+    folder = (
+        Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts")) / "pages"
+    )
     folder.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=folder / f"{name}.png")

@@ -1,4 +1,6 @@
-"""The reviewer's pages as they are seen: axe in both themes and at three widths, motion reduced, nothing from elsewhere."""
+"""The reviewer's pages as they are seen: axe in both themes and at three widths, motion reduced,
+nothing from elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ TOO_WIDE = "[...document.querySelectorAll('*')].filter((e) => e.getBoundingClien
 def test_axe_finds_nothing_at_any_width(reviewing, packed, page, theme, complaints):
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     foreign: list[str] = []
-    page.on("request", lambda request: foreign.append(request.url) if "//localhost" not in request.url else None)
+    page.on(
+        "request",
+        lambda request: foreign.append(request.url) if "//localhost" not in request.url else None,
+    )
     reviewing()
     for name, size in (("screen", SCREEN), ("tablet", TABLET), ("phone", PHONE)):
         page.set_viewport_size(size)
@@ -25,7 +30,9 @@ def test_axe_finds_nothing_at_any_width(reviewing, packed, page, theme, complain
         ready(page)
         page.keyboard.press("2")
         page.keyboard.press("f")
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), page.evaluate(TOO_WIDE)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), page.evaluate(
+            TOO_WIDE
+        )
         if name != "phone":
             assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
         expect(page.locator(".answer-not_a_finding")).to_be_in_viewport()
@@ -40,7 +47,12 @@ def test_axe_finds_nothing_at_any_width(reviewing, packed, page, theme, complain
     page.keyboard.press("Enter")
     answer(page, "1")
     root = page.url.split("/review/")[0]
-    for name, path in (("queue", "/review/"), ("packet", packed.address), ("answers", f"{packed.address}answers/"), ("home", "/")):
+    for name, path in (
+        ("queue", "/review/"),
+        ("packet", packed.address),
+        ("answers", f"{packed.address}answers/"),
+        ("home", "/"),
+    ):
         page.goto(f"{root}{path}")
         assert_accessible(page)
         picture(page, f"{name}-{theme}")

@@ -1,4 +1,6 @@
-"""The reviewer's page in a real browser: ten items by the keyboard alone, every key, practice, and the last steps."""
+"""The reviewer's page in a real browser: ten items by the keyboard alone, every key, practice, and
+the last steps.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def test_ten_items_by_the_keyboard_alone(reviewing, packed, complaints):
     assert len(set(seen)) == 10
     for d, key in zip(stored, "1234561234", strict=True):
         shown = unswapped(d.answer, sides_swapped(packed.assignment.seed, d.item.public_id))
-        assert shown == ANSWERS[int(key) - 1][1], "stored in the judge's labels, chosen in those of the page"
+        assert shown == ANSWERS[int(key) - 1][1], (
+            "stored in the judge's labels, chosen in those of the page"
+        )
     assert complaints == []
 
 
@@ -58,7 +62,9 @@ def test_the_next_item_is_there_before_the_server_is_asked(reviewing):
     for _ in range(5):
         page.keyboard.press("5")
         page.wait_for_selector("#review[data-ahead] [data-item]")
-        assert page.evaluate(SWAP), "no other script and no answer of the server came between the key and the item"
+        assert page.evaluate(SWAP), (
+            "no other script and no answer of the server came between the key and the item"
+        )
 
 
 def test_a_key_typed_into_a_field_does_nothing_else(reviewing, packed):
@@ -68,14 +74,18 @@ def test_a_key_typed_into_a_field_does_nothing_else(reviewing, packed):
     assert focused(page) == "comment"
     page.keyboard.type("1 u s f ? looks copied")
     page.keyboard.press("Enter")
-    assert (focused(page), in_hand(page)) == ("item", first), "Enter leaves the field and saves nothing"
+    assert (focused(page), in_hand(page)) == ("item", first), (
+        "Enter leaves the field and saves nothing"
+    )
     page.keyboard.press("t")
     assert focused(page) == "own_time"
     page.keyboard.type("soon")
     page.keyboard.press("Escape")
     page.keyboard.press("2")
     page.keyboard.press("Enter")
-    assert (focused(page), in_hand(page)) == ("own_time", first), "a time that cannot be read is not swallowed"
+    assert (focused(page), in_hand(page)) == ("own_time", first), (
+        "a time that cannot be read is not swallowed"
+    )
     expect(page.locator("[data-own-time-read]")).to_contain_text("Write −72")
     page.locator("[name=own_time]").fill("-3 d 4 h")
     expect(page.locator("[data-own-time-read]")).to_have_text("= −3.2 d")
@@ -85,7 +95,11 @@ def test_a_key_typed_into_a_field_does_nothing_else(reviewing, packed):
     expect(page.locator(f"[data-item='{first}']")).to_have_count(0)
     all_saved(page)
     (stored,) = packed.decided()
-    assert (stored.own_time, stored.comment, stored.flagged) == (-76.0, "1 u s f ? looks copied", True)
+    assert (stored.own_time, stored.comment, stored.flagged) == (
+        -76.0,
+        "1 u s f ? looks copied",
+        True,
+    )
     assert stored.active_seconds is not None
     assert 0 < stored.active_seconds < 60
     expect(page.locator("[data-do=flag]")).to_have_attribute("aria-pressed", "false")
@@ -103,10 +117,14 @@ def test_enter_without_an_answer_and_held_keys_do_nothing(reviewing, packed):
     first = in_hand(page)
     page.keyboard.press("Enter")
     expect(page.locator("[data-announce]")).to_contain_text("Choose an answer first")
-    expect(page.get_by_text("Choose an answer first, 1 to 6.").and_(page.locator("[data-hint]"))).to_be_visible()
+    expect(
+        page.get_by_text("Choose an answer first, 1 to 6.").and_(page.locator("[data-hint]"))
+    ).to_be_visible()
     page.keyboard.press("3")
     expect(page.locator("[data-hint]")).to_be_hidden()
-    page.evaluate("document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', repeat: true, bubbles: true}))")
+    page.evaluate(
+        "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', repeat: true, bubbles: true}))"
+    )
     page.keyboard.press("Control+Enter")
     assert in_hand(page) == first
     assert packed.decided() == []
@@ -121,7 +139,9 @@ def test_undo_brings_the_item_back_with_what_was_chosen(reviewing, packed):
     second = in_hand(page)
     page.keyboard.press("u")
     expect(page.locator(f"[data-item='{first}']")).to_be_visible()
-    expect(page.get_by_role("button", name=re.compile("^2 B"))).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name=re.compile("^2 B"))).to_have_attribute(
+        "aria-pressed", "true"
+    )
     expect(page.get_by_label("Comment")).to_have_value("first thought")
     expect(page.locator("[data-position]")).to_contain_text("1 of ")
     answer(page, "4")
@@ -141,7 +161,9 @@ def test_a_skipped_item_comes_again_at_the_end(reviewing, packed):
     rest = [answer(page, "1") for _ in range(total - 1)]
     assert skipped not in rest
     expect(page.locator(f"[data-item='{skipped}']")).to_be_visible()
-    expect(page.get_by_role("button", name=re.compile("^3 Both"))).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name=re.compile("^3 Both"))).to_have_attribute(
+        "aria-pressed", "true"
+    )
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="All items are decided")).to_be_focused()
     assert Decision.objects.filter(packet=packed.packet, kind="answer").count() == total
@@ -235,8 +257,16 @@ def test_changing_an_answer_touches_no_other(reviewing, packed):
 def test_an_item_fills_one_screen_with_the_place_and_both_rows_in_sight(reviewing):
     page = reviewing()
     for _ in range(4):
-        assert page.evaluate("document.documentElement.scrollHeight <= innerHeight && document.documentElement.scrollWidth <= innerWidth")
-        for selector in ("mark.place >> nth=0", ".side-a", ".side-b", ".answers", "[data-position]"):
+        assert page.evaluate(
+            "document.documentElement.scrollHeight <= innerHeight && document.documentElement.scrollWidth <= innerWidth"
+        )
+        for selector in (
+            "mark.place >> nth=0",
+            ".side-a",
+            ".side-b",
+            ".answers",
+            "[data-position]",
+        ):
             expect(page.locator(f".review {selector}").first).to_be_in_viewport()
         for row in page.locator(".is-candidate").all():
             expect(row).to_be_in_viewport()
@@ -257,11 +287,15 @@ def test_practice_comes_first_and_explains_itself(enter, packed, page, complaint
     keys = {value: key for key, value, _ in ANSWERS}
     for case in practice_cases():
         ready(page)
-        page.keyboard.press("1" if case.number == 2 else "2" if case.number == 1 else keys[case.answer])
+        page.keyboard.press(
+            "1" if case.number == 2 else "2" if case.number == 1 else keys[case.answer]
+        )
         page.keyboard.press("Enter")
         feedback = page.locator("[data-feedback]")
         expect(feedback).to_contain_text(case.explanation[:40])
-        expect(feedback.get_by_role("heading")).to_contain_text("The answer here is “A”" if case.number == 1 else "Right.")
+        expect(feedback.get_by_role("heading")).to_contain_text(
+            "The answer here is “A”" if case.number == 1 else "Right."
+        )
         page.keyboard.press("Enter")
     expect(page.get_by_role("link", name="Start", exact=True)).to_be_visible()
     assert Assignment.objects.get().practised_at is not None
@@ -308,7 +342,9 @@ def test_from_the_last_item_to_the_receipt_and_back(reviewing, packed, page):
     page.get_by_role("link", name="My answers").click()
     page.get_by_role("link", name="Change answer 1", exact=True).click()
     ready(page)
-    expect(page.get_by_role("button", name=re.compile("^1 A"))).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name=re.compile("^1 A"))).to_have_attribute(
+        "aria-pressed", "true"
+    )
     page.keyboard.press("5")
     page.keyboard.press("Enter")
     expect(page.get_by_role("row").nth(1)).to_contain_text("Unclear changed")
@@ -323,7 +359,9 @@ def test_after_closing_the_judge_is_shown_where_the_policy_says_so(reviewing, pa
     all_saved(page)
     packets.close_packet(packet=packed.packet, by=packed.admin)
     page.goto(page.url.replace("item/", "answers/"))
-    expect(page.get_by_role("columnheader", name="Judge")).to_have_count(int(reveal == "after_close"))
+    expect(page.get_by_role("columnheader", name="Judge")).to_have_count(
+        int(reveal == "after_close")
+    )
     expect(page.get_by_role("columnheader", name="My answer")).to_be_visible()
 
 
@@ -335,4 +373,6 @@ def test_review_is_in_the_navigation_of_those_who_review(enter, packed, page):
     page.get_by_role("link", name="Start", exact=True).click()
     ready(page)
     enter(page, packed.admin, "/")
-    expect(page.get_by_role("navigation", name="Main").get_by_role("link", name="Review", exact=True)).to_have_count(0)
+    expect(
+        page.get_by_role("navigation", name="Main").get_by_role("link", name="Review", exact=True)
+    ).to_have_count(0)

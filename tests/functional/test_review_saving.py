@@ -1,4 +1,6 @@
-"""Nobody loses work: a lost connection, an ended session, another device, a lease that ran out, an impatient hand."""
+"""Nobody loses work: a lost connection, an ended session, another device, a lease that ran out, an
+impatient hand.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,15 @@ from adjudication.review import decisions, slots
 from jobs.leases.clock import database_time
 from tests import factories
 from tests.functional.lost_connection import try_now
-from tests.functional.review_world import Packed, all_saved, answer, assert_accessible, in_hand, picture, ready
+from tests.functional.review_world import (
+    Packed,
+    all_saved,
+    answer,
+    assert_accessible,
+    in_hand,
+    picture,
+    ready,
+)
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -28,7 +38,9 @@ def banner(page: Page, words: str):
 
 
 def pressed(page: Page, name: str) -> None:
-    expect(page.get_by_role("button", name=re.compile(name))).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name=re.compile(name))).to_have_attribute(
+        "aria-pressed", "true"
+    )
 
 
 def test_a_lost_connection_loses_and_doubles_nothing(reviewing, packed):
@@ -100,10 +112,20 @@ def test_an_ended_session_costs_a_sign_in(reviewing, packed, client, live_server
     first = answer(page, "3")
     told = banner(page, "You were signed out")
     expect(told).to_contain_text("Sign in as r.iyer in a new tab")
-    expect(told.get_by_role("link", name="Sign in in a new tab")).to_have_attribute("target", "_blank")
+    expect(told.get_by_role("link", name="Sign in in a new tab")).to_have_attribute(
+        "target", "_blank"
+    )
     page.keyboard.press("6")
     client.force_login(packed.reviewer)
-    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    page.context.add_cookies(
+        [
+            {
+                "name": settings.SESSION_COOKIE_NAME,
+                "value": client.cookies["sessionid"].value,
+                "url": live_server.url,
+            }
+        ]
+    )
     told.get_by_role("button", name="I have signed in").click()
     all_saved(page)
     expect(told).to_be_hidden()
@@ -119,7 +141,9 @@ def test_what_was_chosen_is_there_on_another_device(reviewing, packed, new_windo
     page.keyboard.type("-12")
     page.keyboard.press("Enter")
     page.keyboard.press("c")
-    with page.expect_response(lambda told: told.url.endswith("/draft/") and "transfer" in (told.request.post_data or "")) as response:
+    with page.expect_response(
+        lambda told: told.url.endswith("/draft/") and "transfer" in (told.request.post_data or "")
+    ) as response:
         page.keyboard.type("both miss the transfer")
         page.keyboard.press("Enter")
     assert response.value.ok
@@ -141,7 +165,11 @@ def test_the_second_of_two_windows_is_told_what_stands(reviewing, packed, new_wi
     assert answer(page, "1") == answer(other, "2")
     all_saved(page)
     all_saved(other)
-    late = page if "decided on this item already" in page.locator("[data-notice]").inner_text() else other
+    late = (
+        page
+        if "decided on this item already" in page.locator("[data-notice]").inner_text()
+        else other
+    )
     expect(late.locator("[data-notice]")).to_contain_text("What was stored first stands")
     assert packed.kinds() == ["answer"]
     ready(late)
@@ -152,10 +180,14 @@ def taken_by_another(packed: Packed, item_id: str) -> None:
     person = factories.make_user(packed.packet.study, Role.REVIEWER)
     theirs = packets.assign(packet=packed.packet, person=person, by=packed.admin)
     Assignment.objects.filter(pk=theirs.pk).update(practised_at=packed.packet.opened_at)
-    Slot.objects.filter(item__public_id=item_id).update(lease_expires_at=database_time(timedelta(seconds=-1)))
+    Slot.objects.filter(item__public_id=item_id).update(
+        lease_expires_at=database_time(timedelta(seconds=-1))
+    )
     item = PacketItem.objects.get(public_id=item_id)
     swapped = sides_swapped(theirs.seed, item_id)
-    made = decisions.decide(assignment=theirs, item=item, answer="A", shown_swapped=swapped, token="other", by=person)
+    made = decisions.decide(
+        assignment=theirs, item=item, answer="A", shown_swapped=swapped, token="other", by=person
+    )
     assert not made.late
 
 

@@ -1,4 +1,5 @@
-"""A whole review in a real browser: an admin draws, two reviewers and a third person decide, the report card is read.
+"""A whole review in a real browser: an admin draws, two reviewers and a third person decide, the
+report card is read.
 
 With REVIEW_WALK=1 its pictures go into the documentation.
 """
@@ -16,7 +17,14 @@ from adjudication.blinding.practice import practice_cases
 from adjudication.models import Assignment, Decision, Packet
 from tests import factories
 from tests.functional.review_walk import PAGE, PICTURES, STEPS, Camera, page
-from tests.functional.review_world import PASSWORD, SCREEN, answer, assert_accessible, judged_cases, ready
+from tests.functional.review_world import (
+    PASSWORD,
+    SCREEN,
+    answer,
+    assert_accessible,
+    judged_cases,
+    ready,
+)
 from timelines.models import Authoring
 
 WANTED = {"TIMING decisive": 3, "TIMING UNCLEAR": 1, "one-sided": 2, "DUPLICATE": 1, "VALUE": 1}
@@ -41,13 +49,19 @@ def test_from_the_draw_to_the_report_card(enter, new_window, complaints):
     study = factories.make_study("Heart surgery cohort")
     _, run = judged_cases(study, series=None)
     admin = person(study, Role.ADMIN, "m.osei")
-    first, second, third = (person(study, Role.REVIEWER, name) for name in ("r.iyer", "l.novak", "s.duran"))
+    first, second, third = (
+        person(study, Role.REVIEWER, name) for name in ("r.iyer", "l.novak", "s.duran")
+    )
     camera = Camera()
 
     steering = enter(new_window(), admin, f"/packets/new/{run.public_id}/")
     steering.set_viewport_size(SCREEN)
     draw(steering, camera)
-    for who, role in ((first, "Reviewer"), (second, "Reviewer"), (third, "Adjudicator (third person)")):
+    for who, role in (
+        (first, "Reviewer"),
+        (second, "Reviewer"),
+        (third, "Adjudicator (third person)"),
+    ):
         steering.get_by_label("Person").select_option(label=who.username)
         steering.get_by_label("Role").select_option(label=role)
         steering.get_by_role("button", name="Add to the packet").click()
@@ -82,9 +96,14 @@ def test_from_the_draw_to_the_report_card(enter, new_window, complaints):
     expect(steering.get_by_role("heading", name="Report card of the judge")).to_be_visible()
     steering.wait_for_timeout(800)
     camera.take(steering, "report")
-    expect(steering.get_by_role("main")).to_contain_text(f"{packet.items.count()} of {packet.items.count()} items decided")
+    expect(steering.get_by_role("main")).to_contain_text(
+        f"{packet.items.count()} of {packet.items.count()} items decided"
+    )
 
-    one.goto(one.url.split("/review/")[0] + f"/review/{Assignment.objects.get(person=first).public_id}/answers/")
+    one.goto(
+        one.url.split("/review/")[0]
+        + f"/review/{Assignment.objects.get(person=first).public_id}/answers/"
+    )
     expect(one.get_by_role("columnheader", name="Judge")).to_be_visible()
     camera.take(one, "revealed")
     camera.finish()

@@ -8,8 +8,12 @@ from tests.functional.conftest import PATIENCE_MS
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-def test_the_note_is_gone_after_the_sign_out(enter, world, browser, browser_type, browser_type_launch_args, tmp_path):
-    profile = browser_type.launch_persistent_context(tmp_path / "profile", **browser_type_launch_args)
+def test_the_note_is_gone_after_the_sign_out(
+    enter, world, browser, browser_type, browser_type_launch_args, tmp_path
+):
+    profile = browser_type.launch_persistent_context(
+        tmp_path / "profile", **browser_type_launch_args
+    )
     profile.set_default_timeout(PATIENCE_MS)
     page = enter(profile.pages[0], world.clinician, world.address)
     expect(page.get_by_text("Fell at home").first).to_be_visible()

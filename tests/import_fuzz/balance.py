@@ -1,4 +1,6 @@
-"""Offered = stored + rejected (+ left out, with a reason), line by line: what the importer's readers say against the oracle."""
+"""Offered = stored + rejected (+ left out, with a reason), line by line: what the importer's
+readers say against the oracle.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +21,28 @@ from ehr.formats.stream import NoteBlock, StreamBlock, StreamFile, StreamSource
 from tests.import_fuzz import oracle
 from tests.import_fuzz.oracle import Unreadable
 
-#: What was read: cases taken, rows of each, notes, and every rejection; the whole command must say the same.
+#: What was read: cases taken, rows of each, notes, and every rejection; the whole command must say
+#: the same.
 Outcome = tuple[dict[str, int], int, int]
-SOURCES: dict[str, Callable[[Path], StreamSource]] = {"csv": PlainRows, "mimic_iv": MimicIV, "meds": Meds}
+SOURCES: dict[str, Callable[[Path], StreamSource]] = {
+    "csv": PlainRows,
+    "mimic_iv": MimicIV,
+    "meds": Meds,
+}
 
 
 def outcome_of(format: str, root: Path) -> Outcome:
-    """(rows of each case, notes, rejections) after all checks. Raises AssertionError where something is silent."""
+    """(rows of each case, notes, rejections) after all checks. Raises AssertionError where
+    something is silent.
+    """
     try:
         if format == "cases":
             return _cases(root)
-        return _stream(SOURCES[format](root), root, {"csv": _csv_file, "mimic_iv": _mimic_file, "meds": _meds_file}[format])
+        return _stream(
+            SOURCES[format](root),
+            root,
+            {"csv": _csv_file, "mimic_iv": _mimic_file, "meds": _meds_file}[format],
+        )
     except (FormatError, WrongFile):
         return {}, 0, 1
 
@@ -63,21 +76,33 @@ def _case(folder: Path, case: CaseRecord, encounter: EncounterRecord) -> None:
     data = json.loads((folder / "encounter.json").read_text(encoding="utf-8-sig"))
     assert str(data["case_id"]) == encounter.case_id
     assert datetime.fromisoformat(data["admitted_at"]) == encounter.admitted_at
-    assert (datetime.fromisoformat(data["discharged_at"]) if data.get("discharged_at") else None) == encounter.discharged_at
+    assert (
+        datetime.fromisoformat(data["discharged_at"]) if data.get("discharged_at") else None
+    ) == encounter.discharged_at
     assert (data.get("title") or "") == encounter.title
     assert (folder / "note.txt").read_bytes().decode() == case.notes[0].text
-    (file,) = (file for name in ("rows.csv", "rows.csv.gz", "rows.parquet") if (file := folder / name).is_file())
+    (file,) = (
+        file
+        for name in ("rows.csv", "rows.csv.gz", "rows.parquet")
+        if (file := folder / name).is_file()
+    )
     assert case.rows is not None
     good, bad = oracle.rows_of(file)
     order = sorted([*good, *bad])
     assert case.offered == len(order)
     stored = {order[row["row_index"]]: row for row in case.rows.to_pylist()}
     _same_rows(stored, good, exact=_is_text(file))
-    assert {r.line for r in case.rejections if r.file.startswith(f"{folder.name}/rows") and r.line and r.line > 1} == bad
+    assert {
+        r.line
+        for r in case.rejections
+        if r.file.startswith(f"{folder.name}/rows") and r.line and r.line > 1
+    } == bad
 
 
 def _is_text(file: Path) -> bool:
-    return file.suffix != ".parquet" or all(pa.types.is_string(kind) for kind in oracle.table_of(file).schema.types)
+    return file.suffix != ".parquet" or all(
+        pa.types.is_string(kind) for kind in oracle.table_of(file).schema.types
+    )
 
 
 def _same_rows(stored: dict[int, dict[str, object]], good: oracle.Rows, *, exact: bool) -> None:
@@ -85,7 +110,9 @@ def _same_rows(stored: dict[int, dict[str, object]], good: oracle.Rows, *, exact
     for line, row in stored.items() if exact else ():
         t, *texts = good[line]
         assert row["time"] == (datetime.fromisoformat(t) if t else None)
-        assert [oracle.trimmed(str(row[c])) for c in ("event", "value", "unit", "source", "time_kind")] == texts
+        assert [
+            oracle.trimmed(str(row[c])) for c in ("event", "value", "unit", "source", "time_kind")
+        ] == texts
 
 
 def _stream(source: StreamSource, root: Path, check_file) -> Outcome:
@@ -104,16 +131,26 @@ def _stream(source: StreamSource, root: Path, check_file) -> Outcome:
         offered = left_out = 0
         try:
             for block in file.blocks():
-                offered, left_out, rejected = offered + block.offered, left_out + block.left_out, [*rejected, *block.rejections]
+                offered, left_out, rejected = (
+                    offered + block.offered,
+                    left_out + block.left_out,
+                    [*rejected, *block.rejections],
+                )
                 stored += _stored(block)
         except WrongFile as error:
             rejections.append(error.rejection)
             if file.notes or file.place is None:
                 # The blocks before the fault are stored by the command.
-                counts += np.bincount([place for _, place, _ in stored], minlength=len(counts)) if not file.notes else 0
+                counts += (
+                    np.bincount([place for _, place, _ in stored], minlength=len(counts))
+                    if not file.notes
+                    else 0
+                )
                 rejections += rejected
                 continue
-            raise AssertionError("a case was listed whose file cannot be read to its end") from error
+            raise AssertionError(
+                "a case was listed whose file cannot be read to its end"
+            ) from error
         lines = {line for line, *_ in stored}
         named = {r.line for r in rejected if r.line and r.line > 1}
         assert offered == len(lines | named) + left_out
@@ -122,7 +159,9 @@ def _stream(source: StreamSource, root: Path, check_file) -> Outcome:
         if file.notes:
             notes += len(stored)
         else:
-            counts += np.bincount([place for _, place, _ in stored], minlength=len(counts)).astype(np.int64)
+            counts += np.bincount([place for _, place, _ in stored], minlength=len(counts)).astype(
+                np.int64
+            )
     _named(rejections)
     return dict(zip(cases, counts.tolist(), strict=True)), notes, len(rejections)
 
@@ -130,23 +169,42 @@ def _stream(source: StreamSource, root: Path, check_file) -> Outcome:
 def _stored(block: StreamBlock | NoteBlock) -> list[tuple[int, int, dict[str, object]]]:
     if isinstance(block, NoteBlock):
         return [(line, place, {"text": note.text}) for place, line, note in block.notes]
-    return list(zip(block.lines.tolist(), block.encounters.tolist(), block.rows.to_pylist(), strict=True))
+    return list(
+        zip(block.lines.tolist(), block.encounters.tolist(), block.rows.to_pylist(), strict=True)
+    )
 
 
-def _csv_encounters(root: Path, found: Collection[EncounterRecord], rejections: Collection[Rejection], unread: Collection[str]) -> None:
-    """Every file is read or named; an anchor is the one that encounters.csv gives, or the earliest row of a case that it cannot mean."""
+def _csv_encounters(
+    root: Path,
+    found: Collection[EncounterRecord],
+    rejections: Collection[Rejection],
+    unread: Collection[str],
+) -> None:
+    """Every file is read or named; an anchor is the one that encounters.csv gives, or the earliest
+    row of a case that it cannot mean.
+    """
     taken = {e.case_id: e for e in found}
     named = {r.case_id for r in rejections} | {case_of(Path(r.file)) for r in rejections}
     for file in root.iterdir():
         if case_of(file) and file.name != "encounters.csv":
             assert case_of(file) in taken.keys() | named, file.name
         elif file.suffix == ".txt":
-            assert file.stem in taken.keys() | named or any(r.file == f"note/{file.name}" for r in rejections), file.name
+            assert file.stem in taken.keys() | named or any(
+                r.file == f"note/{file.name}" for r in rejections
+            ), file.name
         elif file.name != "encounters.csv":
             assert file.name in unread, file.name
-    lines = oracle.records(root / "encounters.csv") if (root / "encounters.csv").is_file() else [(1, ["case_id", "admitted_at"])]
+    lines = (
+        oracle.records(root / "encounters.csv")
+        if (root / "encounters.csv").is_file()
+        else [(1, ["case_id", "admitted_at"])]
+    )
     header = [name.strip() for name in lines[0][1]]
-    rows = [dict(zip(header, fields, strict=True)) for _, fields in lines[1:] if len(fields) == len(header)]
+    rows = [
+        dict(zip(header, fields, strict=True))
+        for _, fields in lines[1:]
+        if len(fields) == len(header)
+    ]
     for case, e in taken.items():
         mine = [row for row in rows if row["case_id"].strip() == case]
         if not mine:
@@ -170,7 +228,9 @@ def _csv_file(file: StreamFile, stored, rejected: set[int], offered: int, _) -> 
     _same_rows({line: row for line, _, row in stored}, good, exact=_is_text(file.path))
 
 
-def _mimic_encounters(root: Path, found: Collection[EncounterRecord], rejections: Collection[Rejection]) -> None:
+def _mimic_encounters(
+    root: Path, found: Collection[EncounterRecord], rejections: Collection[Rejection]
+) -> None:
     (path,) = root.glob("hosp/admissions.csv*")
     (_, header), *lines = oracle.records(path)
     named = {r.line for r in rejections}
@@ -181,37 +241,61 @@ def _mimic_encounters(root: Path, found: Collection[EncounterRecord], rejections
             continue
         assert len(fields) == len(header)
         e = taken[row["hadm_id"]]
-        assert (e.subject_key, e.admitted_at) == (row["subject_id"], datetime.fromisoformat(row["admittime"]))
-        assert e.discharged_at == (datetime.fromisoformat(row["dischtime"]) if row["dischtime"] else None)
+        assert (e.subject_key, e.admitted_at) == (
+            row["subject_id"],
+            datetime.fromisoformat(row["admittime"]),
+        )
+        assert e.discharged_at == (
+            datetime.fromisoformat(row["dischtime"]) if row["dischtime"] else None
+        )
     assert len(lines) == len(found) + len({line for line in named if line})
 
 
 def _mimic_file(file: StreamFile, stored, rejected: set[int], offered: int, encounters) -> None:
-    """Stored lines are of the stay that they name; lines that are neither stored nor rejected name no stay that is here."""
+    """Stored lines are of the stay that they name; lines that are neither stored nor rejected name
+    no stay that is here.
+    """
     (_, header), *lines = oracle.records(file.path)
     header = [name.strip() for name in header]
     assert offered == len(lines)
-    fields = {line: dict(zip(header, (f.strip() for f in cells), strict=True)) for line, cells in lines if len(cells) == len(header)}
+    fields = {
+        line: dict(zip(header, (f.strip() for f in cells), strict=True))
+        for line, cells in lines
+        if len(cells) == len(header)
+    }
     assert {line for line, cells in lines if len(cells) != len(header)} <= rejected
     ids = {int(e.case_id): e for e in encounters}
     for line, place, row in stored:
         cells, e = fields[line], encounters[place]
         hadm, subject = _number(cells.get("hadm_id", "")), _number(cells["subject_id"])
         assert subject == int(e.subject_key)
-        by_time = cells.get("hadm_id", "") == "" and e.admitted_at - timedelta(days=2) <= row.get("time", e.admitted_at)
+        by_time = cells.get("hadm_id", "") == "" and e.admitted_at - timedelta(days=2) <= row.get(
+            "time", e.admitted_at
+        )
         assert hadm == int(e.case_id) or by_time
         if file.notes:
             assert oracle.trimmed(str(row["text"])) == oracle.trimmed(cells["text"])
         else:
-            assert row["time"] is None or row["time"] in [datetime.fromisoformat(c) for c in cells.values() if oracle.is_time(c)]
-            assert file.name == "hosp/emar" or oracle.trimmed(str(row["value"])) in {oracle.trimmed(c) for c in ("", *cells.values())}
+            assert row["time"] is None or row["time"] in [
+                datetime.fromisoformat(c) for c in cells.values() if oracle.is_time(c)
+            ]
+            assert file.name == "hosp/emar" or oracle.trimmed(str(row["value"])) in {
+                oracle.trimmed(c) for c in ("", *cells.values())
+            }
     for line in fields.keys() - rejected - {line for line, *_ in stored}:
         cells = fields[line]
-        said = {"hosp/emar": ("medication",), "hosp/admissions": ("dischtime", "admission_type", "admission_location")}
+        said = {
+            "hosp/emar": ("medication",),
+            "hosp/admissions": ("dischtime", "admission_type", "admission_location"),
+        }
         empty = file.name in said and not any(cells[c] for c in said[file.name])
         hadm, subject = _number(cells.get("hadm_id", "")), _number(cells["subject_id"])
         ours = {int(e.subject_key) for e in encounters}
-        assert empty or (hadm is not None and hadm not in ids) or (cells.get("hadm_id", "") == "" or subject not in ours)
+        assert (
+            empty
+            or (hadm is not None and hadm not in ids)
+            or (cells.get("hadm_id", "") == "" or subject not in ours)
+        )
 
 
 def _number(text: str) -> int | None:
@@ -225,7 +309,10 @@ def _meds_file(file: StreamFile, stored, rejected: set[int], offered: int, encou
     moments = table["time"].cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()
     times = [_moment(t) for t in moments]
     others = table.drop_columns(["time"]).to_pylist()
-    rows = {line: {**row, "time": time} for line, (row, time) in enumerate(zip(others, times, strict=True), start=2)}
+    rows = {
+        line: {**row, "time": time}
+        for line, (row, time) in enumerate(zip(others, times, strict=True), start=2)
+    }
     assert offered == len(rows)
     for line, place, row in stored:
         given, e = rows[line], encounters[place]
@@ -240,13 +327,23 @@ def _meds_file(file: StreamFile, stored, rejected: set[int], offered: int, encou
                 or abs(float(str(row["value"]))) > 1e30
             )
     left = rows.keys() - rejected - {line for line, *_ in stored}
-    spans = [(int(e.subject_key), e.admitted_at, e.discharged_at) for e in encounters if e.anchor == "admission"]
+    spans = [
+        (int(e.subject_key), e.admitted_at, e.discharged_at)
+        for e in encounters
+        if e.anchor == "admission"
+    ]
     for line in left:
         subject, time = rows[line]["subject_id"], rows[line]["time"]
         assert subject is not None, "a row without subject is rejected"
         assert rows[line]["code"], "a row without code is rejected"
-        assert (time is None) == (moments[line - 2] is None), "a row outside the calendar is rejected"
-        inside = [s for s, start, end in spans if s == subject and time is not None and start <= time and end and time <= end]
+        assert (time is None) == (moments[line - 2] is None), (
+            "a row outside the calendar is rejected"
+        )
+        inside = [
+            s
+            for s, start, end in spans
+            if s == subject and time is not None and start <= time and end and time <= end
+        ]
         assert not inside or rows[line]["code"] == "MEDS_BIRTH"
 
 

@@ -1,4 +1,6 @@
-"""Changes to a valid input at the level of bytes, fields, lines and files; everything comes from one seeded source of chance."""
+"""Changes to a valid input at the level of bytes, fields, lines and files; everything comes from
+one seeded source of chance.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,22 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-PIECES = [b'"', b"\n", b"\r", b",", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"9" * 30, b"", b"-", b" ", b'""', b"\r\n"]
+PIECES = [
+    b'"',
+    b"\n",
+    b"\r",
+    b",",
+    b"\x00",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"\xed\xa0\x80",
+    b"9" * 30,
+    b"",
+    b"-",
+    b" ",
+    b'""',
+    b"\r\n",
+]
 NASTY = [
     "", " ", '"', '"a', "a\nb", "a\r\nb", ",", "\x00", "\ufeff", "0000-01-01", "10000-01-01T00:00:00", "2150-02-30", "2150-01-01T25:00",
     "9" * 5000, "1" + "0" * 400, "1e999", "NaN", "Infinity", "-Infinity", "x" * 2001, "é" * 1500, "null", "-1", "20338077.0", "١٢",
@@ -86,7 +103,20 @@ def _field(file: Path, chance: Random) -> None:
     elif file.suffix in (".json", ".jsonl"):
         _json_field(file, chance)
     elif file.suffix == ".txt":
-        _write(file, chance.choice([b"", b" \n", b"a\x00b", b"\xff", "é\r\n".encode(), b"\xef\xbb\xbfx", b"y" * 1_000_001]))
+        _write(
+            file,
+            chance.choice(
+                [
+                    b"",
+                    b" \n",
+                    b"a\x00b",
+                    b"\xff",
+                    "é\r\n".encode(),
+                    b"\xef\xbb\xbfx",
+                    b"y" * 1_000_001,
+                ]
+            ),
+        )
     else:
         _csv_field(file, chance)
 
@@ -138,11 +168,19 @@ def _parquet_field(table: pa.Table, chance: Random) -> pa.Table:
     if kind == "twice":
         return table.append_column(name, column)
     if kind == "rename":
-        return table.rename_columns([f"{c}x" if i == at else c for i, c in enumerate(table.column_names)])
+        return table.rename_columns(
+            [f"{c}x" if i == at else c for i, c in enumerate(table.column_names)]
+        )
     if kind == "type":
-        return table.set_column(at, name, pa.array([[1]] * len(table)) if chance.random() < 0.5 else column.cast(pa.string()))
+        return table.set_column(
+            at,
+            name,
+            pa.array([[1]] * len(table)) if chance.random() < 0.5 else column.cast(pa.string()),
+        )
     values: list[Any] = column.to_pylist()
-    values[chance.randrange(len(values))] = None if chance.random() < 0.2 else _value(column.type, chance)
+    values[chance.randrange(len(values))] = (
+        None if chance.random() < 0.2 else _value(column.type, chance)
+    )
     return table.set_column(at, name, pa.array(values, column.type))
 
 
@@ -153,7 +191,15 @@ def _value(kind: pa.DataType, chance: Random) -> Any:
         return chance.choice([0, -1, 2**62, 7])
     if pa.types.is_floating(kind):
         return chance.choice([float("nan"), float("inf"), -0.0, 1e38])
-    return chance.choice([*NASTY, "HOSPITAL_ADMISSION//" + "y" * 600, "LAB//" + "9" * 5000, "//", "HOSPITAL_DISCHARGE//"])
+    return chance.choice(
+        [
+            *NASTY,
+            "HOSPITAL_ADMISSION//" + "y" * 600,
+            "LAB//" + "9" * 5000,
+            "//",
+            "HOSPITAL_DISCHARGE//",
+        ]
+    )
 
 
 def _line(file: Path, chance: Random) -> None:
@@ -181,16 +227,45 @@ def _parquet_line(table: pa.Table, chance: Random) -> pa.Table:
     at = chance.randrange(len(table)) if len(table) else 0
     one = table.slice(at, 1)
     return chance.choice(
-        [table.slice(0, 0), table.slice(0, at), pa.concat_tables([table, one]), pa.concat_tables([one, table]), table.slice(at)]
+        [
+            table.slice(0, 0),
+            table.slice(0, at),
+            pa.concat_tables([table, one]),
+            pa.concat_tables([one, table]),
+            table.slice(at),
+        ]
     )
 
 
 def _file(file: Path, chance: Random) -> None:
     content = file.read_bytes()
-    kind = chance.choice(["delete", "empty", "rename", "copy", "cut", "noise", "bom", "utf16", "tail", "other", "reorder"])
+    kind = chance.choice(
+        [
+            "delete",
+            "empty",
+            "rename",
+            "copy",
+            "cut",
+            "noise",
+            "bom",
+            "utf16",
+            "tail",
+            "other",
+            "reorder",
+        ]
+    )
     if kind in ("delete", "rename", "copy"):
         if kind != "delete":
-            name = chance.choice([f"{file.name}.bak", f"x{file.name}", file.name.replace(".csv", ".csv.gz"), file.stem, "z.txt", "z.csv"])
+            name = chance.choice(
+                [
+                    f"{file.name}.bak",
+                    f"x{file.name}",
+                    file.name.replace(".csv", ".csv.gz"),
+                    file.stem,
+                    "z.txt",
+                    "z.csv",
+                ]
+            )
             (file.parent / name).write_bytes(content)
         if kind != "copy":
             file.unlink()

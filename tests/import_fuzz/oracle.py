@@ -1,4 +1,6 @@
-"""What a file offers, read without the importer: a CSV reader of a few lines, Python's gzip, and rules written down again."""
+"""What a file offers, read without the importer: a CSV reader of a few lines, Python's gzip, and
+rules written down again.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,17 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-KINDS = {"", "collection", "result", "order", "administration", "performed", "charted", "administrative", "unknown"}
+KINDS = {
+    "",
+    "collection",
+    "result",
+    "order",
+    "administration",
+    "performed",
+    "charted",
+    "administrative",
+    "unknown",
+}
 TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?")
 #: line → (t, event, value, unit, source, time_kind)
 Rows = dict[int, tuple[str, ...]]
@@ -25,7 +37,11 @@ def records(path: Path) -> list[tuple[int, list[str]]]:
     """(line, fields) of every record of a CSV file, the header first, blank lines left out."""
     try:
         content = path.read_bytes()
-        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8").removeprefix("\ufeff")
+        text = (
+            (gzip.decompress(content) if path.suffix == ".gz" else content)
+            .decode("utf-8")
+            .removeprefix("\ufeff")
+        )
     except (OSError, EOFError, zlib.error, UnicodeDecodeError):
         raise Unreadable from None
     text = text.replace("\r\n", "\n\x01").replace("\r", "\n").replace("\n\x01", "\r\n")
@@ -47,7 +63,11 @@ def records(path: Path) -> list[tuple[int, list[str]]]:
                 raise Unreadable
             quoted, closed = True, False
         elif c in ",\n":
-            fields, field, closed = [*fields, field.removesuffix("\r") if c == "\n" and not closed else field], "", False
+            fields, field, closed = (
+                [*fields, field.removesuffix("\r") if c == "\n" and not closed else field],
+                "",
+                False,
+            )
             if c == "\n":
                 if fields != [""] or (i and text[i - 1] == '"'):
                     found.append((start, fields))
@@ -76,7 +96,14 @@ def rows_of(path: Path) -> tuple[Rows, set[int]]:
     good: Rows = {}
     bad: set[int] = set()
     for line, row in cells:
-        values = None if row is None else tuple(trimmed(row.get(c, "")) for c in ("t", "event", "value", "unit", "source", "time_kind"))
+        values = (
+            None
+            if row is None
+            else tuple(
+                trimmed(row.get(c, ""))
+                for c in ("t", "event", "value", "unit", "source", "time_kind")
+            )
+        )
         if (
             values is None
             or "\x00" in "".join(values)
@@ -99,9 +126,14 @@ def trimmed(text: str) -> str:
 def _csv_cells(path: Path) -> list[tuple[int, dict[str, str] | None]]:
     (_, header), *rest = records(path) or [(1, [])]
     names = [name.strip() for name in header]
-    if any(names.count(c) != 1 for c in ("t", "event", "value")) or any(names.count(c) > 1 for c in ("unit", "source", "time_kind")):
+    if any(names.count(c) != 1 for c in ("t", "event", "value")) or any(
+        names.count(c) > 1 for c in ("unit", "source", "time_kind")
+    ):
         raise Unreadable
-    return [(line, dict(zip(names, fields, strict=True)) if len(fields) == len(names) else None) for line, fields in rest]
+    return [
+        (line, dict(zip(names, fields, strict=True)) if len(fields) == len(names) else None)
+        for line, fields in rest
+    ]
 
 
 def _parquet_cells(path: Path) -> list[tuple[int, dict[str, str] | None]]:
@@ -110,14 +142,27 @@ def _parquet_cells(path: Path) -> list[tuple[int, dict[str, str] | None]]:
         rows = table_of(path).to_pylist()
     except (ValueError, OverflowError):
         raise Unreadable from None
-    return [(i, {k: "" if v is None else str(v) for k, v in row.items()}) for i, row in enumerate(rows, start=2)]
+    return [
+        (i, {k: "" if v is None else str(v) for k, v in row.items()})
+        for i, row in enumerate(rows, start=2)
+    ]
 
 
 def table_of(path: Path) -> pa.Table:
     """A Parquet file whole. Raises Unreadable."""
     try:
-        table = pq.read_table(path, partitioning=None, use_threads=False, page_checksum_verification=True)
+        table = pq.read_table(
+            path, partitioning=None, use_threads=False, page_checksum_verification=True
+        )
         table.validate(full=True)
-    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError, MemoryError):
+    except (
+        pa.ArrowException,
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        OverflowError,
+        MemoryError,
+    ):
         raise Unreadable from None
     return table

@@ -1,4 +1,6 @@
-"""A small valid input of each format, with quoted line breaks, gzip, Parquet, and everything else that a format allows."""
+"""A small valid input of each format, with quoted line breaks, gzip, Parquet, and everything else
+that a format allows.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +22,34 @@ MIMIC_FILES = (
 )  # fmt: skip
 MORE = '2150-01-01T16:00:00,"micro:urine\nculture:","two\r\nlines, ""quoted""",,micro,collection\n2150-01-02,chart:x:,é,,,charted\n'
 COLUMNS = ("t", "event", "value", "unit", "source", "time_kind")
-REFERENCE = {"start": 0, "end": 7, "mention": "Lactate", "time": 1.5, "lower": 1, "upper": 2, "known": 1, "rows": [1], "why": "x"}
+REFERENCE = {
+    "start": 0,
+    "end": 7,
+    "mention": "Lactate",
+    "time": 1.5,
+    "lower": 1,
+    "upper": 2,
+    "known": 1,
+    "rows": [1],
+    "why": "x",
+}
 
 
 def _parquet(path: Path) -> None:
     cells = [line.split(",") for line in ROWS.splitlines()[1:]]
-    pq.write_table(pa.table({name: [row[i] for row in cells] for i, name in enumerate(COLUMNS)}), path, compression="none")
+    pq.write_table(
+        pa.table({name: [row[i] for row in cells] for i, name in enumerate(COLUMNS)}),
+        path,
+        compression="none",
+    )
 
 
 def make_cases(root: Path) -> None:
     """Three cases: plain with a reference, gzipped, Parquet."""
     folder = write_case(root, "one", rows=ROWS + MORE)
-    (folder / "reference.jsonl").write_text(json.dumps(REFERENCE) + "\n" + json.dumps({**REFERENCE, "time": None, "lower": None}) + "\n")
+    (folder / "reference.jsonl").write_text(
+        json.dumps(REFERENCE) + "\n" + json.dumps({**REFERENCE, "time": None, "lower": None}) + "\n"
+    )
     folder = write_case(root, "two", note="Étude.\r\nTwo lines.")
     (folder / "rows.csv").unlink()
     (folder / "rows.csv.gz").write_bytes(gzip.compress((ROWS + MORE).encode(), mtime=0))
@@ -70,9 +88,15 @@ def make_meds(root: Path) -> None:
     for shard, subjects in (("0", (1, 2)), ("1", (3,))):
         rows: list[tuple[int, datetime | None, str, float | None, str | None]] = []
         for subject in subjects:
-            rows += [(subject, None, "GENDER//F", None, None), (subject, datetime(2080, 1, 1), "MEDS_BIRTH", None, None)]
+            rows += [
+                (subject, None, "GENDER//F", None, None),
+                (subject, datetime(2080, 1, 1), "MEDS_BIRTH", None, None),
+            ]
             rows += [(subject, datetime(2150, 1, 1, 8), "HOSPITAL_ADMISSION//URGENT", None, None)]
-            rows += [(subject, datetime(2150, 1, 1, 9 + i), "LAB//50813//mmol/L", 1.5 + i, None) for i in range(4)]
+            rows += [
+                (subject, datetime(2150, 1, 1, 9 + i), "LAB//50813//mmol/L", 1.5 + i, None)
+                for i in range(4)
+            ]
             rows += [(subject, datetime(2150, 1, 2), "DIAGNOSIS//ICD//10//A41", None, "Sepsis")]
             rows += [(subject, datetime(2150, 1, 3), "HOSPITAL_DISCHARGE//HOME", None, None)]
             rows += [(subject, datetime(2151, 1, 1), "LAB//50813//mmol/L", 9.0, None)]

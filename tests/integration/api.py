@@ -33,9 +33,16 @@ class ApiClient:
 
     def send(self, method: str, path: str, body: str | bytes) -> tuple[int, Any]:
         ask = getattr(self.client, method)
-        return self._told(ask(f"/api/{path}", data=body, content_type="application/json", headers=self.headers))
+        return self._told(
+            ask(f"/api/{path}", data=body, content_type="application/json", headers=self.headers)
+        )
 
     @staticmethod
     def _told(response: Any) -> tuple[int, Any]:
-        content, kind = response.getvalue(), response.headers.get("Content-Type", "").partition(";")[0]
-        return response.status_code, json.loads(content) if content and kind == "application/json" else content.decode()
+        content, kind = (
+            response.getvalue(),
+            response.headers.get("Content-Type", "").partition(";")[0],
+        )
+        return response.status_code, json.loads(
+            content
+        ) if content and kind == "application/json" else content.decode()

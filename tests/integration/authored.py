@@ -29,7 +29,9 @@ def make_case(text: str = NOTE) -> Encounter:
 
 def make_author(encounter: Encounter, *roles: Role, username: str = "") -> User:
     """A clinician of the case's study."""
-    return factories.make_user(encounter.dataset.study, *(roles or (Role.CLINICIAN,)), username=username)
+    return factories.make_user(
+        encounter.dataset.study, *(roles or (Role.CLINICIAN,)), username=username
+    )
 
 
 def make_draft(encounter: Encounter, author: User, protocol: str = "unaided") -> Authoring:
@@ -44,7 +46,9 @@ def span(phrase: str, text: str = NOTE) -> dict[str, Any]:
 
 
 def settle() -> None:
-    """Judge now what the database judges at the end of a transaction: a test is one, where a visitor's requests are many."""
+    """Judge now what the database judges at the end of a transaction: a test is one, where a
+    visitor's requests are many.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
@@ -68,7 +72,12 @@ class Page:
 
     def edit(self, kind: str, *, token: str = "", expect: int = 200, **rest: Any) -> Any:
         """Send an edit made on the revision that this page knows; the answer's JSON."""
-        body = {"token": token or f"t{next(_token)}", "revision": self.revision, "kind": kind, **rest}
+        body = {
+            "token": token or f"t{next(_token)}",
+            "revision": self.revision,
+            "kind": kind,
+            **rest,
+        }
         self.found = self.post("edits", body)
         assert self.found.status_code == expect, self.found.content
         answer = self.found.json()

@@ -1,4 +1,5 @@
-"""Follows every link and GET form of a site breadth-first, at most so many addresses of each shape, in somebody's name.
+"""Follows every link and GET form of a site breadth-first, at most so many addresses of each shape,
+in somebody's name.
 
 It asks through a function, so it crawls the test client as well as a server that runs somewhere.
 """
@@ -36,7 +37,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Visit:
-    """An address that was asked, on which page it was found, and its status. `whole`: a page, and not a fragment of one."""
+    """An address that was asked, on which page it was found, and its status. `whole`: a page, and
+    not a fragment of one.
+    """
 
     address: str
     shape: str
@@ -74,16 +77,27 @@ class Links(HTMLParser):
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attributes}
         if tag == "form":
-            self._form = _Form(given.get("action", "")) if given.get("method", "get").lower() == "get" else None
+            self._form = (
+                _Form(given.get("action", ""))
+                if given.get("method", "get").lower() == "get"
+                else None
+            )
         elif tag == "input" and given.get("name") and given.get("type") not in ("submit", "file"):
             value = given.get("value", "")
-            self._field(given["name"], ["", value] if given.get("type") in ("checkbox", "radio") else [value])
+            self._field(
+                given["name"],
+                ["", value] if given.get("type") in ("checkbox", "radio") else [value],
+            )
         elif tag == "select" and given.get("name"):
             self._field(given["name"], [])
         elif tag == "option" and self._form and self._form.fields:
             self._form.fields[-1][1].append(given.get("value", ""))
         if tag != "form":
-            self.found += [v for n, v in given.items() if n in ADDRESSES or (n.startswith("data-") and v.startswith("/"))]
+            self.found += [
+                v
+                for n, v in given.items()
+                if n in ADDRESSES or (n.startswith("data-") and v.startswith("/"))
+            ]
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "form" and self._form is not None:
@@ -103,8 +117,12 @@ def _filled(form: _Form) -> Iterator[str]:
         yield f"{form.address}?{urlencode(chosen)}" if chosen else form.address
 
 
-def crawl(ask: Callable[[str], Answer], start: str, *, each: int, most: int = 100_000) -> list[Visit]:
-    """Ask `start` and all that can be reached from it: at most `each` addresses of a shape, `most` in all."""
+def crawl(
+    ask: Callable[[str], Answer], start: str, *, each: int, most: int = 100_000
+) -> list[Visit]:
+    """Ask `start` and all that can be reached from it: at most `each` addresses of a shape, `most`
+    in all.
+    """
     asked: Counter[str] = Counter()
     seen = {start}
     waiting = deque([(start, "")])
@@ -117,7 +135,9 @@ def crawl(ask: Callable[[str], Answer], start: str, *, each: int, most: int = 10
         asked[shape] += 1
         answer = ask(address)
         is_page = answer.content_type.startswith("text/html")
-        visits.append(Visit(address, shape, found_on, answer.status, is_page, "<html" in answer.body))
+        visits.append(
+            Visit(address, shape, found_on, answer.status, is_page, "<html" in answer.body)
+        )
         links = Links(answer.body).found if is_page else []
         for link in itertools.chain(links, [answer.location] if answer.location else []):
             target = local(urljoin(address, link))
@@ -130,7 +150,11 @@ def crawl(ask: Callable[[str], Answer], start: str, *, each: int, most: int = 10
 def local(address: str) -> str | None:
     """The address without host and fragment; None for another site or scheme."""
     parts = urlsplit(address)
-    if parts.scheme not in ("", "http") or parts.netloc not in ("", "testserver") or not parts.path.startswith("/"):
+    if (
+        parts.scheme not in ("", "http")
+        or parts.netloc not in ("", "testserver")
+        or not parts.path.startswith("/")
+    ):
         return None
     return f"{parts.path}?{parts.query}" if parts.query else parts.path
 

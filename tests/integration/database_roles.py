@@ -28,8 +28,17 @@ def as_application() -> Iterator[None]:
         connect_with(before)
 
 
-def manage(paths: ServicePaths, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def manage(
+    paths: ServicePaths, *arguments: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
     """Run a command of an installation of its own; its output is returned, not shown."""
-    environment = {**os.environ, "OCCURRENT_VAR": str(paths.var), "DJANGO_SETTINGS_MODULE": "config.settings", **variables}
+    environment = {
+        **os.environ,
+        "OCCURRENT_VAR": str(paths.var),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        **variables,
+    }
     command = [sys.executable, "manage.py", *arguments]
-    return subprocess.run(command, cwd=BASE_DIR, env=environment, check=False, capture_output=True, text=True)
+    return subprocess.run(
+        command, cwd=BASE_DIR, env=environment, check=False, capture_output=True, text=True
+    )

@@ -1,7 +1,9 @@
-"""Everything that a fresh demo has and more, made by the commands and actions that make it there: `make_demo`.
+"""Everything that a fresh demo has and more, made by the commands and actions that make it there:
+`make_demo`.
 
-One case in every variant, evaluated, judged, in an open packet with practice, a reviewer and an adjudicator; timelines in progress and
-submitted; a run that failed; a run by a language model with its calls. Only the models are stand-ins.
+One case in every variant, evaluated, judged, in an open packet with practice, a reviewer and an
+adjudicator; timelines in progress and submitted; a run that failed; a run by a language model with
+its calls. Only the models are stand-ins.
 """
 
 from __future__ import annotations
@@ -53,7 +55,10 @@ def make_demo(path: Path = DEMO / "intro", cases: Sequence[str] | None = None) -
     """Build it. Needs a test that commits (`transaction=True`)."""
     cache.clear()
     roles = mock.Mock(return_value=ModelRoles(ROLES))
-    with mock.patch.object(tools, "roles", roles), mock.patch.object(evaluation_actions, "roles", roles):
+    with (
+        mock.patch.object(tools, "roles", roles),
+        mock.patch.object(evaluation_actions, "roles", roles),
+    ):
         call_command("create_demo_accounts", stdout=StringIO())
         study = Study.objects.get()
         _prompted(study)
@@ -75,17 +80,41 @@ def _reconstructed(study: Study, path: Path, cases: Sequence[str] | None) -> Non
     """As `config.services.demo`, in this process and over fewer cases."""
     quiet = {"stdout": StringIO(), "stderr": StringIO()}
     name = demo.EVALUATED
-    call_command("import_dataset", format="cases", path=path, name=name, study=study.name, cases=cases, **quiet)
-    call_command("reconstruct", dataset=name, backbone="rules", variants=demo.VARIANTS, inline=True, **quiet)
-    call_command("evaluate", dataset=[name], label="demo cohort", resamples=20, rho_sweep=True, **quiet)
-    call_command("judge", dataset=[name], sources=demo.JUDGED, swap=True, label="demo cohort", inline=True, **quiet)
+    call_command(
+        "import_dataset",
+        format="cases",
+        path=path,
+        name=name,
+        study=study.name,
+        cases=cases,
+        **quiet,
+    )
+    call_command(
+        "reconstruct", dataset=name, backbone="rules", variants=demo.VARIANTS, inline=True, **quiet
+    )
+    call_command(
+        "evaluate", dataset=[name], label="demo cohort", resamples=20, rho_sweep=True, **quiet
+    )
+    call_command(
+        "judge",
+        dataset=[name],
+        sources=demo.JUDGED,
+        swap=True,
+        label="demo cohort",
+        inline=True,
+        **quiet,
+    )
 
 
 def _reviewed(study: Study, people: Mapping[str, User]) -> None:
     """The packet of the demo, with somebody who has practised and may settle what others dispute."""
-    call_command("draw_packet", label="demo packet", by="admin", reviewer=["reviewer"], stdout=StringIO())
+    call_command(
+        "draw_packet", label="demo packet", by="admin", reviewer=["reviewer"], stdout=StringIO()
+    )
     packet = Packet.objects.get(study=study)
-    made = packets.assign(packet=packet, person=people["adjudicator"], role="adjudicator", by=people["admin"])
+    made = packets.assign(
+        packet=packet, person=people["adjudicator"], role="adjudicator", by=people["admin"]
+    )
     Assignment.objects.filter(pk=made.pk).update(practised_at=timezone.now())
     packets.open_packet(packet=packet, by=people["admin"])
 
@@ -93,17 +122,27 @@ def _reviewed(study: Study, people: Mapping[str, User]) -> None:
 def _authored(study: Study, people: Mapping[str, User]) -> None:
     """A draft of one case and a submitted timeline of another."""
     first, second = Encounter.objects.filter(dataset__study=study).order_by("pk")[:2]
-    for encounter, protocol in ((first, Authoring.Protocol.UNAIDED), (second, Authoring.Protocol.ASSISTED)):
+    for encounter, protocol in (
+        (first, Authoring.Protocol.UNAIDED),
+        (second, Authoring.Protocol.ASSISTED),
+    ):
         authoring, _ = start_authoring(encounter=encounter, protocol=protocol, by=people["author"])
         values = {"start": 0, "end": 9, "mention": "first words", "time": 0.0, "placed": True}
-        apply_edit(authoring=authoring, edit=Edit("token", authoring.revision, "add", values=values), by=people["author"])
+        apply_edit(
+            authoring=authoring,
+            edit=Edit("token", authoring.revision, "add", values=values),
+            by=people["author"],
+        )
     submit(authoring=authoring, by=people["author"])
 
 
 def _failed(study: Study) -> None:
     """A run whose first stage fails for good."""
     dataset = Dataset.objects.get(study=study, name=demo.EVALUATED)
-    with mock.patch("timelines.runs.stages.execution.tag", side_effect=PermanentFailure("the tagger is not there")):
+    with mock.patch(
+        "timelines.runs.stages.execution.tag",
+        side_effect=PermanentFailure("the tagger is not there"),
+    ):
         run = start_run(dataset=dataset, backbone="rules", label="failed", by=None)
         work_inline(run, lambda words: None)
 
@@ -114,8 +153,18 @@ def _prompted(study: Study) -> None:
     encounter = factories.make_encounter(dataset, case_id="small-1")
     factories.make_note(encounter, NOTE)
     event = "med:vancomycin:administered"
-    factories.make_series(encounter, event, [factories.make_row(encounter, event, 6.5)], summary="vancomycin administered at 6.5 h")
+    factories.make_series(
+        encounter,
+        event,
+        [factories.make_row(encounter, event, 6.5)],
+        summary="vancomycin administered at 6.5 h",
+    )
     server = ModelServer(good)
-    roles = ModelRoles({**LOCAL_ROLES, "language_model": "fake"}, {"fake": server.options()}, facts=NO_FACTS)
+    roles = ModelRoles(
+        {**LOCAL_ROLES, "language_model": "fake"}, {"fake": server.options()}, facts=NO_FACTS
+    )
     with server, mock.patch.object(tools, "roles", return_value=roles):
-        work_inline(start_run(dataset=dataset, backbone="prompted", label="by a model", by=None), lambda words: None)
+        work_inline(
+            start_run(dataset=dataset, backbone="prompted", label="by a model", by=None),
+            lambda words: None,
+        )

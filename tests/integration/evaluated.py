@@ -1,4 +1,6 @@
-"""A stored evaluation of the case page's small case: figures made by hand, pairs that point into real timelines."""
+"""A stored evaluation of the case page's small case: figures made by hand, pairs that point into
+real timelines.
+"""
 
 from __future__ import annotations
 
@@ -12,38 +14,66 @@ from jobs.models import JobState
 from tests.functional.case_world import World
 from tests.made_report import REVISED, TEXT, figures, made_case, made_report
 from timelines.evaluation.plain import case_to_plain, report_to_plain, settings_to_plain
-from timelines.evaluation.values import Basis, CaseResult, CaseSource, EvaluationSettings, MatchedPair, Report
+from timelines.evaluation.values import (
+    Basis,
+    CaseResult,
+    CaseSource,
+    EvaluationSettings,
+    MatchedPair,
+    Report,
+)
 from timelines.models import Entry, Evaluation, EvaluationCase, Timeline
 
 #: Matched in the world's evaluation; the diet is left over on both sides, and so is the headache.
 PAIRED = ("fall", "apixaban", "markup", "ct", "andexanet", "second ct")
 
 
-def make_evaluation(study: Study, datasets: list[Dataset], *, report: Report | None = None, **fields: object) -> Evaluation:
+def make_evaluation(
+    study: Study, datasets: list[Dataset], *, report: Report | None = None, **fields: object
+) -> Evaluation:
     """A finished evaluation (a waiting one where `report` is None and a state is given)."""
-    values: dict[str, object] = {"reference": "reference", "state": JobState.SUCCEEDED, "code_revision": "0123456789ab"}
+    values: dict[str, object] = {
+        "reference": "reference",
+        "state": JobState.SUCCEEDED,
+        "code_revision": "0123456789ab",
+    }
     values["finished_at"] = timezone.now() + timedelta(hours=1)
     stored = None if report is None else report_to_plain(report)
-    found = Evaluation.objects.create(study=study, config=settings_to_plain(EvaluationSettings()), report=stored, **{**values, **fields})
+    found = Evaluation.objects.create(
+        study=study,
+        config=settings_to_plain(EvaluationSettings()),
+        report=stored,
+        **{**values, **fields},
+    )
     found.datasets.set(datasets)
     return found
 
 
-def keep_case(evaluation: Evaluation, encounter: Encounter, result: CaseResult | None = None) -> EvaluationCase:
+def keep_case(
+    evaluation: Evaluation, encounter: Encounter, result: CaseResult | None = None
+) -> EvaluationCase:
     """The result of one case, made by hand where none is given."""
     plain = case_to_plain(result or made_case(encounter.case_id, encounter.dataset.name))
     return EvaluationCase.objects.create(evaluation=evaluation, encounter=encounter, result=plain)
 
 
 def evaluated_world(world: World) -> Evaluation:
-    """The world's case against its reference: six pairs for the text-only and the revised timeline, other sources missing."""
-    evaluation = make_evaluation(world.study, [world.encounter.dataset], report=made_report(), label="demo")
+    """The world's case against its reference: six pairs for the text-only and the revised timeline,
+    other sources missing.
+    """
+    evaluation = make_evaluation(
+        world.study, [world.encounter.dataset], report=made_report(), label="demo"
+    )
     sources = [
         CaseSource(key, basis, True, 10, 10, _pairs(world, timeline), figures(0.6, 0.9, 0.8, 0.0))
         for basis in (Basis.SPAN, Basis.EMBEDDING)
         for key, timeline in ((TEXT, world.text_only), (REVISED, world.revised))
     ]
-    keep_case(evaluation, world.encounter, CaseResult(world.encounter.case_id, world.encounter.dataset.name, tuple(sources)))
+    keep_case(
+        evaluation,
+        world.encounter,
+        CaseResult(world.encounter.case_id, world.encounter.dataset.name, tuple(sources)),
+    )
     return evaluation
 
 
@@ -58,5 +88,7 @@ def _pairs(world: World, timeline: Timeline) -> tuple[MatchedPair, ...]:
 
 
 def _times(timeline: Timeline) -> dict[str, tuple[str, float | None]]:
-    rows = Entry.objects.filter(timeline=timeline).values_list("occurrence__mention", "occurrence__uid4", "time")
+    rows = Entry.objects.filter(timeline=timeline).values_list(
+        "occurrence__mention", "occurrence__uid4", "time"
+    )
     return {mention: (uid, time) for mention, uid, time in rows}

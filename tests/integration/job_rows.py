@@ -17,11 +17,26 @@ def stage_rows(count: int = 1, **fields: Any) -> list[StageRun]:
     study = Study.objects.create(name=f"Study {number}")
     dataset = Dataset.objects.create(study=study, name="cohort", format="cases")
     encounter = Encounter.objects.create(
-        dataset=dataset, case_id=f"case-{number}", subject_key="1", admitted_at=datetime(2150, 1, 1), discharged_at=datetime(2150, 1, 5)
+        dataset=dataset,
+        case_id=f"case-{number}",
+        subject_key="1",
+        admitted_at=datetime(2150, 1, 1),
+        discharged_at=datetime(2150, 1, 5),
     )
-    run = Run.objects.create(study=study, dataset=dataset, source="rules", backbone="rules", variant="full", config={}, code_revision="x")
+    run = Run.objects.create(
+        study=study,
+        dataset=dataset,
+        source="rules",
+        backbone="rules",
+        variant="full",
+        config={},
+        code_revision="x",
+    )
     case_run = CaseRun.objects.create(run=run, encounter=encounter)
-    return [StageRun.objects.create(case_run=case_run, stage=stage, **fields) for stage in STAGE_ORDER[:count]]
+    return [
+        StageRun.objects.create(case_run=case_run, stage=stage, **fields)
+        for stage in STAGE_ORDER[:count]
+    ]
 
 
 def stage_row(**fields: Any) -> StageRun:

@@ -1,7 +1,9 @@
-"""Judged cohorts in the database: real games of real rows, judged by a stand-in whose findings are written by hand.
+"""Judged cohorts in the database: real games of real rows, judged by a stand-in whose findings are
+written by hand.
 
-`judged_world()` has cases with one note, a small record and the timelines of three sources; each pair of them is judged by
-`execute_game`, so that findings, charges and subjects are stored as the application stores them.
+`judged_world()` has cases with one note, a small record and the timelines of three sources; each
+pair of them is judged by `execute_game`, so that findings, charges and subjects are stored as the
+application stores them.
 """
 
 from __future__ import annotations
@@ -26,9 +28,16 @@ from timelines.domain import TimelineKind
 from timelines.evaluation.values import SourceKey
 from timelines.models import Entry, Timeline
 
-THIRD = (*(replace(c, time=None if c.time is None else c.time + 7) for c in SECOND), Candidate(event="lactate 4.1", time=6.0))
+THIRD = (
+    *(replace(c, time=None if c.time is None else c.time + 7) for c in SECOND),
+    Candidate(event="lactate 4.1", time=6.0),
+)
 #: Sources of the world, in the order of its judge runs, and what each says.
-SOURCES: dict[str, Sequence[Candidate]] = {"author:vega": FIRST, "rules-orion": SECOND, "llm-lyra": THIRD}
+SOURCES: dict[str, Sequence[Candidate]] = {
+    "author:vega": FIRST,
+    "rules-orion": SECOND,
+    "llm-lyra": THIRD,
+}
 KEYS = tuple(SourceKey(name, TimelineKind.REVISED.value, 1) for name in SOURCES)
 #: (event name, [(hours, value, unit), …]) of each case's record.
 RECORD = (
@@ -70,11 +79,17 @@ class StandIn:
         ]  # fmt: skip
         for kind, _, one, two, right, fields in both:
             try:
-                first = None if one is None else row_of(given, one, first=True, at=1 if kind == "DUPLICATE" else 0)
+                first = (
+                    None
+                    if one is None
+                    else row_of(given, one, first=True, at=1 if kind == "DUPLICATE" else 0)
+                )
                 second = None if two is None else row_of(given, two, first=False)
             except IndexError:
                 continue
-            yield raw(given, kind, first, second, right, **{"reason": "the stand-in says so", **fields})
+            yield raw(
+                given, kind, first, second, right, **{"reason": "the stand-in says so", **fields}
+            )
 
 
 @dataclass(frozen=True)
@@ -85,12 +100,19 @@ class JudgedWorld:
     run: JudgeRun
 
 
-def make_case(dataset: Dataset, case_id: str, sources: dict[str, Sequence[Candidate]] | None = None) -> Encounter:
-    """A case with the note, the record and the timelines of the judge's small game; each source has an inventory of its own."""
+def make_case(
+    dataset: Dataset, case_id: str, sources: dict[str, Sequence[Candidate]] | None = None
+) -> Encounter:
+    """A case with the note, the record and the timelines of the judge's small game; each source has
+    an inventory of its own.
+    """
     encounter = factories.make_encounter(dataset, case_id=case_id)
     note = factories.make_note(encounter, NOTE)
     for event, values in RECORD:
-        rows = [factories.make_row(encounter, event, hours, value=value, unit=unit) for hours, value, unit in values]
+        rows = [
+            factories.make_row(encounter, event, hours, value=value, unit=unit)
+            for hours, value, unit in values
+        ]
         factories.make_series(encounter, event, rows)
     for source, told in (sources or SOURCES).items():
         make_source(encounter, source, told)
@@ -99,7 +121,9 @@ def make_case(dataset: Dataset, case_id: str, sources: dict[str, Sequence[Candid
 
 
 def make_source(encounter: Encounter, source: str, told: Sequence[Candidate]) -> Timeline:
-    """A finished timeline that says this, over a sealed inventory; spans are where the words stand in the note."""
+    """A finished timeline that says this, over a sealed inventory; spans are where the words stand
+    in the note.
+    """
     note = encounter.notes.get()
     inventory = factories.make_inventory(note, origin="import")
     entries = []
@@ -108,7 +132,9 @@ def make_source(encounter: Encounter, source: str, told: Sequence[Candidate]) ->
         start = note.text.find(words)
         span = None if start < 0 else (start, start + len(words))
         mention = c.event.replace("|", r"\|")
-        occurrence = factories.make_occurrence(inventory, span=span, mention=mention, polarity=c.polarity)
+        occurrence = factories.make_occurrence(
+            inventory, span=span, mention=mention, polarity=c.polarity
+        )
         entries.append(Entry(occurrence=occurrence, time=c.time, decided_by="test/given"))
     timeline = factories.make_timeline(inventory, entries, kind=TimelineKind.REVISED, source=source)
     factories.seal(inventory)
@@ -122,11 +148,19 @@ def judged_by(judge: StandIn) -> Iterator[None]:
         yield
 
 
-def judged_run(dataset: Dataset, judge: StandIn | None = None, *, swap: bool = False, label: str = "") -> JudgeRun:
+def judged_run(
+    dataset: Dataset, judge: StandIn | None = None, *, swap: bool = False, label: str = ""
+) -> JudgeRun:
     """A judge run over the dataset's three sources, done to its end."""
     with judged_by(judge or StandIn()):
         run = actions.start_judging(
-            study=dataset.study, datasets=[dataset], sources=KEYS, config=JudgeConfig(swap=swap), label=label, by=None, tell_workers=False
+            study=dataset.study,
+            datasets=[dataset],
+            sources=KEYS,
+            config=JudgeConfig(swap=swap),
+            label=label,
+            by=None,
+            tell_workers=False,
         )
         for pk in Game.objects.filter(run=run, state=JobState.QUEUED).values_list("pk", flat=True):
             actions.execute_game(pk)
@@ -134,7 +168,9 @@ def judged_run(dataset: Dataset, judge: StandIn | None = None, *, swap: bool = F
 
 
 def judged_world(cases: int = 2, *, swap: bool = False, study: Study | None = None) -> JudgedWorld:
-    """A cohort of that many cases, three sources each, every pair judged. Needs a test that commits (`transaction=True`)."""
+    """A cohort of that many cases, three sources each, every pair judged. Needs a test that commits
+    (`transaction=True`).
+    """
     dataset = factories.make_dataset(study)
     encounters = tuple(make_case(dataset, f"case-{number:03d}") for number in range(1, cases + 1))
     return JudgedWorld(dataset.study, dataset, encounters, judged_run(dataset, swap=swap))

@@ -26,7 +26,10 @@ HOSPITAL COURSE
 
 Lactate was measured on arrival. Vancomycin was started six hours later. Pressors followed on hospital day two.
 """
-LOCAL_ROLES: Mapping[str, Any] = {"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical", "threshold": 0.0}}
+LOCAL_ROLES: Mapping[str, Any] = {
+    "embedder": {"provider": "hashing"},
+    "reranker": {"provider": "lexical", "threshold": 0.0},
+}
 
 
 def good(request: ModelRequest, number: int) -> str:
@@ -34,16 +37,27 @@ def good(request: ModelRequest, number: int) -> str:
     return good_answer(request)
 
 
-def serving(monkeypatch: pytest.MonkeyPatch, answer: Callable[[ModelRequest, int], Answer | str] = good, **options: Any) -> ModelServer:
+def serving(
+    monkeypatch: pytest.MonkeyPatch,
+    answer: Callable[[ModelRequest, int], Answer | str] = good,
+    **options: Any,
+) -> ModelServer:
     """A server that serves every language role; enter it before use."""
     server = ModelServer(answer)
     use(monkeypatch, server, **options)
     return server
 
 
-def use(monkeypatch: pytest.MonkeyPatch, server: ModelServer, facts: ServerFacts = NO_FACTS, **options: Any) -> ModelRoles:
+def use(
+    monkeypatch: pytest.MonkeyPatch,
+    server: ModelServer,
+    facts: ServerFacts = NO_FACTS,
+    **options: Any,
+) -> ModelRoles:
     """Let every language role of this process be served by that server."""
-    roles = ModelRoles({**LOCAL_ROLES, "language_model": "fake"}, {"fake": server.options(**options)}, facts=facts)
+    roles = ModelRoles(
+        {**LOCAL_ROLES, "language_model": "fake"}, {"fake": server.options(**options)}, facts=facts
+    )
     monkeypatch.setattr(tools, "roles", lambda: roles)
     return roles
 
@@ -55,7 +69,12 @@ def small_dataset(cases: int = 1) -> Dataset:
         encounter = factories.make_encounter(made, case_id=f"case-{number}")
         factories.make_note(encounter, NOTE if number == 0 else NOTE + f"\nCase {number}.\n")
         event = "med:vancomycin:administered"
-        factories.make_series(encounter, event, [factories.make_row(encounter, event, 6.5)], summary="vancomycin administered at 6.5 h")
+        factories.make_series(
+            encounter,
+            event,
+            [factories.make_row(encounter, event, 6.5)],
+            summary="vancomycin administered at 6.5 h",
+        )
     return made
 
 

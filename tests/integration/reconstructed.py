@@ -26,9 +26,20 @@ def imported(path: Path, name: str = "cohort", cases: Sequence[str] | None = Non
     return Dataset.objects.get(study=study, name=name)
 
 
-def run_inline(dataset: Dataset, variant: Variant = Variant.FULL, by: User | None = None, cases: Sequence[str] | None = None) -> Run:
+def run_inline(
+    dataset: Dataset,
+    variant: Variant = Variant.FULL,
+    by: User | None = None,
+    cases: Sequence[str] | None = None,
+) -> Run:
     """A run by the rules backbone, done in this process to its end."""
-    run = start_run(dataset=dataset, backbone="rules", config=PipelineConfig(variant=variant), cases=cases, by=by)
+    run = start_run(
+        dataset=dataset,
+        backbone="rules",
+        config=PipelineConfig(variant=variant),
+        cases=cases,
+        by=by,
+    )
     work_inline(run, lambda words: None)
     assert not StageRun.objects.filter(case_run__run=run).exclude(state=JobState.SUCCEEDED).exists()
     return run

@@ -32,13 +32,26 @@ class ReviewedWorld:
         return self.packet.assignments.select_related("packet__study", "person").get(person=person)
 
 
-def drawn_packet(judged: JudgedWorld, by: User, *, reviewers_an_item: int = 1, cases: int | None = None, label: str = "sample") -> Packet:
+def drawn_packet(
+    judged: JudgedWorld,
+    by: User,
+    *,
+    reviewers_an_item: int = 1,
+    cases: int | None = None,
+    label: str = "sample",
+) -> Packet:
     """A draft over all pairings of the world's run."""
-    design = Design(pairings=pairings_of(judged.run), quotas=QUOTAS, cases=cases, per_item=reviewers_an_item)
-    return packets.draw_packet(study=judged.study, judge_run=judged.run, label=label, design=design, seed=7, by=by)
+    design = Design(
+        pairings=pairings_of(judged.run), quotas=QUOTAS, cases=cases, per_item=reviewers_an_item
+    )
+    return packets.draw_packet(
+        study=judged.study, judge_run=judged.run, label=label, design=design, seed=7, by=by
+    )
 
 
-def open_world(judged: JudgedWorld, *, reviewers: int = 2, reviewers_an_item: int = 1, cases: int | None = None) -> ReviewedWorld:
+def open_world(
+    judged: JudgedWorld, *, reviewers: int = 2, reviewers_an_item: int = 1, cases: int | None = None
+) -> ReviewedWorld:
     """An open packet; reviewers have practised."""
     admin = factories.make_user(judged.study, Role.ADMIN)
     people = tuple(factories.make_user(judged.study, Role.REVIEWER) for _ in range(reviewers))
@@ -51,8 +64,16 @@ def open_world(judged: JudgedWorld, *, reviewers: int = 2, reviewers_an_item: in
     return ReviewedWorld(judged, admin, people, packet)
 
 
-def decide_all(world: ReviewedWorld, person: User, answer: Callable[[PacketItem], str], *, most: int | None = None) -> int:
-    """Let a person work through what is left for them (at most `most`); `answer` is in the judge's labels. Returns how many."""
+def decide_all(
+    world: ReviewedWorld,
+    person: User,
+    answer: Callable[[PacketItem], str],
+    *,
+    most: int | None = None,
+) -> int:
+    """Let a person work through what is left for them (at most `most`); `answer` is in the judge's
+    labels. Returns how many.
+    """
     mine = world.assignment(person)
     count = 0
     while (most is None or count < most) and (slot := slots.next_item(assignment=mine)) is not None:

@@ -40,10 +40,22 @@ class Review:
 
 
 def design_of(world: JudgedWorld, *, per_item: int = 1, pairings: int = 3) -> Design:
-    return Design(pairings=packets.pairings_of(world.run)[:pairings], quotas=QUOTAS, cases=None, per_item=per_item)
+    return Design(
+        pairings=packets.pairings_of(world.run)[:pairings],
+        quotas=QUOTAS,
+        cases=None,
+        per_item=per_item,
+    )
 
 
-def drawn_review(*, cases: int = 1, per_item: int = 1, pairings: int = 3, reveal: str = "after_close", lease_minutes: int = 30) -> Review:
+def drawn_review(
+    *,
+    cases: int = 1,
+    per_item: int = 1,
+    pairings: int = 3,
+    reveal: str = "after_close",
+    lease_minutes: int = 30,
+) -> Review:
     """A draft packet without reviewers. Needs a test that commits."""
     world = judged_world(cases)
     admin = factories.make_user(world.study, Role.ADMIN)
@@ -54,10 +66,14 @@ def drawn_review(*, cases: int = 1, per_item: int = 1, pairings: int = 3, reveal
     return Review(world, packet, admin)
 
 
-def add_reviewer(review: Review, *, role: str = "reviewer", username: str = "", pairings: Sequence[str] = ()) -> Assignment:
+def add_reviewer(
+    review: Review, *, role: str = "reviewer", username: str = "", pairings: Sequence[str] = ()
+) -> Assignment:
     """Another blinded reviewer, who has practised."""
     person = factories.make_user(review.study, Role.REVIEWER, username=username)
-    made = packets.assign(packet=review.packet, person=person, role=role, pairings=pairings, by=review.admin)
+    made = packets.assign(
+        packet=review.packet, person=person, role=role, pairings=pairings, by=review.admin
+    )
     Assignment.objects.filter(pk=made.pk).update(practised_at=timezone.now())
     made.refresh_from_db()
     review.assignments.append(made)
@@ -65,10 +81,22 @@ def add_reviewer(review: Review, *, role: str = "reviewer", username: str = "", 
 
 
 def open_review(
-    *, cases: int = 1, reviewers: int = 1, per_item: int = 1, pairings: int = 3, reveal: str = "after_close", lease_minutes: int = 30
+    *,
+    cases: int = 1,
+    reviewers: int = 1,
+    per_item: int = 1,
+    pairings: int = 3,
+    reveal: str = "after_close",
+    lease_minutes: int = 30,
 ) -> Review:
     """An open packet with that many reviewers."""
-    review = drawn_review(cases=cases, per_item=per_item, pairings=pairings, reveal=reveal, lease_minutes=lease_minutes)
+    review = drawn_review(
+        cases=cases,
+        per_item=per_item,
+        pairings=pairings,
+        reveal=reveal,
+        lease_minutes=lease_minutes,
+    )
     for _ in range(reviewers):
         add_reviewer(review)
     packets.open_packet(packet=review.packet, by=review.admin)

@@ -16,6 +16,10 @@ def rows_read(sql: str) -> int:
 
 
 def _scanned(node: dict) -> int:
-    own = node["Actual Rows"] + node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
+    own = (
+        node["Actual Rows"]
+        + node.get("Rows Removed by Filter", 0)
+        + node.get("Rows Removed by Index Recheck", 0)
+    )
     below = sum(_scanned(child) for child in node.get("Plans", ()))
     return round(own * node["Actual Loops"]) + below if "Scan" in node["Node Type"] else below

@@ -21,9 +21,18 @@ from tests.integration.matrix.world import make_world
 
 pytestmark = pytest.mark.django_db
 
-PAGES = ["/admin/", "/admin/accounts/user/", "/admin/accounts/study/", "/admin/accounts/auditevent/"]
+PAGES = [
+    "/admin/",
+    "/admin/accounts/user/",
+    "/admin/accounts/study/",
+    "/admin/accounts/auditevent/",
+]
 #: What the library itself writes for a signed-in person.
-SESSION = ('UPDATE "django_session"', 'INSERT INTO "django_session"', 'DELETE FROM "django_session"')
+SESSION = (
+    'UPDATE "django_session"',
+    'INSERT INTO "django_session"',
+    'DELETE FROM "django_session"',
+)
 
 
 @pytest.mark.parametrize("address", PAGES)
@@ -37,7 +46,9 @@ def test_superusers_alone(client, address):
     assert client.get(address).status_code == 200
 
 
-def admin_patterns(patterns: list[URLPattern | URLResolver] | None = None, inside: bool = False) -> Iterator[URLPattern]:
+def admin_patterns(
+    patterns: list[URLPattern | URLResolver] | None = None, inside: bool = False
+) -> Iterator[URLPattern]:
     """Every pattern of the admin site."""
     for pattern in patterns or get_resolver().url_patterns:
         if isinstance(pattern, URLResolver):
@@ -50,14 +61,23 @@ def admin_patterns(patterns: list[URLPattern | URLResolver] | None = None, insid
 def writes(captured: CaptureQueriesContext) -> list[str]:
     """Statements that change rows, but for the session."""
     changing = ("INSERT", "UPDATE", "DELETE", "TRUNCATE")
-    return [q["sql"] for q in captured if q["sql"].startswith(changing) and not q["sql"].startswith(SESSION)]
+    return [
+        q["sql"]
+        for q in captured
+        if q["sql"].startswith(changing) and not q["sql"].startswith(SESSION)
+    ]
 
 
 def test_no_address_of_it_writes(client):
     world = make_world()
     event = record(actor=None, study=world.study, action="case.open")
     membership = Membership.objects.filter(study=world.study).first()
-    objects = {"user": world.people["nobody"], "study": world.study, "auditevent": event, "membership": membership}
+    objects = {
+        "user": world.people["nobody"],
+        "study": world.study,
+        "auditevent": event,
+        "membership": membership,
+    }
     form = {
         "username": "changed", "name": "changed", "action": "delete_selected", "_selected_action": [str(world.people["nobody"].pk)],
         "password1": "Fifteen-Beige-Lampposts", "password2": "Fifteen-Beige-Lampposts", "usable_password": "true", "post": "yes",
@@ -77,7 +97,10 @@ def test_no_address_of_it_writes(client):
             with CaptureQueriesContext(
                 connection,
             ) as captured:
-                answer = getattr(client, method)(reverse(f"admin:{pattern.name}", kwargs=kwargs), form if method == "post" else {})
+                answer = getattr(client, method)(
+                    reverse(f"admin:{pattern.name}", kwargs=kwargs),
+                    form if method == "post" else {},
+                )
             assert writes(captured) == [], f"{method} {pattern.name}: {answer.status_code}"
             assert answer["Cache-Control"] == "no-store"
             asked += 1
@@ -86,7 +109,11 @@ def test_no_address_of_it_writes(client):
 
 def test_only_read_only_pages_are_registered():
     assert all(isinstance(page, ReadOnly) for page in admin.site._registry.values())
-    assert all(issubclass(inline, ReadOnly) for page in admin.site._registry.values() for inline in page.inlines)
+    assert all(
+        issubclass(inline, ReadOnly)
+        for page in admin.site._registry.values()
+        for inline in page.inlines
+    )
     assert Group not in admin.site._registry
 
 
@@ -98,7 +125,9 @@ def test_a_page_that_could_change_rows_is_not_registered():
 def test_the_passwords_of_others_have_no_page_and_ones_own_the_usual_one(client):
     world = make_world()
     client.force_login(world.people["superuser"])
-    assert client.post(f"/admin/accounts/user/{world.people['nobody'].pk}/password/", {"password1": "x"}).status_code in (302, 404)
+    assert client.post(
+        f"/admin/accounts/user/{world.people['nobody'].pk}/password/", {"password1": "x"}
+    ).status_code in (302, 404)
     for method in (client.get, client.post):
         assert method("/admin/password_change/")["Location"] == reverse("accounts:password_change")
 
@@ -110,7 +139,10 @@ def test_accounts_are_deactivated_there_through_the_action(client):
     theirs.force_login(person)
     client.force_login(root)
     for name, active in (("deactivate", False), ("activate", True)):
-        client.post("/admin/accounts/user/", {"action": name, "_selected_action": [str(person.pk), str(root.pk)]})
+        client.post(
+            "/admin/accounts/user/",
+            {"action": name, "_selected_action": [str(person.pk), str(root.pk)]},
+        )
         person.refresh_from_db()
         assert person.is_active is active
         assert AuditEvent.objects.get(action=f"account.{name}").object_id == person.public_id
@@ -129,10 +161,22 @@ def test_only_superusers_deactivate(client):
 
 def test_djangos_own_commands_are_in_the_trail_too(monkeypatch):
     monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", "Fifteen-Beige-Lampposts")
-    call_command("createsuperuser", "--no-input", "--username", "root", "--email", "root@example.org", verbosity=0)
+    call_command(
+        "createsuperuser",
+        "--no-input",
+        "--username",
+        "root",
+        "--email",
+        "root@example.org",
+        verbosity=0,
+    )
     monkeypatch.setattr("getpass.getpass", lambda prompt: "Sixteen-Beige-Lampposts")
     call_command("changepassword", "root", stdout=StringIO())
     root = User.objects.get(username="root")
     assert root.check_password("Sixteen-Beige-Lampposts")
-    events = AuditEvent.objects.filter(object_id=root.public_id).order_by("pk").values_list("action", flat=True)
+    events = (
+        AuditEvent.objects.filter(object_id=root.public_id)
+        .order_by("pk")
+        .values_list("action", flat=True)
+    )
     assert list(events) == ["account.create_superuser", "account.reset_password"]

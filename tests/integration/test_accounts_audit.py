@@ -1,4 +1,6 @@
-"""The audit trail: the database refuses every change, and study admins read their study's part of it."""
+"""The audit trail: the database refuses every change, and study admins read their study's part of
+it.
+"""
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -35,10 +37,15 @@ def admin(study):
 def test_the_database_refuses_to_change_the_trail(study, statement):
     event = record(actor=None, study=study, action="case.open")
     with connection.cursor() as cursor:
-        # The test session switches this one off to empty the tables between tests; here it is as in every other database.
+        # The test session switches this one off to empty the tables between tests; here it is as in
+        # every other database.
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute("ALTER TABLE accounts_auditevent ENABLE TRIGGER accounts_audit_no_truncate")
-    with pytest.raises(IntegrityError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
+    with (
+        pytest.raises(IntegrityError, match="append-only"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
         cursor.execute(statement)
     assert AuditEvent.objects.get(pk=event.pk).action == "case.open"
 
@@ -66,7 +73,9 @@ def test_a_detail_holds_no_text_worth_hiding(detail):
 
 def test_the_page_shows_the_study_and_the_sign_ins_of_its_members_alone(client, study, admin):
     stranger, other = User.objects.create(username="stranger"), create_study(name="Other", by=None)
-    record(actor=admin, study=study, action="case.open", object_type="ehr.encounter", object_id="abcd")
+    record(
+        actor=admin, study=study, action="case.open", object_type="ehr.encounter", object_id="abcd"
+    )
     record(actor=admin, study=None, action="session.sign_in")
     record(actor=stranger, study=None, action="session.sign_in_failed")
     record(actor=stranger, study=other, action="case.export")
@@ -106,7 +115,9 @@ def test_a_user_name_is_shown_as_text(client, study, admin):
     assert "<b>admin</b>" not in client.get("/audit-trail/").text
 
 
-def test_twice_as_many_events_take_no_more_queries(client, study, admin, django_assert_max_num_queries):
+def test_twice_as_many_events_take_no_more_queries(
+    client, study, admin, django_assert_max_num_queries
+):
     for _ in range(40):
         record(actor=admin, study=study, action="case.open")
     client.force_login(admin)

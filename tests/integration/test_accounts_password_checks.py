@@ -1,4 +1,6 @@
-"""Wherever a password is asked for: one throttle, one wording, one trail. Elsewhere none is checked."""
+"""Wherever a password is asked for: one throttle, one wording, one trail. Elsewhere none is
+checked.
+"""
 
 import ast
 from dataclasses import dataclass
@@ -21,12 +23,14 @@ from tests.factories import PASSWORD
 from tests.integration.reviewing import open_review
 
 APPS = ("accounts", "jobs", "llm_runtime", "ehr", "timelines", "adjudication", "config", "demo")
-#: Functions and methods of Django that compare a password with its hash, and what answers of requests may be built on them.
+#: Functions and methods of Django that compare a password with its hash, and what answers of
+#: requests may be built on them.
 CHECKS = {
     "check_password", "acheck_password", "verify_password", "authenticate", "aauthenticate", "BasicAuthentication", "LoginView",
     "AdminAuthenticationForm", "AdminPasswordChangeForm", "AuthenticationForm", "PasswordChangeForm", "PasswordChangeView", "ModelBackend",
 }  # fmt: skip
-#: Where they may be named: the one function, its backend, and what is built on Django's forms and views with that function inside.
+#: Where they may be named: the one function, its backend, and what is built on Django's forms and
+#: views with that function inside.
 ALLOWED = {
     ("accounts/sign_in/password_check.py", "authenticate"),
     ("accounts/sign_in/backends.py", "authenticate"),
@@ -47,7 +51,13 @@ def named() -> set[tuple[str, str]]:
     for app in APPS:
         for path in (BASE_DIR / app).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text())):
-                name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+                name = (
+                    node.id
+                    if isinstance(node, ast.Name)
+                    else node.attr
+                    if isinstance(node, ast.Attribute)
+                    else ""
+                )
                 if name in CHECKS:
                     found.add((path.relative_to(BASE_DIR).as_posix(), name))
     return found
@@ -60,11 +70,21 @@ def test_passwords_are_checked_in_one_place():
 def test_forms_and_views_of_django_that_check_are_ours():
     def views(patterns):
         for pattern in patterns:
-            yield from views(pattern.url_patterns) if isinstance(pattern, URLResolver) else [pattern.callback]
+            yield from (
+                views(pattern.url_patterns)
+                if isinstance(pattern, URLResolver)
+                else [pattern.callback]
+            )
 
-    classes = {getattr(view, "view_class", None) for view in views(get_resolver().url_patterns)} - {None}
+    classes = {getattr(view, "view_class", None) for view in views(get_resolver().url_patterns)} - {
+        None
+    }
     forms = {view.form_class for view in classes if issubclass(view, PasswordChangeView)}
-    forms |= {view.authentication_form or view.form_class for view in classes if issubclass(view, LoginView)}
+    forms |= {
+        view.authentication_form or view.form_class
+        for view in classes
+        if issubclass(view, LoginView)
+    }
     assert forms == {OwnPasswordForm, SignInForm}
     assert OwnPasswordForm.clean_old_password is not PasswordChangeForm.clean_old_password
     assert SignInForm.clean is not AuthenticationForm.clean
@@ -86,14 +106,24 @@ class Place:
         client.force_login(person)
         if self.purpose == Purpose.NEW_PASSWORD:
             new = PASSWORD + "-new"
-            return client.post("/password/", {"old_password": password, "new_password1": new, "new_password2": new})
+            return client.post(
+                "/password/", {"old_password": password, "new_password1": new, "new_password2": new}
+            )
         if self.action == "page":
-            return client.post(reverse("adjudication:review_sign", args=[assignment.public_id]), {"password": password})
+            return client.post(
+                reverse("adjudication:review_sign", args=[assignment.public_id]),
+                {"password": password},
+            )
         address = reverse("adjudication_api:review_sign", args=[assignment.public_id])
         return client.post(address, {"password": password}, content_type="application/json")
 
 
-PLACES = [Place(Purpose.SIGN_IN, ""), Place(Purpose.NEW_PASSWORD, ""), Place(Purpose.SIGNATURE, "page"), Place(Purpose.SIGNATURE, "api")]
+PLACES = [
+    Place(Purpose.SIGN_IN, ""),
+    Place(Purpose.NEW_PASSWORD, ""),
+    Place(Purpose.SIGNATURE, "page"),
+    Place(Purpose.SIGNATURE, "api"),
+]
 
 
 @pytest.fixture
@@ -104,7 +134,9 @@ def world(transactional_db):
 def refusals(purpose):
     if purpose == Purpose.SIGN_IN:
         return AuditEvent.objects.filter(action="session.sign_in_failed")
-    return AuditEvent.objects.filter(action="account.password_refused", detail__purpose=purpose.value)
+    return AuditEvent.objects.filter(
+        action="account.password_refused", detail__purpose=purpose.value
+    )
 
 
 def test_every_purpose_has_a_place():
@@ -116,12 +148,19 @@ def test_guessing_is_throttled_and_in_the_trail(world, place):
     person = world.assignments[0].person
     answers = [place.ask(world, f"guess {n}") for n in range(8)]
     answers.append(place.ask(world, PASSWORD))
-    assert ["Too many attempts. Try again in 15 minutes." in answer.text for answer in answers] == [False] * 4 + [True] * 5
-    assert [event.detail["locked"] for event in refusals(place.purpose).filter(actor=person).order_by("pk")] == [False] * 4 + [True] * 5
+    assert ["Too many attempts. Try again in 15 minutes." in answer.text for answer in answers] == [
+        False
+    ] * 4 + [True] * 5
+    assert [
+        event.detail["locked"]
+        for event in refusals(place.purpose).filter(actor=person).order_by("pk")
+    ] == [False] * 4 + [True] * 5
     person.refresh_from_db()
     assert person.check_password(PASSWORD)
     for other in PLACES:
-        assert "Too many attempts" in other.ask(world, PASSWORD).text, "all places share one throttle"
+        assert "Too many attempts" in other.ask(world, PASSWORD).text, (
+            "all places share one throttle"
+        )
     assert "Too many attempts" not in place.ask(world, PASSWORD, address="10.0.0.2").text
 
 
@@ -137,7 +176,11 @@ def test_the_new_password_is_no_way_to_guess_the_old_one(world):
     client = Client()
     client.force_login(world.assignments[0].person)
     pages = [
-        client.post("/password/", {"old_password": "wrong", "new_password1": new, "new_password2": new}).context["form"].errors
+        client.post(
+            "/password/", {"old_password": "wrong", "new_password1": new, "new_password2": new}
+        )
+        .context["form"]
+        .errors
         for new in (PASSWORD, "another-horse-battery-7")
     ]
     assert pages[0] == pages[1]
@@ -153,7 +196,10 @@ def test_a_repetition_or_a_sequence_is_no_password(password):
         password_validation.validate_password(password)
 
 
-@pytest.mark.parametrize("password", [PASSWORD, "Fifteen-Beige-Lampposts", "correcthorse", "xK3!vq9@Lm2#", "über-den-Wolken-7"])
+@pytest.mark.parametrize(
+    "password",
+    [PASSWORD, "Fifteen-Beige-Lampposts", "correcthorse", "xK3!vq9@Lm2#", "über-den-Wolken-7"],
+)
 def test_words_and_mixtures_are(password):
     password_validation.validate_password(password)
 
@@ -164,4 +210,7 @@ def test_generated_passwords_are():
 
 
 def test_the_count_of_varied_characters():
-    assert [varied_characters(text) for text in ("", "a", "aaaa", "abcdefabcdef", "qwertyuiopas", "abzq")] == [0, 1, 2, 3, 4, 4]
+    assert [
+        varied_characters(text)
+        for text in ("", "a", "aaaa", "abcdefabcdef", "qwertyuiopas", "abzq")
+    ] == [0, 1, 2, 3, 4, 4]

@@ -28,7 +28,9 @@ def person(db):
 
 
 def attempt(client, password, username="ada", address="10.0.0.1", **extra):
-    return client.post(SIGN_IN, {"username": username, "password": password}, REMOTE_ADDR=address, **extra)
+    return client.post(
+        SIGN_IN, {"username": username, "password": password}, REMOTE_ADDR=address, **extra
+    )
 
 
 def test_signing_in_leads_home_and_out_leads_back(client, person):
@@ -47,7 +49,9 @@ def test_the_page_goes_on_to_our_own_addresses_only(client, person):
     ours = client.post(f"{SIGN_IN}?next=/audit-trail/", {"username": "ada", "password": PASSWORD})
     assert ours["Location"] == "/audit-trail/"
     client.post("/sign-out/")
-    theirs = client.post(f"{SIGN_IN}?next=https://evil.example/", {"username": "ada", "password": PASSWORD})
+    theirs = client.post(
+        f"{SIGN_IN}?next=https://evil.example/", {"username": "ada", "password": PASSWORD}
+    )
     assert theirs["Location"] == reverse("home")
 
 
@@ -64,7 +68,9 @@ def test_a_deactivated_account_does_not_sign_in_and_is_signed_out(client, person
     assert attempt(client, PASSWORD).status_code == 200
 
 
-def test_after_five_failures_even_the_right_password_waits_and_the_page_says_how_long(client, person):
+def test_after_five_failures_even_the_right_password_waits_and_the_page_says_how_long(
+    client, person
+):
     for _ in range(5):
         attempt(client, "wrong")
     response = attempt(client, PASSWORD)
@@ -131,11 +137,17 @@ def test_failures_are_in_the_trail_with_the_account(client, person):
 @pytest.mark.django_db(transaction=True)
 def test_guesses_sent_at_once_get_no_more_checks_than_guesses_in_turn(person, monkeypatch):
     checked = []
-    monkeypatch.setattr(User, "check_password", lambda self, password: checked.append(password) or False)
+    monkeypatch.setattr(
+        User, "check_password", lambda self, password: checked.append(password) or False
+    )
 
     def guess(number):
         try:
-            return authenticate(RequestFactory().post(SIGN_IN, REMOTE_ADDR="10.0.0.1"), username="ada", password=f"guess-{number}")
+            return authenticate(
+                RequestFactory().post(SIGN_IN, REMOTE_ADDR="10.0.0.1"),
+                username="ada",
+                password=f"guess-{number}",
+            )
         finally:
             connection.close()
 
@@ -145,7 +157,9 @@ def test_guesses_sent_at_once_get_no_more_checks_than_guesses_in_turn(person, mo
 
 
 def test_behind_a_proxy_the_address_is_what_the_proxy_appended(settings):
-    request = RequestFactory().get("/", REMOTE_ADDR="10.0.0.9", HTTP_X_FORWARDED_FOR="1.2.3.4, 5.6.7.8")
+    request = RequestFactory().get(
+        "/", REMOTE_ADDR="10.0.0.9", HTTP_X_FORWARDED_FOR="1.2.3.4, 5.6.7.8"
+    )
     assert throttle.client_address(request) == "10.0.0.9"
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     assert throttle.client_address(request) == "5.6.7.8"
@@ -249,7 +263,9 @@ def test_a_one_time_password_opens_only_the_page_that_replaces_it(client, new_pe
 )
 def test_a_bad_new_password_is_refused_with_the_reason(client, person, old, first, second, words):
     client.force_login(person)
-    response = client.post("/password/", {"old_password": old, "new_password1": first, "new_password2": second})
+    response = client.post(
+        "/password/", {"old_password": old, "new_password1": first, "new_password2": second}
+    )
     assert response.status_code == 200
     assert words in str(response.context["form"].errors)
     person.refresh_from_db()
@@ -260,7 +276,11 @@ def test_changing_the_password_ends_the_other_sessions(client, person):
     other = Client()
     for one in (client, other):
         attempt(one, PASSWORD)
-    new = {"old_password": PASSWORD, "new_password1": PASSWORD + "!", "new_password2": PASSWORD + "!"}
+    new = {
+        "old_password": PASSWORD,
+        "new_password1": PASSWORD + "!",
+        "new_password2": PASSWORD + "!",
+    }
     client.post("/password/", new)
     assert client.get("/").status_code == 200
     assert other.get("/").status_code == 302

@@ -1,4 +1,6 @@
-"""Studies, roles and groups; scoping; the page where admins manage members; the commands that make accounts."""
+"""Studies, roles and groups; scoping; the page where admins manage members; the commands that make
+accounts.
+"""
 
 from io import StringIO
 
@@ -10,7 +12,15 @@ from django.http import Http404
 from django.test import Client
 
 from accounts import registry
-from accounts.actions import AccountExists, LastAdmin, add_role, create_account, create_study, remove_role, reset_password
+from accounts.actions import (
+    AccountExists,
+    LastAdmin,
+    add_role,
+    create_account,
+    create_study,
+    remove_role,
+    reset_password,
+)
 from accounts.models import AuditEvent, Membership, Role, Study, User
 from accounts.permissions import (
     NotAllowed,
@@ -47,7 +57,11 @@ def member(study):
 
 
 def test_the_three_groups_exist_after_migrate():
-    assert set(Group.objects.values_list("name", flat=True)) == {"clinician", "reviewer", "study admin"}
+    assert set(Group.objects.values_list("name", flat=True)) == {
+        "clinician",
+        "reviewer",
+        "study admin",
+    }
 
 
 def test_groups_follow_memberships_by_whatever_way_they_change(study, member):
@@ -106,7 +120,11 @@ def test_a_page_guard_can_veto_an_object(study, member, monkeypatch):
     monkeypatch.setattr(registry, "_page_guards", {})
     user = member("ada", Role.CLINICIAN)
     words = "It would unblind a packet of yours."
-    registry.register_page_guard(lambda user, kind, key: words if key == "blinded" else None, lambda user, kind: {"blinded"}, ["case"])
+    registry.register_page_guard(
+        lambda user, kind, key: words if key == "blinded" else None,
+        lambda user, kind: {"blinded"},
+        ["case"],
+    )
     assert user_can_open(user, study, "ehr.encounter", "open")
     assert not user_can_open(user, study, "ehr.encounter", "blinded")
     with pytest.raises(PermissionDenied, match="unblind"):
@@ -118,7 +136,11 @@ def test_a_page_guard_can_veto_an_object(study, member, monkeypatch):
 def test_lists_ask_the_guards_of_their_type(member, monkeypatch):
     monkeypatch.setattr(registry, "_page_guards", {})
     user, other = member("ada", Role.CLINICIAN), member("eve", Role.CLINICIAN)
-    registry.register_page_guard(lambda *asked: None, lambda who, kind: {"a", kind} if who == user else set(), ["case", "finding"])
+    registry.register_page_guard(
+        lambda *asked: None,
+        lambda who, kind: {"a", kind} if who == user else set(),
+        ["case", "finding"],
+    )
     registry.register_page_guard(lambda *asked: "closed", lambda who, kind: {"b"}, ["other"])
     assert registry.closed_objects(user, "case") == {"a", "case"}
     assert registry.closed_objects(user, "other") == {"b"}
@@ -132,7 +154,9 @@ def test_scoping_shows_rows_of_ones_own_studies(study, member):
     other = create_study(name="Other", by=None)
     user = member("ada", Role.CLINICIAN, Role.ADMIN)
     AuditEvent.objects.create(study=other, action="x")
-    assert set(scoped(AuditEvent.objects.all(), user, roles=ANY_ROLE).values_list("study", flat=True)) == {study.pk}
+    assert set(
+        scoped(AuditEvent.objects.all(), user, roles=ANY_ROLE).values_list("study", flat=True)
+    ) == {study.pk}
     assert list(studies_of(user)) == [study]
 
 
@@ -171,7 +195,10 @@ def test_account_names_are_taken_whatever_their_case(study):
 
 
 def test_every_generated_password_differs_and_is_stored_as_a_hash_only(study):
-    made = [create_account(username=f"user{n}", study=study, role=Role.CLINICIAN, by=None) for n in range(5)]
+    made = [
+        create_account(username=f"user{n}", study=study, role=Role.CLINICIAN, by=None)
+        for n in range(5)
+    ]
     assert len({password for _, password in made}) == 5
     for user, password in made:
         assert user.check_password(password)
@@ -181,7 +208,11 @@ def test_every_generated_password_differs_and_is_stored_as_a_hash_only(study):
 
 def test_an_admin_resets_passwords_of_people_who_are_in_their_studies_alone(study, member):
     admin, other = member("admin", Role.ADMIN), create_study(name="Other", by=None)
-    mine, shared, root = member("mine", Role.CLINICIAN), member("shared", Role.CLINICIAN), member("root", Role.CLINICIAN)
+    mine, shared, root = (
+        member("mine", Role.CLINICIAN),
+        member("shared", Role.CLINICIAN),
+        member("root", Role.CLINICIAN),
+    )
     add_role(study=other, user=shared, role=Role.CLINICIAN, by=None)
     User.objects.filter(pk=root.pk).update(is_superuser=True)
     root.refresh_from_db()
@@ -197,7 +228,9 @@ def test_every_change_is_in_the_trail(study, member):
     add_role(study=study, user=user, role=Role.CLINICIAN, by=admin)
     assert not add_role(study=study, user=user, role=Role.CLINICIAN, by=admin)
     remove_role(study=study, user=user, role=Role.REVIEWER, by=admin)
-    events = AuditEvent.objects.filter(actor=admin, study=study, object_id=user.public_id).order_by("id")
+    events = AuditEvent.objects.filter(actor=admin, study=study, object_id=user.public_id).order_by(
+        "id"
+    )
     assert [(event.action, event.detail["role"]) for event in events] == [
         ("account.create", "reviewer"),
         ("member.add_role", "reviewer"),
@@ -214,10 +247,15 @@ def test_the_study_page_lists_members_and_adds_removes_and_creates(client, study
     client.force_login(admin)
     client.post("/study/add-role/", {"add-username": "ada", "add-role": "clinician"})
     page = client.get("/study/")
-    assert [(line.person.username, line.roles) for line in page.context["lines"]] == [("ada", (Role.CLINICIAN,)), ("admin", (Role.ADMIN,))]
+    assert [(line.person.username, line.roles) for line in page.context["lines"]] == [
+        ("ada", (Role.CLINICIAN,)),
+        ("admin", (Role.ADMIN,)),
+    ]
     client.post("/study/remove-role/", {"person": ada.public_id, "role": "clinician"})
     assert roles_in(ada, study) == frozenset()
-    made = client.post("/study/create-account/", {"create-username": "grace", "create-role": "reviewer"})
+    made = client.post(
+        "/study/create-account/", {"create-username": "grace", "create-role": "reviewer"}
+    )
     grace = User.objects.get(username="grace")
     assert grace.must_change_password
     assert made.context["password"] in made.text
@@ -231,21 +269,36 @@ def test_mistakes_on_the_study_page_are_explained(client, study, member):
     client.force_login(admin)
     unknown = client.post("/study/add-role/", {"add-username": "ghost", "add-role": "clinician"})
     assert (unknown.status_code, "no such account" in unknown.text) == (400, True)
-    taken = client.post("/study/create-account/", {"create-username": "Admin", "create-role": "clinician"})
+    taken = client.post(
+        "/study/create-account/", {"create-username": "Admin", "create-role": "clinician"}
+    )
     assert (taken.status_code, "name is taken" in taken.text) == (400, True)
-    odd = client.post("/study/create-account/", {"create-username": "a b", "create-role": "clinician"})
+    odd = client.post(
+        "/study/create-account/", {"create-username": "a b", "create-role": "clinician"}
+    )
     assert (odd.status_code, "valid username" in odd.text) == (400, True)
     nonsense = client.post("/study/add-role/", {"add-username": "admin", "add-role": "emperor"})
     assert nonsense.status_code == 400
-    last = client.post("/study/remove-role/", {"person": admin.public_id, "role": "admin"}, follow=True)
-    assert "at least one study admin" in " ".join(str(message) for message in last.context["messages"])
-    assert client.post("/study/remove-role/", {"person": admin.public_id, "role": "emperor"}).status_code == 404
+    last = client.post(
+        "/study/remove-role/", {"person": admin.public_id, "role": "admin"}, follow=True
+    )
+    assert "at least one study admin" in " ".join(
+        str(message) for message in last.context["messages"]
+    )
+    assert (
+        client.post(
+            "/study/remove-role/", {"person": admin.public_id, "role": "emperor"}
+        ).status_code
+        == 404
+    )
 
 
 def test_forms_need_their_token(study, member):
     client = Client(enforce_csrf_checks=True)
     client.force_login(member("admin", Role.ADMIN))
-    response = client.post("/study/create-account/", {"create-username": "grace", "create-role": "reviewer"})
+    response = client.post(
+        "/study/create-account/", {"create-username": "grace", "create-role": "reviewer"}
+    )
     assert response.status_code == 403
     assert "form has expired" in response.text
     assert not User.objects.filter(username="grace").exists()
@@ -268,8 +321,12 @@ def test_switching_between_ones_studies(client, study, member):
 
 def test_home_is_made_of_the_cards_for_this_person(client, study, member, monkeypatch):
     monkeypatch.setattr(registry, "_home_cards", [])
-    registry.register_home_card(lambda user, study: Card("Later", lines=[f"for {user.username} in {study.name}"]), order=20)
-    registry.register_home_card(lambda user, study: Card("First <b>", links=[Link("See them", "/somewhere/")]), order=10)
+    registry.register_home_card(
+        lambda user, study: Card("Later", lines=[f"for {user.username} in {study.name}"]), order=20
+    )
+    registry.register_home_card(
+        lambda user, study: Card("First <b>", links=[Link("See them", "/somewhere/")]), order=10
+    )
     registry.register_home_card(lambda user, study: None)
     client.force_login(member("ada", Role.CLINICIAN))
     text = client.get("/").text
@@ -301,7 +358,10 @@ def test_navigation_is_by_role(monkeypatch):
 def test_an_unknown_study_and_a_foreign_one_look_the_same(client, study, member):
     other = create_study(name="Other", by=None)
     client.force_login(member("ada", Role.CLINICIAN))
-    statuses = {client.post("/switch-study/", {"study": key}).status_code for key in (other.public_id, "nosuchstudy1", "")}
+    statuses = {
+        client.post("/switch-study/", {"study": key}).status_code
+        for key in (other.public_id, "nosuchstudy1", "")
+    }
     assert statuses == {404}
 
 

@@ -1,4 +1,6 @@
-"""Judging by programs: start, watch, steer and read, with the filters, guards and record of exposure of the pages."""
+"""Judging by programs: start, watch, steer and read, with the filters, guards and record of
+exposure of the pages.
+"""
 
 import csv
 import io
@@ -54,7 +56,14 @@ def test_a_run_is_told_with_what_it_froze(world, admin):
     assert (status, page["count"]) == (200, 1)
     (line,) = page["results"]
     assert [s["label"] for s in line["sources"]] == [key.label for key in KEYS]
-    assert line["games"] == {"waiting": 0, "running": 0, "judged": 6, "unjudged": 0, "failed": 0, "cancelled": 0}
+    assert line["games"] == {
+        "waiting": 0,
+        "running": 0,
+        "judged": 6,
+        "unjudged": 0,
+        "failed": 0,
+        "cancelled": 0,
+    }
     assert line["findings"] == Finding.objects.count()
     status, run = admin.get(f"judge-runs/{world.run.public_id}/")
     assert status == 200
@@ -65,12 +74,19 @@ def test_a_run_is_told_with_what_it_froze(world, admin):
 def test_a_run_is_started_with_what_the_choices_say(world, admin):
     _, choices = admin.get("judge-runs/choices/")
     assert {s["written"] for s in choices["sources"]} == {f"{name}@revised" for name in SOURCES}
-    body = {"datasets": [d["id"] for d in choices["datasets"]], "sources": [s["written"] for s in choices["sources"]][:2]}
-    status, run = admin.post("judge-runs/", **body, cases=["case-001"], swap=True, label="by program")
+    body = {
+        "datasets": [d["id"] for d in choices["datasets"]],
+        "sources": [s["written"] for s in choices["sources"]][:2],
+    }
+    status, run = admin.post(
+        "judge-runs/", **body, cases=["case-001"], swap=True, label="by program"
+    )
     assert status == 201, run
     stored = JudgeRun.objects.get(public_id=run["id"])
     assert (stored.label, stored.config["swap"], stored.games.count()) == ("by program", True, 2)
-    assert set(stored.games.values_list("comparison__encounter__case_id", flat=True)) == {"case-001"}
+    assert set(stored.games.values_list("comparison__encounter__case_id", flat=True)) == {
+        "case-001"
+    }
 
 
 REFUSED = [
@@ -87,7 +103,10 @@ REFUSED = [
 
 
 def test_what_cannot_be_judged_is_refused_by_its_field(world, admin):
-    body = {"datasets": [world.dataset.public_id], "sources": [f"{name}@revised" for name in SOURCES]}
+    body = {
+        "datasets": [world.dataset.public_id],
+        "sources": [f"{name}@revised" for name in SOURCES],
+    }
     for change, field in REFUSED:
         status, told = admin.post("judge-runs/", **{**body, **change})
         assert (status, told["code"], list(told["fields"])) == (400, "invalid", [field])
@@ -110,15 +129,26 @@ def test_somebody_with_two_studies_says_which(world, clinician):
 def test_a_role_counts_in_its_own_study_alone(world):
     """Reading cases elsewhere opens nothing here to a blinded reviewer; on the pages neither."""
     person = factories.make_user(world.study, Role.REVIEWER)
-    add_role(study=factories.make_study(name="A first study"), user=person, role=Role.CLINICIAN, by=None)
+    add_role(
+        study=factories.make_study(name="A first study"), user=person, role=Role.CLINICIAN, by=None
+    )
     api, finding, game = ApiClient(person), Finding.objects.first(), Game.objects.first()
     run = f"judge-runs/{world.run.public_id}/"
-    paths = [run, run + "games/", run + "findings/", run + "report/", f"findings/{finding.public_id}/", f"games/{game.public_id}/"]
+    paths = [
+        run,
+        run + "games/",
+        run + "findings/",
+        run + "report/",
+        f"findings/{finding.public_id}/",
+        f"games/{game.public_id}/",
+    ]
     assert {path: api.get(path)[0] for path in paths} == dict.fromkeys(paths, 404)
     assert api.get("judge-runs/")[1]["count"] == 0
     api.client.force_login(person)
     for page in ("", "findings/", "findings/download/csv/", "calls/"):
-        assert api.client.get(f"/adjudication/runs/{world.run.public_id}/{page}").status_code == 404, page
+        assert (
+            api.client.get(f"/adjudication/runs/{world.run.public_id}/{page}").status_code == 404
+        ), page
 
 
 def test_games_say_why_they_are_unjudged(world, admin):
@@ -146,11 +176,17 @@ def test_a_run_is_paused_resumed_cancelled_and_retried(world, admin):
 def test_findings_come_whole_in_pages_of_any_size(world, admin):
     path = f"judge-runs/{world.run.public_id}/findings/"
     told = everything(admin, path, limit=500)
-    assert [f["id"] for f in told] == list(Finding.objects.order_by("game_id", "ordinal").values_list("public_id", flat=True))
+    assert [f["id"] for f in told] == list(
+        Finding.objects.order_by("game_id", "ordinal").values_list("public_id", flat=True)
+    )
     for limit in (1, 7, len(told), len(told) + 1):
         assert everything(admin, path, limit=limit) == told
     one = Finding.objects.select_related("game").get(public_id=told[0]["id"])
-    assert (told[0]["type"], told[0]["verdict"], told[0]["reason"]) == (one.type, one.verdict, one.reason)
+    assert (told[0]["type"], told[0]["verdict"], told[0]["reason"]) == (
+        one.type,
+        one.verdict,
+        one.reason,
+    )
     if one.verdict in ("A", "B"):
         assert told[0]["b" if one.verdict == "A" else "a"]["charged"] is True
 
@@ -207,19 +243,33 @@ def test_what_does_not_exist_is_told_in_one_sentence_that_names_no_model(world, 
         "review/nothing/",
         "cases/nothing/comparison/",
     ]
-    for path in (*paths, "cases/nothing/comparison/", run + "findings/files/xlsx/", run + "games/files/xlsx/", run + "report/other/csv/"):
+    for path in (
+        *paths,
+        "cases/nothing/comparison/",
+        run + "findings/files/xlsx/",
+        run + "games/files/xlsx/",
+        run + "report/other/csv/",
+    ):
         assert admin.get(path) == (404, missing), path
 
 
 def test_one_finding_comes_with_what_it_rests_on(world, admin):
-    found = Finding.objects.filter(series__isnull=False).select_related("game__comparison__encounter").first()
+    found = (
+        Finding.objects.filter(series__isnull=False)
+        .select_related("game__comparison__encounter")
+        .first()
+    )
     status, body = admin.get(f"findings/{found.public_id}/")
     assert status == 200
     assert body["series"]["event"] == "lab:lactate::"
     assert [row["hours"] for row in body["series"]["rows"] if row["cited"]] == [0.25]
     assert sum(row["own"] for row in body["a_timeline"]["around"]) == 1
     assert body["a_timeline"]["hours"] == found.a_entry.time
-    quoted = Finding.objects.filter(note_start__isnull=False).select_related("game__comparison__encounter").first()
+    quoted = (
+        Finding.objects.filter(note_start__isnull=False)
+        .select_related("game__comparison__encounter")
+        .first()
+    )
     status, body = admin.get(f"findings/{quoted.public_id}/")
     note = quoted.game.comparison.encounter.notes.get().text
     assert body["quote"]["text"] == note[body["quote"]["start"] : body["quote"]["end"]]
@@ -239,12 +289,21 @@ def test_two_timelines_side_by_side(world, admin):
     path = f"cases/{encounter.public_id}/comparison/"
     status, body = admin.get(path, a=one.public_id, b=two.public_id)
     assert status == 200
-    assert (body["a"]["id"], body["b"]["id"], body["run"]) == (one.public_id, two.public_id, world.run.public_id)
+    assert (body["a"]["id"], body["b"]["id"], body["run"]) == (
+        one.public_id,
+        two.public_id,
+        world.run.public_id,
+    )
     assert sum(row["a"] is not None for row in body["rows"]) == one.entries.count()
     assert sum(row["b"] is not None for row in body["rows"]) == two.entries.count()
     game = Game.objects.get(run=world.run, comparison__first=one, comparison__second=two)
-    assert {f for row in body["rows"] for f in row["findings"]} == set(game.findings.values_list("public_id", flat=True))
-    assert all(not row["findings"] for row in admin.get(path, a=one.public_id, b=two.public_id, run="none")[1]["rows"])
+    assert {f for row in body["rows"] for f in row["findings"]} == set(
+        game.findings.values_list("public_id", flat=True)
+    )
+    assert all(
+        not row["findings"]
+        for row in admin.get(path, a=one.public_id, b=two.public_id, run="none")[1]["rows"]
+    )
     assert admin.get(path, a="nowhere")[0] == 404
 
 
@@ -298,11 +357,19 @@ def test_findings_come_as_files_with_and_without_text(world, admin):
     assert [json.loads(line)["finding"] for line in plain.splitlines()] == every
     assert words not in plain
     assert words in admin.get(path + "jsonl/", text="1")[1]
-    assert [row["finding"] for row in csv.DictReader(io.StringIO(admin.get(path + "csv/")[1]))] == every
-    answer = admin.client.get(f"/api/{path}parquet/", headers={**admin.headers, "Accept": "application/vnd.apache.parquet"})
+    assert [
+        row["finding"] for row in csv.DictReader(io.StringIO(admin.get(path + "csv/")[1]))
+    ] == every
+    answer = admin.client.get(
+        f"/api/{path}parquet/",
+        headers={**admin.headers, "Accept": "application/vnd.apache.parquet"},
+    )
     assert pq.read_table(io.BytesIO(answer.getvalue())).column("finding").to_pylist() == every
     assert "charged_source" in admin.get(path + "dictionary/")[1]
-    assert AuditEvent.objects.filter(action="findings.export", object_id=world.run.public_id).count() == 4
+    assert (
+        AuditEvent.objects.filter(action="findings.export", object_id=world.run.public_id).count()
+        == 4
+    )
 
 
 def test_whoever_reads_findings_is_exposed_to_their_cases(world, clinician):
@@ -310,10 +377,22 @@ def test_whoever_reads_findings_is_exposed_to_their_cases(world, clinician):
     finding = Finding.objects.filter(game__comparison__encounter=case).first()
     game = finding.game
     run = f"judge-runs/{world.run.public_id}/"
-    one = [f"findings/{finding.public_id}/", f"games/{game.public_id}/", f"cases/{case.public_id}/comparison/"]
-    paths = [*one, run + "findings/", run + "games/", run + "findings/files/csv/", run + "games/files/csv/"]
+    one = [
+        f"findings/{finding.public_id}/",
+        f"games/{game.public_id}/",
+        f"cases/{case.public_id}/comparison/",
+    ]
+    paths = [
+        *one,
+        run + "findings/",
+        run + "games/",
+        run + "findings/files/csv/",
+        run + "games/files/csv/",
+    ]
     for path in paths:
-        seen = AuditEvent.objects.filter(actor=clinician, action="case.unblinded", object_id=case.public_id)
+        seen = AuditEvent.objects.filter(
+            actor=clinician, action="case.unblinded", object_id=case.public_id
+        )
         before = seen.count()
         assert api.get(path)[0] == 200
         assert seen.count() == before + 1, path
@@ -323,7 +402,11 @@ def test_an_open_packet_closes_its_cases_to_those_assigned(world, clinician):
     made = open_world(world, reviewers=1, cases=1)
     packets.assign(packet=made.packet, person=clinician, by=made.admin)
     api, run = ApiClient(clinician), f"judge-runs/{world.run.public_id}/"
-    finding = Finding.objects.filter(items__packet=made.packet).select_related("game__comparison__encounter").first()
+    finding = (
+        Finding.objects.filter(items__packet=made.packet)
+        .select_related("game__comparison__encounter")
+        .first()
+    )
     case = finding.game.comparison.encounter
     for path in (
         f"findings/{finding.public_id}/",
@@ -334,12 +417,25 @@ def test_an_open_packet_closes_its_cases_to_those_assigned(world, clinician):
     ):
         status, body = api.get(path)
         assert (status, body["code"]) == (403, "not_allowed"), path
-    open_cases = set(Encounter.objects.exclude(comparisons__games__findings__items__packet=made.packet).values_list("public_id", flat=True))
+    open_cases = set(
+        Encounter.objects.exclude(
+            comparisons__games__findings__items__packet=made.packet
+        ).values_list("public_id", flat=True)
+    )
     assert {f["case"] for f in everything(api, run + "findings/")} <= open_cases
-    filed = [json.loads(line)["case_id"] for line in api.get(run + "findings/files/jsonl/")[1].splitlines()]
-    assert Encounter.objects.filter(case_id__in=filed, public_id__in=open_cases).count() == len(set(filed))
-    played = [json.loads(line)["case_id"] for line in api.get(run + "games/files/jsonl/")[1].splitlines()]
-    assert set(played) == set(Encounter.objects.filter(public_id__in=open_cases).values_list("case_id", flat=True))
+    filed = [
+        json.loads(line)["case_id"]
+        for line in api.get(run + "findings/files/jsonl/")[1].splitlines()
+    ]
+    assert Encounter.objects.filter(case_id__in=filed, public_id__in=open_cases).count() == len(
+        set(filed)
+    )
+    played = [
+        json.loads(line)["case_id"] for line in api.get(run + "games/files/jsonl/")[1].splitlines()
+    ]
+    assert set(played) == set(
+        Encounter.objects.filter(public_id__in=open_cases).values_list("case_id", flat=True)
+    )
     assert {g["case"] for g in api.get(run + "games/")[1]["results"]} <= open_cases
     later = judged_run(world.dataset, StandIn(version="2", fever="SECOND"))
     _, body = api.get(f"{run}changes/{later.public_id}/")

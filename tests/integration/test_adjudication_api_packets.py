@@ -52,7 +52,9 @@ def test_a_packet_from_what_may_be_drawn_to_its_report_card(world, admin, draw):
     assert (status, told["code"]) == (422, "refused")
 
     person = factories.make_user(world.study, Role.REVIEWER)
-    (candidate,) = [c for c in admin.get(path + "candidates/")[1] if c["person"] == person.public_id]
+    (candidate,) = [
+        c for c in admin.get(path + "candidates/")[1] if c["person"] == person.public_id
+    ]
     assert candidate["reasons"] == []
     status, packet = admin.post(path + "assignments/", person=person.public_id)
     assert status == 201
@@ -62,13 +64,22 @@ def test_a_packet_from_what_may_be_drawn_to_its_report_card(world, admin, draw):
     Assignment.objects.update(practised_at=Packet.objects.get().opened_at)
     reviewer, mine = ApiClient(person), packet["assignments"][0]["id"]
     while (item := reviewer.post(f"review/{mine}/next/")[1]["item"]) is not None:
-        assert reviewer.post(f"review/{mine}/items/{item['id']}/decide/", token=item["id"], answer="UNCLEAR")[0] == 200
+        assert (
+            reviewer.post(
+                f"review/{mine}/items/{item['id']}/decide/", token=item["id"], answer="UNCLEAR"
+            )[0]
+            == 200
+        )
     assert reviewer.post(f"review/{mine}/sign/", password=factories.PASSWORD)[0] == 200
     status, told = admin.post(f"{path}assignments/{mine}/unsign/", reason="a note was missing")
     assert (status, told["assignments"][0]["signed_at"]) == (200, None)
 
     status, packet = admin.post(path + "actions/close/")
-    assert (packet["state"], packet["decided"], packet["slots"]) == ("closed", packet["items"], packet["items"])
+    assert (packet["state"], packet["decided"], packet["slots"]) == (
+        "closed",
+        packet["items"],
+        packet["items"],
+    )
     assert packet["chain_faults"] == []
     status, card = admin.get(path + "report/")
     assert status == 200
@@ -102,7 +113,9 @@ REFUSED = [
 def test_what_cannot_be_drawn_is_refused_by_its_field(world, admin, draw):
     for change, field in REFUSED:
         for path in ("draw/preview/", "draw/"):
-            status, told = admin.post(f"judge-runs/{world.run.public_id}/{path}", **{**draw, **change})
+            status, told = admin.post(
+                f"judge-runs/{world.run.public_id}/{path}", **{**draw, **change}
+            )
             assert (status, list(told["fields"])) == (400, [field]), change
     assert not Packet.objects.exists()
 
@@ -111,7 +124,10 @@ def test_two_people_an_item_and_a_draft_thrown_away(world, admin, draw):
     _, packet = admin.post(f"judge-runs/{world.run.public_id}/draw/", **draw)
     pairing = packet["pairings"][0]["pairing"]
     path = f"packets/{packet['id']}/"
-    assert admin.post(path + "second/", pairing=pairing) == (200, {"items": packet["pairings"][0]["total"]})
+    assert admin.post(path + "second/", pairing=pairing) == (
+        200,
+        {"items": packet["pairings"][0]["total"]},
+    )
     assert admin.get(path)[1]["pairings"][0]["reviewers"] == 2
     assert admin.post(path + "second/", pairing="a | b")[0] == 422
     assert admin.delete(path) == (204, "")
@@ -125,7 +141,10 @@ def test_somebody_who_is_not_eligible_is_refused_with_the_reason(world, admin, d
     path = f"packets/{packet['id']}/"
     (line,) = [c for c in admin.get(path + "candidates/")[1] if c["person"] == clinician.public_id]
     status, told = admin.post(path + "assignments/", person=clinician.public_id)
-    assert (status, told["detail"]) == (403, f"{clinician.username} cannot review this packet. {line['reasons'][0]}")
+    assert (status, told["detail"]) == (
+        403,
+        f"{clinician.username} cannot review this packet. {line['reasons'][0]}",
+    )
     assert admin.post(path + "assignments/", person=factories.make_user().public_id)[0] == 400
     assert admin.post(path + "assignments/", person="nobody")[0] == 400
 
@@ -133,9 +152,18 @@ def test_somebody_who_is_not_eligible_is_refused_with_the_reason(world, admin, d
 def test_only_what_has_changed_is_drawn_again(world, admin):
     made = open_world(world)
     later = judged_run(world.dataset, StandIn(version="2", fever="SECOND"))
-    status, packet = admin.post(f"packets/{made.packet.public_id}/changed/", judge_run=later.public_id)
-    assert (status, packet["follows"], packet["judge_run"]) == (201, made.packet.public_id, later.public_id)
-    assert admin.post(f"packets/{made.packet.public_id}/changed/", judge_run=world.run.public_id)[0] == 422
+    status, packet = admin.post(
+        f"packets/{made.packet.public_id}/changed/", judge_run=later.public_id
+    )
+    assert (status, packet["follows"], packet["judge_run"]) == (
+        201,
+        made.packet.public_id,
+        later.public_id,
+    )
+    assert (
+        admin.post(f"packets/{made.packet.public_id}/changed/", judge_run=world.run.public_id)[0]
+        == 422
+    )
     assert admin.post(f"packets/{made.packet.public_id}/changed/", judge_run="nowhere")[0] == 404
 
 
@@ -152,7 +180,10 @@ def test_decisions_come_as_files_with_and_without_text(world, admin):
     assert {json.loads(line)["reason"] for line in text.splitlines()} == {"the stand-in says so"}
     _, text = admin.get(path + "dictionary/")
     assert [row["column"] for row in csv.DictReader(io.StringIO(text))] == list(rows[0])
-    assert AuditEvent.objects.filter(action="packet.export", object_id=made.packet.public_id).count() == 3
+    assert (
+        AuditEvent.objects.filter(action="packet.export", object_id=made.packet.public_id).count()
+        == 3
+    )
 
 
 def test_the_report_card_opens_to_reviewers_when_the_packet_closes(world):
@@ -166,13 +197,24 @@ def test_the_report_card_opens_to_reviewers_when_the_packet_closes(world):
     packets.close_packet(packet=made.packet, by=made.admin)
     status, card = reviewer.get(path + "report/")
     assert status == 200
-    cells = [cell for table in card["tables"] for row in table["rows"] for cell in row if isinstance(cell, dict)]
+    cells = [
+        cell
+        for table in card["tables"]
+        for row in table["rows"]
+        for cell in row
+        if isinstance(cell, dict)
+    ]
     assert {cell["why"] for cell in cells if cell["value"] is not None} == {""}
     assert any(cell["why"] for cell in cells if cell["value"] is None)
     named = [table for table in card["tables"] if not table["name"].startswith("confusion")]
     assert len(named) > 5
-    assert [reviewer.get(f"{path}report/{table['name']}/json/") for table in named] == [(200, table) for table in named]
-    assert made.packet.items.count() == len(list(csv.reader(io.StringIO(reviewer.get(path + "report/decisions/csv/")[1])))) - 1
+    assert [reviewer.get(f"{path}report/{table['name']}/json/") for table in named] == [
+        (200, table) for table in named
+    ]
+    assert (
+        made.packet.items.count()
+        == len(list(csv.reader(io.StringIO(reviewer.get(path + "report/decisions/csv/")[1])))) - 1
+    )
     factories.change_past_guards(Packet.objects.all(), reveal="never")
     assert reviewer.get(path + "report/")[0] == 403
 
@@ -182,6 +224,11 @@ def test_an_admin_who_reviews_does_not_steer(world):
     other = factories.make_user(world.study, Role.ADMIN)
     packets.assign(packet=made.packet, person=other, by=made.admin)
     api, path = ApiClient(other), f"packets/{made.packet.public_id}/"
-    for status, body in (api.get(path), api.get(path + "candidates/"), api.post(path + "actions/close/"), api.get(path + "report/")):
+    for status, body in (
+        api.get(path),
+        api.get(path + "candidates/"),
+        api.post(path + "actions/close/"),
+        api.get(path + "report/"),
+    ):
         assert (status, body["code"]) == (403, "not_allowed")
     assert api.get("packets/")[0] == 200

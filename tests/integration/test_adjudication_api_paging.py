@@ -1,4 +1,6 @@
-"""Lists of the API that grow with a cohort: each page begins by its key and reads about what it shows, wherever it lies."""
+"""Lists of the API that grow with a cohort: each page begins by its key and reads about what it
+shows, wherever it lies.
+"""
 
 import json
 from contextlib import contextmanager
@@ -30,11 +32,17 @@ def admin(world):
 
 @contextmanager
 def reading():
-    """The SELECTs of a request about games and findings; writing to the trail takes as many as there are cases."""
+    """The SELECTs of a request about games and findings; writing to the trail takes as many as
+    there are cases.
+    """
     found = []
     with CaptureQueriesContext(connection) as asked:
         yield found
-    found += [q["sql"] for q in asked.captured_queries if q["sql"].startswith(("SELECT", "\nWITH")) and "accounts_audit" not in q["sql"]]
+    found += [
+        q["sql"]
+        for q in asked.captured_queries
+        if q["sql"].startswith(("SELECT", "\nWITH")) and "accounts_audit" not in q["sql"]
+    ]
 
 
 def pages(api, path, limit, **query):
@@ -52,9 +60,18 @@ def pages(api, path, limit, **query):
 def crowd(run):
     """Many more findings in each game of the run: copies of its first one."""
     for game in Game.objects.filter(run=run):
-        first, last = game.findings.order_by("ordinal").first(), game.findings.order_by("ordinal").last()
-        values = {f.attname: getattr(first, f.attname) for f in Finding._meta.fields if f.name not in ("id", "public_id", "ordinal")}
-        Finding.objects.bulk_create(Finding(**values, ordinal=last.ordinal + n) for n in range(1, MANY + 1))
+        first, last = (
+            game.findings.order_by("ordinal").first(),
+            game.findings.order_by("ordinal").last(),
+        )
+        values = {
+            f.attname: getattr(first, f.attname)
+            for f in Finding._meta.fields
+            if f.name not in ("id", "public_id", "ordinal")
+        }
+        Finding.objects.bulk_create(
+            Finding(**values, ordinal=last.ordinal + n) for n in range(1, MANY + 1)
+        )
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE adjudication_finding, adjudication_game, adjudication_comparison")
 
@@ -63,7 +80,11 @@ def scans(plan):
     """Every node of a plan that reads a table: (table, rows that it read, rows that it threw away)."""
     if "Relation Name" in plan:
         loops = plan["Actual Loops"]
-        yield plan["Relation Name"], plan["Actual Rows"] * loops, plan.get("Rows Removed by Filter", 0) * loops
+        yield (
+            plan["Relation Name"],
+            plan["Actual Rows"] * loops,
+            plan.get("Rows Removed by Filter", 0) * loops,
+        )
     for inner in plan.get("Plans", ()):
         yield from scans(inner)
 
@@ -75,7 +96,11 @@ def explained(query):
     return list(scans((told if isinstance(told, list) else json.loads(told))[0]["Plan"]))
 
 
-LISTS = ["judge-runs/{run}/findings/", "judge-runs/{run}/games/", "judge-runs/{run}/changes/{later}/"]
+LISTS = [
+    "judge-runs/{run}/findings/",
+    "judge-runs/{run}/games/",
+    "judge-runs/{run}/changes/{later}/",
+]
 
 
 @pytest.mark.parametrize("address", LISTS)
@@ -89,7 +114,11 @@ def test_no_page_skips_or_counts_and_each_takes_the_same_queries(world, admin, a
         assert [row for rows, _ in told for row in rows] == whole
         queries = [asked for _, asked in told]
         assert not any(" OFFSET " in query for asked in queries for query in asked)
-        assert not any("COUNT(*)" in query.upper() and "changes/" not in address for asked in queries for query in asked)
+        assert not any(
+            "COUNT(*)" in query.upper() and "changes/" not in address
+            for asked in queries
+            for query in asked
+        )
         assert len({len(asked) for asked in queries[1:]}) <= 1
         assert len(queries[-1]) <= len(queries[0]) + 1  # where the page begins
     many, few = (len(pages(admin, path, limit)[0][1]) for limit in (len(whole), 2))
@@ -110,12 +139,18 @@ def test_counts_of_changes_are_told_once(world, admin):
 
 
 def test_a_page_of_findings_reads_by_index_what_it_shows_and_little_else(world, admin):
-    """The first page, one in the middle and the last one: rows read of the table do not grow with the place."""
+    """The first page, one in the middle and the last one: rows read of the table do not grow with
+    the place.
+    """
     judged_run(world.dataset, StandIn(version="2"))
     crowd(world.run)
     total = Finding.objects.filter(game__run=world.run).count()
     assert total > 12 * MANY
-    every = list(Finding.objects.filter(game__run=world.run).order_by("game_id", "ordinal").values_list("public_id", flat=True))
+    every = list(
+        Finding.objects.filter(game__run=world.run)
+        .order_by("game_id", "ordinal")
+        .values_list("public_id", flat=True)
+    )
     path = f"judge-runs/{world.run.public_id}/findings/"
     for place in ("", every[total // 2], every[-30]):
         with reading() as asked:
@@ -123,7 +158,15 @@ def test_a_page_of_findings_reads_by_index_what_it_shows_and_little_else(world, 
         assert status == 200
         assert body["results"][0]["id"] == every[every.index(place) + 1 if place else 0]
         (query,) = [q for q in asked if 'ORDER BY "adjudication_finding"."game_id"' in q]
-        read = [(rows, thrown) for table, rows, thrown in explained(query) if table == "adjudication_finding"]
+        read = [
+            (rows, thrown)
+            for table, rows, thrown in explained(query)
+            if table == "adjudication_finding"
+        ]
         assert read
-        # The rest of the game in which the page begins, and the one after it; half the run lies before the middle.
-        assert sum(rows + thrown for rows, thrown in read) <= 2 * (MANY + 20), (place, explained(query))
+        # The rest of the game in which the page begins, and the one after it; half the run lies
+        # before the middle.
+        assert sum(rows + thrown for rows, thrown in read) <= 2 * (MANY + 20), (
+            place,
+            explained(query),
+        )

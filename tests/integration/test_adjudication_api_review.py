@@ -1,4 +1,6 @@
-"""A whole blinded review by programs: queue, item, draft, answer, undo, amendment, signature; and every way it is refused."""
+"""A whole blinded review by programs: queue, item, draft, answer, undo, amendment, signature; and
+every way it is refused.
+"""
 
 from itertools import count
 from unittest import mock
@@ -39,7 +41,9 @@ class Reviewer:
         return body["item"]
 
     def decide(self, item, answer="A", **more):
-        return self.api.post(f"{self.path}items/{item['id']}/decide/", **{"token": token(), "answer": answer, **more})
+        return self.api.post(
+            f"{self.path}items/{item['id']}/decide/", **{"token": token(), "answer": answer, **more}
+        )
 
     def finish(self):
         while item := self.item():
@@ -62,7 +66,13 @@ def test_the_queue_tells_where_one_stands(reviewer):
     assert status == 200
     assert line["id"] == reviewer.mine.public_id
     assert line["state"] == "open"
-    assert line["progress"] == {"done": 0, "total": line["progress"]["total"], "skipped": 0, "flagged": 0, "seconds_left": None}
+    assert line["progress"] == {
+        "done": 0,
+        "total": line["progress"]["total"],
+        "skipped": 0,
+        "flagged": 0,
+        "seconds_left": None,
+    }
     assert line["progress"]["total"] == reviewer.world.packet.items.count()
     assert reviewer.api.get(reviewer.path) == (200, line)
 
@@ -81,9 +91,15 @@ def test_an_item_is_the_blinded_item_and_nothing_else(reviewer):
         if row is not None:
             assert row["hours"] == getattr(stored.finding, f"{judged}_time")
     assert item["note"] == stored.finding.game.comparison.encounter.notes.get().text
-    assert all(set(row) == {"hours", "value", "unit", "time_kind"} for s in item["series"] for row in s["rows"])
+    assert all(
+        set(row) == {"hours", "value", "unit", "time_kind"}
+        for s in item["series"]
+        for row in s["rows"]
+    )
     assert reviewer.api.get(f"{reviewer.path}items/{item['id']}/") == (200, item)
-    status, rows = reviewer.api.get(f"{reviewer.path}items/{item['id']}/series/{item['series'][0]['number']}/")
+    status, rows = reviewer.api.get(
+        f"{reviewer.path}items/{item['id']}/series/{item['series'][0]['number']}/"
+    )
     assert status == 200
     assert len(rows["rows"]) == item["series"][0]["count"]
 
@@ -92,13 +108,20 @@ def test_answers_are_stored_in_the_labels_of_the_judge(reviewer):
     seen = set()
     for _ in range(6):
         item = reviewer.item()
-        status, body = reviewer.decide(item, "A", own_time=-3.5, comment=" as said ", active_seconds=12)
+        status, body = reviewer.decide(
+            item, "A", own_time=-3.5, comment=" as said ", active_seconds=12
+        )
         assert status == 200
         stored = Decision.objects.get(public_id=body["decision"])
         swapped = sides_swapped(reviewer.mine.seed, item["id"])
         seen.add(swapped)
         assert stored.answer == ("B" if swapped else "A")
-        assert (stored.own_time, stored.comment, stored.active_seconds, stored.shown_swapped) == (-3.5, " as said ", 12, swapped)
+        assert (stored.own_time, stored.comment, stored.active_seconds, stored.shown_swapped) == (
+            -3.5,
+            " as said ",
+            12,
+            swapped,
+        )
     status, answers = reviewer.api.get(reviewer.path + "answers/")
     assert [a["answer"] for a in answers] == ["A"] * 6
     assert all(a["judge"] is None and a["upheld"] is None for a in answers)
@@ -120,12 +143,29 @@ def test_a_second_answer_is_a_conflict_that_names_the_one_that_stands(reviewer):
     _, made = reviewer.decide(item)
     status, body = reviewer.decide(item, "B")
     assert (status, body["code"], body["standing"]) == (409, "conflict", made["decision"])
-    status, amended = reviewer.api.post(f"{reviewer.path}items/{item['id']}/amend/", token=token(), answer="BOTH", expects=body["standing"])
+    status, amended = reviewer.api.post(
+        f"{reviewer.path}items/{item['id']}/amend/",
+        token=token(),
+        answer="BOTH",
+        expects=body["standing"],
+    )
     assert status == 200
-    assert reviewer.api.get(f"{reviewer.path}items/{item['id']}/")[1]["decision"] == amended["decision"]
+    assert (
+        reviewer.api.get(f"{reviewer.path}items/{item['id']}/")[1]["decision"]
+        == amended["decision"]
+    )
     (line,) = reviewer.api.get(reviewer.path + "answers/")[1]
-    assert (line["answer"], line["amended"], line["decision"]) == ("BOTH", True, amended["decision"])
-    status, body = reviewer.api.post(f"{reviewer.path}items/{item['id']}/amend/", token=token(), answer="A", expects=made["decision"])
+    assert (line["answer"], line["amended"], line["decision"]) == (
+        "BOTH",
+        True,
+        amended["decision"],
+    )
+    status, body = reviewer.api.post(
+        f"{reviewer.path}items/{item['id']}/amend/",
+        token=token(),
+        answer="A",
+        expects=made["decision"],
+    )
     assert (status, body["standing"]) == (409, amended["decision"])
 
 
@@ -144,10 +184,16 @@ def test_undo_gives_the_item_back_with_what_was_chosen(reviewer):
     status, body = reviewer.api.post(reviewer.path + "undo/", token="back")
     assert status == 200
     assert body["item"]["id"] == item["id"]
-    assert (body["item"]["draft"]["answer"], body["item"]["draft"]["comment"]) == ("A", "first thought")
+    assert (body["item"]["draft"]["answer"], body["item"]["draft"]["comment"]) == (
+        "A",
+        "first thought",
+    )
     assert body["progress"]["done"] == 0
     assert reviewer.api.post(reviewer.path + "undo/", token="back")[1]["item"]["id"] == item["id"]
-    assert reviewer.api.post(reviewer.path + "undo/", token=token()) == (200, {"item": None, "progress": body["progress"]})
+    assert reviewer.api.post(reviewer.path + "undo/", token=token()) == (
+        200,
+        {"item": None, "progress": body["progress"]},
+    )
 
 
 def test_skipped_items_come_last_and_flags_are_counted(reviewer):
@@ -171,7 +217,10 @@ def test_next_leaves_out_what_is_in_hand(reviewer):
 
 def test_signing_waits_after_too_many_wrong_passwords(reviewer, settings):
     reviewer.finish()
-    refused = [reviewer.api.post(reviewer.path + "sign/", password="not the password") for _ in range(settings.SIGN_IN_ATTEMPTS + 1)]
+    refused = [
+        reviewer.api.post(reviewer.path + "sign/", password="not the password")
+        for _ in range(settings.SIGN_IN_ATTEMPTS + 1)
+    ]
     assert refused[0][0] == 403
     status, body = refused[-1]
     assert (status, body["code"]) == (429, "throttled")
@@ -189,7 +238,10 @@ def test_a_whole_review_ends_with_a_signature(reviewer):
     status, questions = reviewer.api.get(reviewer.path + "check/")
     assert status == 200
     asked = questions[0]["item"]
-    assert reviewer.api.post(reviewer.path + "check/", token=token(), item=asked, guess="A") == (204, "")
+    assert reviewer.api.post(reviewer.path + "check/", token=token(), item=asked, guess="A") == (
+        204,
+        "",
+    )
     assert reviewer.api.get(reviewer.path + "check/")[1][0]["guess"] == "A"
     guess = Decision.objects.get(assignment=reviewer.mine, kind="guess")
     assert guess.detail["guess"] == ("B" if sides_swapped(reviewer.mine.seed, asked) else "A")
@@ -202,10 +254,16 @@ def test_a_whole_review_ends_with_a_signature(reviewer):
     status, body = reviewer.api.post(reviewer.path + "next/")
     assert (status, body["code"]) == (409, "signed")
     assert reviewer.api.post(reviewer.path + "unsign/", reason=" ")[0] == 400
-    assert reviewer.api.post(reviewer.path + "unsign/", reason="one more look")[1]["signed_at"] is None
+    assert (
+        reviewer.api.post(reviewer.path + "unsign/", reason="one more look")[1]["signed_at"] is None
+    )
     assert reviewer.api.get(reviewer.path + "receipt/")[0] == 404
     status, body = reviewer.api.post(reviewer.path + "unsign/", reason="again")
-    assert (status, body["code"], body["detail"]) == (409, "not_now", "There is no signature to take back.")
+    assert (status, body["code"], body["detail"]) == (
+        409,
+        "not_now",
+        "There is no signature to take back.",
+    )
 
 
 def test_an_answer_after_the_end_is_kept_as_late_and_told_so(reviewer):
@@ -317,9 +375,18 @@ def test_odd_bodies_are_refused(reviewer):
 def test_a_review_is_its_reviewers_alone(world):
     one, two = Reviewer(world, 0), Reviewer(world, 1)
     item = one.item()
-    for path in ("", "answers/", "practice/", "receipt/", f"items/{item['id']}/", f"items/{item['id']}/series/0/"):
+    for path in (
+        "",
+        "answers/",
+        "practice/",
+        "receipt/",
+        f"items/{item['id']}/",
+        f"items/{item['id']}/series/0/",
+    ):
         assert two.api.get(one.path + path)[0] == 404, path
-    assert two.api.post(f"{one.path}items/{item['id']}/decide/", token=token(), answer="A")[0] == 404
+    assert (
+        two.api.post(f"{one.path}items/{item['id']}/decide/", token=token(), answer="A")[0] == 404
+    )
     assert two.api.get(f"{two.path}items/nowhere/")[0] == 404
     assert ApiClient(world.admin).get(one.path)[0] == 404
 

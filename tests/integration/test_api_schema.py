@@ -1,4 +1,6 @@
-"""The OpenAPI description: of every address, with types and refusals, without a warning, and open to whoever may ask."""
+"""The OpenAPI description: of every address, with types and refusals, without a warning, and open
+to whoever may ask.
+"""
 
 import io
 import re
@@ -23,18 +25,26 @@ def schema():
 
 
 def operations(schema):
-    return [(path, method, told) for path, methods in schema["paths"].items() for method, told in methods.items()]
+    return [
+        (path, method, told)
+        for path, methods in schema["paths"].items()
+        for method, told in methods.items()
+    ]
 
 
 def test_it_is_made_without_a_warning():
     err = io.StringIO()
-    call_command("spectacular", "--validate", "--fail-on-warn", file=None, stdout=io.StringIO(), stderr=err)
+    call_command(
+        "spectacular", "--validate", "--fail-on-warn", file=None, stdout=io.StringIO(), stderr=err
+    )
     assert "Warning" not in err.getvalue()
 
 
 def test_every_address_is_in_it(schema):
     validate_schema(schema)
-    api = next(p for p in get_resolver().url_patterns if getattr(p, "namespace", "") == "adjudication_api")
+    api = next(
+        p for p in get_resolver().url_patterns if getattr(p, "namespace", "") == "adjudication_api"
+    )
     written = {"/api/" + re.sub(r"<\w+:(\w+)>", r"{\1}", str(p.pattern)) for p in api.url_patterns}
     assert written
     assert written == {path for path in schema["paths"] if path in written}
@@ -63,11 +73,22 @@ def test_names_of_operations_are_told_once(schema):
 
 def test_the_guide_names_addresses_that_there_are(schema):
     """Capitals stand for an id; `N` for a number. What an example sends a body to takes one."""
-    allowed = {"/api/" + re.sub(r"\{\w+\}", "x", path.removeprefix("/api/")): set(methods) for path, methods in schema["paths"].items()}
+    allowed = {
+        "/api/" + re.sub(r"\{\w+\}", "x", path.removeprefix("/api/")): set(methods)
+        for path, methods in schema["paths"].items()
+    }
     tables = re.findall(r"`(GET|POST|PUT|DELETE) ((?:[a-z-]+|[A-Z]+)/[\w/-]*/)", GUIDE)
     lines = [line for line in GUIDE.splitlines() if line.startswith(("ask ", "    page="))]
-    examples = [("PUT" if "-X PUT" in line else "POST" if " -d " in line or "-X POST" in line else "GET", line) for line in lines]
-    written = [(method, re.search(r"\$OCCURRENT/api/([\w/-]+/)", line)) for method, line in examples]
+    examples = [
+        (
+            "PUT" if "-X PUT" in line else "POST" if " -d " in line or "-X POST" in line else "GET",
+            line,
+        )
+        for line in lines
+    ]
+    written = [
+        (method, re.search(r"\$OCCURRENT/api/([\w/-]+/)", line)) for method, line in examples
+    ]
     assert len(tables) > 15
     assert len(written) > 25
     for method, path in [*tables, *((method, found[1]) for method, found in written if found)]:
@@ -79,7 +100,10 @@ def test_the_guide_names_addresses_that_there_are(schema):
 
 
 def test_the_guide_leaves_no_address_out(schema):
-    last = {[part for part in path.split("/") if part and "{" not in part][-1] for path in schema["paths"]}
+    last = {
+        [part for part in path.split("/") if part and "{" not in part][-1]
+        for path in schema["paths"]
+    }
     assert {word for word in last if f"{word}/" not in GUIDE} == set()
 
 

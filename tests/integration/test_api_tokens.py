@@ -1,4 +1,6 @@
-"""Tokens of the API: shown once, stored as digests, ended by time, by hand and by a new password, and not to be guessed."""
+"""Tokens of the API: shown once, stored as digests, ended by time, by hand and by a new password,
+and not to be guessed.
+"""
 
 from datetime import timedelta
 from io import StringIO
@@ -51,7 +53,9 @@ def test_only_a_digest_is_stored(person):
     assert secret not in str(list(AuditEvent.objects.values("detail", "object_id")))
 
 
-@pytest.mark.parametrize("secret", ["", "x", "0" * 64, "\xff" * 64, "0" * 63 + "\x00", "0" * 64 + " 0", "0" * 100_000])
+@pytest.mark.parametrize(
+    "secret", ["", "x", "0" * 64, "\xff" * 64, "0" * 63 + "\x00", "0" * 64 + " 0", "0" * 100_000]
+)
 def test_what_is_no_token_is_refused(client, secret):
     answer = client.get(ADDRESS, headers={"Authorization": f"Bearer {secret}"})
     assert answer.status_code == 401
@@ -80,7 +84,15 @@ def ended_by_a_new_password(person, token):
 
 
 @pytest.mark.parametrize(
-    "end", [ended_by_hand, ended_by_time, ended_with_the_account, ended_by_a_reset, ended_by_a_new_password], ids=lambda f: f.__name__
+    "end",
+    [
+        ended_by_hand,
+        ended_by_time,
+        ended_with_the_account,
+        ended_by_a_reset,
+        ended_by_a_new_password,
+    ],
+    ids=lambda f: f.__name__,
 )
 def test_an_ended_token_opens_nothing(client, person, end):
     token, secret = issued(person)
@@ -143,7 +155,10 @@ def test_making_and_ending_are_in_the_trail(person):
     token, _ = issued(person)
     revoke_token(token=token, by=person)
     events = AuditEvent.objects.filter(object_id=token.public_id).order_by("id")
-    assert [(e.action, e.actor) for e in events] == [("token.issue", person), ("token.revoke", person)]
+    assert [(e.action, e.actor) for e in events] == [
+        ("token.issue", person),
+        ("token.revoke", person),
+    ]
 
 
 def test_the_page_shows_a_new_token_once(client, person):

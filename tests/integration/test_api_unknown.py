@@ -1,4 +1,6 @@
-"""Addresses of the API that there are not: refused in the form of all its refusals, and never mistaken for a page."""
+"""Addresses of the API that there are not: refused in the form of all its refusals, and never
+mistaken for a page.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,18 @@ def api() -> ApiClient:
     return ApiClient(factories.make_user(factories.make_study(), Role.ADMIN))
 
 
-@pytest.mark.parametrize("path", ["", "nothing", "nothing/", "judge-runs/RUN/nothing/", "schema/nothing", "no thing/%00/", "no%0Athing/"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "nothing",
+        "nothing/",
+        "judge-runs/RUN/nothing/",
+        "schema/nothing",
+        "no thing/%00/",
+        "no%0Athing/",
+    ],
+)
 def test_it_is_told_as_every_other_thing_that_there_is_not(api, path):
     assert api.get(path) == (404, MISSING)
     assert api.post(path) == (404, MISSING)

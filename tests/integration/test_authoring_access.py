@@ -1,4 +1,6 @@
-"""What reaches whom: no model reaches an unaided author, no author sees another's timeline too early, drafts are their authors' own."""
+"""What reaches whom: no model reaches an unaided author, no author sees another's timeline too
+early, drafts are their authors' own.
+"""
 
 import pytest
 from django.test import Client
@@ -11,7 +13,15 @@ from tests.integration.authored import NOTE, Page, make_author, make_case, make_
 from timelines.access.authoring import hidden_timelines
 from timelines.cases.choices import choices_of
 from timelines.domain import TimelineKind
-from timelines.models import AnchorSuggestion, Authoring, CaseRun, Stage, StageBatch, StageRun, Timeline
+from timelines.models import (
+    AnchorSuggestion,
+    Authoring,
+    CaseRun,
+    Stage,
+    StageBatch,
+    StageRun,
+    Timeline,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -31,9 +41,13 @@ def reconstruct(encounter):
     inventory = factories.make_inventory(encounter.notes.get(), run)
     fell = factories.make_occurrence(inventory, "Fell at home", mention=MODEL)
     case_run = factories.make_case_run(run, encounter, inventory)
-    row = factories.make_row(encounter, "procedure:ct head:start", 5.0, value="done", time_kind="performed")
+    row = factories.make_row(
+        encounter, "procedure:ct head:start", 5.0, value="done", time_kind="performed"
+    )
     series = factories.make_series(encounter, "procedure:ct head:start", [row])
-    evidence = factories.make_evidence(factories.make_candidate(factories.make_query(case_run, fell, "fall"), series), row)
+    evidence = factories.make_evidence(
+        factories.make_candidate(factories.make_query(case_run, fell, "fall"), series), row
+    )
     factories.make_timeline(inventory, {fell: -2.0}, kind=TimelineKind.TEXT_ONLY, case_run=case_run)
     return evidence
 
@@ -46,7 +60,11 @@ def test_an_unaided_author_cannot_open_what_models_made_until_submission(encount
     reconstruct(encounter)
     page = Page(make_draft(encounter, make_author(encounter)))
     uid = page.add("Fell at home", time=-2)
-    pages = [("case", encounter.public_id), ("occurrence", encounter.public_id, "a000"), ("chain", encounter.public_id, "a000")]
+    pages = [
+        ("case", encounter.public_id),
+        ("occurrence", encounter.public_id, "a000"),
+        ("chain", encounter.public_id, "a000"),
+    ]
     for name, *arguments in pages:
         refused = answer(page.client, name, *arguments)
         assert refused.status_code == 403, name
@@ -65,7 +83,9 @@ def test_an_unaided_author_cannot_open_what_models_made_until_submission(encount
     page.post("submit", {})
     assert answer(page.client, "case", encounter.public_id).status_code == 200
     page.post("reopen", {"reason": "r"})
-    assert answer(page.client, "case", encounter.public_id).status_code == 403, "an open draft is an open draft"
+    assert answer(page.client, "case", encounter.public_id).status_code == 403, (
+        "an open draft is an open draft"
+    )
 
 
 def test_the_editor_of_an_unaided_timeline_has_no_address_of_suggestions(encounter):
@@ -96,7 +116,11 @@ def test_references_are_named_by_who_made_them_and_compared_with_the_cohorts_own
     fell = factories.make_occurrence(inventory, "Fell at home")
     for source in ("a-ward", "author:ana", "reference"):
         factories.make_timeline(inventory, {fell: -2.0}, kind=TimelineKind.REFERENCE, source=source)
-    assert [c.source for c in choices_of(encounter).references] == ["reference", "a-ward", "author:ana"]
+    assert [c.source for c in choices_of(encounter).references] == [
+        "reference",
+        "a-ward",
+        "author:ana",
+    ]
     client = Client()
     client.force_login(make_author(encounter))
     shown = answer(client, "case", encounter.public_id).content.decode()
@@ -121,8 +145,15 @@ def test_exposure_is_recorded_from_the_trail(encounter):
     client.force_login(late)
     answer(client, "case", encounter.public_id)
     client.get(reverse("ehr:record", args=[encounter.public_id]))
-    assert "recorded with your timeline" in answer(client, "author_start", encounter.public_id).content.decode()
-    assert [make_draft(encounter, who).exposed for who in (early, late, never)] == [False, True, False]
+    assert (
+        "recorded with your timeline"
+        in answer(client, "author_start", encounter.public_id).content.decode()
+    )
+    assert [make_draft(encounter, who).exposed for who in (early, late, never)] == [
+        False,
+        True,
+        False,
+    ]
 
 
 def test_what_is_looked_at_between_two_submissions_is_recorded(encounter):
@@ -157,7 +188,9 @@ def test_authors_see_each_other_when_both_have_submitted(encounter):
     assert answer(second.client, "agreement", encounter.public_id).status_code == 403
     address = reverse("timelines:agreement", args=[encounter.public_id])
     pages = ((first.client, reverse("timelines:authoring", args=[first.id])), (reader, peek))
-    assert not [page for client, page in pages if address in client.get(page).content.decode()], "offered before it opens"
+    assert not [page for client, page in pages if address in client.get(page).content.decode()], (
+        "offered before it opens"
+    )
     second.post("submit", {})
     assert all(address in client.get(page).content.decode() for client, page in pages)
     assert (seen(first.client), seen(second.client)) == (["ana", "ben"], ["ana", "ben"])
@@ -167,8 +200,12 @@ def test_authors_see_each_other_when_both_have_submitted(encounter):
     assert "Ben&#x27;s fall" in agreement
     assert "1 h earlier" in agreement
     second.post("reopen", {"reason": "r"})
-    assert (seen(first.client), seen(second.client)) == (["ana"], ["ben"]), "what each had submitted stays visible to its own author"
-    assert hidden_timelines(Authoring.objects.get(author__username="ben").author, encounter) == {anas.pk}
+    assert (seen(first.client), seen(second.client)) == (["ana"], ["ben"]), (
+        "what each had submitted stays visible to its own author"
+    )
+    assert hidden_timelines(Authoring.objects.get(author__username="ben").author, encounter) == {
+        anas.pk
+    }
     assert seen(reader) == ["ana", "ben"]
     assert answer(reader, "agreement", encounter.public_id).status_code == 403
 
@@ -203,16 +240,36 @@ def test_assisted_authors_are_shown_rows_and_what_they_do_is_kept(encounter):
     uid = page.add("Fell at home")
     address = reverse("timelines:authoring_suggestions", args=[page.id, uid])
     (row,) = page.client.get(address).json()["rows"]
-    assert (row["row_index"], row["hours"], row["made_by"], row["state"]) == (evidence.row_index, 5.0, "rules 9 · MiniLM", "shown")
-    assert (row["words"], row["kind"], row["when"]) == ("procedure ct head started", "time performed", "+5 h (HD 1, 19:38)")
+    assert (row["row_index"], row["hours"], row["made_by"], row["state"]) == (
+        evidence.row_index,
+        5.0,
+        "rules 9 · MiniLM",
+        "shown",
+    )
+    assert (row["words"], row["kind"], row["when"]) == (
+        "procedure ct head started",
+        "time performed",
+        "+5 h (HD 1, 19:38)",
+    )
     page.client.get(address)
     assert AnchorSuggestion.objects.count() == 1, "shown twice, recorded once"
     for accept, state in ((False, "dismissed"), (True, "accepted")):
-        assert page.post("suggestion", {"accept": accept}, uid=uid, row=row["row_index"]).json()["state"] == state
+        assert (
+            page.post("suggestion", {"accept": accept}, uid=uid, row=row["row_index"]).json()[
+                "state"
+            ]
+            == state
+        )
     assert page.client.get(address).json()["rows"][0]["state"] == "accepted"
-    assert page.post("suggestion", {"accept": "yes"}, uid=uid, row=row["row_index"]).status_code == 422
+    assert (
+        page.post("suggestion", {"accept": "yes"}, uid=uid, row=row["row_index"]).status_code == 422
+    )
     assert page.post("suggestion", {"accept": True}, uid=uid, row=99).status_code == 422
-    events = AuditEvent.objects.filter(action__startswith="authoring.suggestion").order_by("pk").values_list("action", "detail")
+    events = (
+        AuditEvent.objects.filter(action__startswith="authoring.suggestion")
+        .order_by("pk")
+        .values_list("action", "detail")
+    )
     assert [(a, d.get("shown", d.get("accepted"))) for a, d in events] == [
         ("authoring.suggestions", 1),
         ("authoring.suggestion", False),
@@ -220,33 +277,64 @@ def test_assisted_authors_are_shown_rows_and_what_they_do_is_kept(encounter):
     ]
     page.edit("change", uid=uid, values={"time": 5.0, "rows": [row["row_index"]]})
     page.post("submit", {})
-    assert page.post("suggestion", {"accept": False}, uid=uid, row=row["row_index"]).status_code == 423
+    assert (
+        page.post("suggestion", {"accept": False}, uid=uid, row=row["row_index"]).status_code == 423
+    )
     assert len(page.client.get(address).json()["rows"]) == 1
 
 
 def test_without_a_run_words_of_the_record_are_searched(encounter):
-    rows = [factories.make_row(encounter, "med:andexanet alfa:start", hours) for hours in (0.5, 2.0, 3.0, 9.0, 20.0, 30.0, 40.0)]
-    factories.make_series(encounter, "med:andexanet alfa:start", rows, summary="med:andexanet alfa:start\n7 values")
+    rows = [
+        factories.make_row(encounter, "med:andexanet alfa:start", hours)
+        for hours in (0.5, 2.0, 3.0, 9.0, 20.0, 30.0, 40.0)
+    ]
+    factories.make_series(
+        encounter, "med:andexanet alfa:start", rows, summary="med:andexanet alfa:start\n7 values"
+    )
     other = factories.make_row(encounter, "lab:sodium:blood", 2.0, value="140")
-    factories.make_series(encounter, "lab:sodium:blood", [other], summary="lab:sodium:blood\n1 value")
+    factories.make_series(
+        encounter, "lab:sodium:blood", [other], summary="lab:sodium:blood\n1 value"
+    )
     page = Page(make_draft(encounter, make_author(encounter), "assisted"))
     uid = page.add("andexanet alfa", mention="andexanet alfa start", time=10)
-    found = page.client.get(reverse("timelines:authoring_suggestions", args=[page.id, uid])).json()["rows"]
-    assert [row["hours"] for row in found] == [9.0, 3.0, 2.0, 0.5, 20.0], "five, the nearest to the stated time first"
+    found = page.client.get(reverse("timelines:authoring_suggestions", args=[page.id, uid])).json()[
+        "rows"
+    ]
+    assert [row["hours"] for row in found] == [9.0, 3.0, 2.0, 0.5, 20.0], (
+        "five, the nearest to the stated time first"
+    )
     assert {row["made_by"] for row in found} == {"search of words"}
 
 
 def test_rows_are_found_by_words_nearest_first(encounter):
     for hours in (1.0, 5.0, 30.0, None):
-        factories.make_row(encounter, "lab:inr:blood", hours, value="2.1", unit="ratio", time_kind="collection")
+        factories.make_row(
+            encounter, "lab:inr:blood", hours, value="2.1", unit="ratio", time_kind="collection"
+        )
     factories.make_row(encounter, "med:warfarin:stop", 6.0)
     page = Page(make_draft(encounter, make_author(encounter)))
-    assert [r["hours"] for r in page.post("rows", {"text": "INR blood", "near": 6}).json()["rows"]] == [5.0, 1.0, 30.0]
-    assert [r["hours"] for r in page.post("rows", {"text": "inr 2.1"}).json()["rows"]] == [1.0, 5.0, 30.0]
-    assert [r["words"] for r in page.post("rows", {"text": "warfarin stopped"}).json()["rows"]] == ["med warfarin stopped"]
+    assert [
+        r["hours"] for r in page.post("rows", {"text": "INR blood", "near": 6}).json()["rows"]
+    ] == [5.0, 1.0, 30.0]
+    assert [r["hours"] for r in page.post("rows", {"text": "inr 2.1"}).json()["rows"]] == [
+        1.0,
+        5.0,
+        30.0,
+    ]
+    assert [r["words"] for r in page.post("rows", {"text": "warfarin stopped"}).json()["rows"]] == [
+        "med warfarin stopped"
+    ]
     assert page.post("rows", {"text": "%_"}).json() == {"rows": [], "more": False}
-    assert [r["row_index"] for r in page.post("rows", {"indices": [2, 0, 77]}).json()["rows"]] == [2, 0]
-    for body in ({"text": " "}, {"text": "a", "near": "b"}, {"indices": ["1"]}, {"indices": list(range(60))}):
+    assert [r["row_index"] for r in page.post("rows", {"indices": [2, 0, 77]}).json()["rows"]] == [
+        2,
+        0,
+    ]
+    for body in (
+        {"text": " "},
+        {"text": "a", "near": "b"},
+        {"indices": ["1"]},
+        {"indices": list(range(60))},
+    ):
         assert page.post("rows", body).status_code == 422, body
     for text in ("a\x00", "\ud83d", 7):
         assert page.post("rows", {"text": text}).status_code == 400, text
@@ -260,7 +348,9 @@ def test_rows_are_found_by_words_nearest_first(encounter):
 def test_no_log_holds_what_was_typed(encounter, caplog):
     caplog.set_level("DEBUG")
     page = Page(make_draft(encounter, make_author(encounter), "assisted"))
-    uid = page.add("Fell at home", mention="zyxcanary fall", reason="zyxcanary reason", time_text="-3 d")
+    uid = page.add(
+        "Fell at home", mention="zyxcanary fall", reason="zyxcanary reason", time_text="-3 d"
+    )
     page.edit("change", uid=uid, expect=422, values={"time_text": "zyxcanary"})
     page.edit("change", uid="zyxcanary", expect=422, values={})
     page.post("rows", {"text": "zyxcanary"})

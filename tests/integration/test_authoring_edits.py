@@ -1,4 +1,6 @@
-"""Edits of a draft as the page sends them: stored once, refused in sentences, kept whole in the log, and never lost between two tabs."""
+"""Edits of a draft as the page sends them: stored once, refused in sentences, kept whole in the
+log, and never lost between two tabs.
+"""
 
 import json
 
@@ -24,9 +26,18 @@ def tab(draft):
 
 
 def test_an_occurrence_is_added_placed_and_said_in_words(tab):
-    answer = tab.edit("add", values={**span("Fever for three days"), "time_text": "-3 d", "lower": -96, "upper": -48})
+    answer = tab.edit(
+        "add",
+        values={**span("Fever for three days"), "time_text": "-3 d", "lower": -96, "upper": -48},
+    )
     (fever,) = answer["changed"]
-    assert (fever["time"], fever["lower"], fever["upper"], fever["known"], fever["entered"]) == (-72, -96, -48, False, "-3 d")
+    assert (fever["time"], fever["lower"], fever["upper"], fever["known"], fever["entered"]) == (
+        -72,
+        -96,
+        -48,
+        False,
+        "-3 d",
+    )
     assert fever["words"] == "−3 d (21 Feb, 14:38)"
     assert answer["progress"] == {"total": 1, "placed": 1}
     assert (answer["revision"], answer["can_undo"], answer["can_redo"]) == (1, True, False)
@@ -46,7 +57,11 @@ def test_change_undo_redo_survive_the_page(tab, draft):
     assert (undone["changed"], undone["removed"], undone["can_undo"]) == ([], [uid], False)
     for _ in range(3):
         last = again.edit("redo")
-    assert (last["changed"][0]["mention"], last["changed"][0]["time"], last["can_redo"]) == ("Fall at home", -2, False)
+    assert (last["changed"][0]["mention"], last["changed"][0]["time"], last["can_redo"]) == (
+        "Fall at home",
+        -2,
+        False,
+    )
     assert again.edit("redo", expect=422)["field"] == "kind"
 
 
@@ -118,7 +133,16 @@ def test_what_would_break_the_protocol_is_refused_and_nothing_stored(tab, draft,
     assert not AuthoringEdit.objects.filter(authoring=draft).exists()
 
 
-@pytest.mark.parametrize("values", [{"mention": "x\x00"}, {"mention": "\ud83d"}, {"rows": [10**30]}, {"\x00": 1}, {"start": 10**400}])
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"mention": "x\x00"},
+        {"mention": "\ud83d"},
+        {"rows": [10**30]},
+        {"\x00": 1},
+        {"start": 10**400},
+    ],
+)
 def test_what_no_column_can_store_is_refused_before_it_is_read(tab, draft, values):
     assert tab.edit("add", expect=400, values={**span("Fever"), **values})["message"]
     assert not Occurrence.objects.filter(inventory=draft.inventory).exists()
@@ -127,7 +151,10 @@ def test_what_no_column_can_store_is_refused_before_it_is_read(tab, draft, value
 def test_at_most_five_context_occurrences(tab):
     uids = [tab.add(phrase) for phrase in ("Fever", "Fell", "CT", "bleed", "Given", "ED", "home")]
     tab.edit("change", uid=uids[0], values={"context": uids[1:6]})
-    assert tab.edit("change", uid=uids[0], expect=422, values={"context": uids[1:7]})["field"] == "context"
+    assert (
+        tab.edit("change", uid=uids[0], expect=422, values={"context": uids[1:7]})["field"]
+        == "context"
+    )
 
 
 def test_text_comes_back_as_data(tab):
@@ -149,7 +176,12 @@ def test_a_body_that_is_no_object_is_refused(tab, text):
 
 
 def test_a_form_is_not_json(tab):
-    assert tab.client.post(reverse("timelines:authoring_edits", args=[tab.id]), {"token": "t"}).status_code == 415
+    assert (
+        tab.client.post(
+            reverse("timelines:authoring_edits", args=[tab.id]), {"token": "t"}
+        ).status_code
+        == 415
+    )
 
 
 def test_a_request_without_the_token_of_the_site_is_refused(draft):

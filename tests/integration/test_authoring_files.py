@@ -17,8 +17,25 @@ from timelines.transfer.storing import Wanted, import_foreign
 
 pytestmark = pytest.mark.django_db
 FIELDS = (
-    *("occurrence__uid4", "occurrence__ordinal", "occurrence__mention", "occurrence__start", "occurrence__end", "occurrence__polarity"),
-    *("occurrence__lane", "time", "lower", "upper", "known", "context", "adopted_rows", "decided_by", "reason"),
+    *(
+        "occurrence__uid4",
+        "occurrence__ordinal",
+        "occurrence__mention",
+        "occurrence__start",
+        "occurrence__end",
+        "occurrence__polarity",
+    ),
+    *(
+        "occurrence__lane",
+        "time",
+        "lower",
+        "upper",
+        "known",
+        "context",
+        "adopted_rows",
+        "decided_by",
+        "reason",
+    ),
 )
 
 
@@ -28,8 +45,22 @@ def tab():
     encounter = make_case()
     tab = Page(make_draft(encounter, make_author(encounter, username="ana")))
     row = factories.make_row(encounter, "procedure:ct head:start", 1.5, value="done")
-    bleed = tab.add("CT showed a bleed", time=1.5, lower=1.0, upper=2.0, known=True, rows=[row.row_index], reason='row | "CT" \\ 😀')
-    tab.add("Fell at home", mention='so-called "fall" | at \\ home', time=None, context=[bleed], lane="history")
+    bleed = tab.add(
+        "CT showed a bleed",
+        time=1.5,
+        lower=1.0,
+        upper=2.0,
+        known=True,
+        rows=[row.row_index],
+        reason='row | "CT" \\ 😀',
+    )
+    tab.add(
+        "Fell at home",
+        mention='so-called "fall" | at \\ home',
+        time=None,
+        context=[bleed],
+        lane="history",
+    )
     tab.add("Fever for three days", time_text="between -96 and -48", polarity="absent")
     tab.add("andexanet alfa 😀 in the ED", time_text="~ HD 1", lane="medication")
     tab.post("submit", {"revision": tab.revision})
@@ -52,7 +83,12 @@ def test_every_format_brings_it_back(tab, format, tmp_path):
         path = tmp_path / "files"
         zipfile.ZipFile(io.BytesIO(answer.content)).extractall(path)
     encounter = Authoring.objects.get().encounter
-    report = import_foreign(dataset=encounter.dataset, path=path, format=format, wanted=Wanted("ana again", kind=TimelineKind.REFERENCE))
+    report = import_foreign(
+        dataset=encounter.dataset,
+        path=path,
+        format=format,
+        wanted=Wanted("ana again", kind=TimelineKind.REFERENCE),
+    )
     assert not report.faults, report.lines()
     back = Timeline.objects.get(source="ana again")
     mine = Entry.objects.filter(timeline__source="author:ana").order_by("occurrence__ordinal")

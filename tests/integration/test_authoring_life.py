@@ -1,4 +1,6 @@
-"""From beginning to submission and back: what is locked, what is kept, and that every step is in the trail."""
+"""From beginning to submission and back: what is locked, what is kept, and that every step is in
+the trail.
+"""
 
 import threading
 
@@ -40,7 +42,15 @@ def executed(statement: str) -> None:
 def write(tab: Page) -> list[str]:
     """Three occurrences, added out of order: placed by a row, N/A, placed by typing."""
     row = factories.make_row(authoring_of(tab).encounter, "lab:inr:blood", 1.5, value="2.1")
-    bleed = tab.add("CT showed a bleed", time=1.5, lower=1.0, upper=2.0, known=True, rows=[row.row_index], reason="the row says so")
+    bleed = tab.add(
+        "CT showed a bleed",
+        time=1.5,
+        lower=1.0,
+        upper=2.0,
+        known=True,
+        rows=[row.row_index],
+        reason="the row says so",
+    )
     fell = tab.add("Fell at home", mention=QUOTED, time=None, context=[bleed])
     fever = tab.add("Fever for three days", time_text="-3 d", polarity="absent")
     return [fever, fell, bleed]
@@ -51,16 +61,30 @@ def test_a_submitted_draft_is_a_sealed_reference_timeline(tab):
     answer = tab.post("submit", {"revision": tab.revision})
     assert answer.status_code == 200, answer.content
     timeline = Timeline.objects.get()
-    assert (timeline.source, timeline.kind, timeline.case_run_id) == ("author:ana", "reference", None)
+    assert (timeline.source, timeline.kind, timeline.case_run_id) == (
+        "author:ana",
+        "reference",
+        None,
+    )
     assert timeline.inventory.sealed_at is not None
-    stored = list(Entry.objects.filter(timeline=timeline).select_related("occurrence").order_by("occurrence__ordinal"))
+    stored = list(
+        Entry.objects.filter(timeline=timeline)
+        .select_related("occurrence")
+        .order_by("occurrence__ordinal")
+    )
     assert [e.occurrence.uid4 for e in stored] == uids, "ordinals follow the note"
     assert [e.occurrence.ordinal for e in stored] == [0, 1, 2]
-    assert [(e.time, e.lower, e.upper, e.known) for e in stored] == [(-72, None, None, False), (None, None, None, False), (1.5, 1, 2, True)]
+    assert [(e.time, e.lower, e.upper, e.known) for e in stored] == [
+        (-72, None, None, False),
+        (None, None, None, False),
+        (1.5, 1, 2, True),
+    ]
     assert stored[1].context == [uids[2]]
     assert (stored[2].adopted_rows, stored[2].reason) == ([0], "the row says so")
     assert stored[0].occurrence.polarity == "absent"
-    assert stored[1].occurrence.mention == 'so-called \\"fall\\" \\| at \\\\ home', "escaped once, as stage 2 does"
+    assert stored[1].occurrence.mention == 'so-called \\"fall\\" \\| at \\\\ home', (
+        "escaped once, as stage 2 does"
+    )
     assert load_document(authoring_of(tab).inventory).get(uids[1]).mention == QUOTED
 
 
@@ -90,9 +114,10 @@ def test_after_submission_every_change_is_locked(tab):
     tab.edit("change", expect=423, uid=uid, values={"reason": "late"})
     tab.edit("undo", expect=423)
     assert tab.post("submit", {}).status_code == 423
-    assert tab.edit("change", token="before", uid=uid, values={"reason": "why"})["changed"] == sent["changed"], (
-        "an answered edit stays answered"
-    )
+    assert (
+        tab.edit("change", token="before", uid=uid, values={"reason": "why"})["changed"]
+        == sent["changed"]
+    ), "an answered edit stays answered"
 
 
 def test_reopening_needs_a_reason_and_keeps_uids_and_history(tab):
@@ -104,13 +129,19 @@ def test_reopening_needs_a_reason_and_keeps_uids_and_history(tab):
     tab.revision = answer.json()["revision"]
     draft = authoring_of(tab)
     assert [o.uid for o in load_document(draft.inventory).ordered] == uids
-    assert Timeline.objects.filter(source="author:ana").count() == 1, "the submitted one stays meanwhile"
+    assert Timeline.objects.filter(source="author:ana").count() == 1, (
+        "the submitted one stays meanwhile"
+    )
     undone = tab.edit("undo")
     assert undone["removed"] == [uids[0]], "history goes on behind the submission"
     tab.edit("redo")
     tab.edit("change", uid=uids[2], values={"time": 2.0})
     tab.post("submit", {"revision": tab.revision})
-    assert dict(Timeline.objects.values_list("source", "entries__time").filter(entries__occurrence__uid4=uids[2])) == {
+    assert dict(
+        Timeline.objects.values_list("source", "entries__time").filter(
+            entries__occurrence__uid4=uids[2]
+        )
+    ) == {
         "author:ana": 2.0,
         "author:ana#1": 1.5,
     }
@@ -119,8 +150,15 @@ def test_reopening_needs_a_reason_and_keeps_uids_and_history(tab):
     assert again.timeline.source == "author:ana"
     tab.post("reopen", {"reason": "again"})
     tab.post("submit", {})
-    assert sorted(Timeline.objects.values_list("source", flat=True)) == ["author:ana", "author:ana#1", "author:ana#2"]
-    assert list(AuthoringEdit.objects.filter(kind="reopen").values_list("reason", flat=True)) == ["the CT time was the report's", "again"]
+    assert sorted(Timeline.objects.values_list("source", flat=True)) == [
+        "author:ana",
+        "author:ana#1",
+        "author:ana#2",
+    ]
+    assert list(AuthoringEdit.objects.filter(kind="reopen").values_list("reason", flat=True)) == [
+        "the CT time was the report's",
+        "again",
+    ]
     history = tab.client.get(reverse("timelines:authoring_history", args=[tab.id])).content.decode()
     assert "the CT time was the report&#x27;s" in history
     assert "so-called &quot;fall&quot;" in history
@@ -172,16 +210,25 @@ def test_every_step_is_in_the_trail_without_text(tab):
     tab.post("submit", {})
     tab.post("reopen", {"reason": "the reason"})
     events = AuditEvent.objects.filter(object_type="timelines.authoring").order_by("pk")
-    assert list(events.values_list("action", flat=True)) == ["authoring.start", "authoring.open", "authoring.submit", "authoring.reopen"]
+    assert list(events.values_list("action", flat=True)) == [
+        "authoring.start",
+        "authoring.open",
+        "authoring.submit",
+        "authoring.reopen",
+    ]
     assert not [e for e in events if "fall" in str(e.detail) or "reason" in str(e.detail)]
 
 
 def test_begun_twice_it_is_the_same(tab):
     draft = authoring_of(tab)
-    again, begun = start_authoring(encounter=draft.encounter, protocol=Authoring.Protocol.ASSISTED, by=draft.author)
+    again, begun = start_authoring(
+        encounter=draft.encounter, protocol=Authoring.Protocol.ASSISTED, by=draft.author
+    )
     assert (again.pk, again.protocol, begun) == (draft.pk, "unaided", False)
     address = reverse("timelines:author_start", args=[draft.encounter.public_id])
-    assert tab.client.post(address, {"protocol": "assisted"})["Location"] == reverse("timelines:authoring", args=[tab.id])
+    assert tab.client.post(address, {"protocol": "assisted"})["Location"] == reverse(
+        "timelines:authoring", args=[tab.id]
+    )
 
 
 def test_a_protocol_must_be_chosen_and_a_note_be_there():
@@ -281,7 +328,11 @@ def test_one_token_sent_twice_at_once_is_stored_once():
     def send() -> None:
         barrier.wait()
         try:
-            applied = apply_edit(authoring=draft, edit=Edit("same", 0, "add", values=span("Fell at home", NOTE)), by=author)
+            applied = apply_edit(
+                authoring=draft,
+                edit=Edit("same", 0, "add", values=span("Fell at home", NOTE)),
+                by=author,
+            )
             uids.append(applied.change.after[0].uid)
         finally:
             connection.close()

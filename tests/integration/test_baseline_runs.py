@@ -1,4 +1,6 @@
-"""The baselines as runs on a real database: sources without an inventory, from the launch to pages, exports and evaluation."""
+"""The baselines as runs on a real database: sources without an inventory, from the launch to pages,
+exports and evaluation.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def good(request: ModelRequest, number: int) -> str:
 
 def started(backbone: str, variant: Variant, **more) -> Run:
     dataset = more.pop("dataset", None) or small_dataset()
-    return actions.start_run(dataset=dataset, backbone=backbone, config=PipelineConfig(variant=variant), by=None, **more)
+    return actions.start_run(
+        dataset=dataset, backbone=backbone, config=PipelineConfig(variant=variant), by=None, **more
+    )
 
 
 def lines(run: Run, kind: str) -> list[tuple[str, float | None, float | None]]:
@@ -47,7 +51,9 @@ def lines(run: Run, kind: str) -> list[tuple[str, float | None, float | None]]:
 
 
 def states(run: Run) -> dict[str, str]:
-    return dict(StageRun.objects.filter(case_run__run=run).order_by("pk").values_list("stage", "state"))
+    return dict(
+        StageRun.objects.filter(case_run__run=run).order_by("pk").values_list("stage", "state")
+    )
 
 
 def test_single_step_makes_one_text_only_timeline_with_confidence_in_one_call(monkeypatch):
@@ -65,18 +71,34 @@ def test_single_step_makes_one_text_only_timeline_with_confidence_in_one_call(mo
 def test_tkw2_makes_both_timelines_and_pays_for_shared_steps_once(monkeypatch):
     with serving(monkeypatch, good) as server:
         run = finish(started("tkw2", Variant.FULL))
-        assert states(run) == {"infer": "succeeded", "revise": "succeeded", "provenance": "succeeded"}
-        assert len(server.requests) == 7, "four for the text-only timeline; two calibrations and attaching to the calibrated scaffold"
+        assert states(run) == {
+            "infer": "succeeded",
+            "revise": "succeeded",
+            "provenance": "succeeded",
+        }
+        assert len(server.requests) == 7, (
+            "four for the text-only timeline; two calibrations and attaching to the calibrated scaffold"
+        )
         unimodal = finish(started("tkw2", Variant.UNIMODAL, dataset=run.dataset))
         assert len(server.requests) == 7
-    assert lines(run, "text_only") == [("fever", -48.0, None), ("hospital admission", 0.0, None), ("lactate was measured", 1.5, None)]
-    assert lines(run, "revised") == [("fever", -50.0, None), ("hospital admission", 0.0, None), ("lactate was measured", 1.25, None)]
+    assert lines(run, "text_only") == [
+        ("fever", -48.0, None),
+        ("hospital admission", 0.0, None),
+        ("lactate was measured", 1.5, None),
+    ]
+    assert lines(run, "revised") == [
+        ("fever", -50.0, None),
+        ("hospital admission", 0.0, None),
+        ("lactate was measured", 1.25, None),
+    ]
     assert lines(unimodal, "text_only") == lines(run, "text_only")
     assert states(unimodal) == {"infer": "succeeded", "provenance": "succeeded"}
     assert (run.tools["tkw2_embedder"], "tkw2_embedder" in unimodal.tools) == ("hashing-64", False)
     assert (run.source, unimodal.source) == ("tkw2:fake", "tkw2:fake/unimodal")
     assert "med:vancomycin:administered" in server.requests[-1].messages[1].content
-    reused = ModelCall.objects.filter(owner_id=str(StageRun.objects.get(case_run__run=run, stage="revise").pk), reused=True)
+    reused = ModelCall.objects.filter(
+        owner_id=str(StageRun.objects.get(case_run__run=run, stage="revise").pk), reused=True
+    )
     assert set(reused.values_list("part", flat=True)) == {"central events", "offsets", "scaffold"}
 
 
@@ -106,24 +128,44 @@ def execute_infer(run: Run) -> None:
 def test_what_a_baseline_cannot_do_is_refused_in_words(monkeypatch):
     with serving(monkeypatch, good):
         base = finish(started("tkw2", Variant.FULL))
-        with pytest.raises(actions.RunRefused, match="llm_timeline runs as unimodal only, not as full"):
+        with pytest.raises(
+            actions.RunRefused, match="llm_timeline runs as unimodal only, not as full"
+        ):
             started("llm_timeline", Variant.FULL, dataset=base.dataset)
-        with pytest.raises(actions.RunRefused, match="tkw2 runs as full or unimodal only, not as no_uid"):
+        with pytest.raises(
+            actions.RunRefused, match="tkw2 runs as full or unimodal only, not as no_uid"
+        ):
             started("tkw2", Variant.NO_UID, dataset=base.dataset)
         with pytest.raises(actions.RunRefused, match="tkw2 has no inventory"):
             started("tkw2", Variant.UNIMODAL, dataset=base.dataset, based_on=base)
         with pytest.raises(BaseRefused, match="has no inventory"):
             find_base(base.dataset, "tkw2", "latest")
         with pytest.raises(CommandError, match="start its variants one by one"):
-            call_command("reconstruct", dataset="cohort", backbone="tkw2", variants="full,unimodal", inline=True, stdout=StringIO())
+            call_command(
+                "reconstruct",
+                dataset="cohort",
+                backbone="tkw2",
+                variants="full,unimodal",
+                inline=True,
+                stdout=StringIO(),
+            )
 
 
 def test_from_the_command_line_in_its_usual_variant(monkeypatch):
     out = StringIO()
     with serving(monkeypatch, good):
         small_dataset()
-        call_command("reconstruct", dataset="cohort", backbone="llm_timeline", inline=True, stdout=out)
-        call_command("reconstruct", dataset="cohort", backbone="llm_timeline", missing=True, inline=True, stdout=out)
+        call_command(
+            "reconstruct", dataset="cohort", backbone="llm_timeline", inline=True, stdout=out
+        )
+        call_command(
+            "reconstruct",
+            dataset="cohort",
+            backbone="llm_timeline",
+            missing=True,
+            inline=True,
+            stdout=out,
+        )
     assert "1 cases by llm_timeline:fake/unimodal" in out.getvalue()
     assert "every case has been reconstructed by llm_timeline:fake/unimodal" in out.getvalue()
 
@@ -152,7 +194,9 @@ def test_lines_of_a_finished_baseline_do_not_change(monkeypatch):
     assert not Entry.objects.exists()
 
 
-def test_pages_exports_and_evaluation_take_timelines_without_identifiers(monkeypatch, client, tmp_path):
+def test_pages_exports_and_evaluation_take_timelines_without_identifiers(
+    monkeypatch, client, tmp_path
+):
     dataset = small_dataset()
     encounter = dataset.encounters.get()
     inventory = factories.make_inventory(encounter.notes.get())
@@ -174,37 +218,84 @@ def test_pages_exports_and_evaluation_take_timelines_without_identifiers(monkeyp
     ]
     out = StringIO()
     with serving(monkeypatch, good):
-        call_command("evaluate", dataset=["cohort"], resamples=2, form="json", store=False, stdout=out)
+        call_command(
+            "evaluate", dataset=["cohort"], resamples=2, form="json", store=False, stdout=out
+        )
     report = report_from_plain(json.loads(out.getvalue()))
-    for key, events in ((SourceKey("tkw2:fake", "revised"), 3), (SourceKey("llm_timeline:fake/unimodal", "text_only"), 2)):
+    for key, events in (
+        (SourceKey("tkw2:fake", "revised"), 3),
+        (SourceKey("llm_timeline:fake/unimodal", "text_only"), 2),
+    ):
         by_words, by_place = report.of(key, Basis.EMBEDDING), report.of(key, Basis.SPAN)
-        assert (by_words.matched_events, by_words.reference_events, by_words.predicted_events) == (2, 2, events)
-        assert by_place is None or by_place.matched_events == 0, "no line stands in a place of the note"
+        assert (by_words.matched_events, by_words.reference_events, by_words.predicted_events) == (
+            2,
+            2,
+            events,
+        )
+        assert by_place is None or by_place.matched_events == 0, (
+            "no line stands in a place of the note"
+        )
     client.force_login(factories.make_user(dataset.study, Role.CLINICIAN))
     for timeline in Timeline.objects.exclude(kind="reference"):
-        page = client.get(reverse("timelines:case", args=[encounter.public_id]), {"t": timeline.public_id})
+        page = client.get(
+            reverse("timelines:case", args=[encounter.public_id]), {"t": timeline.public_id}
+        )
         assert page.status_code == 200
         assert "fever" in page.content.decode()
         choices = choices_of(encounter)
         _, items = spans_and_items(choices.find(timeline.public_id), choices)
-        assert [(i.start, i.revised, i.reference_key) for i in items] == [(None, False, "")] * timeline.entries.count()
+        assert [(i.start, i.revised, i.reference_key) for i in items] == [
+            (None, False, "")
+        ] * timeline.entries.count()
     assert client.get(reverse("timelines:run", args=[run.public_id])).status_code == 200
     assert client.get(reverse("timelines:cases")).status_code == 200
-    for name in ("jsonl", "csv", "bsv", "brat", "i2b2", "label_studio", "doccano", "parquet", "meds"):
-        call_command("export_timelines", dataset="cohort", format=name, out=tmp_path / name, source=[run.source], stdout=StringIO())
-    with pytest.raises(CommandError, match="Nothing to export"):  # there is no chain behind a line without an occurrence
-        call_command("export_timelines", dataset="cohort", format="prov", out=tmp_path / "prov", source=[run.source], stdout=StringIO())
+    for name in (
+        "jsonl",
+        "csv",
+        "bsv",
+        "brat",
+        "i2b2",
+        "label_studio",
+        "doccano",
+        "parquet",
+        "meds",
+    ):
+        call_command(
+            "export_timelines",
+            dataset="cohort",
+            format=name,
+            out=tmp_path / name,
+            source=[run.source],
+            stdout=StringIO(),
+        )
+    # there is no chain behind a line without an occurrence
+    with pytest.raises(CommandError, match="Nothing to export"):
+        call_command(
+            "export_timelines",
+            dataset="cohort",
+            format="prov",
+            out=tmp_path / "prov",
+            source=[run.source],
+            stdout=StringIO(),
+        )
     told = [json.loads(line) for line in (tmp_path / "jsonl").read_text().splitlines()]
     assert {(t["uid4"], t["start"], t["end"]) for t in told} == {(None, None, None)}
     out = StringIO()
-    call_command("export_timelines", dataset="cohort", format="jsonl", out=tmp_path / "all.jsonl", stdout=out)
+    call_command(
+        "export_timelines", dataset="cohort", format="jsonl", out=tmp_path / "all.jsonl", stdout=out
+    )
     assert "tkw2:fake is left out" in out.getvalue()
 
 
 def test_from_the_launch_page(monkeypatch, client):
     dataset = small_dataset()
     client.force_login(factories.make_user(dataset.study, Role.ADMIN))
-    wanted = {"dataset": dataset.public_id, "alternatives": "3", "backbone": "llm_timeline", "variant": ["full"]}
+    wanted = {
+        "dataset": dataset.public_id,
+        "alternatives": "3",
+        "backbone": "llm_timeline",
+        "variant": ["full"],
+    }
     with serving(monkeypatch, good):
         refused = client.post(reverse("timelines:run_new"), wanted)
         assert "runs as unimodal only, not as full" in refused.content.decode()
@@ -212,6 +303,9 @@ def test_from_the_launch_page(monkeypatch, client):
         client.post(reverse("timelines:run_new"), {**wanted, "backbone": "tkw2"})
         for run in Run.objects.all():
             finish(run)
-    assert sorted(Run.objects.values_list("source", flat=True)) == ["llm_timeline:fake/unimodal", "tkw2:fake"]
+    assert sorted(Run.objects.values_list("source", flat=True)) == [
+        "llm_timeline:fake/unimodal",
+        "tkw2:fake",
+    ]
     assert set(StageRun.objects.values_list("state", flat=True)) == {"succeeded"}
     assert not finished_full_runs().exists(), "a baseline is nobody's base"

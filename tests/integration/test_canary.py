@@ -1,4 +1,6 @@
-"""No log holds patient text: a case full of canaries is imported, reconstructed, opened, exported, made to fail; every log is read."""
+"""No log holds patient text: a case full of canaries is imported, reconstructed, opened, exported,
+made to fail; every log is read.
+"""
 
 from __future__ import annotations
 
@@ -43,34 +45,79 @@ HOSPITAL COURSE
 On hospital day 2 the {CANARY} culture grew {CANARY}coccus and lactate was 4.1. He was discharged to {CANARY}ville.
 """
 ROWS = [
-    ("2150-01-01T10:00:00", f"lab:{CANARY}:blood", f"{CANARY} positive", f"{CANARY}/L", CANARY, "collection"),
-    ("2150-01-01T11:00:00", f"med:{CANARY}mycin:start", "500", "mg", "inputevents", "administration"),
+    (
+        "2150-01-01T10:00:00",
+        f"lab:{CANARY}:blood",
+        f"{CANARY} positive",
+        f"{CANARY}/L",
+        CANARY,
+        "collection",
+    ),
+    (
+        "2150-01-01T11:00:00",
+        f"med:{CANARY}mycin:start",
+        "500",
+        "mg",
+        "inputevents",
+        "administration",
+    ),
     (f"not a time {CANARY}", f"lab:{CANARY}:urine", CANARY, "", "labevents", "collection"),
 ]
 REFERENCE = [
-    {"start": 0, "end": 7, "mention": f"{CANARY} history", "time": 0, "lower": 0, "upper": 0, "known": 1, "rows": [0], "why": CANARY},
-    {"start": 0, "end": 99999, "mention": f"{CANARY} history", "time": 0, "lower": 0, "upper": 0, "known": 1, "rows": [0], "why": CANARY},
+    {
+        "start": 0,
+        "end": 7,
+        "mention": f"{CANARY} history",
+        "time": 0,
+        "lower": 0,
+        "upper": 0,
+        "known": 1,
+        "rows": [0],
+        "why": CANARY,
+    },
+    {
+        "start": 0,
+        "end": 99999,
+        "mention": f"{CANARY} history",
+        "time": 0,
+        "lower": 0,
+        "upper": 0,
+        "known": 1,
+        "rows": [0],
+        "why": CANARY,
+    },
 ]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """One case: canaries in the note, in event names, values, units and sources, in the title and in the reference."""
+    """One case: canaries in the note, in event names, values, units and sources, in the title and
+    in the reference.
+    """
     case = tmp_path / "cases" / "one"
     case.mkdir(parents=True)
     (case / "note.txt").write_text(NOTE, encoding="utf-8")
-    encounter = {"case_id": "one", "admitted_at": "2150-01-01T09:00:00", "discharged_at": "2150-01-05T09:00:00", "title": CANARY}
+    encounter = {
+        "case_id": "one",
+        "admitted_at": "2150-01-01T09:00:00",
+        "discharged_at": "2150-01-05T09:00:00",
+        "title": CANARY,
+    }
     (case / "encounter.json").write_text(json.dumps(encounter), encoding="utf-8")
     rows = io.StringIO()
     csv.writer(rows).writerows([("t", "event", "value", "unit", "source", "time_kind"), *ROWS])
     (case / "rows.csv").write_text(rows.getvalue(), encoding="utf-8")
-    (case / "reference.jsonl").write_text("".join(json.dumps(line) + "\n" for line in REFERENCE), encoding="utf-8")
+    (case / "reference.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in REFERENCE), encoding="utf-8"
+    )
     return tmp_path / "cases"
 
 
 @pytest.fixture
 def log(tmp_path: Path):
-    """What this process logs, as every process of an installation writes it, at the most talkative level."""
+    """What this process logs, as every process of an installation writes it, at the most talkative
+    level.
+    """
     path = tmp_path / "this-process.log"
     handler = logging.FileHandler(path)
     handler.setFormatter(JsonFormatter())
@@ -88,17 +135,35 @@ def run_command(environment: dict[str, str], log: Path, *arguments: str) -> int:
     """A command in a process of its own, its standard error kept."""
     with log.open("a") as file:
         done = subprocess.run(
-            [sys.executable, "manage.py", *arguments], cwd=BASE_DIR, env=environment, stdout=file, stderr=file, check=False
+            [sys.executable, "manage.py", *arguments],
+            cwd=BASE_DIR,
+            env=environment,
+            stdout=file,
+            stderr=file,
+            check=False,
         )
     return done.returncode
 
 
-def test_no_log_holds_a_word_of_note_or_record(folder, log, tmp_path, process_environment, services, monkeypatch):
+def test_no_log_holds_a_word_of_note_or_record(
+    folder, log, tmp_path, process_environment, services, monkeypatch
+):
     told = tmp_path / "commands.log"
     environment = {**process_environment, "LOG_LEVEL": "DEBUG"}
     study = factories.make_study("canaries")
-    arguments = ("--format", "cases", "--path", str(folder), "--name", "canaries", "--study", "canaries")
-    assert run_command(environment, told, "import_dataset", *arguments) == 1, "the faulty row and reference line are reported"
+    arguments = (
+        "--format",
+        "cases",
+        "--path",
+        str(folder),
+        "--name",
+        "canaries",
+        "--study",
+        "canaries",
+    )
+    assert run_command(environment, told, "import_dataset", *arguments) == 1, (
+        "the faulty row and reference line are reported"
+    )
     dataset = Dataset.objects.get(study=study)
     run = reconstruct_by_worker(dataset, environment, tmp_path / "worker.log")
     assert Occurrence.objects.filter(inventory__run=run, mention__contains=CANARY).exists()
@@ -106,14 +171,31 @@ def test_no_log_holds_a_word_of_note_or_record(folder, log, tmp_path, process_en
     open_every_page(dataset, run)
     for format in ("jsonl", "csv", "parquet", "meds", "brat", "prov"):
         out = tmp_path / "exports" / f"timelines.{format}"
-        assert run_command(environment, told, "export_timelines", "--dataset", "canaries", "--format", format, "--out", str(out)) == 0
+        assert (
+            run_command(
+                environment,
+                told,
+                "export_timelines",
+                "--dataset",
+                "canaries",
+                "--format",
+                format,
+                "--out",
+                str(out),
+            )
+            == 0
+        )
     fail_with_the_note_in_every_message(dataset, monkeypatch)
     logging.getLogger("thirdparty").error("failed on %s", NOTE)
     logs = [log, told, tmp_path / "worker.log", *logs_of(services)]
     assert "timelines" in log.read_text(encoding="utf-8"), "this process did log"
     assert (tmp_path / "worker.log").stat().st_size, "the worker did log"
     assert len(logs) >= 4, "the servers did log"
-    assert [path.name for path in logs if CANARY in path.read_text(encoding="utf-8", errors="replace").lower()] == []
+    assert [
+        path.name
+        for path in logs
+        if CANARY in path.read_text(encoding="utf-8", errors="replace").lower()
+    ] == []
 
 
 def reconstruct_by_worker(dataset: Dataset, environment: dict[str, str], log: Path) -> Run:
@@ -128,7 +210,13 @@ def reconstruct_by_worker(dataset: Dataset, environment: dict[str, str], log: Pa
             os.dup2(saved, 2)
             os.close(saved)
     try:
-        wait_for(worker, lambda: sweep() or StageRun.objects.filter(case_run__run=run, state="succeeded").count() == 7)
+        wait_for(
+            worker,
+            lambda: (
+                sweep()
+                or StageRun.objects.filter(case_run__run=run, state="succeeded").count() == 7
+            ),
+        )
     finally:
         kill(worker)
     return run
@@ -141,9 +229,19 @@ def open_every_page(dataset: Dataset, run: Run) -> None:
     client.force_login(user)
     case = Encounter.objects.get(dataset=dataset)
     uid4 = Occurrence.objects.filter(inventory__run=run).values_list("uid4", flat=True)[0]
-    pages = [reverse("timelines:cases"), reverse("timelines:case", args=[case.public_id]), reverse("timelines:runs")]
-    pages += [reverse("timelines:occurrence", args=[case.public_id, uid4]), reverse("timelines:chain", args=[case.public_id, uid4])]
-    pages += [reverse("timelines:run", args=[run.public_id]), reverse("ehr:record", args=[case.public_id])]
+    pages = [
+        reverse("timelines:cases"),
+        reverse("timelines:case", args=[case.public_id]),
+        reverse("timelines:runs"),
+    ]
+    pages += [
+        reverse("timelines:occurrence", args=[case.public_id, uid4]),
+        reverse("timelines:chain", args=[case.public_id, uid4]),
+    ]
+    pages += [
+        reverse("timelines:run", args=[run.public_id]),
+        reverse("ehr:record", args=[case.public_id]),
+    ]
     answers = [client.get(page) for page in pages]
     assert [a.status_code for a in answers] == [200] * len(pages)
     assert CANARY in answers[1].content.decode()
@@ -167,7 +265,14 @@ def fail_with_the_note_in_every_message(dataset: Dataset, monkeypatch) -> None:
     assert stage.reasons == ["attempt 1: ValueError"]
     event = EventSeries.objects.filter(event__contains=CANARY)[0]
     try:
-        EventSeries.objects.create(encounter=event.encounter, event=event.event, summary=CANARY, row_indices=[0], count=1, priority=1)
+        EventSeries.objects.create(
+            encounter=event.encounter,
+            event=event.event,
+            summary=CANARY,
+            row_indices=[0],
+            count=1,
+            priority=1,
+        )
     except IntegrityError:
         logging.getLogger("timelines.test").exception("refused: %s", event)
     connection.close()

@@ -1,4 +1,6 @@
-"""Every link and GET form of everything that a demo has, followed for each role: nothing is broken, nothing logs an error."""
+"""Every link and GET form of everything that a demo has, followed for each role: nothing is broken,
+nothing logs an error.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,10 @@ PEOPLE = {
 #: Where an answer of 400 or above is right: (shape, person) → (status, why).
 EXPECTED: dict[tuple[str, str], tuple[int, str]] = {
     ("/cases/{id}/", "author"): (403, "the author's own unaided draft closes the case to them"),
-    ("/cases/{id}/agreement/", "author"): (403, "one author alone has submitted; a sentence says so"),
+    ("/cases/{id}/agreement/", "author"): (
+        403,
+        "one author alone has submitted; a sentence says so",
+    ),
 }
 
 
@@ -58,7 +63,9 @@ def faults(visits: list[Visit], person: str) -> list[str]:
     for visit in visits:
         status, _ = EXPECTED.get((visit.shape, person), (0, ""))
         if visit.status >= 400 and visit.status != status:
-            found.append(f"{person}: {visit.status} {visit.address} ({visit.shape}), linked on {visit.found_on}")
+            found.append(
+                f"{person}: {visit.status} {visit.address} ({visit.shape}), linked on {visit.found_on}"
+            )
     return found
 
 
@@ -69,7 +76,15 @@ def check(demo: Demo, caplog, *, each: int) -> None:
         started = time.monotonic()
         visits = crawl_as(demo, person, each=each)
         wrong += faults(visits, person)
-        print(person, len(visits), "addresses", len({v.shape for v in visits}), "shapes", round(time.monotonic() - started, 1), "s")
+        print(
+            person,
+            len(visits),
+            "addresses",
+            len({v.shape for v in visits}),
+            "shapes",
+            round(time.monotonic() - started, 1),
+            "s",
+        )
         assert len(shapes(visits)) >= (1 if person == "anonymous" else 3)
     errors = [f"{r.name}: {r.getMessage()}" for r in caplog.records if r.levelno >= logging.ERROR]
     assert not wrong, "\n".join(wrong)

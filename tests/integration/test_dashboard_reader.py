@@ -22,7 +22,9 @@ def test_a_judge_is_no_witness_for_the_backbone_it_shares_its_reader_with(client
     assert WARNING not in client.get(address).content.decode()
     run = factories.make_run(world.dataset, source="rules-orion")
     made = factories.make_case_run(run, world.encounters[0])
-    factories.change_past_guards(Timeline.objects.filter(encounter=world.encounters[0], source="rules-orion"), case_run=made)
+    factories.change_past_guards(
+        Timeline.objects.filter(encounter=world.encounters[0], source="rules-orion"), case_run=made
+    )
     page = client.get(address).content.decode()
     assert WARNING in page
     assert "which made rules-orion · revised" in page

@@ -1,4 +1,6 @@
-"""The application's database role reads and writes rows, and nothing more; with that, everything works."""
+"""The application's database role reads and writes rows, and nothing more; with that, everything
+works.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,10 @@ def test_the_application_cannot(application, statement):
 def test_no_partition_of_a_dataset_that_is_there_can_be_dropped(application):
     dataset = factories.make_dataset()
     ensure_partition(dataset.pk)
-    for statement in (f"SELECT ehr_drop_partition({dataset.pk})", f"DROP TABLE ehr_sourcerow_d{dataset.pk}"):
+    for statement in (
+        f"SELECT ehr_drop_partition({dataset.pk})",
+        f"DROP TABLE ehr_sourcerow_d{dataset.pk}",
+    ):
         with pytest.raises(DatabaseError, match=r"is still there|must be owner"):
             connection.cursor().execute(statement)
     assert partition_exists(dataset.pk)
@@ -97,11 +102,15 @@ def test_no_partition_of_a_dataset_that_is_there_can_be_dropped(application):
 
 def test_the_application_may_read_and_write_the_rows_of_every_table_and_nothing_else(application):
     with connection.cursor() as cursor:
-        cursor.execute("SELECT current_user, rolsuper, rolcreatedb, rolcreaterole, rolbypassrls FROM pg_roles WHERE rolname = current_user")
+        cursor.execute(
+            "SELECT current_user, rolsuper, rolcreatedb, rolcreaterole, rolbypassrls FROM pg_roles WHERE rolname = current_user"
+        )
         assert cursor.fetchall() == [(APPLICATION_ROLE, False, False, False, False)]
         cursor.execute("SELECT count(*) FROM pg_auth_members WHERE member = current_user::regrole")
         assert cursor.fetchone() == (0,)
-        cursor.execute("SELECT has_database_privilege(current_database(), p) FROM unnest(ARRAY['CREATE', 'TEMPORARY']) p")
+        cursor.execute(
+            "SELECT has_database_privilege(current_database(), p) FROM unnest(ARRAY['CREATE', 'TEMPORARY']) p"
+        )
         assert cursor.fetchall() == [(False,), (False,)]
         cursor.execute("SELECT count(*) FROM pg_class WHERE relowner = current_user::regrole")
         assert cursor.fetchone() == (0,)
@@ -109,10 +118,14 @@ def test_the_application_may_read_and_write_the_rows_of_every_table_and_nothing_
         relations = cursor.fetchall()
         assert len([name for name, kind in relations if kind == "r"]) > 30
         for name, kind in relations:
-            wanted = {"S": {"USAGE"}}.get(kind, {"SELECT"} if name == "django_migrations" else WANTED)
+            wanted = {"S": {"USAGE"}}.get(
+                kind, {"SELECT"} if name == "django_migrations" else WANTED
+            )
             asked = ["USAGE", "SELECT", "UPDATE"] if kind == "S" else sorted(WANTED | REFUSED)
             function = "has_sequence_privilege" if kind == "S" else "has_table_privilege"
-            cursor.execute(f"SELECT p FROM unnest(%s::text[]) p WHERE {function}(%s, p)", [asked, name])
+            cursor.execute(
+                f"SELECT p FROM unnest(%s::text[]) p WHERE {function}(%s, p)", [asked, name]
+            )
             assert {found for (found,) in cursor.fetchall()} == wanted, name
 
 
@@ -138,9 +151,13 @@ def test_migrate_in_a_process_of_the_application_changes_the_role_and_changes_it
 
 
 def old_installation(paths):
-    """Turn the installation into one of the version before: one role, a superuser, which owns everything and is the only one let in."""
+    """Turn the installation into one of the version before: one role, a superuser, which owns
+    everything and is the only one let in.
+    """
     embedded.ensure_running(paths, ["postgres"])
-    with psycopg.connect(paths.database_url_of(SUPERUSER_ROLE, "postgres"), autocommit=True) as superuser:
+    with psycopg.connect(
+        paths.database_url_of(SUPERUSER_ROLE, "postgres"), autocommit=True
+    ) as superuser:
         superuser.execute(f"DROP DATABASE {DATABASE} WITH (FORCE)")
         for role in (APPLICATION_ROLE, OWNER_ROLE):
             superuser.execute(f"DROP ROLE {role}")
@@ -166,7 +183,9 @@ def test_data_of_the_version_before_is_taken_over(private_services, stopped):
     result = manage(private_services, "migrate", "--verbosity", "0")
     assert result.returncode == 0, result.stderr
     with psycopg.connect(private_services.database_url) as application:
-        assert application.execute("SELECT current_user, count(*) > 0 FROM ehr_sourcerow").fetchall() == [(APPLICATION_ROLE, True)]
+        assert application.execute(
+            "SELECT current_user, count(*) > 0 FROM ehr_sourcerow"
+        ).fetchall() == [(APPLICATION_ROLE, True)]
         owners = """
             SELECT DISTINCT pg_get_userbyid(relowner) FROM pg_class WHERE relnamespace = 'public'::regnamespace
             UNION SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = current_database()
@@ -174,7 +193,8 @@ def test_data_of_the_version_before_is_taken_over(private_services, stopped):
         """
         assert application.execute(owners).fetchall() == [(OWNER_ROLE,)]
     script = (
-        "from ehr.models import Dataset; from ehr.actions import delete_dataset; delete_dataset(dataset=Dataset.objects.get(), by=None)"
+        "from ehr.models import Dataset; from ehr.actions import delete_dataset; "
+        "delete_dataset(dataset=Dataset.objects.get(), by=None)"
     )
     result = manage(private_services, "shell", "--no-imports", "--command", script)
     assert result.returncode == 0, result.stderr
@@ -184,7 +204,9 @@ def test_data_of_the_version_before_is_taken_over(private_services, stopped):
 def test_an_external_database_may_have_one_role_or_two(private_services):
     paths = private_services
     embedded.ensure_running(paths)
-    with psycopg.connect(paths.database_url_of(SUPERUSER_ROLE, "postgres"), autocommit=True) as superuser:
+    with psycopg.connect(
+        paths.database_url_of(SUPERUSER_ROLE, "postgres"), autocommit=True
+    ) as superuser:
         superuser.execute(f"CREATE DATABASE external OWNER {OWNER_ROLE}")
     owner, broker = paths.database_url_of(OWNER_ROLE, "external"), {"BROKER_URL": paths.broker_url}
     clerk = paths.database_url_of("clerk:secret", "external")
@@ -192,7 +214,10 @@ def test_an_external_database_may_have_one_role_or_two(private_services):
     one = manage(paths, "migrate", "--verbosity", "0", DATABASE_URL=owner, **broker)
     assert one.returncode == 0, one.stderr
     said = manage(paths, "check", "--database", "default", DATABASE_URL=owner, **broker)
-    assert (said.returncode, "The database role of the application owns its tables." in said.stderr) == (0, True), said.stderr
+    assert (
+        said.returncode,
+        "The database role of the application owns its tables." in said.stderr,
+    ) == (0, True), said.stderr
 
     two = {"DATABASE_URL": clerk, "DATABASE_OWNER_URL": owner, **broker}
     missing = manage(paths, "migrate", "--verbosity", "0", **two)
@@ -200,11 +225,15 @@ def test_an_external_database_may_have_one_role_or_two(private_services):
     assert "CommandError: The role clerk of DATABASE_URL does not exist" in missing.stderr
     assert "secret" not in missing.stderr
 
-    with psycopg.connect(paths.database_url_of(SUPERUSER_ROLE, "external"), autocommit=True) as superuser:
+    with psycopg.connect(
+        paths.database_url_of(SUPERUSER_ROLE, "external"), autocommit=True
+    ) as superuser:
         superuser.execute(f"ALTER ROLE {OWNER_ROLE} CREATEROLE")
         made = manage(paths, "migrate", "--verbosity", "0", **two)
         assert (made.returncode, made.stderr) == (0, "")
-        [(password,)] = superuser.execute("SELECT rolpassword FROM pg_authid WHERE rolname = 'clerk' AND NOT rolsuper").fetchall()
+        [(password,)] = superuser.execute(
+            "SELECT rolpassword FROM pg_authid WHERE rolname = 'clerk' AND NOT rolsuper"
+        ).fetchall()
         assert password.startswith("SCRAM-SHA-256$")
         privileges = "SELECT has_table_privilege('clerk', 'ehr_note', p) FROM unnest(ARRAY['INSERT', 'TRUNCATE']) p"
         assert superuser.execute(privileges).fetchall() == [(True,), (False,)]

@@ -1,4 +1,6 @@
-"""Replacing a changed case and deleting a dataset: what people made and what is in a packet stays, and everything is recorded."""
+"""Replacing a changed case and deleting a dataset: what people made and what is in a packet stays,
+and everything is recorded.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,15 @@ CASES = ("authored", "in-packet", "plain")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Three imported cases, then changed: an authored timeline of the first, packet items of the second, a run of all."""
+    """Three imported cases, then changed: an authored timeline of the first, packet items of the
+    second, a run of all.
+    """
     admitted = datetime(2150, 1, 1, 8)
-    lines = [f"{admitted + timedelta(hours=h)},{event},{value},{unit}" for event, values in judged.RECORD for h, value, unit in values]
+    lines = [
+        f"{admitted + timedelta(hours=h)},{event},{value},{unit}"
+        for event, values in judged.RECORD
+        for h, value, unit in values
+    ]
     rows = "\n".join(["t,event,value,unit", *lines, ""])
     for name in CASES:
         write_case(tmp_path, name, note=judged.NOTE, rows=rows)
@@ -45,8 +53,12 @@ def folder(tmp_path: Path) -> Path:
     run = judged.judged_run(dataset)
     world = judged.JudgedWorld(study, dataset, tuple(dataset.encounters.all()), run)
     admin = factories.make_user(study, Role.ADMIN)
-    packet = packets.draw_packet(study=study, judge_run=run, label="p", design=design_of(world), seed=7, by=admin)
-    PacketItem.objects.filter(packet=packet).exclude(finding__game__comparison__encounter__case_id="in-packet").delete()
+    packet = packets.draw_packet(
+        study=study, judge_run=run, label="p", design=design_of(world), seed=7, by=admin
+    )
+    PacketItem.objects.filter(packet=packet).exclude(
+        finding__game__comparison__encounter__case_id="in-packet"
+    ).delete()
     assert packet.items.exists()
     for name in CASES:
         write_case(tmp_path, name, note=f"{judged.NOTE} Addendum.", rows=rows)
@@ -54,11 +66,21 @@ def folder(tmp_path: Path) -> Path:
 
 
 def replace(folder: Path, *options: str) -> None:
-    call_command("import_dataset", "--format=cases", f"--path={folder}", "--name=cohort", "--study=deletions", "--replace", *options)
+    call_command(
+        "import_dataset",
+        "--format=cases",
+        f"--path={folder}",
+        "--name=cohort",
+        "--study=deletions",
+        "--replace",
+        *options,
+    )
 
 
 def changed() -> set[str]:
-    return set(Note.objects.filter(text__endswith="Addendum.").values_list("encounter__case_id", flat=True))
+    return set(
+        Note.objects.filter(text__endswith="Addendum.").values_list("encounter__case_id", flat=True)
+    )
 
 
 def test_replace_refuses_what_people_made_names_it_and_goes_on(folder, capsys):
@@ -67,13 +89,21 @@ def test_replace_refuses_what_people_made_names_it_and_goes_on(folder, capsys):
         replace(folder)
     shown = capsys.readouterr().out
     assert changed() == {"plain"}
-    assert {name: Encounter.objects.get(case_id=name).pk for name in CASES[:2]} == {name: before[name] for name in CASES[:2]}
+    assert {name: Encounter.objects.get(case_id=name).pk for name in CASES[:2]} == {
+        name: before[name] for name in CASES[:2]
+    }
     assert "1 authored timeline, 3 imported timelines" in shown
     assert "--delete-authored" in shown
     assert "findings in review packets" in shown
     assert Authoring.objects.count() == 1
-    assert PacketItem.objects.filter(finding__game__comparison__encounter__case_id="in-packet").exists()
-    kinds = list(AuditEvent.objects.filter(object_type="ehr.encounter").order_by("pk").values_list("action", flat=True))
+    assert PacketItem.objects.filter(
+        finding__game__comparison__encounter__case_id="in-packet"
+    ).exists()
+    kinds = list(
+        AuditEvent.objects.filter(object_type="ehr.encounter")
+        .order_by("pk")
+        .values_list("action", flat=True)
+    )
     assert kinds.count("case.replace_refused") == 2
     assert kinds.count("case.replace") == 1
     kept = AuditEvent.objects.get(action="case.replace")
@@ -85,7 +115,12 @@ def test_authored_timelines_go_when_asked_and_packets_never(folder):
         replace(folder, "--delete-authored")
     assert changed() == {"authored", "plain"}
     assert not Authoring.objects.exists()
-    assert AuditEvent.objects.filter(action="case.replace", detail__contains={"authored timelines": 1}).count() == 1
+    assert (
+        AuditEvent.objects.filter(
+            action="case.replace", detail__contains={"authored timelines": 1}
+        ).count()
+        == 1
+    )
     assert PacketItem.objects.exists()
 
 
@@ -124,5 +159,8 @@ def test_an_imported_timeline_in_a_packet_is_not_replaced(folder, capsys):
     options = {"format": "csv", "source": "theirs", "kind": stored.kind, "replace": True}
     with pytest.raises(CommandError):
         call_command("import_timelines", dataset="cohort", path=folder / "in-packet.csv", **options)
-    assert "in-packet.csv: findings about the stored timeline are in a review packet" in capsys.readouterr().out
+    assert (
+        "in-packet.csv: findings about the stored timeline are in a review packet"
+        in capsys.readouterr().out
+    )
     assert Timeline.objects.filter(pk=stored.pk).exists()

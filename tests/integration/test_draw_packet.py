@@ -23,12 +23,23 @@ def draw(**options):
 
 def test_a_packet_is_drawn_assigned_and_opened():
     world = judged_world(cases=2)
-    admin, reviewer = factories.make_user(world.study, Role.ADMIN), factories.make_user(world.study, Role.REVIEWER)
-    asked = {"label": "sample", "by": admin.username, "reviewer": [reviewer.username], "open": True, "once": True}
+    admin, reviewer = (
+        factories.make_user(world.study, Role.ADMIN),
+        factories.make_user(world.study, Role.REVIEWER),
+    )
+    asked = {
+        "label": "sample",
+        "by": admin.username,
+        "reviewer": [reviewer.username],
+        "open": True,
+        "once": True,
+    }
     told = draw(**asked)
     packet = Packet.objects.get()
     assert f"packet {packet.public_id}: {packet.items.count()} items from 2 cases" in told
-    assert "short: TIMING decisive of author:vega · revised | rules-orion · revised: 4 of 15" in told
+    assert (
+        "short: TIMING decisive of author:vega · revised | rules-orion · revised: 4 of 15" in told
+    )
     assert packet.state == Packet.State.OPEN
     assert Slot.objects.filter(item__packet=packet).count() == packet.items.count()
     assert "drawn before" in draw(**asked)

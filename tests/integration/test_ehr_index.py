@@ -27,7 +27,9 @@ def unit(vectors) -> np.ndarray:
 def encounter(db, tmp_path) -> Encounter:
     """A case with 200 series, some with accents and capitals in their names."""
     names = [f"{word}:{i:03}:" for i in range(50) for word in ("lab", "Lab", "médic", "zz")]
-    rows = "t,event,value\n" + "".join(f"2150-01-01T08:00:00,{name},{i}\n" for i, name in enumerate(names))
+    rows = "t,event,value\n" + "".join(
+        f"2150-01-01T08:00:00,{name},{i}\n" for i, name in enumerate(names)
+    )
     write_case(tmp_path, rows=rows)
     study = Study.objects.create(name="vectors")
     import_dataset(path=tmp_path, format="cases", name="cohort", study=study, by=None)
@@ -35,7 +37,9 @@ def encounter(db, tmp_path) -> Encounter:
 
 
 def store(encounter: Encounter, vectors: np.ndarray, model: str = "m") -> list[str]:
-    series = list(EventSeries.objects.filter(encounter=encounter).order_by("pk").values_list("pk", "event"))[: len(vectors)]
+    series = list(
+        EventSeries.objects.filter(encounter=encounter).order_by("pk").values_list("pk", "event")
+    )[: len(vectors)]
     store_vectors(encounter, model, [pk for pk, _ in series], vectors)
     return [event for _, event in series]
 
@@ -51,7 +55,9 @@ def test_both_searches_give_the_ranking_of_a_plain_computation(encounter, seed):
     found = search.top_k(queries, 10)
     for query, hits in zip(queries, found, strict=True):
         cosines = vectors.astype(np.float64) @ query
-        expected = sorted(zip(events, cosines, strict=True), key=lambda pair: (-round(pair[1], 5), pair[0]))[:10]
+        expected = sorted(
+            zip(events, cosines, strict=True), key=lambda pair: (-round(pair[1], 5), pair[0])
+        )[:10]
         assert [event for event, _ in hits] == [event for event, _ in expected]
         assert [c for _, c in hits] == pytest.approx([c for _, c in expected], abs=1e-6)
         by_server = search.search_sql(query, 10)
@@ -106,16 +112,24 @@ def test_the_task_embeds_and_does_not_mind_a_missing_encounter(encounter, monkey
 
 def test_workers_are_asked_on_their_queues(encounter, tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr("ehr.tasks.embed_dataset.apply_async", lambda args, queue: asked.append((queue, args)))
-    call_command("import_dataset", format="cases", path=tmp_path, name="cohort", study="vectors", embed=True)
-    monkeypatch.setattr("ehr.tasks.embed_series.apply_async", lambda args, queue: asked.append((queue, args)))
+    monkeypatch.setattr(
+        "ehr.tasks.embed_dataset.apply_async", lambda args, queue: asked.append((queue, args))
+    )
+    call_command(
+        "import_dataset", format="cases", path=tmp_path, name="cohort", study="vectors", embed=True
+    )
+    monkeypatch.setattr(
+        "ehr.tasks.embed_series.apply_async", lambda args, queue: asked.append((queue, args))
+    )
     embed_dataset(encounter.dataset_id)
     assert asked == [("ingest", (encounter.dataset_id,)), ("embed", (encounter.pk,))]
 
 
 def test_the_row_map_is_exported(encounter, tmp_path):
     call_command("export_summaries", dataset="cohort", study="vectors", out=tmp_path / "out")
-    mapping = json.loads(Path(tmp_path / "out" / "c1" / "summary_mapping.json").read_text(encoding="utf-8"))
+    mapping = json.loads(
+        Path(tmp_path / "out" / "c1" / "summary_mapping.json").read_text(encoding="utf-8")
+    )
     assert len(mapping) == 200
     first = next(entry for entry in mapping if entry["event"] == "médic:000:")
     assert first["row_indices"] == [2]

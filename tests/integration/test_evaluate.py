@@ -1,4 +1,6 @@
-"""Evaluating what is in the database: by command, by job, with what is missing, and with what must not be compared."""
+"""Evaluating what is in the database: by command, by job, with what is missing, and with what must
+not be compared.
+"""
 
 from __future__ import annotations
 
@@ -40,22 +42,37 @@ def _without_weights(monkeypatch) -> None:
     """A scripted backbone and the small embedder that needs no weights."""
     scripted = EveryVariant(*script().spans)
     monkeypatch.setattr(tools, "backbone", lambda name, *_: scripted.backbone())
-    roles = tools.ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
+    roles = tools.ModelRoles(
+        {"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}}
+    )
     monkeypatch.setattr(tools, "roles", lambda: roles)
     monkeypatch.setattr("timelines.evaluations.actions.roles", lambda: roles)
     monkeypatch.setattr("timelines.evaluations.rho.roles", lambda: roles)
 
 
 def case_of(dataset: Dataset, case_id: str, *, reference: bool = True) -> None:
-    """A case with the small note, two series, and a reference that places the first tagged span at +6.5 h by row 0."""
+    """A case with the small note, two series, and a reference that places the first tagged span at
+    +6.5 h by row 0.
+    """
     encounter = factories.make_encounter(dataset, case_id=case_id)
     note = factories.make_note(encounter, NOTE)
-    rows = [factories.make_row(encounter, ANDEXANET, 6.5), factories.make_row(encounter, LACTATE, 1.0)]
+    rows = [
+        factories.make_row(encounter, ANDEXANET, 6.5),
+        factories.make_row(encounter, LACTATE, 1.0),
+    ]
     factories.make_series(encounter, ANDEXANET, rows[:1], summary="andexanet alfa administered")
     factories.make_series(encounter, LACTATE, rows[1:], summary="lactate")
     if reference:
         lines = [
-            ReferenceLine(TaggedSpan(s.start, s.end, s.mention, Polarity.PRESENT), 6.5, 6.0, 7.0, True, (rows[0].row_index,), "")
+            ReferenceLine(
+                TaggedSpan(s.start, s.end, s.mention, Polarity.PRESENT),
+                6.5,
+                6.0,
+                7.0,
+                True,
+                (rows[0].row_index,),
+                "",
+            )
             for s in script().spans
         ]
         with transaction.atomic():
@@ -72,7 +89,12 @@ def dataset() -> Dataset:
     return made
 
 
-def reconstructed(dataset: Dataset, variant: Variant = Variant.FULL, cases: list[str] | None = None, rho: float | None = None) -> Run:
+def reconstructed(
+    dataset: Dataset,
+    variant: Variant = Variant.FULL,
+    cases: list[str] | None = None,
+    rho: float | None = None,
+) -> Run:
     config = PipelineConfig(variant=variant, alternatives=2, rho_threshold=rho)
     run = start_run(dataset=dataset, backbone="rules", config=config, cases=cases, by=None)
     work_inline(run, lambda words: None)
@@ -81,7 +103,12 @@ def reconstructed(dataset: Dataset, variant: Variant = Variant.FULL, cases: list
 
 def evaluated(dataset: Dataset, settings: EvaluationSettings = SPANS) -> Evaluation:
     started = start_evaluation(
-        study=dataset.study, datasets=[dataset], reference="reference", settings=settings, by=None, tell_workers=False
+        study=dataset.study,
+        datasets=[dataset],
+        reference="reference",
+        settings=settings,
+        by=None,
+        tell_workers=False,
     )
     assert execute_evaluation(started.pk) == JobState.SUCCEEDED
     started.refresh_from_db()
@@ -97,7 +124,10 @@ def test_the_job_stores_a_report_and_what_it_found_in_each_case(dataset: Dataset
     assert result is not None
     assert result.available["match_rate"].value == 1.0
     assert result.matched_events == 2 * len(script().spans)
-    cases = [case_from_plain(c.result) for c in EvaluationCase.objects.filter(evaluation=done).order_by("encounter__case_id")]
+    cases = [
+        case_from_plain(c.result)
+        for c in EvaluationCase.objects.filter(evaluation=done).order_by("encounter__case_id")
+    ]
     assert [c.case_id for c in cases] == ["a", "b"]
     stored = {o.uid for o in storage.load_inventory(_inventory(dataset, "a"))}
     assert {p.predicted for s in cases[0].sources if s.key == REVISED for p in s.pairs} <= stored
@@ -105,7 +135,13 @@ def test_the_job_stores_a_report_and_what_it_found_in_each_case(dataset: Dataset
 
 
 def _inventory(dataset: Dataset, case_id: str) -> int:
-    found = Timeline.objects.get(encounter__dataset=dataset, encounter__case_id=case_id, source="rules", kind="revised", alternative=1)
+    found = Timeline.objects.get(
+        encounter__dataset=dataset,
+        encounter__case_id=case_id,
+        source="rules",
+        kind="revised",
+        alternative=1,
+    )
     assert found.inventory_id is not None
     return found.inventory_id
 
@@ -122,16 +158,22 @@ def test_a_case_that_was_not_reconstructed_counts_as_missing(dataset: Dataset) -
 def test_only_the_newest_finished_run_of_a_source_is_compared(dataset: Dataset) -> None:
     first = reconstructed(dataset)
     reconstructed(dataset)
-    start_run(dataset=dataset, backbone="rules", config=PipelineConfig(), cases=None, by=None)  # has not begun
+    # has not begun
+    start_run(dataset=dataset, backbone="rules", config=PipelineConfig(), cases=None, by=None)
     cases = EvaluationCase.objects.filter(evaluation=evaluated(dataset)).order_by("pk")
     old = {o.uid for o in storage.load_inventory(first.cases.order_by("pk")[0].inventory_id or 0)}
-    assert all(p.predicted in old for s in case_from_plain(cases[0].result).sources for p in s.pairs)  # the same seed, the same UIDs
+    # the same seed, the same UIDs
+    assert all(
+        p.predicted in old for s in case_from_plain(cases[0].result).sources for p in s.pairs
+    )
     assert len(report_from_plain(cases[0].evaluation.report).keys) == 3
 
 
 def test_a_timeline_without_identifiers_is_compared_by_its_words(dataset: Dataset) -> None:
     reconstructed(dataset, Variant.NO_UID)
-    report = report_from_plain(evaluated(dataset, EvaluationSettings(bases=tuple(Basis), resamples=10)).report)
+    report = report_from_plain(
+        evaluated(dataset, EvaluationSettings(bases=tuple(Basis), resamples=10)).report
+    )
     key = SourceKey("rules/no_uid", "revised")
     assert report.of(key, Basis.SPAN) is None
     found = report.of(key, Basis.EMBEDDING)
@@ -142,13 +184,19 @@ def test_a_timeline_without_identifiers_is_compared_by_its_words(dataset: Datase
 
 def test_rho_is_swept_from_what_was_stored(dataset: Dataset) -> None:
     reconstructed(dataset)
-    report = report_from_plain(evaluated(dataset, EvaluationSettings(bases=(Basis.SPAN,), resamples=10, rho_sweep=(0.0, 0.5))).report)
+    report = report_from_plain(
+        evaluated(
+            dataset, EvaluationSettings(bases=(Basis.SPAN,), resamples=10, rho_sweep=(0.0, 0.5))
+        ).report
+    )
     assert [(p.source, p.rho) for p in report.rho] == [("rules", 0.0), ("rules", 0.5)]
     assert not any("ρ" in key.source for key in report.keys)
     assert Timeline.objects.filter(source__contains="ρ").count() == 0
 
 
-def test_a_run_at_its_own_rho_is_a_point_of_the_sweep_beside_the_rerankers(dataset: Dataset) -> None:
+def test_a_run_at_its_own_rho_is_a_point_of_the_sweep_beside_the_rerankers(
+    dataset: Dataset,
+) -> None:
     reconstructed(dataset)
     reconstructed(dataset, rho=0.6)
     threshold = LexicalReranker().threshold
@@ -158,15 +206,30 @@ def test_a_run_at_its_own_rho_is_a_point_of_the_sweep_beside_the_rerankers(datas
     assert run is not None
     assert report.rho[1].metrics == run.available
     assert [d.second.source for d in report.differences if d.first == REVISED] == ["rules/rho=0.6"]
-    swept = report_from_plain(evaluated(dataset, EvaluationSettings(bases=(Basis.SPAN,), resamples=10, rho_sweep=(0.0, 0.6))).report)
-    assert [(p.source, p.rho) for p in swept.rho] == [("rules", 0.0), ("rules", threshold), ("rules", 0.6)]
+    swept = report_from_plain(
+        evaluated(
+            dataset, EvaluationSettings(bases=(Basis.SPAN,), resamples=10, rho_sweep=(0.0, 0.6))
+        ).report
+    )
+    assert [(p.source, p.rho) for p in swept.rho] == [
+        ("rules", 0.0),
+        ("rules", threshold),
+        ("rules", 0.6),
+    ]
 
 
-def test_a_submission_that_was_replaced_can_still_be_the_reference_when_named(dataset: Dataset) -> None:
+def test_a_submission_that_was_replaced_can_still_be_the_reference_when_named(
+    dataset: Dataset,
+) -> None:
     reconstructed(dataset, cases=["a"])
     Timeline.objects.filter(kind="reference", encounter__case_id="a").update(source="author:ann#1")
     started = start_evaluation(
-        study=dataset.study, datasets=[dataset], reference="author:ann#1", settings=SPANS, by=None, tell_workers=False
+        study=dataset.study,
+        datasets=[dataset],
+        reference="author:ann#1",
+        settings=SPANS,
+        by=None,
+        tell_workers=False,
     )
     execute_evaluation(started.pk)
     started.refresh_from_db()
@@ -186,11 +249,16 @@ def test_done_twice_it_is_the_same(dataset: Dataset) -> None:
 @pytest.mark.parametrize(
     ("chosen", "told"),
     [
-        ({"reference": "nobody"}, "no case of these datasets has the reference 'nobody'; references there are: reference"),
+        (
+            {"reference": "nobody"},
+            "no case of these datasets has the reference 'nobody'; references there are: reference",
+        ),
         ({"sources": ("gpt",)}, "no timeline has the source gpt; there are: rules"),
     ],
 )
-def test_what_cannot_be_compared_is_refused_by_name(dataset: Dataset, chosen: dict[str, Any], told: str) -> None:
+def test_what_cannot_be_compared_is_refused_by_name(
+    dataset: Dataset, chosen: dict[str, Any], told: str
+) -> None:
     reconstructed(dataset)
     options: dict[str, Any] = {"reference": "reference", **chosen}
     with pytest.raises(EvaluationRefused, match=told):
@@ -208,7 +276,18 @@ def test_without_any_timeline_there_is_nothing_to_compare(dataset: Dataset) -> N
 
 def evaluate(*arguments: str) -> str:
     out = StringIO()
-    call_command("evaluate", "--dataset", "cohort", "--basis", "span", "--resamples", "10", *arguments, stdout=out, stderr=StringIO())
+    call_command(
+        "evaluate",
+        "--dataset",
+        "cohort",
+        "--basis",
+        "span",
+        "--resamples",
+        "10",
+        *arguments,
+        stdout=out,
+        stderr=StringIO(),
+    )
     return out.getvalue()
 
 
@@ -237,7 +316,9 @@ def test_the_command_prints_stores_and_writes(dataset: Dataset, tmp_path: Path) 
         (("--no-store", "--out", "."), "--out: . cannot be written"),
     ],
 )
-def test_the_command_says_what_is_wrong(dataset: Dataset, arguments: tuple[str, ...], told: str) -> None:
+def test_the_command_says_what_is_wrong(
+    dataset: Dataset, arguments: tuple[str, ...], told: str
+) -> None:
     reconstructed(dataset, cases=["a"])
     with pytest.raises(CommandError, match=told):
         evaluate(*arguments)

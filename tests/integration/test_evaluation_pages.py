@@ -1,4 +1,6 @@
-"""Evaluation pages as the server answers them: figures, files, cases, pairs, who may see what, and that text stays text."""
+"""Evaluation pages as the server answers them: figures, files, cases, pairs, who may see what, and
+that text stays text.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,9 @@ def test_an_empty_list_says_what_would_be_here_and_how_to_get_it(client, world):
 
 
 def test_the_list_asks_again_while_one_is_under_way_and_then_stops(web, world):
-    waiting = make_evaluation(world.study, [world.encounter.dataset], state=JobState.QUEUED, label="waiting")
+    waiting = make_evaluation(
+        world.study, [world.encounter.dataset], state=JobState.QUEUED, label="waiting"
+    )
     address = reverse("timelines:evaluations")
     body = web.get(address).content.decode()
     assert 'hx-trigger="every 3s"' in body
@@ -92,11 +96,15 @@ def test_the_list_asks_again_while_one_is_under_way_and_then_stops(web, world):
 def test_progress_is_shown_until_the_end_which_reloads_the_page(web, world):
     running = make_evaluation(world.study, [world.encounter.dataset], state=JobState.QUEUED)
     assert "waits for a worker on the queue “embed”" in text_of(web.get(address_of(running)))
-    Evaluation.objects.filter(pk=running.pk).update(progress={"done": 3, "total": 12, "words": "compared 3 of 12 cases"}, attempt=1)
+    Evaluation.objects.filter(pk=running.pk).update(
+        progress={"done": 3, "total": 12, "words": "compared 3 of 12 cases"}, attempt=1
+    )
     poll = web.get(address_of(running), **HTMX)
     assert 'hx-trigger="every 2s"' in poll.content.decode()
     assert "HX-Refresh" not in poll
-    Evaluation.objects.filter(pk=running.pk).update(state=JobState.FAILED, reasons=[f"attempt 1: no embedder {MARKUP}"])
+    Evaluation.objects.filter(pk=running.pk).update(
+        state=JobState.FAILED, reasons=[f"attempt 1: no embedder {MARKUP}"]
+    )
     poll = web.get(address_of(running), **HTMX)
     assert poll["HX-Refresh"] == "true"
     assert "hx-get" not in poll.content.decode()
@@ -105,29 +113,50 @@ def test_progress_is_shown_until_the_end_which_reloads_the_page(web, world):
 
 def test_an_admin_starts_cancels_and_repeats_one(admin_web, world):
     asked = {
-        **{"datasets": [world.encounter.dataset.public_id], "reference": "reference", "bases": ["span"], "method": "assignment"},
+        **{
+            "datasets": [world.encounter.dataset.public_id],
+            "reference": "reference",
+            "bases": ["span"],
+            "method": "assignment",
+        },
         **{"threshold": "0.2", "resamples": "50", "rho_sweep": "0.1, 0, 0.1", "label": "mine"},
     }
     answer = admin_web.post(reverse("timelines:evaluation_new"), asked)
     found = Evaluation.objects.get()
     assert answer["Location"] == address_of(found)
     assert found.config["bases"] == ["span"]
-    assert (found.config["method"], found.config["threshold"], found.config["resamples"]) == ("assignment", 0.2, 50)
+    assert (found.config["method"], found.config["threshold"], found.config["resamples"]) == (
+        "assignment",
+        0.2,
+        50,
+    )
     assert found.config["rho_sweep"] == [0.0, 0.1]
     assert admin_web.post(address_of(found, "cancel", name="evaluation_action")).status_code == 302
     found.refresh_from_db()
     assert found.state == JobState.CANCELLED
-    assert "so nothing was changed" in text_of(admin_web.post(address_of(found, "cancel", name="evaluation_action"), follow=True))
+    assert "so nothing was changed" in text_of(
+        admin_web.post(address_of(found, "cancel", name="evaluation_action"), follow=True)
+    )
     admin_web.post(address_of(found, "retry", name="evaluation_action"))
     found.refresh_from_db()
     assert found.state == JobState.QUEUED
     assert admin_web.post(address_of(found, "pause", name="evaluation_action")).status_code == 404
 
 
-@pytest.mark.parametrize(("sweep", "words"), [("0, x", "Write numbers with commas"), ("0.7", "ρ lies between 0 and 0.5")])
+@pytest.mark.parametrize(
+    ("sweep", "words"), [("0, x", "Write numbers with commas"), ("0.7", "ρ lies between 0 and 0.5")]
+)
 def test_a_sweep_that_is_none_is_refused_with_words(admin_web, world, sweep, words):
-    asked = {"datasets": [world.encounter.dataset.public_id], "reference": "reference", "bases": ["span"], "method": "greedy"}
-    answer = admin_web.post(reverse("timelines:evaluation_new"), {**asked, "threshold": "0.1", "resamples": "10", "rho_sweep": sweep})
+    asked = {
+        "datasets": [world.encounter.dataset.public_id],
+        "reference": "reference",
+        "bases": ["span"],
+        "method": "greedy",
+    }
+    answer = admin_web.post(
+        reverse("timelines:evaluation_new"),
+        {**asked, "threshold": "0.1", "resamples": "10", "rho_sweep": sweep},
+    )
     assert words in text_of(answer)
     assert not Evaluation.objects.exists()
 
@@ -143,7 +172,10 @@ def test_a_form_without_anything_to_compare_says_so(client):
 
 def test_the_main_table_has_both_readings_and_marks_the_best_over_the_same_cases(web, evaluation):
     shown = text_of(web.get(address_of(evaluation)))
-    assert "Span recall Concordance AULTC Median error, h Within tolerance available missing as 0 available" in shown
+    assert (
+        "Span recall Concordance AULTC Median error, h Within tolerance available missing as 0 available"
+        in shown
+    )
     assert "revised 4 0.742 0.712 to 0.772 0.742 best" in shown
     assert "text-only 3 of 4 0.512 0.482 to 0.542 0.432" in shown
     assert "The annotator of the reference knew the rows" in shown
@@ -166,7 +198,9 @@ def test_published_figures_stand_beside_ours_marked_and_only_where_they_compare(
     assert re.search(r"GLM-5\.2 published text-only 40 0\.790", beside)
     assert re.search(r"GLM-5\.2 no_rows published revised 40 0\.790", beside)
     assert "paired by spans whatever is chosen above" in beside
-    assert "GLM-5.2" not in text_of(web.get(address_of(evaluation), {"basis": "span", "published": "1"}))
+    assert "GLM-5.2" not in text_of(
+        web.get(address_of(evaluation), {"basis": "span", "published": "1"})
+    )
 
 
 def test_a_basis_that_the_report_lacks_is_not_found(web, evaluation):
@@ -194,7 +228,14 @@ def test_tables_come_as_files(web, evaluation, name, format, kind, words):
 
 
 @pytest.mark.parametrize(
-    ("name", "format"), [("main", "pdf"), ("none", "csv"), ("ablation-9", "csv"), ("ablation-x", "csv"), ("ablation-²", "csv")]
+    ("name", "format"),
+    [
+        ("main", "pdf"),
+        ("none", "csv"),
+        ("ablation-9", "csv"),
+        ("ablation-x", "csv"),
+        ("ablation-²", "csv"),
+    ],
 )
 def test_files_that_are_none_are_not_found(web, evaluation, name, format):
     # Written out: an address with a name that none can have cannot be made by its pattern.
@@ -212,19 +253,40 @@ def test_cases_are_sorted_by_a_figure_with_the_empty_ones_last(web, world, evalu
     for case_id, aultc in (("c-low", 0.2), ("c-high", 0.95)):
         case = factories.make_encounter(world.encounter.dataset, case_id=case_id)
         keep_case(
-            evaluation, case, CaseResult(case_id, "x", (CaseSource(REVISED, Basis.SPAN, True, 5, 5, (), figures(0.5, 0.5, aultc, 1.0)),))
+            evaluation,
+            case,
+            CaseResult(
+                case_id,
+                "x",
+                (CaseSource(REVISED, Basis.SPAN, True, 5, 5, (), figures(0.5, 0.5, aultc, 1.0)),),
+            ),
         )
     gone = factories.make_encounter(world.encounter.dataset, case_id="c-gone")
-    keep_case(evaluation, gone, CaseResult("c-gone", "x", (CaseSource(REVISED, Basis.SPAN, False, 5, 0),)))
+    keep_case(
+        evaluation, gone, CaseResult("c-gone", "x", (CaseSource(REVISED, Basis.SPAN, False, 5, 0),))
+    )
     ours = world.encounter.case_id
-    for sort, order in (("aultc_ref", ["c-low", ours, "c-high", "c-gone"]), ("-aultc_ref", ["c-high", ours, "c-low", "c-gone"])):
-        body = web.get(address_of(evaluation), {"sort": sort}).content.decode().split('id="case-rows"')[1]
+    for sort, order in (
+        ("aultc_ref", ["c-low", ours, "c-high", "c-gone"]),
+        ("-aultc_ref", ["c-high", ours, "c-low", "c-gone"]),
+    ):
+        body = (
+            web.get(address_of(evaluation), {"sort": sort})
+            .content.decode()
+            .split('id="case-rows"')[1]
+        )
         assert re.findall(r'<th scope="row"><a [^>]+>([^<]+)</a>', body) == order
     assert "this case has no such timeline" in body
-    assert 'aria-sort="descending"' in web.get(address_of(evaluation), {"sort": "-aultc_ref"}).content.decode()
+    assert (
+        'aria-sort="descending"'
+        in web.get(address_of(evaluation), {"sort": "-aultc_ref"}).content.decode()
+    )
 
 
-@pytest.mark.parametrize("asked", [{"s": "99"}, {"s": "²"}, {"s": "-1"}, {"sort": "nothing"}, {"d": "nothing"}, {"page": "x"}])
+@pytest.mark.parametrize(
+    "asked",
+    [{"s": "99"}, {"s": "²"}, {"s": "-1"}, {"sort": "nothing"}, {"d": "nothing"}, {"page": "x"}],
+)
 def test_nonsense_in_the_address_is_passed_over(web, evaluation, asked):
     assert web.get(address_of(evaluation), asked).status_code == 200
 
@@ -246,9 +308,12 @@ def test_the_drill_down_lists_pairs_and_what_is_left_on_either_side(web, world, 
     shown = text_of(answer)
     assert "Pairs of rules · text-only 6 of 10 reference occurrences" in shown
     assert re.search(
-        r"Andexanet alfa was given \+6\.5 h HD 1, 21:08 Andexanet alfa was given \+1\.5 h HD 1, 16:08 5 h 3 h beyond tolerance", shown
+        r"Andexanet alfa was given \+6\.5 h HD 1, 21:08 Andexanet alfa was given \+1\.5 h HD 1, 16:08 5 h 3 h beyond tolerance",
+        shown,
     )
-    assert re.search(r"Fell at home −3 d [^A-Z]*21 Feb, 14:38 .*? 0 h 7\.2 h within tolerance", shown)
+    assert re.search(
+        r"Fell at home −3 d [^A-Z]*21 Feb, 14:38 .*? 0 h 7\.2 h within tolerance", shown
+    )
     assert "Reference occurrences without a partner 4" in shown
     assert "Predicted occurrences without a partner 4 of 10" in shown
     (opened,) = AuditEvent.objects.filter(action="evaluation.case")
@@ -264,15 +329,26 @@ def test_the_drill_down_opens_the_first_revised_timeline(web, world, evaluation)
 
 def test_a_case_outside_the_evaluation_or_the_study_is_not_found(web, world, evaluation):
     other = factories.make_encounter(world.encounter.dataset, case_id="other")
-    assert web.get(address_of(evaluation, other.public_id, name="evaluation_case")).status_code == 404
+    assert (
+        web.get(address_of(evaluation, other.public_id, name="evaluation_case")).status_code == 404
+    )
     foreign = factories.make_encounter()
-    assert web.get(address_of(evaluation, foreign.public_id, name="evaluation_case")).status_code == 404
+    assert (
+        web.get(address_of(evaluation, foreign.public_id, name="evaluation_case")).status_code
+        == 404
+    )
 
 
 def test_a_timeline_that_changed_since_shows_figures_without_pairs(web, world):
     evaluation = make_evaluation(world.study, [], report=made_report())
     keep_case(
-        evaluation, world.encounter, CaseResult("c", "x", (CaseSource(REVISED, Basis.SPAN, True, 10, 9, (), figures(0.6, 0.9, 0.8, 2.0)),))
+        evaluation,
+        world.encounter,
+        CaseResult(
+            "c",
+            "x",
+            (CaseSource(REVISED, Basis.SPAN, True, 10, 9, (), figures(0.6, 0.9, 0.8, 2.0)),),
+        ),
     )
     assert "The pairs cannot be shown" in text_of(web.get(drill(evaluation, world)))
 
@@ -296,22 +372,44 @@ def test_another_authors_timeline_is_hidden_until_all_have_submitted(web, world)
     colleague = factories.make_user(world.study, Role.CLINICIAN)
     inventory = factories.make_inventory(world.note)
     times = {factories.make_occurrence(inventory, "Fell at home"): -70.0}
-    reference = factories.make_timeline(inventory, times, kind=TimelineKind.REFERENCE, source=source_of(colleague))
+    reference = factories.make_timeline(
+        inventory, times, kind=TimelineKind.REFERENCE, source=source_of(colleague)
+    )
     key = SourceKey(source_of(colleague), "reference")
-    report = made_report(results=tuple(r for r in made_report().results if r.key in (TEXT, REVISED)))
-    report = made_report(results=(*report.results, *(replace(r, key=key) for r in report.results if r.key == TEXT)))
+    report = made_report(
+        results=tuple(r for r in made_report().results if r.key in (TEXT, REVISED))
+    )
+    report = made_report(
+        results=(*report.results, *(replace(r, key=key) for r in report.results if r.key == TEXT))
+    )
     evaluation = make_evaluation(world.study, [world.encounter.dataset], report=report)
-    sources = tuple(CaseSource(k, Basis.SPAN, True, 10, 10, (), figures(0.6, 0.9, 0.8, 2.0)) for k in (TEXT, key))
+    sources = tuple(
+        CaseSource(k, Basis.SPAN, True, 10, 10, (), figures(0.6, 0.9, 0.8, 2.0))
+        for k in (TEXT, key)
+    )
     keep_case(evaluation, world.encounter, CaseResult("c", "x", sources))
     number = str([r.key for r in report.results if r.basis is Basis.SPAN].index(key))
     assert source_of(colleague) in text_of(web.get(drill(evaluation, world)))
     begin(world, world.clinician, Authoring.Protocol.ASSISTED)
-    begin(world, colleague, Authoring.Protocol.ASSISTED, state=Authoring.State.SUBMITTED, timeline=reference, submitted_at=timezone.now())
+    begin(
+        world,
+        colleague,
+        Authoring.Protocol.ASSISTED,
+        state=Authoring.State.SUBMITTED,
+        timeline=reference,
+        submitted_at=timezone.now(),
+    )
     for address in (drill(evaluation, world), address_of(evaluation)):
         assert web.get(address, {"s": number}).status_code == 403, "figures of the colleague"
-    without = make_evaluation(world.study, [world.encounter.dataset], report=report, sources=["rules"])
-    assert web.get(address_of(without)).status_code == 200, "figures that the colleague has no part in"
-    against = make_evaluation(world.study, [world.encounter.dataset], report=report, reference=source_of(colleague))
+    without = make_evaluation(
+        world.study, [world.encounter.dataset], report=report, sources=["rules"]
+    )
+    assert web.get(address_of(without)).status_code == 200, (
+        "figures that the colleague has no part in"
+    )
+    against = make_evaluation(
+        world.study, [world.encounter.dataset], report=report, reference=source_of(colleague)
+    )
     keep_case(against, world.encounter, CaseResult("c", "x", sources))
     answer = web.get(drill(against, world))
     assert answer.status_code == 403
@@ -321,7 +419,9 @@ def test_another_authors_timeline_is_hidden_until_all_have_submitted(web, world)
 def begin(world, author, protocol, **fields):
     """An authoring row of the world's case with an inventory of its own."""
     inventory = factories.make_inventory(world.note, origin="authored")
-    found = Authoring.objects.create(encounter=world.encounter, author=author, inventory=inventory, protocol=protocol, **fields)
+    found = Authoring.objects.create(
+        encounter=world.encounter, author=author, inventory=inventory, protocol=protocol, **fields
+    )
     if found.state == Authoring.State.SUBMITTED:
         factories.seal(inventory)
     return found
@@ -331,7 +431,11 @@ def begin(world, author, protocol, **fields):
 
 
 def case_data(answer) -> dict:
-    found = re.search(r'<script id="case-data" type="application/json">(.*?)</script>', answer.content.decode(), re.DOTALL)
+    found = re.search(
+        r'<script id="case-data" type="application/json">(.*?)</script>',
+        answer.content.decode(),
+        re.DOTALL,
+    )
     assert found is not None
     return json.loads(found.group(1))
 
@@ -339,7 +443,10 @@ def case_data(answer) -> dict:
 def test_the_case_page_draws_the_pairs_of_the_evaluation_and_no_others(web, world, evaluation):
     asked = {"t": world.text_only.public_id, "e": evaluation.public_id, "b": "span"}
     answer = web.get(world.address, asked)
-    assert "Pairs of the evaluation demo , by spans: 6 of 10 occurrences have a partner in reference" in text_of(answer)
+    assert (
+        "Pairs of the evaluation demo , by spans: 6 of 10 occurrences have a partner in reference"
+        in text_of(answer)
+    )
     data = case_data(answer)
     assert data["pairs"] == 6
     partners = {i["m"]: i for i in data["items"] if "pm" in i}
@@ -354,13 +461,28 @@ def test_the_case_page_draws_the_pairs_of_the_evaluation_and_no_others(web, worl
 
 
 def test_pairs_of_a_timeline_that_names_events_itself_find_their_rows(web, world):
-    bare = factories.make_bare_timeline(world.encounter, {"late": 30.0, "early": -5.0}, source="other")
+    bare = factories.make_bare_timeline(
+        world.encounter, {"late": 30.0, "early": -5.0}, source="other"
+    )
     key = SourceKey("other", "text_only")
     evaluation = make_evaluation(world.study, [], report=made_report())
-    pair = MatchedPair(world.reference.entries.get(occurrence__mention="Fell at home").occurrence.uid4, "#2", 0.05, -72.0, -5.0)
-    keep_case(evaluation, world.encounter, CaseResult("c", "x", (CaseSource(key, Basis.SPAN, True, 10, 2, (pair,)),)))
+    pair = MatchedPair(
+        world.reference.entries.get(occurrence__mention="Fell at home").occurrence.uid4,
+        "#2",
+        0.05,
+        -72.0,
+        -5.0,
+    )
+    keep_case(
+        evaluation,
+        world.encounter,
+        CaseResult("c", "x", (CaseSource(key, Basis.SPAN, True, 10, 2, (pair,)),)),
+    )
     data = case_data(web.get(world.address, {"t": bare.public_id, "e": evaluation.public_id}))
-    assert [(i["m"], i.get("pm")) for i in data["items"]] == [("early", "Fell at home"), ("late", None)]
+    assert [(i["m"], i.get("pm")) for i in data["items"]] == [
+        ("early", "Fell at home"),
+        ("late", None),
+    ]
 
 
 def test_another_timeline_of_the_case_is_shown_without_pairs(web, world, evaluation):

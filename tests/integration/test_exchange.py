@@ -1,4 +1,6 @@
-"""A run whose model is asked by files, back and forth until it is done; a script plays the model outside."""
+"""A run whose model is asked by files, back and forth until it is done; a script plays the model
+outside.
+"""
 
 from __future__ import annotations
 
@@ -47,13 +49,22 @@ def use(monkeypatch: pytest.MonkeyPatch, spec: dict[str, str]) -> ModelRoles:
 
 def started(backbone: str = "prompted", variant: Variant = Variant.FULL, **more) -> Run:
     dataset = more.pop("dataset", None) or small_dataset()
-    return actions.start_run(dataset=dataset, backbone=backbone, config=replace(CONFIG, variant=variant), by=None, **more)
+    return actions.start_run(
+        dataset=dataset, backbone=backbone, config=replace(CONFIG, variant=variant), by=None, **more
+    )
 
 
 def exchange(direction: str, run: Run, folder: Path, *more: str) -> str:
     out = StringIO()
     call_command(
-        "exchange", direction, "--run", run.public_id, "--out" if direction == "export" else "--in", str(folder), *more, stdout=out
+        "exchange",
+        direction,
+        "--run",
+        run.public_id,
+        "--out" if direction == "export" else "--in",
+        str(folder),
+        *more,
+        stdout=out,
     )
     return out.getvalue().strip()
 
@@ -62,13 +73,20 @@ def answer_all(folder: Path, answer: Callable[[ModelRequest], str] = good_answer
     """The model outside: it sees the files alone."""
     count = 0
     for path in sorted(folder.glob("*.json")):
-        if not path.name.endswith(".answer.json") and not (folder / f"{path.stem}.answer.txt").exists():
-            (folder / f"{path.stem}.answer.txt").write_text(answer(request_of(json.loads(path.read_text()))))
+        if (
+            not path.name.endswith(".answer.json")
+            and not (folder / f"{path.stem}.answer.txt").exists()
+        ):
+            (folder / f"{path.stem}.answer.txt").write_text(
+                answer(request_of(json.loads(path.read_text())))
+            )
             count += 1
     return count
 
 
-def back_and_forth(run: Run, folder: Path, answer: Callable[[ModelRequest], str] = good_answer) -> list[int]:
+def back_and_forth(
+    run: Run, folder: Path, answer: Callable[[ModelRequest], str] = good_answer
+) -> list[int]:
     """Until the run is done; how many answers each round took."""
     rounds = []
     while waiting_words(finish(run)):
@@ -93,8 +111,14 @@ def test_a_case_goes_through_all_stages_by_files(tmp_path):
     rounds = back_and_forth(run, tmp_path)
     assert states(run) == "sssssss"
     assert run.source == "prompted:strong"
-    assert sorted(Timeline.objects.values_list("kind", "alternative")) == [("revised", 1), ("revised", 2), ("text_only", 1)]
-    assert len(rounds) == 4, "one for each stage that asks: all batches of a stage are out in one go"
+    assert sorted(Timeline.objects.values_list("kind", "alternative")) == [
+        ("revised", 1),
+        ("revised", 2),
+        ("text_only", 1),
+    ]
+    assert len(rounds) == 4, (
+        "one for each stage that asks: all batches of a stage are out in one go"
+    )
     assert rounds[1] >= 2
     asked = sum(rounds)
     assert ModelCall.objects.filter(outcome=Outcome.PENDING).count() == asked
@@ -104,7 +128,11 @@ def test_a_case_goes_through_all_stages_by_files(tmp_path):
     assert (spent.calls, spent.reused, spent.refused) == (asked, 0, {})
     assert not StageRun.objects.filter(outages__gt=0).exists()
     assert set(StageRun.objects.values_list("attempt", flat=True)) == {1}
-    assert AuditEvent.objects.filter(action="exchange.export").count() == AuditEvent.objects.filter(action="exchange.import").count() == 4
+    assert (
+        AuditEvent.objects.filter(action="exchange.export").count()
+        == AuditEvent.objects.filter(action="exchange.import").count()
+        == 4
+    )
     run.delete()
     assert (ModelCall.objects.count(), ModelRequestText.objects.count()) == (0, 0)
 
@@ -137,7 +165,9 @@ def test_a_refused_answer_comes_back_as_a_new_request_that_says_why(tmp_path):
     exchange("import", run, tmp_path)
     finish(run)
     exchange("export", run, tmp_path)
-    (retry,) = [p for p in tmp_path.glob("*.json") if not (tmp_path / f"{p.stem}.answer.txt").exists()]
+    (retry,) = [
+        p for p in tmp_path.glob("*.json") if not (tmp_path / f"{p.stem}.answer.txt").exists()
+    ]
     told = json.loads(retry.read_text())
     assert told["seed"] == 2
     assert "not valid JSON" in told["messages"][-1]["content"]
@@ -159,7 +189,9 @@ def test_waiting_is_no_failure_and_posts_nothing_twice(tmp_path):
     assert "Pending: the answer comes from outside" in stage.reasons[0]
     assert NOTE[:20] not in stage.reasons[0]
     assert ModelCall.objects.count() == 1
-    assert waiting_words(run).startswith("1 request waits for answers from outside: manage.py exchange export --run ")
+    assert waiting_words(run).startswith(
+        "1 request waits for answers from outside: manage.py exchange export --run "
+    )
     assert exchange("export", run, tmp_path) == f"1 requests in {tmp_path}"
     assert exchange("export", run, tmp_path) == f"1 requests in {tmp_path}"
 
@@ -177,7 +209,16 @@ def test_bad_files_are_refused_by_name_and_the_good_ones_kept(tmp_path):
     (tmp_path / "notes.answer.txt").write_text("whose?")
     err = StringIO()
     with pytest.raises(CommandError, match="4 answers were refused; the others are kept"):
-        call_command("exchange", "import", "--run", run.public_id, "--in", str(tmp_path), stdout=StringIO(), stderr=err)
+        call_command(
+            "exchange",
+            "import",
+            "--run",
+            run.public_id,
+            "--in",
+            str(tmp_path),
+            stdout=StringIO(),
+            stderr=err,
+        )
     told = err.getvalue().splitlines()
     assert len(told) == 4
     assert [line.partition(":")[0] for line in told] == [
@@ -186,7 +227,12 @@ def test_bad_files_are_refused_by_name_and_the_good_ones_kept(tmp_path):
         "notes.answer.txt",
     ]
     assert ModelCall.objects.filter(outcome=Outcome.ANSWERED).get().request_id == third
-    for name in (f"{first}.answer.json", f"{'0' * 64}.answer.txt", "notes.answer.txt", f"{second}.json"):
+    for name in (
+        f"{first}.answer.json",
+        f"{'0' * 64}.answer.txt",
+        "notes.answer.txt",
+        f"{second}.json",
+    ):
         (tmp_path / name).unlink()
     exchange("export", run, tmp_path)
     assert exchange("import", run, tmp_path) == "2 answers brought, 1 were there already"
@@ -208,7 +254,9 @@ def test_who_brought_an_answer_is_kept_and_what_is_asked_for_wrongly_is_told(tmp
     exchange("import", run, tmp_path, "--by", "carrier")
     (answered,) = ModelCall.objects.filter(outcome=Outcome.ANSWERED)
     assert json.loads(answered.response)["raw"]["by"] == "carrier"
-    assert set(AuditEvent.objects.filter(action__startswith="exchange").values_list("actor", flat=True)) == {user.pk}
+    assert set(
+        AuditEvent.objects.filter(action__startswith="exchange").values_list("actor", flat=True)
+    ) == {user.pk}
     with pytest.raises(CommandError, match="there is no run nope"):
         call_command("exchange", "export", "--run", "nope", "--out", str(tmp_path))
     with pytest.raises(CommandError, match="there is no account nobody"):
@@ -226,7 +274,14 @@ def test_the_launch_command_leaves_a_run_that_waits(tmp_path):
     assert "1 request waits for answers from outside: manage.py exchange export" in out.getvalue()
     assert out.getvalue().endswith("not finished: answers are awaited\n")
     out = StringIO()
-    call_command("reconstruct", dataset="cohort", backbone="llm_timeline", missing=True, inline=True, stdout=out)
+    call_command(
+        "reconstruct",
+        dataset="cohort",
+        backbone="llm_timeline",
+        missing=True,
+        inline=True,
+        stdout=out,
+    )
     assert "is under way" in out.getvalue()
 
 
@@ -248,15 +303,28 @@ def test_tokens_that_nobody_told_are_not_zero(tmp_path):
     run = started()
     back_and_forth(run, tmp_path)
     spent = run_spent(run).total
-    assert (spent.calls > 0, spent.tokens_in, spent.tokens_cached, spent.tokens_out) == (True, None, None, None)
+    assert (spent.calls > 0, spent.tokens_in, spent.tokens_cached, spent.tokens_out) == (
+        True,
+        None,
+        None,
+        None,
+    )
     out = StringIO()
-    call_command("export_model_calls", run=run.public_id, format="csv", out=tmp_path / "calls.csv", stdout=out)
+    call_command(
+        "export_model_calls",
+        run=run.public_id,
+        format="csv",
+        out=tmp_path / "calls.csv",
+        stdout=out,
+    )
     assert "tokens – in (– cached), – out" in out.getvalue()
     cells = render_to_string("timelines/_spent_cells.html", {"s": spent})
     assert cells.count("–") == 4, "three of tokens, and nothing was refused"
     told = Spent(calls=1, tokens_in=7, tokens_cached=None, tokens_out=0)
     both = total([spent, told, Spent(reused=2)])
-    assert (both.tokens_in, both.tokens_cached, both.tokens_out) == (7, None, 0), "what was told counts, 0 among it"
+    assert (both.tokens_in, both.tokens_cached, both.tokens_out) == (7, None, 0), (
+        "what was told counts, 0 among it"
+    )
     assert total([]).tokens_in == 0
     assert total([spent]).figures()["tokens_in"] is None
 
@@ -266,12 +334,20 @@ def test_two_runs_share_a_folder_and_each_takes_its_own_answers(tmp_path):
     for run in (first, second):
         finish(run)
         exchange("export", run, tmp_path)
-    assert answer_all(tmp_path, lambda r: baseline_answer(r) if r.schema is None else good_answer(r)) == 2
-    assert exchange("import", first, tmp_path) == "1 answers brought, 0 were there already, 1 of other runs left to them"
+    assert (
+        answer_all(tmp_path, lambda r: baseline_answer(r) if r.schema is None else good_answer(r))
+        == 2
+    )
+    assert (
+        exchange("import", first, tmp_path)
+        == "1 answers brought, 0 were there already, 1 of other runs left to them"
+    )
     for request in tmp_path.glob("*.json"):
         request.unlink()
     told = "1 answers brought, 0 were there already, 1 of other runs left to them"
-    assert exchange("import", second, tmp_path) == told, "what others posted is known without its request, too"
+    assert exchange("import", second, tmp_path) == told, (
+        "what others posted is known without its request, too"
+    )
     assert ModelCall.objects.filter(outcome=Outcome.ANSWERED).count() == 2
     finish(second)
     assert states(second) == "ss"
@@ -284,7 +360,10 @@ def test_a_request_of_another_place_is_left_and_a_changed_one_refused(tmp_path):
     answer_all(tmp_path)
     gone.delete()
     finish(run)
-    assert exchange("import", run, tmp_path) == "0 answers brought, 0 were there already, 1 of other runs left to them"
+    assert (
+        exchange("import", run, tmp_path)
+        == "0 answers brought, 0 were there already, 1 of other runs left to them"
+    )
     (request,) = tmp_path.glob("*.json")
     request.write_text(request.read_text().replace('"seed": 1', '"seed": 9'))
     with pytest.raises(CommandError, match="1 answers were refused"):

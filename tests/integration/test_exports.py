@@ -1,4 +1,6 @@
-"""Exports of finished timelines: every format, streamed, with notes checked and spreadsheets kept from calculating."""
+"""Exports of finished timelines: every format, streamed, with notes checked and spreadsheets kept
+from calculating.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,21 @@ pytestmark = pytest.mark.django_db
 
 NOTE = "=Fever 😀 since Monday.\r\nNo chest\r\npain. Ceftriaxone given."
 KEYS = [
-    *("case_id", "source", "kind", "alternative", "uid4", "mention", "start", "end", "time", "lower", "upper", "known", "context"),
+    *(
+        "case_id",
+        "source",
+        "kind",
+        "alternative",
+        "uid4",
+        "mention",
+        "start",
+        "end",
+        "time",
+        "lower",
+        "upper",
+        "known",
+        "context",
+    ),
     *("evidence", "polarity", "lane", "rows", "reason", "decided_by", "confidence"),
 ]
 
@@ -45,8 +61,12 @@ def world() -> World:
     run = factories.make_run(dataset)
     inventory = factories.make_inventory(note, run)
     fever = factories.make_occurrence(inventory, "=Fever 😀", mention="=Fever", uid4="0a1b")
-    pain = factories.make_occurrence(inventory, "chest\r\npain", mention="chest pain", uid4="0a1c", polarity=Polarity.ABSENT)
-    drug = factories.make_occurrence(inventory, "Ceftriaxone", mention="ceftriaxone", uid4="0a1d", lane=Lane.MEDICATION)
+    pain = factories.make_occurrence(
+        inventory, "chest\r\npain", mention="chest pain", uid4="0a1c", polarity=Polarity.ABSENT
+    )
+    drug = factories.make_occurrence(
+        inventory, "Ceftriaxone", mention="ceftriaxone", uid4="0a1d", lane=Lane.MEDICATION
+    )
     factories.seal(inventory)
     case_run = factories.make_case_run(run, encounter, inventory)
     for stage in Stage:
@@ -54,17 +74,29 @@ def world() -> World:
     rows = [factories.make_row(encounter, "med:ceftriaxone:start", 4.25, value="2", unit="g")]
     rows.append(factories.make_row(encounter, "chart:late:", 500.0))
     series = factories.make_series(encounter, "med:ceftriaxone:start", rows[:1])
-    candidate = factories.make_candidate(factories.make_query(case_run, drug, "ceftriaxone start"), series, rerank=0.75)
+    candidate = factories.make_candidate(
+        factories.make_query(case_run, drug, "ceftriaxone start"), series, rerank=0.75
+    )
     factories.make_evidence(candidate, rows[0])
-    text = [Entry(occurrence=fever, time=-72.0, lower=-96.0, upper=-48.0, known=True, context=["0a1d"])]
+    text = [
+        Entry(occurrence=fever, time=-72.0, lower=-96.0, upper=-48.0, known=True, context=["0a1d"])
+    ]
     text += [Entry(occurrence=pain, time=None, upper=0.0), Entry(occurrence=drug, time=1.0)]
     factories.make_timeline(inventory, text, case_run=case_run)
     moved = [Entry(occurrence=fever, time=-72.0), Entry(occurrence=pain, time=None)]
-    moved += [Entry(occurrence=drug, time=4.25, lower=4.25, upper=4.25, known=True, adopted_rows=[0])]
+    moved += [
+        Entry(occurrence=drug, time=4.25, lower=4.25, upper=4.25, known=True, adopted_rows=[0])
+    ]
     factories.make_timeline(inventory, moved, kind=TimelineKind.REVISED, case_run=case_run)
     authored = factories.make_inventory(note)
-    mine = factories.make_occurrence(authored, "Ceftriaxone", mention="ceftriaxone given", uid4="ffff")
-    factories.make_timeline(authored, [Entry(occurrence=mine, time=4.0, adopted_rows=[0, 1])], kind=TimelineKind.REFERENCE)
+    mine = factories.make_occurrence(
+        authored, "Ceftriaxone", mention="ceftriaxone given", uid4="ffff"
+    )
+    factories.make_timeline(
+        authored,
+        [Entry(occurrence=mine, time=4.0, adopted_rows=[0, 1])],
+        kind=TimelineKind.REFERENCE,
+    )
     factories.seal(authored)
     return World(dataset, case_run)
 
@@ -72,7 +104,9 @@ def world() -> World:
 def export(format: str, out: Path, **options: object) -> str:
     """Run the command; returns what it said."""
     said = StringIO()
-    call_command("export_timelines", dataset="cohort", format=format, out=out, stdout=said, **options)
+    call_command(
+        "export_timelines", dataset="cohort", format=format, out=out, stdout=said, **options
+    )
     return said.getvalue()
 
 
@@ -81,7 +115,10 @@ def lines_of(path: Path) -> list[dict]:
 
 
 def test_jsonl_has_exactly_the_documented_keys_and_cites_adopted_rows(world, tmp_path):
-    assert export("jsonl", tmp_path / "t.jsonl") == f"7 occurrences of timelines written to {tmp_path / 't.jsonl'}\n"
+    assert (
+        export("jsonl", tmp_path / "t.jsonl")
+        == f"7 occurrences of timelines written to {tmp_path / 't.jsonl'}\n"
+    )
     lines = lines_of(tmp_path / "t.jsonl")
     assert [list(line) for line in lines] == [KEYS] * 7
     assert [(x["source"], x["kind"], x["uid4"]) for x in lines] == [
@@ -90,7 +127,13 @@ def test_jsonl_has_exactly_the_documented_keys_and_cites_adopted_rows(world, tmp
         *(("rules", "revised", uid) for uid in ("0a1b", "0a1c", "0a1d")),
     ]
     fever = lines[1]
-    assert (fever["time"], fever["lower"], fever["upper"], fever["known"], fever["context"]) == (-72.0, -96.0, -48.0, 1, ["0a1d"])
+    assert (fever["time"], fever["lower"], fever["upper"], fever["known"], fever["context"]) == (
+        -72.0,
+        -96.0,
+        -48.0,
+        1,
+        ["0a1d"],
+    )
     assert (lines[2]["time"], lines[2]["upper"], lines[2]["known"]) == (None, 0.0, 0)
     assert all(line["evidence"] == [] for line in lines[1:4])
     assert lines[6]["evidence"] == [
@@ -112,13 +155,19 @@ def test_jsonl_has_exactly_the_documented_keys_and_cites_adopted_rows(world, tmp
 def test_a_reference_cites_rows_of_the_record_but_none_later_than_discharge_allows(world, tmp_path):
     export("jsonl", tmp_path / "t.jsonl", source=["reference"])
     (line,) = lines_of(tmp_path / "t.jsonl")
-    assert [(e["row_index"], e["hours"], e["query"], e["dense_rank"]) for e in line["evidence"]] == [(0, 4.25, None, None)]
+    assert [
+        (e["row_index"], e["hours"], e["query"], e["dense_rank"]) for e in line["evidence"]
+    ] == [(0, 4.25, None, None)]
 
 
 def test_spans_lead_to_the_notes_own_text(world, tmp_path):
     export("jsonl", tmp_path / "t.jsonl", with_note_text=True, source=["rules"])
     lines = lines_of(tmp_path / "t.jsonl")
-    assert [line["span_text"] for line in lines[:3]] == ["=Fever 😀", "chest\r\npain", "Ceftriaxone"]
+    assert [line["span_text"] for line in lines[:3]] == [
+        "=Fever 😀",
+        "chest\r\npain",
+        "Ceftriaxone",
+    ]
     assert all(NOTE[line["start"] : line["end"]] == line["span_text"] for line in lines)
 
 
@@ -128,7 +177,12 @@ def test_csv_keeps_spreadsheets_from_calculating_and_numbers_numbers(world, tmp_
         rows = list(csv.DictReader(file))
     fever = next(row for row in rows if row["uid4"] == "0a1b" and row["kind"] == "text_only")
     assert fever["mention"] == "'=Fever"
-    assert (fever["time"], fever["lower"], fever["context"], fever["evidence"]) == ("-72.0", "-96.0", "0a1d", "")
+    assert (fever["time"], fever["lower"], fever["context"], fever["evidence"]) == (
+        "-72.0",
+        "-96.0",
+        "0a1d",
+        "",
+    )
     assert json.loads(rows[-1]["evidence"])[0]["row_index"] == 0
     with (tmp_path / "t.csv.dictionary.csv").open(encoding="utf-8", newline="") as file:
         described = [row["column"] for row in csv.DictReader(file)]
@@ -157,7 +211,10 @@ def test_meds_is_sorted_by_subject_and_time_with_naive_microseconds(world, tmp_p
     factories.seal(inventory)
     export("meds", tmp_path / "meds")
     table = pq.read_table(tmp_path / "meds" / "data" / "0.parquet")
-    assert {name: str(table.schema.field(name).type) for name in ("subject_id", "time", "code", "numeric_value", "text_value")} == {
+    assert {
+        name: str(table.schema.field(name).type)
+        for name in ("subject_id", "time", "code", "numeric_value", "text_value")
+    } == {
         "subject_id": "int64",
         "time": "timestamp[us]",
         "code": "string",
@@ -177,7 +234,9 @@ def test_meds_is_sorted_by_subject_and_time_with_naive_microseconds(world, tmp_p
         "OCCURRENCE//FINDING//ABSENT",
         "OCCURRENCE//MEDICATION//PRESENT",
     }
-    codes = pq.read_table(tmp_path / "meds" / "metadata" / "codes.parquet").column("code").to_pylist()
+    codes = (
+        pq.read_table(tmp_path / "meds" / "metadata" / "codes.parquet").column("code").to_pylist()
+    )
     assert {row["code"] for row in rows} <= set(codes)
     metadata = json.loads((tmp_path / "meds" / "metadata" / "dataset.json").read_text())
     assert metadata["dataset_name"] == "cohort"
@@ -194,8 +253,19 @@ def test_brat_offsets_point_into_the_note_beside_them(world, tmp_path):
     head, target, note_words = annotations[1].split("\t")
     assert (head, target) == ("#1", "AnnotatorNotes T1")
     values = json.loads(note_words)
-    assert (values["uid4"], values["time"], values["lower"], values["upper"], values["known"]) == ("0a1b", -72.0, -96.0, -48.0, 1)
-    assert (values["case_id"], values["source"], values["mention"], values["context"]) == ("20001", "rules", "=Fever", ["0a1d"])
+    assert (values["uid4"], values["time"], values["lower"], values["upper"], values["known"]) == (
+        "0a1b",
+        -72.0,
+        -96.0,
+        -48.0,
+        1,
+    )
+    assert (values["case_id"], values["source"], values["mention"], values["context"]) == (
+        "20001",
+        "rules",
+        "=Fever",
+        ["0a1d"],
+    )
     assert annotations[2:4] == ["T2\tFinding 27 32;34 38\tchest pain", "A2\tAbsent T2"]
     for line in annotations:
         if line.startswith("T"):
@@ -210,7 +280,13 @@ def test_the_audit_trail_leads_from_the_note_to_the_row_and_the_revised_time(wor
     assert [t["entity"]["occurrence"]["uid4"] for t in trails] == ["0a1b", "0a1c", "0a1d"]
     drug = trails[2]
     derived = [tuple(pair) for pair in drug["wasDerivedFrom"]]
-    for link in [("span", "note"), ("occurrence", "span"), ("z0", "occurrence"), ("query/0", "occurrence"), ("candidate/0/1", "query/0")]:
+    for link in [
+        ("span", "note"),
+        ("occurrence", "span"),
+        ("z0", "occurrence"),
+        ("query/0", "occurrence"),
+        ("candidate/0/1", "query/0"),
+    ]:
         assert link in derived
     assert ("row/0", "candidate/0/1") in derived
     assert ("z1", "row/0") in derived

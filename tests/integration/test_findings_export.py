@@ -1,4 +1,6 @@
-"""All findings as files: what a line says, what stays away without text, what a spreadsheet cannot run, and who had it."""
+"""All findings as files: what a line says, what stays away without text, what a spreadsheet cannot
+run, and who had it.
+"""
 
 from __future__ import annotations
 
@@ -50,11 +52,15 @@ def rows(content: bytes) -> list[dict[str, str]]:
 def test_every_finding_is_a_line_and_its_charge_is_told_by_source(world, fetched):
     told = {row["finding"]: row for row in rows(fetched("csv", text=True))}
     assert len(told) == Finding.objects.filter(game__run=world.run).count() > 0
-    for f in Finding.objects.filter(game__run=world.run).select_related("game__comparison__first", "game__comparison__second"):
+    for f in Finding.objects.filter(game__run=world.run).select_related(
+        "game__comparison__first", "game__comparison__second"
+    ):
         row = told[f.public_id]
         first, second = row["first_source"], row["second_source"]
         assert first == f"{f.game.comparison.first.source} · revised"
-        assert (row["a_source"], row["b_source"]) == ((first, second) if f.game.a_is_first else (second, first))
+        assert (row["a_source"], row["b_source"]) == (
+            (first, second) if f.game.a_is_first else (second, first)
+        )
         assert row["swapped"] == str(f.game.swapped).lower()
         if f.category:
             # The side that is charged is the one not held right.
@@ -70,7 +76,13 @@ def test_every_finding_is_a_line_and_its_charge_is_told_by_source(world, fetched
 def test_without_text_no_word_of_note_timelines_or_judge_leaves(world, fetched):
     for format in export_files.FORMATS:
         content = fetched(format)
-        for secret in (b"Fever for three days", b"Denies chest pain", b"fractured hip", b"the stand-in says so", b"lab:lactate"):
+        for secret in (
+            b"Fever for three days",
+            b"Denies chest pain",
+            b"fractured hip",
+            b"the stand-in says so",
+            b"lab:lactate",
+        ):
             assert secret not in content, format
     assert not TEXTS & set(rows(fetched("csv"))[0])
     assert set(rows(fetched("csv", text=True))[0]) > TEXTS
@@ -84,17 +96,31 @@ def test_the_three_formats_hold_the_same_values(fetched):
     assert by_parquet == by_json
     by_csv = rows(fetched("csv", text=True))
     assert [row["finding"] for row in by_csv] == [row["finding"] for row in by_json]
-    assert [row["a_time"] for row in by_csv] == ["" if row["a_time"] is None else str(row["a_time"]) for row in by_json]
+    assert [row["a_time"] for row in by_csv] == [
+        "" if row["a_time"] is None else str(row["a_time"]) for row in by_json
+    ]
 
 
 def test_cells_that_a_spreadsheet_would_run_are_made_safe(world, fetched):
     # A finding never changes: one more is told, of words that begin as formulas do.
     game = world.run.games.first()
-    one_sided = {"type": "A_ONLY", "verdict": "UNCLEAR", "relation": "added_detail", "polarity": "present", "grounding": "NONE"}
-    Finding.objects.create(game=game, ordinal=99, a_event="=1+1", reason="@SUM(A1)", a_time=-3, **one_sided)
+    one_sided = {
+        "type": "A_ONLY",
+        "verdict": "UNCLEAR",
+        "relation": "added_detail",
+        "polarity": "present",
+        "grounding": "NONE",
+    }
+    Finding.objects.create(
+        game=game, ordinal=99, a_event="=1+1", reason="@SUM(A1)", a_time=-3, **one_sided
+    )
     row = next(r for r in rows(fetched("csv", text=True)) if r["ordinal"] == "99")
     assert (row["a_event"], row["reason"], row["a_time"]) == ("'=1+1", "'@SUM(A1)", "-3")
-    line = next(json.loads(x) for x in fetched("jsonl", text=True).splitlines() if json.loads(x)["ordinal"] == 99)
+    line = next(
+        json.loads(x)
+        for x in fetched("jsonl", text=True).splitlines()
+        if json.loads(x)["ordinal"] == 99
+    )
     assert line["a_event"] == "=1+1"
 
 
@@ -103,7 +129,11 @@ def test_parquet_goes_out_in_row_groups_that_read_as_one_table(world, monkeypatc
 
     monkeypatch.setattr(export_files, "ROW_GROUP", 7)
     found = findings_export.exported(world.run, Closed(frozenset(), frozenset()))
-    parts = list(export_files.write_parquet(findings_export.lines(world.run, found), findings_export.columns(with_text=False)))
+    parts = list(
+        export_files.write_parquet(
+            findings_export.lines(world.run, found), findings_export.columns(with_text=False)
+        )
+    )
     assert len(parts) > 3
     table = pq.ParquetFile(io.BytesIO(b"".join(parts)))
     assert table.num_row_groups == len(parts) - 1
@@ -120,14 +150,25 @@ def test_the_dictionary_tells_every_column(fetched):
 def test_the_dictionary_says_which_cells_of_a_csv_file_may_have_an_apostrophe_more(fetched):
     told = {row["column"]: row["meaning"] for row in rows(fetched("dictionary", text=True))}
     marked = {column for column, meaning in told.items() if "take one apostrophe away" in meaning}
-    sources = {"first_source", "second_source", "a_source", "b_source", "right_source", "charged_source"}
+    sources = {
+        "first_source",
+        "second_source",
+        "a_source",
+        "b_source",
+        "right_source",
+        "charged_source",
+    }
     assert marked == {*TEXTS, *sources, "judge", "dataset", "case_id"}
 
 
 def test_the_trail_says_who_took_what_and_whose_cases_were_seen(world, fetched):
     fetched("jsonl", text=True)
     event = AuditEvent.objects.get(action="findings.export")
-    assert event.detail == {"format": "jsonl", "text": True, "findings": Finding.objects.filter(game__run=world.run).count()}
+    assert event.detail == {
+        "format": "jsonl",
+        "text": True,
+        "findings": Finding.objects.filter(game__run=world.run).count(),
+    }
     seen = AuditEvent.objects.filter(action="case.unblinded").values_list("object_id", flat=True)
     assert sorted(seen) == sorted(e.public_id for e in world.encounters)
 
@@ -136,11 +177,20 @@ def test_findings_of_closed_cases_stay_away(world):
     from adjudication.access.closed import Closed
 
     closed = Closed(frozenset({world.encounters[0].pk}), frozenset())
-    cases = set(findings_export.exported(world.run, closed).values_list("game__comparison__encounter", flat=True))
+    cases = set(
+        findings_export.exported(world.run, closed).values_list(
+            "game__comparison__encounter", flat=True
+        )
+    )
     assert cases == {world.encounters[1].pk}
 
 
 def test_a_format_that_there_is_not_is_not_found(world):
     client = Client()
     client.force_login(factories.make_user(world.study, Role.ADMIN))
-    assert client.get(reverse("adjudication:findings_download", args=[world.run.public_id, "xlsx"])).status_code == 404
+    assert (
+        client.get(
+            reverse("adjudication:findings_download", args=[world.run.public_id, "xlsx"])
+        ).status_code
+        == 404
+    )

@@ -1,4 +1,6 @@
-"""All games as files: draws and unjudged ones are there, and with the findings they give every share and rating again."""
+"""All games as files: draws and unjudged ones are there, and with the findings they give every
+share and rating again.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class Fetch:
         self.client.force_login(factories.make_user(run.study, Role.ADMIN))
 
     def __call__(self, name: str, format: str) -> bytes:
-        answer = self.client.get(reverse(f"adjudication:{name}_download", args=[self.run.public_id, format]))
+        answer = self.client.get(
+            reverse(f"adjudication:{name}_download", args=[self.run.public_id, format])
+        )
         assert answer.status_code == 200
         assert self.run.public_id in answer["Content-Disposition"]
         return b"".join(answer.streaming_content)
@@ -52,7 +56,9 @@ def table(content: bytes) -> list[dict[str, str]]:
 
 @pytest.fixture
 def run():
-    """Of five cases, in both positions; the timelines of the last one are alike, and nothing is found between them."""
+    """Of five cases, in both positions; the timelines of the last one are alike, and nothing is
+    found between them.
+    """
     dataset = factories.make_dataset()
     alike = (replace(next(iter(SOURCES.values()))[0], event="coughed"),)
     for number in range(1, 6):
@@ -66,8 +72,14 @@ def test_shares_and_ratings_follow_from_both_files_alone(run):
     for finding in table(fetch("findings", "csv")):
         if finding["charged_source"]:
             points[finding["game"], finding["charged_source"]] += float(finding["points"])
-    games = [g for g in table(fetch("games", "csv")) if g["outcome"] == "judged" and g["swapped"] == "false"]
-    charged = [(points[g["game"], g["first_source"]], points[g["game"], g["second_source"]]) for g in games]
+    games = [
+        g
+        for g in table(fetch("games", "csv"))
+        if g["outcome"] == "judged" and g["swapped"] == "false"
+    ]
+    charged = [
+        (points[g["game"], g["first_source"]], points[g["game"], g["second_source"]]) for g in games
+    ]
     found = [share(*both) for both in charged]
     assert [(float(g["points_first"]), float(g["points_second"])) for g in games] == charged
     assert [float(g["share_first"]) for g in games] == pytest.approx(found)
@@ -77,18 +89,28 @@ def test_shares_and_ratings_follow_from_both_files_alone(run):
     assert [g["case_id"] for g in games if g["findings"] == "0"] == ["case-5"] * 3
     assert [s for g, s in zip(games, found, strict=True) if g["findings"] == "0"] == [0.5] * 3
     names = list(report.sources)
-    first, second = ([names.index(g[f"{side}_source"]) for g in games] for side in ("first", "second"))
+    first, second = (
+        [names.index(g[f"{side}_source"]) for g in games] for side in ("first", "second")
+    )
     rated = ratings(first, second, found, len(names))
-    low, high, _ = interval(bootstrap_ratings(first, second, found, [g["case_id"] for g in games], len(names)))
+    low, high, _ = interval(
+        bootstrap_ratings(first, second, found, [g["case_id"] for g in games], len(names))
+    )
     told = report.rated.ratings
     assert [r.source for r in told] == names
     assert rated.tolist() == pytest.approx([r.rating for r in told], abs=1e-6)
-    assert (low.tolist(), high.tolist()) == (pytest.approx([r.low for r in told]), pytest.approx([r.high for r in told]))
-    assert mean_shares(first, second, found, len(names)).tolist() == pytest.approx([r.mean_share for r in told])
+    assert (low.tolist(), high.tolist()) == (
+        pytest.approx([r.low for r in told]),
+        pytest.approx([r.high for r in told]),
+    )
+    assert mean_shares(first, second, found, len(names)).tolist() == pytest.approx(
+        [r.mean_share for r in told]
+    )
     draws = np.isclose(found, 0.5)
-    assert [int(sum(draws[n] for n in range(len(games)) if at in (first[n], second[n]))) for at in range(len(names))] == [
-        r.draws for r in told
-    ]
+    assert [
+        int(sum(draws[n] for n in range(len(games)) if at in (first[n], second[n])))
+        for at in range(len(names))
+    ] == [r.draws for r in told]
 
 
 def test_the_three_formats_hold_the_same_values_and_the_dictionary_every_column(run):
@@ -96,7 +118,11 @@ def test_the_three_formats_hold_the_same_values_and_the_dictionary_every_column(
     by_json = [json.loads(line) for line in fetch("games", "jsonl").splitlines()]
     assert pq.read_table(io.BytesIO(fetch("games", "parquet"))).to_pylist() == by_json
     by_csv = table(fetch("games", "csv"))
-    assert [row["game"] for row in by_csv] == [row["game"] for row in by_json] == [g.public_id for g in run.games.order_by("pk")]
+    assert (
+        [row["game"] for row in by_csv]
+        == [row["game"] for row in by_json]
+        == [g.public_id for g in run.games.order_by("pk")]
+    )
     assert [row["column"] for row in table(fetch("games", "dictionary"))] == list(by_csv[0])
     assert {row["protocol"] for row in by_json} == {"no reference"}
     for row, game in zip(by_json, run.games.order_by("pk"), strict=True):
@@ -110,26 +136,42 @@ def test_games_without_an_answer_have_no_share():
     dataset = factories.make_dataset()
     make_case(dataset, "one")
     run = judged_run(dataset, StandIn(refuse=frozenset({7})))
-    # Which of the others are judged depends on who was drawn as A; that of the two timelines with seven rows never is.
+    # Which of the others are judged depends on who was drawn as A; that of the two timelines with
+    # seven rows never is.
     waiting = run.games.exclude(pk=run.games.filter(outcome="unjudged").first().pk).first()
     Finding.objects.filter(game=waiting).delete()
-    factories.change_past_guards(Game.objects.filter(pk=waiting.pk), outcome="", state="queued", a_is_first=None)
-    told = {row["game"]: row for row in games_export.lines(run, games_export.exported(run, EVERYTHING))}
+    factories.change_past_guards(
+        Game.objects.filter(pk=waiting.pk), outcome="", state="queued", a_is_first=None
+    )
+    told = {
+        row["game"]: row for row in games_export.lines(run, games_export.exported(run, EVERYTHING))
+    }
     assert {row["outcome"] for row in told.values()} >= {"unjudged", "open"}
     for row in told.values():
         if row["outcome"] != "judged":
-            assert (row["points_first"], row["points_second"], row["share_first"]) == (None, None, None)
+            assert (row["points_first"], row["points_second"], row["share_first"]) == (
+                None,
+                None,
+                None,
+            )
     assert told[waiting.public_id]["a_source"] is None
 
 
 def test_a_superseded_submission_keeps_the_name_that_the_run_has_for_it():
     run = judged_world(cases=1).run
-    before = {row["game"]: row["first_source"] for row in games_export.lines(run, games_export.exported(run, EVERYTHING))}
+    before = {
+        row["game"]: row["first_source"]
+        for row in games_export.lines(run, games_export.exported(run, EVERYTHING))
+    }
     author = next(t for t in Timeline.objects.filter(source__startswith="author:"))
     Timeline.objects.filter(pk=author.pk).update(source=f"{author.source}#1")
     fetch = Fetch(run)
     assert {row["game"]: row["first_source"] for row in table(fetch("games", "csv"))} == before
-    named = {row[f"{side}_source"] for row in table(fetch("findings", "csv")) for side in ("first", "second")}
+    named = {
+        row[f"{side}_source"]
+        for row in table(fetch("findings", "csv"))
+        for side in ("first", "second")
+    }
     assert named == set(report_of(run).sources)
 
 
@@ -138,7 +180,10 @@ def test_the_number_of_queries_does_not_grow_and_no_word_leaves():
     for cases in (1, 3):
         run = judged_world(cases=cases).run
         with CaptureQueriesContext(connection) as asked:
-            assert len(list(games_export.lines(run, games_export.exported(run, EVERYTHING)))) == 3 * cases
+            assert (
+                len(list(games_export.lines(run, games_export.exported(run, EVERYTHING))))
+                == 3 * cases
+            )
         counts.append(len(asked))
     assert counts[0] == counts[1]
     content = Fetch(run)("games", "jsonl")
@@ -155,7 +200,10 @@ def test_closed_cases_stay_away_and_the_trail_says_who_took_what(run):
     fetch("games", "csv")
     event = AuditEvent.objects.get(action="games.export", object_id=run.public_id)
     assert event.detail == {"format": "csv", "games": run.games.count()}
-    assert AuditEvent.objects.filter(action="case.unblinded", detail={"page": "games file"}).count() == 5
+    assert (
+        AuditEvent.objects.filter(action="case.unblinded", detail={"page": "games file"}).count()
+        == 5
+    )
 
 
 def test_the_pages_lead_to_the_files(run):

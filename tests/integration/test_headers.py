@@ -15,7 +15,9 @@ def answer(client):
 
 
 def test_the_content_security_policy(answer):
-    policy = dict(part.strip().split(" ", 1) for part in answer["Content-Security-Policy"].split(";"))
+    policy = dict(
+        part.strip().split(" ", 1) for part in answer["Content-Security-Policy"].split(";")
+    )
     assert policy["default-src"] == "'none'"
     assert policy["script-src"] == "'self'"
     assert policy["style-src"] == "'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
@@ -54,9 +56,14 @@ def test_the_api_description_is_not_public(client):
     assert client.get("/api/schema/").status_code in {401, 403}
 
 
-@pytest.mark.parametrize("address", ["/", "/sign-in/", "/no/such/page", "/api/schema/", "/admin/", "/static/no-such-file.js"])
+@pytest.mark.parametrize(
+    "address",
+    ["/", "/sign-in/", "/no/such/page", "/api/schema/", "/admin/", "/static/no-such-file.js"],
+)
 def test_no_answer_is_stored(client, address):
-    """Without a session; `test_role_matrix.py` asks every address as everyone, and `test_accounts_admin.py` those of the admin site."""
+    """Without a session; `test_role_matrix.py` asks every address as everyone, and
+    `test_accounts_admin.py` those of the admin site.
+    """
     assert client.get(address)["Cache-Control"] == "no-store"
 
 
@@ -76,7 +83,10 @@ def test_static_files_are_stored_for_a_year_by_their_hash(settings, tmp_path):
     settings.STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
     settings.STATIC_ROOT = tmp_path / "collected"
     settings.WHITENOISE_USE_FINDERS = False
-    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": "config.static.HashedStorage"}}
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "staticfiles": {"BACKEND": "config.static.HashedStorage"},
+    }
     call_command("collectstatic", "--no-input", verbosity=0)
     answers = {name: Client().get(name) for name in (static("page.js"), "/static/page.js")}
     assert [answer.status_code for answer in answers.values()] == [200, 200]

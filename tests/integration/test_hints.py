@@ -1,4 +1,6 @@
-"""Hints are bounded at the broker: they expire, a full queue gets no more, and workers pull further ones of their run."""
+"""Hints are bounded at the broker: they expire, a full queue gets no more, and workers pull further
+ones of their run.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ def test_a_worker_pulls_hints_of_its_own_run_once_most_were_taken(monkeypatch):
     monkeypatch.setattr(hints, "_next_pull", {})
     hints.pull_hints(StageRun, mine[0].pk)
     assert _hinted() == {row.pk for row in mine[3:]}
-    assert not StageRun.objects.filter(pk__in=[row.pk for row in other], hinted_at__isnull=False).exists()
+    assert not StageRun.objects.filter(
+        pk__in=[row.pk for row in other], hinted_at__isnull=False
+    ).exists()
     assert stages_beside(other[0].pk).count() == 3
 
 
@@ -76,8 +80,14 @@ def test_rows_told_of_long_ago_are_not_starved_by_new_ones(monkeypatch):
     long_ago = database_time(-hints.RESEND_AFTER - timedelta(seconds=1))
     StageRun.objects.filter(pk__in=[row.pk for row in old]).update(hinted_at=long_ago)
     assert hints.resend_hints(kind_of(StageRun)) == 4
-    assert not StageRun.objects.filter(pk__in=[row.pk for row in old], hinted_at__lte=long_ago).exists()
+    assert not StageRun.objects.filter(
+        pk__in=[row.pk for row in old], hinted_at__lte=long_ago
+    ).exists()
 
 
 def _hinted() -> set[int]:
-    return set(StageRun.objects.filter(state="queued", hinted_at__isnull=False).values_list("pk", flat=True))
+    return set(
+        StageRun.objects.filter(state="queued", hinted_at__isnull=False).values_list(
+            "pk", flat=True
+        )
+    )

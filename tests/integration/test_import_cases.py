@@ -1,4 +1,6 @@
-"""Importing case folders: what is stored, what is rejected and where it stood, twice the same, and on after a kill."""
+"""Importing case folders: what is stored, what is rejected and where it stood, twice the same, and
+on after a kill.
+"""
 
 import os
 import signal
@@ -32,12 +34,23 @@ def study(db) -> Study:
 @pytest.fixture
 def bring(study):
     """Import a folder of cases into the dataset "cohort"."""
-    return lambda path, **options: import_dataset(path=path, format="cases", name="cohort", study=study, by=None, **options)
+    return lambda path, **options: import_dataset(
+        path=path, format="cases", name="cohort", study=study, by=None, **options
+    )
 
 
 def everything() -> list[object]:
     """All that an import writes, primary keys included."""
-    tables = [Dataset, Encounter, Note, EventSeries, ImportedPart, RejectedRow, SourceRow, AuditEvent]
+    tables = [
+        Dataset,
+        Encounter,
+        Note,
+        EventSeries,
+        ImportedPart,
+        RejectedRow,
+        SourceRow,
+        AuditEvent,
+    ]
     return [list(table._default_manager.order_by("pk").values()) for table in tables]
 
 
@@ -46,14 +59,33 @@ def test_a_case_is_stored_whole(bring, tmp_path):
     report = bring(tmp_path)
     encounter = Encounter.objects.get()
     assert (report.imported, report.rows, report.series, report.rejected) == (1, 4, 2, 0)
-    assert (encounter.case_id, encounter.admitted_at, encounter.row_count) == ("c1", datetime(2150, 1, 1, 8), 4)
+    assert (encounter.case_id, encounter.admitted_at, encounter.row_count) == (
+        "c1",
+        datetime(2150, 1, 1, 8),
+        4,
+    )
     assert encounter.notes.get().text == "  Lactate\r\n4.1 \u2192 2.0\t😀 <b>&amp;\n"
     second = SourceRow.objects.get(row_index=1)
-    assert (second.time, second.event, second.value, second.numeric_value) == (datetime(2150, 1, 1, 9, 30), "lab:lactate:blood", "4.1", 4.1)
-    assert (second.unit, second.source, second.time_kind, second.result_time) == ("mmol/L", "labevents", "collection", None)
+    assert (second.time, second.event, second.value, second.numeric_value) == (
+        datetime(2150, 1, 1, 9, 30),
+        "lab:lactate:blood",
+        "4.1",
+        4.1,
+    )
+    assert (second.unit, second.source, second.time_kind, second.result_time) == (
+        "mmol/L",
+        "labevents",
+        "collection",
+        None,
+    )
     assert SourceRow.objects.get(row_index=3).time is None
     series = EventSeries.objects.get(event="lab:lactate:blood")
-    assert (series.row_indices, series.count, series.first, series.priority) == ([1, 2], 2, datetime(2150, 1, 1, 9, 30), 5)
+    assert (series.row_indices, series.count, series.first, series.priority) == (
+        [1, 2],
+        2,
+        datetime(2150, 1, 1, 9, 30),
+        5,
+    )
     assert series.summary.startswith("lab:lactate:blood (mmol/L)\ncount 2")
     assert not EventSeries.objects.filter(event="diagnosis:sepsis:").exists()
     assert Dataset.objects.get().state == Dataset.State.READY
@@ -86,8 +118,14 @@ def test_a_row_that_cannot_be_read_keeps_its_place_and_is_kept(bring, tmp_path):
     )
     write_case(tmp_path, rows=rows)
     report = bring(tmp_path)
-    found = list(RejectedRow.objects.order_by("line").values_list("case_id", "file", "line", "field"))
-    assert found == [("c1", "c1/rows.csv", 3, "t"), ("c1", "c1/rows.csv", 8, "event"), ("c1", "c1/rows.csv", 9, "time_kind")]
+    found = list(
+        RejectedRow.objects.order_by("line").values_list("case_id", "file", "line", "field")
+    )
+    assert found == [
+        ("c1", "c1/rows.csv", 3, "t"),
+        ("c1", "c1/rows.csv", 8, "event"),
+        ("c1", "c1/rows.csv", 9, "time_kind"),
+    ]
     assert list(SourceRow.objects.values_list("row_index", flat=True)) == [0, 2, 3, 4]
     encounter = Encounter.objects.get()
     assert (encounter.row_count, encounter.invalid_time_count, report.rejected) == (4, 1, 3)
@@ -104,10 +142,22 @@ def test_a_row_that_cannot_be_read_keeps_its_place_and_is_kept(bring, tmp_path):
         (lambda f: (f / "encounter.json").write_text("{"), "encounter.json", ""),
         (lambda f: (f / "rows.csv").unlink(), "rows.csv", ""),
         (lambda f: (f / "rows.csv").write_text("t,event\n"), "rows.csv", "value"),
-        (lambda f: (f / "rows.csv").write_bytes(b"t,event,value\n2150-01-01,a,\xff\n"), "rows.csv", ""),
+        (
+            lambda f: (f / "rows.csv").write_bytes(b"t,event,value\n2150-01-01,a,\xff\n"),
+            "rows.csv",
+            "",
+        ),
         (lambda f: write_case(f.parent, "bad", case_id="c1"), "encounter.json", ""),
-        (lambda f: write_case(f.parent, "bad", admitted_at="2150-01-01T08:00:00+01:00"), "encounter.json", "admitted_at"),
-        (lambda f: write_case(f.parent, "bad", discharged_at="2149-01-01T08:00:00"), "encounter.json", "discharged_at"),
+        (
+            lambda f: write_case(f.parent, "bad", admitted_at="2150-01-01T08:00:00+01:00"),
+            "encounter.json",
+            "admitted_at",
+        ),
+        (
+            lambda f: write_case(f.parent, "bad", discharged_at="2149-01-01T08:00:00"),
+            "encounter.json",
+            "discharged_at",
+        ),
         (lambda f: write_case(f.parent, "bad", case_id=None), "encounter.json", "case_id"),
         (lambda f: write_case(f.parent, "bad", anchor="birth"), "encounter.json", "anchor"),
     ],
@@ -167,7 +217,12 @@ def test_a_hook_takes_its_part_of_the_folder_and_reports(bring, tmp_path, monkey
     assert bring(tmp_path).rejected == 1
     assert seen == [("c1", True, 4)]
     kept = RejectedRow.objects.get()
-    assert (kept.file, kept.line, kept.field, kept.case_id) == ("c1/reference.jsonl", 3, "start", "c1")
+    assert (kept.file, kept.line, kept.field, kept.case_id) == (
+        "c1/reference.jsonl",
+        3,
+        "start",
+        "c1",
+    )
 
 
 def test_a_hook_that_breaks_leaves_nothing_of_its_case(bring, tmp_path, monkeypatch):
@@ -204,7 +259,9 @@ def test_partitions_come_and_go_with_the_dataset(bring, tmp_path, study):
     bring(tmp_path)
     dataset = Dataset.objects.get()
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_partition_tree(%s) WHERE isleaf", [partition_name(dataset.pk)])
+        cursor.execute(
+            "SELECT count(*) FROM pg_partition_tree(%s) WHERE isleaf", [partition_name(dataset.pk)]
+        )
         assert cursor.fetchone() == (4,)
     assert ensure_partition(dataset.pk) is False
     other = Dataset.objects.create(study=study, name="other", format="cases")
@@ -220,7 +277,13 @@ def test_the_database_refuses_rows_of_an_encounter_of_another_dataset(bring, tmp
     other = Dataset.objects.create(study=study, name="other", format="cases")
     ensure_partition(other.pk)
     with pytest.raises(IntegrityError), transaction.atomic():
-        SourceRow.objects.create(dataset=other, encounter=Encounter.objects.get(), row_index=0, event="a", time_kind="unknown")
+        SourceRow.objects.create(
+            dataset=other,
+            encounter=Encounter.objects.get(),
+            row_index=0,
+            event="a",
+            time_kind="unknown",
+        )
 
 
 @pytest.mark.django_db(transaction=True)
@@ -229,7 +292,9 @@ def test_two_imports_of_one_dataset_exclude_each_other(tmp_path, process_environ
     study = Study.objects.create(name="imports")
     import_dataset(path=tmp_path, format="cases", name="cohort", study=study, by=None)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(hashtext('ehr.import'), %s)", [Dataset.objects.get().pk])
+        cursor.execute(
+            "SELECT pg_advisory_lock(hashtext('ehr.import'), %s)", [Dataset.objects.get().pk]
+        )
         command = [
             sys.executable,
             "manage.py",
@@ -239,7 +304,14 @@ def test_two_imports_of_one_dataset_exclude_each_other(tmp_path, process_environ
             "--name=cohort",
             "--study=imports",
         ]
-        result = subprocess.run(command, cwd=BASE_DIR, env=process_environment, capture_output=True, text=True, check=False)
+        result = subprocess.run(
+            command,
+            cwd=BASE_DIR,
+            env=process_environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         cursor.execute("SELECT pg_advisory_unlock_all()")
     assert result.returncode == 1
     assert "imported by another process" in result.stderr
@@ -251,8 +323,22 @@ def test_two_imports_of_one_dataset_exclude_each_other(tmp_path, process_environ
 def test_an_import_that_is_killed_goes_on_where_it_stopped(tmp_path, process_environment):
     for number in range(600):
         write_case(tmp_path, f"c{number:03}")
-    command = [sys.executable, "manage.py", "import_dataset", "--format=cases", f"--path={tmp_path}", "--name=cohort", "--study=imports"]
-    process = subprocess.Popen(command, cwd=BASE_DIR, env=process_environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [
+        sys.executable,
+        "manage.py",
+        "import_dataset",
+        "--format=cases",
+        f"--path={tmp_path}",
+        "--name=cohort",
+        "--study=imports",
+    ]
+    process = subprocess.Popen(
+        command,
+        cwd=BASE_DIR,
+        env=process_environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     deadline = time.monotonic() + 600
     while Encounter.objects.count() < 5 and time.monotonic() < deadline:
         time.sleep(0.005)

@@ -1,4 +1,6 @@
-"""Imports of mutated inputs through the whole command: the database agrees with the files, and no text of them is logged."""
+"""Imports of mutated inputs through the whole command: the database agrees with the files, and no
+text of them is logged.
+"""
 
 import contextlib
 import io
@@ -29,13 +31,16 @@ from tests.integration.ehr_cases import ROWS, write_case
 from timelines.models import Timeline
 
 CANARY = "QXCANARYQX"
-#: Mutations through the whole command; tests/unit/ehr/test_import_fuzz.py has many more of its reading.
+#: Mutations through the whole command; tests/unit/ehr/test_import_fuzz.py has many more of its
+#: reading.
 MUTATIONS = 8
 BASE_SEED = 411_000
 
 
 def check(format: str, seed: int) -> None:
-    """Import a mutated input twice and compare the database with what its readers say. Repeat a failure with its printed seed."""
+    """Import a mutated input twice and compare the database with what its readers say. Repeat a
+    failure with its printed seed.
+    """
     chance = random.Random(f"{format} {seed}")
     with tempfile.TemporaryDirectory() as folder, transaction.atomic():
         root = Path(folder) / "input"
@@ -53,10 +58,24 @@ def check(format: str, seed: int) -> None:
             assert f"; {RejectedRow.objects.count()} rejected" in first[1]
             if "one" in rows and (root / "one" / "reference.jsonl").is_file():
                 assert bool(hooks) != Timeline.objects.filter(encounter__case_id="one").exists()
-            before = list(RejectedRow.objects.order_by("file", "line", "field").values_list("file", "line", "field", "reason"))
+            before = list(
+                RejectedRow.objects.order_by("file", "line", "field").values_list(
+                    "file", "line", "field", "reason"
+                )
+            )
             assert bring(format, root)[0] == first[0]
-            assert dict(Encounter.objects.annotate(n=Count("rows")).values_list("case_id", "n")) == rows
-            assert list(RejectedRow.objects.order_by("file", "line", "field").values_list("file", "line", "field", "reason")) == before
+            assert (
+                dict(Encounter.objects.annotate(n=Count("rows")).values_list("case_id", "n"))
+                == rows
+            )
+            assert (
+                list(
+                    RejectedRow.objects.order_by("file", "line", "field").values_list(
+                        "file", "line", "field", "reason"
+                    )
+                )
+                == before
+            )
         except FormatUnknown:
             assert not Encounter.objects.exists()
         except Exception as error:
@@ -73,7 +92,15 @@ def bring(format: str, root: Path) -> tuple[bool, str]:
     """(whether the command reported rejections, what it printed)."""
     out = io.StringIO()
     try:
-        call_command("import_dataset", format=format, path=root, name="fuzz", study="fuzz", stdout=out, stderr=io.StringIO())
+        call_command(
+            "import_dataset",
+            format=format,
+            path=root,
+            name="fuzz",
+            study="fuzz",
+            stdout=out,
+            stderr=io.StringIO(),
+        )
     except CommandError as error:
         if "Something was rejected" not in str(error):
             raise FormatUnknown from None
@@ -100,11 +127,21 @@ def test_fresh_mutations_through_the_command(format):
 
 class AnyText(TestCase):
     @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20), min_size=1, max_size=10))
+    @given(
+        st.lists(
+            st.text(
+                st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20
+            ),
+            min_size=1,
+            max_size=10,
+        )
+    )
     def test_any_text_comes_back_as_it_was(self, values):
         root = Path(tempfile.mkdtemp())
         try:
-            lines = ['2150-01-01T08:00:00,"e","' + value.replace('"', '""') + '"' for value in values]
+            lines = [
+                '2150-01-01T08:00:00,"e","' + value.replace('"', '""') + '"' for value in values
+            ]
             write_case(root, rows="\n".join(["t,event,value", *lines, ""]))
             study, _ = Study.objects.get_or_create(name="fuzz")
             import_dataset(path=root, format="cases", name="cohort", study=study, by=None)
@@ -116,7 +153,10 @@ class AnyText(TestCase):
 
 @pytest.mark.django_db
 def test_no_text_of_the_files_reaches_a_log_or_the_terminal(tmp_path, capsys):
-    rows = ROWS + f"{CANARY},{CANARY},{CANARY},,,\n2150-01-01,{CANARY},{CANARY},{CANARY},{CANARY},{CANARY}\n{CANARY}\n"
+    rows = (
+        ROWS
+        + f"{CANARY},{CANARY},{CANARY},,,\n2150-01-01,{CANARY},{CANARY},{CANARY},{CANARY},{CANARY}\n{CANARY}\n"
+    )
     write_case(tmp_path, "c1", note=CANARY, rows=rows, title=CANARY)
     write_case(tmp_path, "c2", note=CANARY, title=CANARY, admitted_at=CANARY, anchor=CANARY)
     (write_case(tmp_path, "c3") / "encounter.json").write_text(f'{{"case_id": {CANARY}')
@@ -140,4 +180,8 @@ def test_no_text_of_the_files_reaches_a_log_or_the_terminal(tmp_path, capsys):
 def test_the_shipped_cohort_is_in_the_format():
     folders = [p for p in (BASE_DIR / "demo" / "cohort").iterdir() if p.is_dir()]
     assert len(folders) == 12
-    assert all(json.loads((folder / "encounter.json").read_text(encoding="utf-8"))["case_id"] == folder.name for folder in folders)
+    assert all(
+        json.loads((folder / "encounter.json").read_text(encoding="utf-8"))["case_id"]
+        == folder.name
+        for folder in folders
+    )

@@ -1,4 +1,6 @@
-"""Importing MIMIC-IV, MEDS and plain rows: real small excerpts, read block by block, twice the same, and on after a kill."""
+"""Importing MIMIC-IV, MEDS and plain rows: real small excerpts, read block by block, twice the
+same, and on after a kill.
+"""
 
 import os
 import shutil
@@ -29,13 +31,18 @@ CASE = "20338077"
 @pytest.fixture
 def bring(db):
     study = Study.objects.create(name="imports")
-    return lambda path, format, **options: import_dataset(path=path, format=format, name="cohort", study=study, by=None, **options)
+    return lambda path, format, **options: import_dataset(
+        path=path, format=format, name="cohort", study=study, by=None, **options
+    )
 
 
 def rows_of(case_id: str, source: str) -> list[tuple[object, ...]]:
     """(hours-and-minutes time, event, value, unit, time kind) of a case's rows from one table."""
     rows = SourceRow.objects.filter(encounter__case_id=case_id, source=source).order_by("row_index")
-    return [(r.time and r.time.isoformat(" ", "minutes"), r.event, r.value, r.unit, r.time_kind) for r in rows]
+    return [
+        (r.time and r.time.isoformat(" ", "minutes"), r.event, r.value, r.unit, r.time_kind)
+        for r in rows
+    ]
 
 
 def test_every_table_of_mimic_iv_has_its_own_time_kind(bring):
@@ -50,8 +57,14 @@ def test_every_table_of_mimic_iv_has_its_own_time_kind(bring):
     }  # fmt: skip
     assert report.missing_files == ["icu/ingredientevents", "hosp/d_icd_procedures"]
     encounter = Encounter.objects.get(case_id=CASE)
-    assert (encounter.admitted_at, encounter.discharged_at) == (datetime(2129, 4, 5, 22, 56), datetime(2129, 4, 11, 17, 25))
-    assert (encounter.subject_key, encounter.row_count) == ("10007928", SourceRow.objects.filter(encounter=encounter).count())
+    assert (encounter.admitted_at, encounter.discharged_at) == (
+        datetime(2129, 4, 5, 22, 56),
+        datetime(2129, 4, 11, 17, 25),
+    )
+    assert (encounter.subject_key, encounter.row_count) == (
+        "10007928",
+        SourceRow.objects.filter(encounter=encounter).count(),
+    )
 
 
 def test_labs_by_hand(bring):
@@ -80,7 +93,13 @@ def test_doses_orders_and_codes_by_hand(bring):
         ("2129-04-07 09:00", "order:respiratory oxygen therapy:stop", "Inactive", "", "order"),
     ]
     assert rows_of(CASE, "inputevents") == [
-        ("2129-04-06 00:04", "med:pantoprazole (protonix):start", "8.067", "mg/hour", "administration"),
+        (
+            "2129-04-06 00:04",
+            "med:pantoprazole (protonix):start",
+            "8.067",
+            "mg/hour",
+            "administration",
+        ),
         ("2129-04-06 10:04", "med:pantoprazole (protonix):end", "80.67", "mg", "administration"),
         ("2129-04-06 00:10", "med:nacl 0.9%:start", "500", "ml", "administration"),
         ("2129-04-06 00:11", "med:nacl 0.9%:end", "500", "ml", "administration"),
@@ -88,7 +107,13 @@ def test_doses_orders_and_codes_by_hand(bring):
     titled = SourceRow.objects.get(value="53240")
     assert titled.event.startswith("diagnosis:chronic or unspecified duodenal ulcer")
     assert (titled.time, titled.numeric_value) == (None, None)
-    assert rows_of(CASE, "prescriptions")[0] == ("2129-04-09 10:00", "order:multivitamins:start", "1", "TAB PO/NG", "order")
+    assert rows_of(CASE, "prescriptions")[0] == (
+        "2129-04-09 10:00",
+        "order:multivitamins:start",
+        "1",
+        "TAB PO/NG",
+        "order",
+    )
     assert rows_of(CASE, "admissions") == [
         ("2129-04-05 21:18", "admission:ed registration:", "", "", "administrative"),
         ("2129-04-06 00:25", "admission:ed out:", "", "", "administrative"),
@@ -100,12 +125,16 @@ def test_doses_orders_and_codes_by_hand(bring):
 
 def test_days_without_an_hour_belong_to_the_stay_and_say_so(bring):
     bring(MIMIC, "mimic_iv")
-    assert rows_of("27882036", "omr") == [("2176-11-26 00:00", "omr:bmi (kg/m2):", "29.2", "date only", "charted")]
+    assert rows_of("27882036", "omr") == [
+        ("2176-11-26 00:00", "omr:bmi (kg/m2):", "29.2", "date only", "charted")
+    ]
 
 
 def test_a_note_comes_as_it_is(bring):
     bring(MIMIC, "mimic_iv")
-    assert Note.objects.get().text == 'Lactate was 4.1, said the "night" team.\n\nDischarged home.\n'
+    assert (
+        Note.objects.get().text == 'Lactate was 4.1, said the "night" team.\n\nDischarged home.\n'
+    )
 
 
 def test_chosen_admissions_alone_and_unknown_ones_named(bring):
@@ -121,17 +150,24 @@ def test_the_size_of_blocks_changes_nothing_but_their_number(bring, monkeypatch)
     assert SourceRow.objects.count() == 158
     assert [r[1] for r in rows_of(CASE, "labevents")][-1] == "lab:99999:"
     for encounter in Encounter.objects.all():
-        indices = list(SourceRow.objects.filter(encounter=encounter).values_list("row_index", flat=True))
+        indices = list(
+            SourceRow.objects.filter(encounter=encounter).values_list("row_index", flat=True)
+        )
         assert indices == list(range(encounter.row_count))
 
 
 def test_series_are_made_of_what_is_stored(bring):
     bring(MIMIC, "mimic_iv")
     lactate = EventSeries.objects.get(encounter__case_id=CASE, event="lab:lactate:blood")
-    rows = SourceRow.objects.filter(encounter__case_id=CASE, row_index__in=lactate.row_indices).order_by("time")
+    rows = SourceRow.objects.filter(
+        encounter__case_id=CASE, row_index__in=lactate.row_indices
+    ).order_by("time")
     assert [r.value for r in rows] == ["5.0", "4.1"]
     assert lactate.row_indices == [r.row_index for r in rows]
-    assert (lactate.first, lactate.last) == (datetime(2129, 4, 5, 21, 30), datetime(2129, 4, 6, 1, 5))
+    assert (lactate.first, lactate.last) == (
+        datetime(2129, 4, 5, 21, 30),
+        datetime(2129, 4, 6, 1, 5),
+    )
 
 
 @pytest.mark.parametrize(("path", "format"), [(MIMIC, "mimic_iv"), (DATA / "meds", "meds")])
@@ -149,7 +185,9 @@ def test_a_file_that_changed_afterwards_is_refused(bring, tmp_path):
     bring(tmp_path / "m", "mimic_iv")
     count = SourceRow.objects.count()
     with (tmp_path / "m/icu/chartevents.csv").open("a") as file:
-        file.write("10007928,20338077,1,2,2129-04-06 01:31:00,2129-04-06 01:35:00,220045,99,99,bpm,0\n")
+        file.write(
+            "10007928,20338077,1,2,2129-04-06 01:31:00,2129-04-06 01:35:00,220045,99,99,bpm,0\n"
+        )
     report = bring(tmp_path / "m", "mimic_iv")
     assert report.refused == 1
     assert report.rejections[-1].file == "icu/chartevents"
@@ -166,21 +204,31 @@ def test_meds_001(bring):
     bring(DATA / "meds", "meds")
     encounter = Encounter.objects.get()
     assert (encounter.case_id, encounter.subject_key) == ("10007928-1", "10007928")
-    assert (encounter.admitted_at, encounter.discharged_at) == (datetime(2129, 4, 5, 22, 56), datetime(2129, 4, 11, 17, 25))
+    assert (encounter.admitted_at, encounter.discharged_at) == (
+        datetime(2129, 4, 5, 22, 56),
+        datetime(2129, 4, 11, 17, 25),
+    )
     rows = SourceRow.objects
     assert rows.get(event="admission:ed registration:").time == datetime(2129, 4, 5, 21, 18)
     assert rows.filter(event__startswith="order:", time_kind="order").exists()
-    assert rows.filter(event__startswith="lab:", time_kind="collection", numeric_value__isnull=False).exists()
+    assert rows.filter(
+        event__startswith="lab:", time_kind="collection", numeric_value__isnull=False
+    ).exists()
     assert rows.filter(event__startswith="chart:", time_kind="charted").exists()
     assert not rows.filter(event__contains="birth").exists()
     # 12.4 in single precision is 12.399999618530273.
-    assert not any(len(value) > 12 for value in rows.exclude(numeric_value=None).values_list("value", flat=True))
+    assert not any(
+        len(value) > 12
+        for value in rows.exclude(numeric_value=None).values_list("value", flat=True)
+    )
 
 
 def test_meds_04(bring, tmp_path):
     shard = {
         "subject_id": pa.array([1, 1, 1, 1, 1, 2], pa.int64()),
-        "time": pa.array([None, *(datetime(2150, 1, day, 6) for day in (1, 2, 3, 9, 2))], pa.timestamp("us")),
+        "time": pa.array(
+            [None, *(datetime(2150, 1, day, 6) for day in (1, 2, 3, 9, 2))], pa.timestamp("us")
+        ),
         "code": [
             "GENDER//F",
             "HOSPITAL_ADMISSION//URGENT",
@@ -195,10 +243,15 @@ def test_meds_04(bring, tmp_path):
     (tmp_path / "data" / "train").mkdir(parents=True)
     (tmp_path / "metadata").mkdir()
     pq.write_table(pa.table(shard), tmp_path / "data" / "train" / "0.parquet")
-    pq.write_table(pa.table({"code": ["LAB//50813//mmol/L"], "description": ["Lactate"]}), tmp_path / "metadata" / "codes.parquet")
+    pq.write_table(
+        pa.table({"code": ["LAB//50813//mmol/L"], "description": ["Lactate"]}),
+        tmp_path / "metadata" / "codes.parquet",
+    )
     report = bring(tmp_path, "meds")
     assert report.missing_files == []
-    stored = SourceRow.objects.order_by("row_index").values_list("event", "value", "unit", "time_kind")
+    stored = SourceRow.objects.order_by("row_index").values_list(
+        "event", "value", "unit", "time_kind"
+    )
     assert list(stored) == [
         ("admission:urgent:", "", "", "administrative"),
         ("lab:lactate:", "4.1", "mmol/L", "collection"),
@@ -209,13 +262,28 @@ def test_meds_04(bring, tmp_path):
 def test_plain_files(bring, tmp_path):
     (tmp_path / "a.csv").write_text(ROWS)
     (tmp_path / "a.txt").write_text("A note.")
-    table = {"t": ["2150-03-02T10:00:00", "2150-03-01 09:00"], "event": ["lab:k:", "lab:k:"], "value": pa.array([4.5, 4.0])}
+    table = {
+        "t": ["2150-03-02T10:00:00", "2150-03-01 09:00"],
+        "event": ["lab:k:", "lab:k:"],
+        "value": pa.array([4.5, 4.0]),
+    }
     pq.write_table(pa.table(table), tmp_path / "b.parquet")
-    (tmp_path / "encounters.csv").write_text("case_id,admitted_at,discharged_at\na,2150-01-01T08:00:00,2150-01-03T08:00:00\n")
+    (tmp_path / "encounters.csv").write_text(
+        "case_id,admitted_at,discharged_at\na,2150-01-01T08:00:00,2150-01-03T08:00:00\n"
+    )
     report = bring(tmp_path, "csv")
     a, b = Encounter.objects.order_by("case_id")
-    assert (a.anchor_kind, a.discharged_at, a.notes.get().text, a.row_count) == ("admission", datetime(2150, 1, 3, 8), "A note.", 4)
-    assert (b.anchor_kind, b.admitted_at, b.discharged_at) == ("presentation", datetime(2150, 3, 1, 9), None)
+    assert (a.anchor_kind, a.discharged_at, a.notes.get().text, a.row_count) == (
+        "admission",
+        datetime(2150, 1, 3, 8),
+        "A note.",
+        4,
+    )
+    assert (b.anchor_kind, b.admitted_at, b.discharged_at) == (
+        "presentation",
+        datetime(2150, 3, 1, 9),
+        None,
+    )
     assert (report.imported, report.rejected) == (2, 0)
     assert b.series.get().row_indices == [1, 0]
 
@@ -227,7 +295,9 @@ def test_a_damaged_file_is_refused_and_what_came_before_stays(bring, tmp_path):
     path.write_bytes(whole[:-40])
     report = bring(tmp_path / "m", "mimic_iv")
     assert report.refused == 1
-    assert any(r.file.startswith("hosp/transfers") and "damaged" in r.reason for r in report.rejections)
+    assert any(
+        r.file.startswith("hosp/transfers") and "damaged" in r.reason for r in report.rejections
+    )
     assert Dataset.objects.get().state == Dataset.State.INCOMPLETE
     assert SourceRow.objects.filter(source="admissions").exists()
     assert not EventSeries.objects.exists()
@@ -250,18 +320,37 @@ def large_mimic(root: Path, rows: int) -> Path:
 @pytest.mark.django_db(transaction=True)
 def test_a_killed_import_goes_on_after_its_last_block(tmp_path, process_environment):
     path = large_mimic(tmp_path / "m", 600_000)
-    arguments = ["--format=mimic_iv", f"--path={path}", "--name=cohort", "--study=imports", f"--cases={CASE}"]
+    arguments = [
+        "--format=mimic_iv",
+        f"--path={path}",
+        "--name=cohort",
+        "--study=imports",
+        f"--cases={CASE}",
+    ]
     command = [sys.executable, "manage.py", "import_dataset", *arguments]
-    process = subprocess.Popen(command, cwd=BASE_DIR, env=process_environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command,
+        cwd=BASE_DIR,
+        env=process_environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     deadline = time.monotonic() + 600
-    while not ImportedPart.objects.filter(key__startswith="icu/chartevents#").exists() and time.monotonic() < deadline:
+    while (
+        not ImportedPart.objects.filter(key__startswith="icu/chartevents#").exists()
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     stored = SourceRow.objects.filter(source="chartevents").count()
     assert 0 < stored < 600_002
     subprocess.run(command, cwd=BASE_DIR, env=process_environment, capture_output=True, check=False)
-    values = SourceRow.objects.filter(source="chartevents").order_by("row_index").values_list("value", flat=True)
+    values = (
+        SourceRow.objects.filter(source="chartevents")
+        .order_by("row_index")
+        .values_list("value", flat=True)
+    )
     assert list(values)[2:] == [str(i) for i in range(600_000)]
     encounter = Encounter.objects.get()
     assert encounter.row_count == SourceRow.objects.count()

@@ -6,7 +6,18 @@ import pytest
 
 from accounts.models import AuditEvent
 from jobs import hints, registry
-from jobs.actions import LONGEST_BACKOFF, MOST_OUTAGES, cancel, cancel_all, fail, finish, release, retry, retry_all, wake
+from jobs.actions import (
+    LONGEST_BACKOFF,
+    MOST_OUTAGES,
+    cancel,
+    cancel_all,
+    fail,
+    finish,
+    release,
+    retry,
+    retry_all,
+    wake,
+)
 from jobs.leases.claims import claim
 from jobs.leases.clock import database_time
 from jobs.leases.holding import hold_of
@@ -99,7 +110,8 @@ def test_a_failed_attempt_waits_out_its_backoff_on_database_time():
     row = stage_row()
     assert fail(hold=hold_of(claim(StageRun, row.pk)), reasons=["timeout"]) == "queued"
     window = StageRun.objects.filter(
-        not_before__gt=database_time(timedelta(seconds=4)), not_before__lte=database_time(timedelta(seconds=5))
+        not_before__gt=database_time(timedelta(seconds=4)),
+        not_before__lte=database_time(timedelta(seconds=5)),
     )
     assert window.filter(pk=row.pk).exists()
 
@@ -142,7 +154,10 @@ def test_the_sweeper_ends_what_nobody_may_reclaim(sent, admin):
     cancel_all(jobs=StageRun.objects.filter(pk=stopped.pk), by=admin, study=None)
     assert sent() == []
     worn_out.refresh_from_db()
-    assert (worn_out.state, worn_out.reasons) == ("failed", ["the worker stopped answering in the last attempt"])
+    assert (worn_out.state, worn_out.reasons) == (
+        "failed",
+        ["the worker stopped answering in the last attempt"],
+    )
     assert state_of(stopped) == "cancelled"
 
 
@@ -156,7 +171,9 @@ def test_the_sweeper_sends_no_more_than_its_limit(sent, monkeypatch):
 
 def test_a_kind_says_which_of_its_rows_may_run(sent):
     paused, open_row = stage_row(), stage_row()
-    registry.register(StageRun, registry.kind_of(StageRun).send, runnable=lambda jobs: jobs.exclude(pk=paused.pk))
+    registry.register(
+        StageRun, registry.kind_of(StageRun).send, runnable=lambda jobs: jobs.exclude(pk=paused.pk)
+    )
     assert sent() == [open_row.pk]
 
 
@@ -171,7 +188,10 @@ def test_a_service_that_is_away_delays_a_job_and_uses_up_no_attempt():
     for outage in range(1, 4):
         StageRun.objects.filter(pk=row.pk).update(not_before=None)
         hold = hold_of(claim(StageRun, row.pk))
-        assert fail(hold=hold, reasons=["Unavailable: the server is away"], outage=True) == JobState.QUEUED
+        assert (
+            fail(hold=hold, reasons=["Unavailable: the server is away"], outage=True)
+            == JobState.QUEUED
+        )
         row.refresh_from_db()
         assert (row.attempt, row.outages) == (0, outage)
         assert row.not_before > row.queued_at
@@ -180,13 +200,19 @@ def test_a_service_that_is_away_delays_a_job_and_uses_up_no_attempt():
 
 def test_an_outage_without_end_fails_the_job():
     row = stage_row(max_attempts=1, outages=MOST_OUTAGES)
-    assert fail(hold=hold_of(claim(StageRun, row.pk)), reasons=["away"], outage=True) == JobState.FAILED
+    assert (
+        fail(hold=hold_of(claim(StageRun, row.pk)), reasons=["away"], outage=True)
+        == JobState.FAILED
+    )
 
 
 def test_a_job_that_waits_for_a_person_waits_however_long_and_is_woken():
     row = stage_row(max_attempts=1, outages=MOST_OUTAGES)
     hold = hold_of(claim(StageRun, row.pk))
-    assert fail(hold=hold, reasons=["Pending: no answer yet"], outage=True, patient=True) == JobState.QUEUED
+    assert (
+        fail(hold=hold, reasons=["Pending: no answer yet"], outage=True, patient=True)
+        == JobState.QUEUED
+    )
     row.refresh_from_db()
     assert (row.attempt, row.outages) == (0, MOST_OUTAGES)
     assert row.not_before - row.queued_at == LONGEST_BACKOFF

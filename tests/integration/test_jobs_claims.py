@@ -1,4 +1,6 @@
-"""Claims: one conditional UPDATE; of any number of workers exactly one wins, and only the winner can write."""
+"""Claims: one conditional UPDATE; of any number of workers exactly one wins, and only the winner
+can write.
+"""
 
 import threading
 import time
@@ -140,7 +142,9 @@ def test_of_many_workers_racing_for_one_row_exactly_one_wins_every_time():
                     won.append((turn, job.fence))
                 barrier.wait(timeout=120)
                 if worker == 0:
-                    StageRun.objects.filter(pk=row.pk).update(state="queued", attempt=0, lease_expires_at=None)
+                    StageRun.objects.filter(pk=row.pk).update(
+                        state="queued", attempt=0, lease_expires_at=None
+                    )
                 barrier.wait(timeout=120)
         finally:
             connection.close()
@@ -149,7 +153,9 @@ def test_of_many_workers_racing_for_one_row_exactly_one_wins_every_time():
     with ThreadPoolExecutor(workers) as pool:
         wins = [win for result in pool.map(race, range(workers)) for win in result]
     assert sorted(turn for turn, _ in wins) == list(range(rounds))
-    assert sorted(fence for _, fence in wins) == sorted(turn // len(rows) + 1 for turn in range(rounds))
+    assert sorted(fence for _, fence in wins) == sorted(
+        turn // len(rows) + 1 for turn in range(rounds)
+    )
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,4 +1,6 @@
-"""The heartbeat: extends the lease, notices cancellation and a lost fence; a killed worker's job is taken over."""
+"""The heartbeat: extends the lease, notices cancellation and a lost fence; a killed worker's job is
+taken over.
+"""
 
 import os
 import signal
@@ -100,7 +102,11 @@ def test_work_finishes_what_it_claimed():
 
     assert work(StageRun, row.pk, do) == "succeeded"
     row.refresh_from_db()
-    assert (row.state, row.progress, row.lease_expires_at) == ("succeeded", {"done": 1, "total": 2, "words": "tagging chunk 1 of 2"}, None)
+    assert (row.state, row.progress, row.lease_expires_at) == (
+        "succeeded",
+        {"done": 1, "total": 2, "words": "tagging chunk 1 of 2"},
+        None,
+    )
     assert row.finished_at >= row.started_at
     assert work(StageRun, row.pk, do) is None
     assert StageBatch.objects.count() == 1
@@ -193,9 +199,16 @@ work(StageRun, int(sys.argv[1]), do, lease=timedelta(seconds=10))
 """
 
 
-def test_a_killed_workers_job_is_taken_over_after_its_lease_and_keeps_what_was_stored(process_environment):
+def test_a_killed_workers_job_is_taken_over_after_its_lease_and_keeps_what_was_stored(
+    process_environment,
+):
     row = stage_row()
-    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(row.pk)], env=process_environment, stdout=subprocess.PIPE, text=True)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(row.pk)],
+        env=process_environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "holding\n"
@@ -205,7 +218,9 @@ def test_a_killed_workers_job_is_taken_over_after_its_lease_and_keeps_what_was_s
         holder.kill()
         holder.wait()
     assert claim(StageRun, row.pk) is None  # the lease still stands
-    wait_for(lambda: StageRun.objects.filter(pk=row.pk, lease_expires_at__lte=database_time()).exists())
+    wait_for(
+        lambda: StageRun.objects.filter(pk=row.pk, lease_expires_at__lte=database_time()).exists()
+    )
 
     def resume(job, hold):
         assert job.attempt == 2

@@ -1,4 +1,6 @@
-"""In whatever order workers and people act on a run, every stage comes to an end, following it returns, and Retry covers each case."""
+"""In whatever order workers and people act on a run, every stage comes to an end, following it
+returns, and Retry covers each case.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +43,19 @@ class World:
         rows = stage_rows(STAGES, state="blocked", max_attempts=2)
         self.run: Run = rows[0].case_run.run
         other = Encounter.objects.create(
-            dataset=self.run.dataset, case_id="other", subject_key="2", admitted_at=datetime(2150, 1, 1), discharged_at=None
+            dataset=self.run.dataset,
+            case_id="other",
+            subject_key="2",
+            admitted_at=datetime(2150, 1, 1),
+            discharged_at=None,
         )
         second = CaseRun.objects.create(run=self.run, encounter=other)
-        rows += [StageRun.objects.create(case_run=second, stage=row.stage, state="blocked", max_attempts=2) for row in rows]
+        rows += [
+            StageRun.objects.create(
+                case_run=second, stage=row.stage, state="blocked", max_attempts=2
+            )
+            for row in rows
+        ]
         self.keys = [row.pk for row in rows]
         self.stages.filter(pk__in=self.keys[::STAGES]).update(state="queued")
         self.holds: dict[int, Hold] = {}
@@ -88,8 +99,12 @@ class World:
             "finish": lambda: self.finish(key),
             "hand on": lambda: self.work(key, lambda hold: hand_on(hold=hold)),
             "fail": lambda: self.work(key, lambda hold: fail(hold=hold, reasons=["stumbled"])),
-            "fail for good": lambda: self.work(key, lambda hold: fail(hold=hold, reasons=["never"], retryable=False)),
-            "outage": lambda: self.work(key, lambda hold: fail(hold=hold, reasons=["away"], outage=True)),
+            "fail for good": lambda: self.work(
+                key, lambda hold: fail(hold=hold, reasons=["never"], retryable=False)
+            ),
+            "outage": lambda: self.work(
+                key, lambda hold: fail(hold=hold, reasons=["away"], outage=True)
+            ),
             "lose": lambda: self.lose(key),
             "sweep": lambda: settle_abandoned(jobs=self.stages),
             "cancel": lambda: cancel_run(run=self.run, by=self.by),
@@ -116,11 +131,15 @@ class World:
 
 ENDINGS = ["hand on", "fail", "fail for good", "outage", "lose"]
 EVENTS = ["claim"] * 4 + ["finish"] * 3 + ENDINGS + ["sweep", "cancel", "pause", "resume", "retry"]
-orders = st.lists(st.tuples(st.sampled_from(EVENTS), st.integers(0, STAGES * CASES - 1)), max_size=40)
+orders = st.lists(
+    st.tuples(st.sampled_from(EVENTS), st.integers(0, STAGES * CASES - 1)), max_size=40
+)
 
 
 def check_order(happened: list[tuple[str, int]], by: User) -> None:
-    """Play the events, then see that nothing waits for ever and that a person can have the rest done."""
+    """Play the events, then see that nothing waits for ever and that a person can have the rest
+    done.
+    """
     world = World(by)
     for event, index in happened:
         world.happen(event, world.keys[index])
@@ -129,14 +148,21 @@ def check_order(happened: list[tuple[str, int]], by: User) -> None:
     assert states <= {*FINAL, JobState.BLOCKED}
     assert not totals(world.run).active
     follow(world.run, lambda words: None)
-    undone = [case for case, state in world.run.cases.values_list("pk", "state") if state != CaseState.DONE]
+    undone = [
+        case
+        for case, state in world.run.cases.values_list("pk", "state")
+        if state != CaseState.DONE
+    ]
     assert retry_failed(run=world.run, by=by) == len(undone)
     world.drain()
     assert set(world.stages.values_list("state", flat=True)) == {JobState.SUCCEEDED}
 
 
 @pytest.mark.django_db
-@examples(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@examples(
+    max_examples=30,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(happened=orders)
 def test_every_order_of_events_ends(happened, django_user_model):
     check_order(happened, django_user_model.objects.get_or_create(username="admin")[0])
@@ -145,7 +171,11 @@ def test_every_order_of_events_ends(happened, django_user_model):
 @pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.django_db
-@examples(max_examples=3000, derandomize=False, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@examples(
+    max_examples=3000,
+    derandomize=False,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(happened=orders)
 def test_every_order_of_events_ends_however_many_are_tried(happened, django_user_model):
     check_order(happened, django_user_model.objects.get_or_create(username="admin")[0])
@@ -162,7 +192,9 @@ ENDS: dict[str, Callable[[Hold, StageRun], object]] = {
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("statement", [1, 2, 3])
 @pytest.mark.parametrize("end", ENDS)
-def test_a_stage_that_goes_back_to_the_queue_while_its_run_is_cancelled_is_cancelled_too(end, statement, django_user_model):
+def test_a_stage_that_goes_back_to_the_queue_while_its_run_is_cancelled_is_cancelled_too(
+    end, statement, django_user_model
+):
     """The worker acts between any two statements of the cancellation, on a connection of its own."""
     admin = django_user_model.objects.create(username="admin")
     row, later = stage_rows(2, state="blocked")
@@ -193,7 +225,9 @@ def test_a_stage_that_goes_back_to_the_queue_while_its_run_is_cancelled_is_cance
 
 @pytest.mark.django_db
 def test_a_batch_stored_before_the_hand_on_does_not_hide_the_cancellation(django_user_model):
-    """The cancellation comes between the last write of a stage and its hand-on, and the heartbeat has not noticed it yet."""
+    """The cancellation comes between the last write of a stage and its hand-on, and the heartbeat
+    has not noticed it yet.
+    """
     admin = django_user_model.objects.create(username="admin")
     row = stage_row()
     hold = hold_of(claim(StageRun, row.pk))

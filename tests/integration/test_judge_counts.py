@@ -1,4 +1,6 @@
-"""Counts of a judge run are what a look at its games and findings gives; a poll reads the counts and one page of games."""
+"""Counts of a judge run are what a look at its games and findings gives; a poll reads the counts
+and one page of games.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def make_run(dataset: Dataset, label: str) -> JudgeRun:
     """A judge run over all sources of the cohort, waiting."""
     return actions.start_judging(
-        study=dataset.study, datasets=[dataset], sources=KEYS, config=JudgeConfig(swap=True), label=label, by=None, tell_workers=False
+        study=dataset.study,
+        datasets=[dataset],
+        sources=KEYS,
+        config=JudgeConfig(swap=True),
+        label=label,
+        by=None,
+        tell_workers=False,
     )
 
 
@@ -82,7 +90,13 @@ def test_counts_follow_every_kind_of_change(run):
     check(run)
     encounter = Encounter.objects.get(case_id="c1")
     check(run, Closed(frozenset({encounter.pk}), frozenset()))
-    check(run, Closed(frozenset(), frozenset(Timeline.objects.filter(source="llm-lyra").values_list("pk", flat=True))))
+    check(
+        run,
+        Closed(
+            frozenset(),
+            frozenset(Timeline.objects.filter(source="llm-lyra").values_list("pk", flat=True)),
+        ),
+    )
     encounter.delete()
     check(run)
     check(other)
@@ -94,8 +108,12 @@ def test_counts_follow_every_kind_of_change(run):
 def test_counts_are_exact_after_random_work_on_several_connections(run):
     """Workers and an admin who cancels and retries, all at once: no deadlock, no lost count."""
     admin, errors = User.objects.create_user("admin"), list[BaseException]()
-    threads = [threading.Thread(target=_run, args=(_worker, run, admin, seed, errors)) for seed in range(3)]
-    threads += [threading.Thread(target=_run, args=(_admin, run, admin, seed, errors)) for seed in range(2)]
+    threads = [
+        threading.Thread(target=_run, args=(_worker, run, admin, seed, errors)) for seed in range(3)
+    ]
+    threads += [
+        threading.Thread(target=_run, args=(_admin, run, admin, seed, errors)) for seed in range(2)
+    ]
     with judged_by(StandIn(refuse=frozenset({len(SOURCES["llm-lyra"])}))):
         for thread in threads:
             thread.start()
@@ -108,7 +126,13 @@ def test_counts_are_exact_after_random_work_on_several_connections(run):
     assert JudgeCount.objects.filter(run=run).count() < 200, "rows are replaced by their sum"
 
 
-def _run(do: Callable[[JudgeRun, User, random.Random], None], run: JudgeRun, admin: User, seed: int, errors: list[BaseException]) -> None:
+def _run(
+    do: Callable[[JudgeRun, User, random.Random], None],
+    run: JudgeRun,
+    admin: User,
+    seed: int,
+    errors: list[BaseException],
+) -> None:
     try:
         do(run, admin, random.Random(seed))
     except BaseException as error:
@@ -125,34 +149,47 @@ def _worker(run: JudgeRun, _: User, draw: random.Random) -> None:
 
 def _admin(run: JudgeRun, admin: User, draw: random.Random) -> None:
     for _ in range(8):
-        draw.choice([actions.cancel_judging, actions.judge_failed_again, actions.judge_failed_again])(run=run, by=admin)
+        draw.choice(
+            [actions.cancel_judging, actions.judge_failed_again, actions.judge_failed_again]
+        )(run=run, by=admin)
 
 
 def make_large_run(cases: int) -> JudgeRun:
     """A judge run of that many games by two sources, of every status but unjudged."""
     dataset = factories.make_dataset(name="large")
     encounters = Encounter.objects.bulk_create(
-        Encounter(dataset=dataset, case_id=f"c{n:05}", admitted_at=factories.ADMITTED) for n in range(cases)
+        Encounter(dataset=dataset, case_id=f"c{n:05}", admitted_at=factories.ADMITTED)
+        for n in range(cases)
     )
     sides = [
-        Timeline.objects.bulk_create(Timeline(encounter=e, source=name, kind="revised") for e in encounters) for name in ("one", "two")
+        Timeline.objects.bulk_create(
+            Timeline(encounter=e, source=name, kind="revised") for e in encounters
+        )
+        for name in ("one", "two")
     ]
     comparisons = Comparison.objects.bulk_create(
-        Comparison(encounter=e, first=a, second=b) for e, a, b in zip(encounters, *sides, strict=True)
+        Comparison(encounter=e, first=a, second=b)
+        for e, a, b in zip(encounters, *sides, strict=True)
     )
-    run = JudgeRun.objects.create(study=dataset.study, sources=[["one", "revised", 1], ["two", "revised", 1]], judge="rules")
+    run = JudgeRun.objects.create(
+        study=dataset.study, sources=[["one", "revised", 1], ["two", "revised", 1]], judge="rules"
+    )
     run.datasets.set([dataset])
     games = Game.objects.bulk_create(Game(run=run, comparison=c, seed=1) for c in comparisons)
     states = ("succeeded", "failed", "running", "queued")
     for number, state in enumerate(states):
         chosen = Game.objects.filter(pk__in=[g.pk for g in games[number :: len(states)]])
         judged = {"outcome": "judged", "a_is_first": True} if state == "succeeded" else {}
-        chosen.update(state=state, lease_expires_at=timezone.now() if state == "running" else None, **judged)
+        chosen.update(
+            state=state, lease_expires_at=timezone.now() if state == "running" else None, **judged
+        )
     return run
 
 
 def test_a_poll_reads_what_it_shows_and_not_the_run(client):
-    """Rows that the poll's statements look at, by EXPLAIN ANALYZE: those of one page and the counts, of 3,000 games."""
+    """Rows that the poll's statements look at, by EXPLAIN ANALYZE: those of one page and the
+    counts, of 3,000 games.
+    """
     run = make_large_run(3000)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
@@ -164,7 +201,13 @@ def test_a_poll_reads_what_it_shows_and_not_the_run(client):
             poll = client.get(address, {"show": show, "page": page}, headers={"HX-Request": "true"})
         assert poll.status_code == 200
         assert poll.content.decode().count("<tr") > GAMES_PER_PAGE
-        rows = {sql: rows_read(sql) for sql in (q["sql"] for q in asked) if sql.startswith("SELECT") and '"adjudication_' in sql}
+        rows = {
+            sql: rows_read(sql)
+            for sql in (q["sql"] for q in asked)
+            if sql.startswith("SELECT") and '"adjudication_' in sql
+        }
         worst = max(rows, key=lambda sql: rows[sql])
         skipped = GAMES_PER_PAGE * (page - 1)  # the entries of an index that come before the page
-        assert rows[worst] <= 8 * (GAMES_PER_PAGE + skipped), f"{show} {page}: {rows[worst]} rows: {worst}"
+        assert rows[worst] <= 8 * (GAMES_PER_PAGE + skipped), (
+            f"{show} {page}: {rows[worst]} rows: {worst}"
+        )

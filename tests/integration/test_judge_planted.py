@@ -1,4 +1,6 @@
-"""`manage.py judge_planted`: a judge's recall and precision on differences that were put into twins of stored timelines."""
+"""`manage.py judge_planted`: a judge's recall and precision on differences that were put into twins
+of stored timelines.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,25 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class FindsTimes:
-    """Tells every pair of rows of one UID whose hours differ, holds the first timeline right, and sees nothing else."""
+    """Tells every pair of rows of one UID whose hours differ, holds the first timeline right, and
+    sees nothing else.
+    """
 
     name, version = "times", "1"
 
     def judge(self, given: JudgeInput):
-        first, second = (given.a_rows, given.b_rows) if given.a_is_first else (given.b_rows, given.a_rows)
+        first, second = (
+            (given.a_rows, given.b_rows) if given.a_is_first else (given.b_rows, given.a_rows)
+        )
         by_uid = {r.uid: r for r in second}
-        apart = [(r, by_uid[r.uid]) for r in first if r.uid in by_uid and abs((r.time or 0) - (by_uid[r.uid].time or 0)) > 10]
-        return checked_findings([raw(given, FindingType.TIMING, a, b, "FIRST") for a, b in apart], given)
+        apart = [
+            (r, by_uid[r.uid])
+            for r in first
+            if r.uid in by_uid and abs((r.time or 0) - (by_uid[r.uid].time or 0)) > 10
+        ]
+        return checked_findings(
+            [raw(given, FindingType.TIMING, a, b, "FIRST") for a, b in apart], given
+        )
 
 
 def run(**options):
@@ -44,13 +56,20 @@ def test_what_was_planted_and_found_is_counted_by_difference(monkeypatch):
     table, told = run(dataset="cohort", source="author:vega@revised", each=1)
     assert table.splitlines()[0].split()[-2:] == ["original", "right"]
     assert "one: 6 changes, 2 findings" in told
-    timing = next(line.split() for line in table.splitlines() if line.startswith("timing") and " all " in line)
-    # timing all: planted found recall told true precision decided right; each one that is found holds the original right.
+    timing = next(
+        line.split() for line in table.splitlines() if line.startswith("timing") and " all " in line
+    )
+    # timing all: planted found recall told true precision decided right; each one that is found
+    # holds the original right.
     planted, found, _, told_count, true, precision, decided, right = timing[2:]
     assert int(found) <= int(planted)
     assert int(true) == int(found) == int(told_count)
     assert (precision, decided, right) == ("1.000", "1.000", "1.000")
-    quiet = next(line.split() for line in table.splitlines() if line.startswith("shifted within the tolerance"))
+    quiet = next(
+        line.split()
+        for line in table.splitlines()
+        if line.startswith("shifted within the tolerance")
+    )
     assert quiet[-3:] == ["1", "0", "no"]
 
 

@@ -1,4 +1,6 @@
-"""Large cohorts: the request stores the judge run alone, a job adds its games, and survives a kill, a pause and a cancellation."""
+"""Large cohorts: the request stores the judge run alone, a job adds its games, and survives a kill,
+a pause and a cancellation.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +49,15 @@ def add_cases(dataset: Dataset, numbers: range) -> None:
         note = factories.make_note(encounter, "Fever.")
         for key in KEYS:
             inventory = factories.make_inventory(note, origin="import")
-            entries = [Entry(occurrence=factories.make_occurrence(inventory, span=(0, 5), mention="fever"), time=1.0)]
-            factories.make_timeline(inventory, entries, kind=TimelineKind(key.kind), source=key.source)
+            entries = [
+                Entry(
+                    occurrence=factories.make_occurrence(inventory, span=(0, 5), mention="fever"),
+                    time=1.0,
+                )
+            ]
+            factories.make_timeline(
+                inventory, entries, kind=TimelineKind(key.kind), source=key.source
+            )
             factories.seal(inventory)
 
 
@@ -67,13 +76,22 @@ def admin(dataset) -> User:
 
 
 def start(dataset: Dataset, *others: Dataset, **more) -> JudgeRun:
-    return actions.start_judging(study=dataset.study, datasets=[dataset, *others], sources=KEYS, by=None, **more)
+    return actions.start_judging(
+        study=dataset.study, datasets=[dataset, *others], sources=KEYS, by=None, **more
+    )
 
 
 def games(run: JudgeRun) -> list[tuple]:
     """What the games are, in the order of their keys."""
-    fields = ("comparison__encounter__dataset", "comparison__encounter__case_id", "comparison__first__source", "comparison__second__source")
-    return list(run.games.order_by("pk").values_list(*fields, "swapped", "seed", "max_attempts", "state"))
+    fields = (
+        "comparison__encounter__dataset",
+        "comparison__encounter__case_id",
+        "comparison__first__source",
+        "comparison__second__source",
+    )
+    return list(
+        run.games.order_by("pk").values_list(*fields, "swapped", "seed", "max_attempts", "state")
+    )
 
 
 def at_once(dataset: Dataset, *others: Dataset, monkeypatch, **more) -> JudgeRun:
@@ -99,7 +117,10 @@ def test_starting_takes_as_many_queries_for_many_cases_as_for_few(dataset):
     add_cases(dataset, range(100, 120))
     assert statements() == small
     assert not Game.objects.exists()
-    assert list(JudgePreparation.objects.order_by("pk").values_list("total", flat=True)) == [CASES + 1, CASES + 21]
+    assert list(JudgePreparation.objects.order_by("pk").values_list("total", flat=True)) == [
+        CASES + 1,
+        CASES + 21,
+    ]
 
 
 @pytest.mark.parametrize("existing", [False, True])
@@ -116,9 +137,15 @@ def test_a_batch_takes_as_many_queries_for_many_cases_as_for_few(dataset, monkey
             assert execute_preparation(job.pk) == JobState.SUCCEEDED
         batches = -(-(CASES + 31) // cases)
         assert len(games(run)) == PAIRS * (CASES + 30)
-        inserts = [q["sql"] for q in asked if q["sql"].startswith('INSERT INTO "adjudication_game"')]
+        inserts = [
+            q["sql"] for q in asked if q["sql"].startswith('INSERT INTO "adjudication_game"')
+        ]
         assert len(inserts) == batches
-        with_games = [q["sql"] for q in asked if "adjudication_game" in q["sql"] or "timelines_timeline" in q["sql"]]
+        with_games = [
+            q["sql"]
+            for q in asked
+            if "adjudication_game" in q["sql"] or "timelines_timeline" in q["sql"]
+        ]
         assert len(with_games) <= 3 * batches + 3
         return len([q for q in asked if "heartbeat_at" not in q["sql"]]) // batches
 
@@ -128,7 +155,9 @@ def test_a_batch_takes_as_many_queries_for_many_cases_as_for_few(dataset, monkey
 
 @pytest.mark.parametrize("killed_in", [0, 1, 2, 3])
 @pytest.mark.parametrize("swap", [False, True])
-def test_a_preparation_that_is_killed_goes_on_after_the_last_batch(dataset, monkeypatch, killed_in, swap):
+def test_a_preparation_that_is_killed_goes_on_after_the_last_batch(
+    dataset, monkeypatch, killed_in, swap
+):
     other = factories.make_dataset(dataset.study, name="another")
     add_cases(other, range(2))
     config = JudgeConfig(swap=swap)
@@ -145,7 +174,9 @@ def test_a_preparation_that_is_killed_goes_on_after_the_last_batch(dataset, monk
     monkeypatch.setattr(judge_preparing, "_add_games", killed)
     assert execute_preparation(late.preparation.pk) is None
     monkeypatch.setattr(judge_preparing, "_add_games", add)
-    assert JudgePreparation.objects.get(run=late).prepared == 2 * killed_in, "a batch is stored whole or not at all"
+    assert JudgePreparation.objects.get(run=late).prepared == 2 * killed_in, (
+        "a batch is stored whole or not at all"
+    )
     JudgePreparation.objects.update(lease_expires_at="2000-01-01T00:00Z")
     assert execute_preparation(late.preparation.pk) == JobState.SUCCEEDED
     assert execute_preparation(late.preparation.pk) is None, "a doubled message adds nothing"
@@ -164,7 +195,9 @@ def test_only_the_cases_asked_for_are_judged(dataset, monkeypatch):
     assert games(late) == games(at_once(dataset, cases=["c001", "c005"], monkeypatch=monkeypatch))
 
 
-def test_a_run_that_is_cancelled_while_it_is_prepared_gets_no_further_game(dataset, admin, monkeypatch):
+def test_a_run_that_is_cancelled_while_it_is_prepared_gets_no_further_game(
+    dataset, admin, monkeypatch
+):
     run = start(dataset)
     add = judge_preparing._add_batch
 
@@ -226,15 +259,26 @@ def test_a_run_without_anything_to_compare_says_so_and_can_be_retried(dataset, a
 
 
 def test_a_small_run_without_anything_to_compare_is_refused(dataset, monkeypatch):
-    with pytest.raises(actions.JudgingRefused, match="no case has finished timelines of two of these sources"):
+    with pytest.raises(
+        actions.JudgingRefused, match="no case has finished timelines of two of these sources"
+    ):
         at_once(dataset, cases=["c003-without-timelines"], monkeypatch=monkeypatch)
     assert not JudgeRun.objects.exists()
 
 
 def test_the_page_follows_the_preparation(client, dataset, admin):
     client.force_login(admin)
-    chosen = {"sources": [f"{k.source}@{k.kind}" for k in KEYS], "judge": "rules", "tolerance": "scaled", "seed": 1}
-    begun = client.post(reverse("adjudication:judge_run_new"), {"datasets": [dataset.public_id], **chosen}, follow=True)
+    chosen = {
+        "sources": [f"{k.source}@{k.kind}" for k in KEYS],
+        "judge": "rules",
+        "tolerance": "scaled",
+        "seed": 1,
+    }
+    begun = client.post(
+        reverse("adjudication:judge_run_new"),
+        {"datasets": [dataset.public_id], **chosen},
+        follow=True,
+    )
     assert f"The judge run over {CASES + 1} cases has started." in begun.content.decode()
     run = JudgeRun.objects.get()
     address = reverse("adjudication:judge_run", args=[run.public_id])
@@ -269,7 +313,9 @@ def test_the_command_adds_the_games_and_judges_them(dataset):
         left = JudgeRun.objects.get()
         out = StringIO()
         call_command("judge", **asked, missing=True, stdout=out)
-        assert out.getvalue() == f"under way: judge run {left.public_id}\n", "a run under preparation will judge them"
+        assert out.getvalue() == f"under way: judge run {left.public_id}\n", (
+            "a run under preparation will judge them"
+        )
         call_command("judge", **asked, missing=True, inline=True, stdout=out)
     assert JudgeRun.objects.count() == 1
     assert f"0 of {CASES + 1} cases prepared, 0 of 0 games judged" in out.getvalue()
@@ -278,6 +324,14 @@ def test_the_command_adds_the_games_and_judges_them(dataset):
 
 def test_the_command_says_why_a_preparation_ended(dataset):
     errors = StringIO()
-    asked = {"dataset": ["cohort"], "sources": "author:vega,rules-orion", "cases": ["c003-without-timelines"], "inline": True}
-    with pytest.raises(CommandError, match=r"failed after 0 of 1 cases; .* no case has finished timelines of two of these sources"):
+    asked = {
+        "dataset": ["cohort"],
+        "sources": "author:vega,rules-orion",
+        "cases": ["c003-without-timelines"],
+        "inline": True,
+    }
+    with pytest.raises(
+        CommandError,
+        match=r"failed after 0 of 1 cases; .* no case has finished timelines of two of these sources",
+    ):
         call_command("judge", **asked, stdout=StringIO(), stderr=errors)

@@ -1,4 +1,6 @@
-"""The report on a judge run out of the database: columns, strata, unjudged games, positions, other judges, the command and its page."""
+"""The report on a judge run out of the database: columns, strata, unjudged games, positions, other
+judges, the command and its page.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def by_hand(run):
-    """Points charged to (first, second) of every judged game in first positions, from the findings one by one."""
+    """Points charged to (first, second) of every judged game in first positions, from the findings
+    one by one.
+    """
     points = {}
     for game in Game.objects.filter(run=run, outcome="judged", swapped=False).order_by("pk"):
         sums = [0.0, 0.0]
@@ -59,7 +63,11 @@ def test_columns_hold_what_the_findings_say():
     straight = Finding.objects.filter(game__run=world.run, game__swapped=False)
     assert games.findings.sum() == straight.count()
     assert len(games.timing_game) == straight.filter(type="TIMING").exclude(category="").count() > 0
-    assert set(zip(games.first.tolist(), games.second.tolist(), strict=True)) == {(0, 1), (0, 2), (1, 2)}
+    assert set(zip(games.first.tolist(), games.second.tolist(), strict=True)) == {
+        (0, 1),
+        (0, 2),
+        (1, 2),
+    }
 
 
 def test_two_times_that_are_n_a_are_within_every_tolerance_as_the_flag_has_it():
@@ -88,24 +96,36 @@ def test_strata_are_the_protocols_under_which_references_were_written():
     world = judged_world(cases=4)
     unaided, assisted, imported, _ = world.encounters
     for encounter, protocol in ((unaided, "unaided"), (assisted, "assisted")):
-        draft = make_draft(encounter, make_author(encounter, Role.CLINICIAN, username=f"dr-{protocol}"), protocol)
+        draft = make_draft(
+            encounter, make_author(encounter, Role.CLINICIAN, username=f"dr-{protocol}"), protocol
+        )
         page = Page(draft)
         note = encounter.notes.get().text
         page.add("Fever", note, time=-72.0)
         draft.refresh_from_db()
         submit(authoring=draft, by=draft.author)
-    Timeline.objects.create(encounter=imported, source="reference", kind=TimelineKind.REFERENCE.value)
+    Timeline.objects.create(
+        encounter=imported, source="reference", kind=TimelineKind.REFERENCE.value
+    )
     report = report_of(world.run)
-    assert [s.name for s in report.strata] == ["assisted", "imported reference", "no reference", "unaided"]
+    assert [s.name for s in report.strata] == [
+        "assisted",
+        "imported reference",
+        "no reference",
+        "unaided",
+    ]
     assert [s.games for s in report.strata] == [3, 3, 3, 3]
     for s in report.strata:
-        assert sum(r.rating for r in s.ratings) == pytest.approx(3 * 1500), "each is centred by itself"
+        assert sum(r.rating for r in s.ratings) == pytest.approx(3 * 1500), (
+            "each is centred by itself"
+        )
 
 
 def test_unjudged_games_are_counted_and_are_no_games_without_findings():
     dataset = factories.make_dataset()
     make_case(dataset, "one")
-    # Refuses whatever shows seven rows as A: the first and the third source have so many, the second has six.
+    # Refuses whatever shows seven rows as A: the first and the third source have so many, the
+    # second has six.
     run = judged_run(dataset, StandIn(refuse=frozenset({7})))
     unjudged = run.games.filter(outcome="unjudged").count()
     assert 0 < unjudged <= 3
@@ -121,9 +141,16 @@ def test_two_judge_runs_agree_but_for_what_the_second_holds_otherwise():
     comparisons, rows = agreement_of(world.run, later)
     by_type = {row.type: row for row in rows}
     assert comparisons == 6
-    fever = Finding.objects.filter(game__run=world.run, note_evidence="Fever for three days").count()
+    fever = Finding.objects.filter(
+        game__run=world.run, note_evidence="Fever for three days"
+    ).count()
     assert by_type["all"].both == by_type["all"].first == by_type["all"].second
-    assert by_type["all"].both - by_type["all"].alike == by_type["TIMING"].both - by_type["TIMING"].alike == fever > 0
+    assert (
+        by_type["all"].both - by_type["all"].alike
+        == by_type["TIMING"].both - by_type["TIMING"].alike
+        == fever
+        > 0
+    )
     assert by_type["VALUE"].same == 1.0
 
 
@@ -146,7 +173,14 @@ def test_the_command_prints_every_form(form):
     if form == "--json":
         told = json.loads(text)
         assert told["games"] == 6
-        assert {t["name"] for t in told["tables"]} >= {"ratings", "profile", "matchups", "sensitivity", "tolerance", "swap"}
+        assert {t["name"] for t in told["tables"]} >= {
+            "ratings",
+            "profile",
+            "matchups",
+            "sensitivity",
+            "tolerance",
+            "swap",
+        }
     elif form == "--latex":
         assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") > 5
 
@@ -155,12 +189,16 @@ def test_the_command_compares_judges_and_says_what_it_cannot_find(tmp_path):
     world = judged_world(cases=1)
     later = judged_run(world.dataset, StandIn(version="2", fever="UNCLEAR"), label="second opinion")
     out = tmp_path / "report.txt"
-    call_command("judge_report", world.run.public_id, against="second opinion", out=out, stderr=StringIO())
+    call_command(
+        "judge_report", world.run.public_id, against="second opinion", out=out, stderr=StringIO()
+    )
     assert "on 3 comparisons that both judged" in out.read_text()
     with pytest.raises(CommandError, match=later.public_id):
         call_command("judge_report", "nothing")
     with pytest.raises(CommandError, match="no comparison in common"):
-        call_command("judge_report", world.run.public_id, against=judged_world(cases=1).run.public_id)
+        call_command(
+            "judge_report", world.run.public_id, against=judged_world(cases=1).run.public_id
+        )
     with pytest.raises(CommandError, match="no folder"):
         call_command("judge_report", world.run.public_id, out=tmp_path / "none" / "x")
 
@@ -175,20 +213,37 @@ def test_the_page_shows_every_source_and_every_table_comes_as_a_file():
     report = report_of(world.run)
     for name in ("ratings", "profile", "counts", "matchups", "sensitivity", "tolerance", "swap"):
         for format in ("csv", "latex", "json"):
-            answer = client.get(reverse("adjudication:dashboard_table", args=[world.run.public_id, name, format]))
+            answer = client.get(
+                reverse("adjudication:dashboard_table", args=[world.run.public_id, name, format])
+            )
             assert answer.status_code == 200, (name, format)
             assert name in answer["Content-Disposition"]
-    told = json.loads(client.get(reverse("adjudication:dashboard_table", args=[world.run.public_id, "ratings", "json"])).content)
-    assert {row[0]: row[2]["value"] for row in told["rows"]} == {r.source: pytest.approx(r.rating) for r in report.rated.ratings}
+    told = json.loads(
+        client.get(
+            reverse("adjudication:dashboard_table", args=[world.run.public_id, "ratings", "json"])
+        ).content
+    )
+    assert {row[0]: row[2]["value"] for row in told["rows"]} == {
+        r.source: pytest.approx(r.rating) for r in report.rated.ratings
+    }
     assert AuditEvent.objects.filter(action="judge.export").exists()
-    assert client.get(reverse("adjudication:dashboard_table", args=[world.run.public_id, "nothing", "csv"])).status_code == 404
+    assert (
+        client.get(
+            reverse("adjudication:dashboard_table", args=[world.run.public_id, "nothing", "csv"])
+        ).status_code
+        == 404
+    )
 
 
 def test_a_run_without_games_says_what_would_be_there():
     world = judged_world(cases=1)
     Finding.objects.filter(game__run=world.run).delete()
     Game.objects.filter(run=world.run).delete()
-    page = signed_in(world.study).get(reverse("adjudication:dashboard", args=[world.run.public_id])).content.decode()
+    page = (
+        signed_in(world.study)
+        .get(reverse("adjudication:dashboard", args=[world.run.public_id]))
+        .content.decode()
+    )
     assert "Nothing judged yet" in page
 
 
@@ -203,7 +258,12 @@ def test_whoever_reviews_cases_of_the_run_sees_no_ratings():
     client = Client()
     client.force_login(clinician)
     for name, args in (("dashboard", []), ("dashboard_table", ["ratings", "csv"])):
-        assert client.get(reverse(f"adjudication:{name}", args=[world.run.public_id, *args])).status_code == 403, name
+        assert (
+            client.get(
+                reverse(f"adjudication:{name}", args=[world.run.public_id, *args])
+            ).status_code
+            == 403
+        ), name
     for name in ("findings_download", "games_download"):
         closed = client.get(reverse(f"adjudication:{name}", args=[world.run.public_id, "jsonl"]))
         assert closed.status_code == 403, "every case of the run is in the packet"

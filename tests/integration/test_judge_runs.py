@@ -1,4 +1,6 @@
-"""Judge runs on a real database: games, what is stored of an answer, unjudged games, another go, and the command."""
+"""Judge runs on a real database: games, what is stored of an answer, unjudged games, another go,
+and the command.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,10 @@ def charges(run):
 
 def test_every_pair_of_sources_of_every_case_is_a_game():
     world = judged_world(cases=2)
-    assert Game.objects.filter(run=world.run, state=JobState.SUCCEEDED, outcome="judged").count() == 2 * 3
+    assert (
+        Game.objects.filter(run=world.run, state=JobState.SUCCEEDED, outcome="judged").count()
+        == 2 * 3
+    )
     first = Comparison.objects.filter(encounter=world.encounters[0]).order_by("pk")
     assert [(c.first.source, c.second.source) for c in first] == [
         ("author:vega", "rules-orion"), ("author:vega", "llm-lyra"), ("rules-orion", "llm-lyra")
@@ -50,14 +55,21 @@ def test_every_pair_of_sources_of_every_case_is_a_game():
 
 def test_findings_are_stored_with_entries_span_series_and_charge():
     world = judged_world(cases=1)
-    game = Game.objects.get(run=world.run, comparison__first__source="author:vega", comparison__second__source="rules-orion")
+    game = Game.objects.get(
+        run=world.run,
+        comparison__first__source="author:vega",
+        comparison__second__source="rules-orion",
+    )
     by_kind = {(f.type, f.verdict): f for f in game.findings.all()}
     assert len(by_kind) == 9
     fever = next(f for f in game.findings.all() if f.a_event == "fever")
     first = fever.a_entry if game.a_is_first else fever.b_entry
     assert first.timeline.source == "author:vega"
     assert first.time == -72
-    assert world.encounters[0].notes.get().text[fever.note_start : fever.note_end] == "Fever for three days"
+    assert (
+        world.encounters[0].notes.get().text[fever.note_start : fever.note_end]
+        == "Fever for three days"
+    )
     # The first timeline was held right: the second is charged with a wrong time.
     assert (fever.category, fever.charged_first) == ("wrong_time", False)
     value = next(f for f in game.findings.all() if f.table_evidence)
@@ -80,17 +92,23 @@ def test_evidence_is_stored_with_its_series_however_the_name_is_spaced():
         def judge(self, given):
             first, second = (row_of(given, "fever", first=f) for f in (True, False))
             evidence = {"table_evidence": "chart:pain level:: = 3 @ 1h", "grounding": "TABLE"}
-            return checked_findings([raw(given, "TIMING", first, second, "UNCLEAR", **evidence)], given)
+            return checked_findings(
+                [raw(given, "TIMING", first, second, "UNCLEAR", **evidence)], given
+            )
 
     run = judged_run(dataset, Citing())
-    assert set(Finding.objects.filter(game__run=run).values_list("series", flat=True)) == {series.pk}
+    assert set(Finding.objects.filter(game__run=run).values_list("series", flat=True)) == {
+        series.pk
+    }
 
 
 def test_the_swapped_rerun_charges_the_same():
     world = judged_world(cases=1, swap=True)
     assert world.run.games.count() == 6
     for comparison in Comparison.objects.all():
-        straight, swapped = (Game.objects.get(run=world.run, comparison=comparison, swapped=s) for s in (False, True))
+        straight, swapped = (
+            Game.objects.get(run=world.run, comparison=comparison, swapped=s) for s in (False, True)
+        )
         assert straight.a_is_first is not swapped.a_is_first
         assert straight.input_sha256 == swapped.input_sha256
         found = charges(world.run)
@@ -104,7 +122,9 @@ def test_a_game_without_an_answer_is_unjudged_and_can_be_judged_again():
     run = judged_run(dataset, StandIn(refuse=frozenset({6, 7})))
     unjudged = run.games.filter(actions.UNJUDGED)
     assert unjudged.count() == 3
-    assert {g.unjudged_reasons[0] for g in unjudged} == {"attempt 1: the answer must be one JSON object"}
+    assert {g.unjudged_reasons[0] for g in unjudged} == {
+        "attempt 1: the answer must be one JSON object"
+    }
     assert not Finding.objects.exists()
     assert actions.judge_failed_again(run=run, by=admin) == 3
     with judged_by(StandIn()):
@@ -118,7 +138,9 @@ def unjudged_run():
     """A run of three games without an answer, and its admin."""
     dataset = factories.make_dataset()
     make_case(dataset, "one")
-    return judged_run(dataset, StandIn(refuse=frozenset({6, 7}))), factories.make_user(dataset.study, Role.ADMIN)
+    return judged_run(dataset, StandIn(refuse=frozenset({6, 7}))), factories.make_user(
+        dataset.study, Role.ADMIN
+    )
 
 
 class Broken(StandIn):
@@ -130,7 +152,9 @@ def test_a_retry_that_fails_for_another_cause_is_not_called_unjudged():
     run, admin = unjudged_run()
     assert judge_progress.totals_of([run])[run.pk].unjudged == 3
     actions.judge_failed_again(run=run, by=admin)
-    assert not run.games.exclude(outcome="", unjudged_reasons=[]).exists(), "nothing of the earlier round is shown while it waits"
+    assert not run.games.exclude(outcome="", unjudged_reasons=[]).exists(), (
+        "nothing of the earlier round is shown while it waits"
+    )
     with judged_by(Broken()):
         for game in run.games.all():
             assert actions.execute_game(game.pk) == JobState.FAILED
@@ -145,7 +169,9 @@ def test_a_retry_that_fails_for_another_cause_is_not_called_unjudged():
 
 @pytest.mark.parametrize("end", ["cancel", "lose"])
 def test_an_outcome_is_stored_with_the_end_of_its_attempt_alone(end):
-    """However an attempt ends, the outcome is that of this end: nothing of one that was cut off or of an earlier round is left."""
+    """However an attempt ends, the outcome is that of this end: nothing of one that was cut off or
+    of an earlier round is left.
+    """
     run, admin = unjudged_run()
     actions.judge_failed_again(run=run, by=admin)
     game = run.games.first()
@@ -163,14 +189,21 @@ def test_an_outcome_is_stored_with_the_end_of_its_attempt_alone(end):
     game.refresh_from_db()
     if end == "cancel":  # its answer came before its next look
         assert (state, game.outcome) == (JobState.SUCCEEDED, "judged")
-        assert set(run.games.exclude(pk=game.pk).values_list("state", "outcome")) == {("cancelled", "")}
+        assert set(run.games.exclude(pk=game.pk).values_list("state", "outcome")) == {
+            ("cancelled", "")
+        }
     else:
         assert (state, game.state, game.outcome, game.findings.count()) == (None, "running", "", 0)
 
 
 def test_the_database_refuses_an_outcome_that_is_not_of_its_end():
     run, _ = unjudged_run()
-    for state, outcome in [("queued", "unjudged"), ("cancelled", "unjudged"), ("failed", "judged"), ("queued", "judged")]:
+    for state, outcome in [
+        ("queued", "unjudged"),
+        ("cancelled", "unjudged"),
+        ("failed", "judged"),
+        ("queued", "judged"),
+    ]:
         with pytest.raises(DatabaseError), transaction.atomic():
             Game.objects.filter(run=run).update(state=state, outcome=outcome)
 
@@ -180,7 +213,9 @@ def test_a_paused_run_waits():
     make_case(dataset, "one")
     admin = factories.make_user(dataset.study, Role.ADMIN)
     with judged_by(StandIn()):
-        run = actions.start_judging(study=dataset.study, datasets=[dataset], sources=KEYS, by=admin, tell_workers=False)
+        run = actions.start_judging(
+            study=dataset.study, datasets=[dataset], sources=KEYS, by=admin, tell_workers=False
+        )
         actions.pause_judging(run=run, by=admin)
         game = run.games.first()
         assert actions.execute_game(game.pk) is None
@@ -204,18 +239,27 @@ def test_whatever_a_judge_reads_changes_the_digest_of_its_input():
 
     def digest(uid_table=False, rows=given.rows, **changed):
         row = replace(first, source=replace(first.source, **changed))
-        return input_digest(replace(given, a_rows=(row, *rest), rows=rows), JudgeConfig(uid_table=uid_table))
+        return input_digest(
+            replace(given, a_rows=(row, *rest), rows=rows), JudgeConfig(uid_table=uid_table)
+        )
 
     assert digest() == digest(lower=1.0) == input_digest(given.swapped(), JudgeConfig())
     assert digest(uid_table=True) != digest(uid_table=True, lower=1.0)
-    kinds = [digest(), digest(start=1, end=2), digest(polarity=Polarity.ABSENT), digest(uid="beef"), digest(rows=given.rows[1:])]
+    kinds = [
+        digest(),
+        digest(start=1, end=2),
+        digest(polarity=Polarity.ABSENT),
+        digest(uid="beef"),
+        digest(rows=given.rows[1:]),
+    ]
     assert len(set(kinds)) == len(kinds)
 
 
 def test_the_database_refuses_what_the_protocol_forbids():
     world = judged_world(cases=1)
     finding = (
-        Finding.objects.filter(game__run=world.run, type="TIMING", verdict="A").first() or Finding.objects.filter(type="TIMING").first()
+        Finding.objects.filter(game__run=world.run, type="TIMING", verdict="A").first()
+        or Finding.objects.filter(type="TIMING").first()
     )
     for change in ({"verdict": "BOTH"}, {"reason": "another"}, {"a_time": 5}):
         with pytest.raises(DatabaseError), transaction.atomic():
@@ -227,7 +271,11 @@ def test_the_database_refuses_what_the_protocol_forbids():
         {"relation": "novel_event"},
         {"verdict": "UNCLEAR"},
     ):
-        values = {f.attname: getattr(copy, f.attname) for f in Finding._meta.concrete_fields if f.name not in ("id", "public_id")}
+        values = {
+            f.attname: getattr(copy, f.attname)
+            for f in Finding._meta.concrete_fields
+            if f.name not in ("id", "public_id")
+        }
         with pytest.raises(DatabaseError), transaction.atomic():
             Finding.objects.create(**{**values, "ordinal": 99, **wrong})
 
@@ -241,7 +289,11 @@ def test_no_prompt_names_a_source():
             given = load_game(game, JudgeConfig(uid_table=uid_table)).given
             words = " ".join(m.content for m in rendered(given).messages)
             assert "fever" in words
-            assert not [key.source for key in KEYS if key.source in words or key.source.split(":")[-1] in words]
+            assert not [
+                key.source
+                for key in KEYS
+                if key.source in words or key.source.split(":")[-1] in words
+            ]
 
 
 def test_what_cannot_be_judged_is_refused_by_name():
@@ -250,19 +302,39 @@ def test_what_cannot_be_judged_is_refused_by_name():
     study = dataset.study
     with pytest.raises(actions.JudgingRefused, match="at least two sources"):
         actions.start_judging(study=study, datasets=[dataset], sources=KEYS[:1], by=None)
-    with pytest.raises(SourceUnknown, match="nobody@revised; there are: author:vega@revised, llm-lyra@revised"):
-        actions.start_judging(study=study, datasets=[dataset], sources=[KEYS[0], SourceKey("nobody", "revised")], by=None)
+    with pytest.raises(
+        SourceUnknown, match="nobody@revised; there are: author:vega@revised, llm-lyra@revised"
+    ):
+        actions.start_judging(
+            study=study,
+            datasets=[dataset],
+            sources=[KEYS[0], SourceKey("nobody", "revised")],
+            by=None,
+        )
     with pytest.raises(actions.JudgingRefused, match="another study"):
-        actions.start_judging(study=factories.make_study(), datasets=[dataset], sources=KEYS, by=None)
+        actions.start_judging(
+            study=factories.make_study(), datasets=[dataset], sources=KEYS, by=None
+        )
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "alternative"), [("rules", "revised", 1), ("rules@text-only", "text_only", 1), ("rules@revised#2", "revised", 2)]
+    ("text", "kind", "alternative"),
+    [
+        ("rules", "revised", 1),
+        ("rules@text-only", "text_only", 1),
+        ("rules@revised#2", "revised", 2),
+    ],
 )
 def test_sources_are_read_as_they_are_written(text, kind, alternative):
-    known = [SourceKey("rules", "text_only"), SourceKey("rules", "revised"), SourceKey("rules", "revised", 2)]
+    known = [
+        SourceKey("rules", "text_only"),
+        SourceKey("rules", "revised"),
+        SourceKey("rules", "revised", 2),
+    ]
     assert parse_source(text, known) == SourceKey("rules", kind, alternative)
-    with pytest.raises(SourceUnknown, match="there are: rules@text_only, rules@revised, rules@revised#2"):
+    with pytest.raises(
+        SourceUnknown, match="there are: rules@text_only, rules@revised, rules@revised#2"
+    ):
         parse_source("rule", known)
 
 
@@ -272,15 +344,40 @@ def test_the_command_judges_and_reports():
     assert [k.source for k in sources_of([dataset])] == ["author:vega", "llm-lyra", "rules-orion"]
     out = StringIO()
     with judged_by(StandIn()):
-        call_command("judge", dataset=["cohort"], sources="author:vega,rules-orion", inline=True, swap=True, stdout=out)
+        call_command(
+            "judge",
+            dataset=["cohort"],
+            sources="author:vega,rules-orion",
+            inline=True,
+            swap=True,
+            stdout=out,
+        )
         assert "2 of 2 games judged" in out.getvalue()
         assert "4 TIMING" not in out.getvalue()
         assert "2 DUPLICATE" in out.getvalue()
-        call_command("judge", dataset=["cohort"], sources="author:vega,rules-orion", inline=True, swap=True, missing=True, stdout=out)
+        call_command(
+            "judge",
+            dataset=["cohort"],
+            sources="author:vega,rules-orion",
+            inline=True,
+            swap=True,
+            missing=True,
+            stdout=out,
+        )
         assert "judged before" in out.getvalue()
     errors = StringIO()
-    with judged_by(StandIn(refuse=frozenset({6, 7}))), pytest.raises(CommandError, match="1 of 1 games failed or are unjudged"):
-        call_command("judge", dataset=["cohort"], sources="author:vega,rules-orion", inline=True, stdout=StringIO(), stderr=errors)
+    with (
+        judged_by(StandIn(refuse=frozenset({6, 7}))),
+        pytest.raises(CommandError, match="1 of 1 games failed or are unjudged"),
+    ):
+        call_command(
+            "judge",
+            dataset=["cohort"],
+            sources="author:vega,rules-orion",
+            inline=True,
+            stdout=StringIO(),
+            stderr=errors,
+        )
     assert "one: unjudged: attempt 1" in errors.getvalue()
     with pytest.raises(CommandError, match="no timeline has the source 'x'"):
         call_command("judge", dataset=["cohort"], sources="x,y", stdout=StringIO())
@@ -293,7 +390,12 @@ def test_what_is_missing_goes_on_where_a_judge_run_was_left_and_only_then_starts
 
     def missing(**options):
         out = StringIO()
-        asked = {"dataset": ["cohort"], "sources": "author:vega,rules-orion", "missing": True, **options}
+        asked = {
+            "dataset": ["cohort"],
+            "sources": "author:vega,rules-orion",
+            "missing": True,
+            **options,
+        }
         call_command("judge", **asked, stdout=out)
         return out.getvalue()
 

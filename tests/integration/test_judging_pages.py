@@ -1,4 +1,6 @@
-"""Judge runs, findings and comparisons as the server answers them: filters, scope, who may see what, exposure, and text that stays text."""
+"""Judge runs, findings and comparisons as the server answers them: filters, scope, who may see
+what, exposure, and text that stays text.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,15 @@ from jobs.models import JobState
 from llm_runtime.models import ModelCall, ModelRequestText
 from tests import factories
 from tests.functional.case_world import MARKUP
-from tests.integration.judged import KEYS, SOURCES, StandIn, judged_by, judged_run, judged_world, make_case
+from tests.integration.judged import (
+    KEYS,
+    SOURCES,
+    StandIn,
+    judged_by,
+    judged_run,
+    judged_world,
+    make_case,
+)
 from tests.integration.reviewed import open_world
 from timelines.access.authoring import source_of, was_exposed
 from timelines.evaluation.values import SourceKey
@@ -56,7 +66,9 @@ def at(name: str, *ids: str) -> str:
 
 def text_of(response) -> str:
     assert response.status_code == 200, response.status_code
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()).replace("&nbsp;", " "))
+    return re.sub(
+        r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()).replace("&nbsp;", " ")
+    )
 
 
 def listed(web, run: JudgeRun, **asked: str) -> int:
@@ -94,10 +106,22 @@ def test_an_empty_list_says_what_would_be_here_and_how_to_get_it(client):
 
 
 def test_whole_systems_in_their_first_alternative_are_suggested_and_variants_only_without_others():
-    keys = [SourceKey("reference", "reference"), SourceKey("rules", "revised"), SourceKey("rules", "revised", 2)]
-    variants = [SourceKey("rules/no_query", "revised"), SourceKey("rules/no_uid", "revised"), SourceKey("rules/no_uid", "revised", 2)]
+    keys = [
+        SourceKey("reference", "reference"),
+        SourceKey("rules", "revised"),
+        SourceKey("rules", "revised", 2),
+    ]
+    variants = [
+        SourceKey("rules/no_query", "revised"),
+        SourceKey("rules/no_uid", "revised"),
+        SourceKey("rules/no_uid", "revised", 2),
+    ]
     assert suggested([*keys, *variants]) == ["reference@reference", "rules@revised"]
-    assert suggested([keys[1], *variants]) == ["rules@revised", "rules/no_query@revised", "rules/no_uid@revised"]
+    assert suggested([keys[1], *variants]) == [
+        "rules@revised",
+        "rules/no_query@revised",
+        "rules/no_uid@revised",
+    ]
 
 
 def test_the_list_counts_games_and_findings_and_knows_no_other_study(web, world):
@@ -109,14 +133,28 @@ def test_the_list_counts_games_and_findings_and_knows_no_other_study(web, world)
 
 
 def test_a_judge_run_is_started_from_the_form(web, world):
-    form = {"datasets": world.dataset.public_id, "sources": ["author:vega@revised", "llm-lyra@revised"], "judge": "rules"}
-    form |= {"tolerance": "fixed", "seed": "7", "swap": "on", "cases": world.encounters[0].case_id, "label": "again"}
+    form = {
+        "datasets": world.dataset.public_id,
+        "sources": ["author:vega@revised", "llm-lyra@revised"],
+        "judge": "rules",
+    }
+    form |= {
+        "tolerance": "fixed",
+        "seed": "7",
+        "swap": "on",
+        "cases": world.encounters[0].case_id,
+        "label": "again",
+    }
     assert web.post(at("judge_run_new"), form).status_code == 302
     run = JudgeRun.objects.get(label="again")
     config = JudgeConfig.from_dict(run.config)
     assert (config.seed, config.swap, config.tolerance.share) == (7, True, 0.0)
     assert run.games.count() == 2, "one case, one pair, and its rerun"
-    shown = text_of(web.post(at("judge_run_new"), {**form, "sources": ["author:vega@revised"], "cases": "nowhere"}))
+    shown = text_of(
+        web.post(
+            at("judge_run_new"), {**form, "sources": ["author:vega@revised"], "cases": "nowhere"}
+        )
+    )
     assert "Choose at least two" in shown
     assert "Not in these cohorts: nowhere" in shown
 
@@ -125,18 +163,35 @@ def test_the_form_offers_every_source_and_no_model_to_the_rules(web, world):
     shown = text_of(web.get(at("judge_run_new")))
     for key in KEYS:
         assert key.label in shown
-    form = {"datasets": world.dataset.public_id, "sources": ["author:vega@revised", "llm-lyra@revised"], "tolerance": "scaled", "seed": "1"}
+    form = {
+        "datasets": world.dataset.public_id,
+        "sources": ["author:vega@revised", "llm-lyra@revised"],
+        "tolerance": "scaled",
+        "seed": "1",
+    }
     page = web.get(at("judge_run_new")).content.decode()
-    models = re.findall(r'<option value="([^"]+)"', page.partition('name="model"')[2].partition("</select>")[0])
+    models = re.findall(
+        r'<option value="([^"]+)"', page.partition('name="model"')[2].partition("</select>")[0]
+    )
     if models:
-        assert "The rules ask no language model" in text_of(web.post(at("judge_run_new"), {**form, "judge": "rules", "model": models[0]}))
+        assert "The rules ask no language model" in text_of(
+            web.post(at("judge_run_new"), {**form, "judge": "rules", "model": models[0]})
+        )
 
 
 def test_a_run_tells_unjudged_from_failed_and_gives_each_another_go(web, world):
-    refusing = judged_run(world.dataset, StandIn(refuse=frozenset({len(SOURCES["author:vega"]), len(SOURCES["rules-orion"])})))
-    failed = Game.objects.filter(run=refusing).exclude(outcome="unjudged").first() or Game.objects.filter(run=refusing).last()
+    refusing = judged_run(
+        world.dataset,
+        StandIn(refuse=frozenset({len(SOURCES["author:vega"]), len(SOURCES["rules-orion"])})),
+    )
+    failed = (
+        Game.objects.filter(run=refusing).exclude(outcome="unjudged").first()
+        or Game.objects.filter(run=refusing).last()
+    )
     reasons = ["attempt 1: the server is away"]
-    factories.change_past_guards(Game.objects.filter(pk=failed.pk), state=JobState.FAILED, outcome="", reasons=reasons)
+    factories.change_past_guards(
+        Game.objects.filter(pk=failed.pk), state=JobState.FAILED, outcome="", reasons=reasons
+    )
     address = at("judge_run", refusing.public_id)
     shown = text_of(web.get(address))
     unjudged = Game.objects.filter(run=refusing, outcome="unjudged").count()
@@ -158,7 +213,9 @@ def test_a_run_tells_unjudged_from_failed_and_gives_each_another_go(web, world):
 
 def test_pause_resume_and_cancel(web, world):
     with judged_by(StandIn()):
-        run = actions.start_judging(study=world.study, datasets=[world.dataset], sources=KEYS, by=None, tell_workers=False)
+        run = actions.start_judging(
+            study=world.study, datasets=[world.dataset], sources=KEYS, by=None, tell_workers=False
+        )
     web.post(at("judge_run_action", run.public_id, "pause"))
     assert "Paused" in text_of(web.get(at("judge_run", run.public_id)))
     web.post(at("judge_run_action", run.public_id, "resume"))
@@ -173,10 +230,21 @@ def test_pause_resume_and_cancel(web, world):
 
 def test_the_calls_of_a_run_are_counted_and_one_is_shown_whole(web, world):
     game = game_of(world)
-    body = json.dumps({"messages": [{"role": "user", "content": f"judge this {MARKUP}"}], "schema": None})
+    body = json.dumps(
+        {"messages": [{"role": "user", "content": f"judge this {MARKUP}"}], "schema": None}
+    )
     request = ModelRequestText.objects.create(sha256="2" * 64, body=body)
-    kept = {"role": "judge", "model": "tiny", "prompt": "adjudication/judge", "prompt_sha256": "0" * 64, "part": "the game", "attempt": 1}
-    reply = json.dumps({"text": f"not json {MARKUP}", "finish_reason": "stop", "reasoning": "", "raw": {}})
+    kept = {
+        "role": "judge",
+        "model": "tiny",
+        "prompt": "adjudication/judge",
+        "prompt_sha256": "0" * 64,
+        "part": "the game",
+        "attempt": 1,
+    }
+    reply = json.dumps(
+        {"text": f"not json {MARKUP}", "finish_reason": "stop", "reasoning": "", "raw": {}}
+    )
     call = ModelCall.objects.create(
         owner_type=actions.CALLS_OWNER, owner_id=str(game.pk), request=request, seconds=2.5, tokens_in=900, tokens_out=40,
         outcome="rejected", reasons=["the answer must be one JSON object"], response=reply, **kept,
@@ -184,12 +252,16 @@ def test_the_calls_of_a_run_are_counted_and_one_is_shown_whole(web, world):
     counted = text_of(web.get(at("judge_run_calls", world.run.public_id)))
     assert "author:vega · revised | rules-orion · revised 1 0 900" in counted
     assert "1 × the answer must be one JSON object" in counted
-    assert "900 tokens in, 40 out" in text_of(web.get(at("judge_game", world.run.public_id, game.public_id)))
+    assert "900 tokens in, 40 out" in text_of(
+        web.get(at("judge_game", world.run.public_id, game.public_id))
+    )
     page = web.get(at("judge_call", call.public_id)).content.decode()
     assert "not json &lt;img src=x" in page
     assert MARKUP not in page
     factory_call = reverse("timelines:model_call", args=[call.public_id])
-    assert web.get(factory_call).status_code == 404, "a judge's call is read under the rules of findings"
+    assert web.get(factory_call).status_code == 404, (
+        "a judge's call is read under the rules of findings"
+    )
 
 
 # Findings
@@ -207,20 +279,30 @@ def test_filters_narrow_the_findings_by_what_they_say(web, world):
         ("grounding", "TABLE"): everything.filter(grounding="TABLE"),
         ("category", "wrong_time"): everything.filter(category="wrong_time"),
         ("flagged", "1"): everything.filter(flagged=True),
-        ("case", world.encounters[1].public_id): everything.filter(game__comparison__encounter=world.encounters[1]),
+        ("case", world.encounters[1].public_id): everything.filter(
+            game__comparison__encounter=world.encounters[1]
+        ),
     }
     for (name, value), wanted in expected.items():
         assert 0 < wanted.count() < everything.count(), (name, value)
         assert listed(web, run, **{name: value}) == wanted.count(), (name, value)
-    assert listed(web, run, type="nonsense", source="99", charged="-1", sort="; drop table") == everything.count()
+    assert (
+        listed(web, run, type="nonsense", source="99", charged="-1", sort="; drop table")
+        == everything.count()
+    )
 
 
 def test_the_size_filter_partitions_the_findings_by_hours_apart(web, world):
-    sizes = {size: listed(web, world.run, size=size) for size in ("same", "hours", "days", "weeks", "none", "single")}
+    sizes = {
+        size: listed(web, world.run, size=size)
+        for size in ("same", "hours", "days", "weeks", "none", "single")
+    }
     assert sum(sizes.values()) == Finding.objects.filter(game__run=world.run).count()
     apart = [
         abs(a - b)
-        for a, b in Finding.objects.filter(game__run=world.run, a_time__isnull=False, b_time__isnull=False).values_list("a_time", "b_time")
+        for a, b in Finding.objects.filter(
+            game__run=world.run, a_time__isnull=False, b_time__isnull=False
+        ).values_list("a_time", "b_time")
     ]
     assert sizes["same"] == sum(d == 0 for d in apart)
     assert sizes["hours"] == sum(0 < d < 24 for d in apart)
@@ -243,18 +325,23 @@ def test_source_and_charged_source_are_told_apart(world):
 
 def test_sorting_is_by_the_database_with_what_has_no_size_last(world):
     found = list(findings_of(world.run, FindingFilter(sort="-size")))
-    sizes = [None if f.a_time is None or f.b_time is None else abs(f.a_time - f.b_time) for f in found]
+    sizes = [
+        None if f.a_time is None or f.b_time is None else abs(f.a_time - f.b_time) for f in found
+    ]
     placed = [s for s in sizes if s is not None]
     assert placed == sorted(placed, reverse=True)
     assert None not in sizes[: len(placed)]
     weights = [
-        {"over_annotation": 6, "": 0, "missed_negative": 1}.get(f.category) for f in findings_of(world.run, FindingFilter(sort="-weight"))
+        {"over_annotation": 6, "": 0, "missed_negative": 1}.get(f.category)
+        for f in findings_of(world.run, FindingFilter(sort="-weight"))
     ]
     known = [w for w in weights if w is not None]
     assert known == sorted(known, reverse=True)
 
 
-def test_thousands_of_findings_are_paged_and_read_in_few_queries(web, world, django_assert_max_num_queries):
+def test_thousands_of_findings_are_paged_and_read_in_few_queries(
+    web, world, django_assert_max_num_queries
+):
     game = game_of(world)
     model = game.findings.get(a_event="fever")
     rows = [
@@ -264,15 +351,22 @@ def test_thousands_of_findings_are_paged_and_read_in_few_queries(web, world, dja
     ]  # fmt: skip
     Finding.objects.bulk_create(rows)
     with django_assert_max_num_queries(40):
-        shown = text_of(web.get(at("findings", world.run.public_id), {"sort": "-size", "page": "2"}))
+        shown = text_of(
+            web.get(at("findings", world.run.public_id), {"sort": "-size", "page": "2"})
+        )
     assert "51 to 100 shown" in shown
     assert "Page 2 of" in shown
 
 
 def test_a_case_id_travels_in_the_body_and_a_public_id_in_the_address(web, world):
     case = world.encounters[1]
-    found = web.post(f"{at('findings', world.run.public_id)}?type=TIMING&page=3", {"case": case.case_id})
-    assert found["Location"] == f"{at('findings', world.run.public_id)}?type=TIMING&case={case.public_id}"
+    found = web.post(
+        f"{at('findings', world.run.public_id)}?type=TIMING&page=3", {"case": case.case_id}
+    )
+    assert (
+        found["Location"]
+        == f"{at('findings', world.run.public_id)}?type=TIMING&case={case.public_id}"
+    )
     missed = web.post(at("findings", world.run.public_id), {"case": "no-such"}, follow=True)
     assert "No case of this judge run has an id like that" in text_of(missed)
 
@@ -280,7 +374,9 @@ def test_a_case_id_travels_in_the_body_and_a_public_id_in_the_address(web, world
 def test_htmx_gets_the_list_alone_and_history_the_whole_page(web, world):
     address = at("findings", world.run.public_id)
     assert "<html" not in web.get(address, **HTMX).content.decode()
-    assert "<html" in web.get(address, **HTMX, HTTP_HX_HISTORY_RESTORE_REQUEST="true").content.decode()
+    assert (
+        "<html" in web.get(address, **HTMX, HTTP_HX_HISTORY_RESTORE_REQUEST="true").content.decode()
+    )
 
 
 def test_a_finding_shows_both_rows_quote_rows_reason_and_who_is_charged_why(web, world):
@@ -288,11 +384,16 @@ def test_a_finding_shows_both_rows_quote_rows_reason_and_who_is_charged_why(web,
     response = web.get(at("finding", fever.public_id))
     shown = text_of(response)
     assert "author:vega · revised" in shown
-    assert "rules-orion · revised is charged with a wrong time, 2 points, because its time is held to be wrong" in shown
+    assert (
+        "rules-orion · revised is charged with a wrong time, 2 points, because its time is held to be wrong"
+        in shown
+    )
     assert '<mark id="quote">Fever for three days</mark>' in response.content.decode()
     assert "the stand-in says so" in shown
     copied = game_of(world).findings.get(type="SHARED_UNSUPPORTED")
-    assert "The judge looked for a passage and found none" in text_of(web.get(at("finding", copied.public_id)))
+    assert "The judge looked for a passage and found none" in text_of(
+        web.get(at("finding", copied.public_id))
+    )
     value = game_of(world).findings.get(type="VALUE", grounding="TABLE")
     response = web.get(at("finding", value.public_id))
     shown = text_of(response)
@@ -302,18 +403,32 @@ def test_a_finding_shows_both_rows_quote_rows_reason_and_who_is_charged_why(web,
     assert "4.1 mmol/L" in cited[0]
     side = "a" if game_of(world).a_is_first else "b"
     entry = getattr(value, f"{side}_entry")
-    assert f"?t={entry.timeline.public_id}&amp;o={entry.occurrence.uid4}" in response.content.decode()
+    assert (
+        f"?t={entry.timeline.public_id}&amp;o={entry.occurrence.uid4}" in response.content.decode()
+    )
 
 
 def test_the_words_of_a_finding_name_the_right_source_when_positions_are_exchanged(web):
     world = judged_world(cases=1, swap=True)
     told = {
-        f.game.swapped: f for f in Finding.objects.filter(a_event="fever", game__run=world.run, game__comparison=game_of(world).comparison)
+        f.game.swapped: f
+        for f in Finding.objects.filter(
+            a_event="fever", game__run=world.run, game__comparison=game_of(world).comparison
+        )
     }
-    words = [text_of(web_of(world).get(at("finding", told[swapped].public_id))) for swapped in (False, True)]
+    words = [
+        text_of(web_of(world).get(at("finding", told[swapped].public_id)))
+        for swapped in (False, True)
+    ]
     assert all("rules-orion · revised is charged with a wrong time" in w for w in words)
-    assert listed(web_of(world), world.run) == Finding.objects.filter(game__run=world.run, game__swapped=False).count()
-    assert listed(web_of(world), world.run, rerun="all") == Finding.objects.filter(game__run=world.run).count()
+    assert (
+        listed(web_of(world), world.run)
+        == Finding.objects.filter(game__run=world.run, game__swapped=False).count()
+    )
+    assert (
+        listed(web_of(world), world.run, rerun="all")
+        == Finding.objects.filter(game__run=world.run).count()
+    )
 
 
 def web_of(world) -> Client:
@@ -325,11 +440,18 @@ def web_of(world) -> Client:
 def test_what_comes_from_outside_stays_text_on_every_page(client):
     """Events, notes, values, reasons and labels with markup are shown as they are and run nowhere."""
     dataset = factories.make_dataset()
-    told = {name: [replace(c, event=f"{c.event} {MARKUP}") if c.event == "fever" else c for c in rows] for name, rows in SOURCES.items()}
+    told = {
+        name: [replace(c, event=f"{c.event} {MARKUP}") if c.event == "fever" else c for c in rows]
+        for name, rows in SOURCES.items()
+    }
     encounter = make_case(dataset, "case-x", told)
     run = judged_run(dataset, StandIn(), label=MARKUP)
     game = Game.objects.filter(run=run).first()
-    rows = {f"{side}_{part}": value for side in "ab" for part, value in (("event", f"fever {MARKUP}"), ("time", 3))}
+    rows = {
+        f"{side}_{part}": value
+        for side in "ab"
+        for part, value in (("event", f"fever {MARKUP}"), ("time", 3))
+    }
     finding = Finding.objects.create(
         game=game, ordinal=50, type="TIMING", verdict="UNCLEAR", polarity="present", grounding="TABLE", table_evidence=f"lab {MARKUP} @ 1h",
         reason=f"because {MARKUP}", subject_sha256="f" * 64, **rows,
@@ -345,7 +467,9 @@ def test_what_comes_from_outside_stays_text_on_every_page(client):
         shown = client.get(page).content.decode()
         assert "<img src=x" not in shown, page
         assert "<script>window" not in shown, page
-        assert "onerror" in shown or page == at("compare", encounter.public_id) or "gone" in page, page
+        assert "onerror" in shown or page == at("compare", encounter.public_id) or "gone" in page, (
+            page
+        )
 
 
 # Who may see what
@@ -353,7 +477,10 @@ def test_what_comes_from_outside_stays_text_on_every_page(client):
 
 def test_another_studys_findings_are_not_there(web, world):
     other = judged_world(cases=1)
-    game, finding = Game.objects.filter(run=other.run).first(), Finding.objects.filter(game__run=other.run).first()
+    game, finding = (
+        Game.objects.filter(run=other.run).first(),
+        Finding.objects.filter(game__run=other.run).first(),
+    )
     for page in (
         at("judge_run", other.run.public_id), at("findings", other.run.public_id), at("finding", finding.public_id),
         at("judge_game", other.run.public_id, game.public_id), at("compare", other.encounters[0].public_id),
@@ -362,13 +489,18 @@ def test_another_studys_findings_are_not_there(web, world):
         assert web.get(page).status_code == 404, page
     assert web.get(at("judge_game", world.run.public_id, game.public_id)).status_code == 404
     one = Timeline.objects.filter(encounter=other.encounters[0]).first()
-    assert web.get(at("compare", world.encounters[0].public_id), {"a": one.public_id}).status_code == 404
+    assert (
+        web.get(at("compare", world.encounters[0].public_id), {"a": one.public_id}).status_code
+        == 404
+    )
 
 
 def test_an_unaided_author_sees_nothing_of_the_case_until_they_submit(world):
     writer = factories.make_user(world.study, Role.CLINICIAN)
     case = world.encounters[0]
-    Authoring.objects.create(encounter=case, author=writer, protocol=Authoring.Protocol.UNAIDED, inventory=_draft(case))
+    Authoring.objects.create(
+        encounter=case, author=writer, protocol=Authoring.Protocol.UNAIDED, inventory=_draft(case)
+    )
     web = Client()
     web.force_login(writer)
     finding = fever_of(world)
@@ -380,7 +512,12 @@ def test_an_unaided_author_sees_nothing_of_the_case_until_they_submit(world):
         answer = web.get(page)
         assert answer.status_code == 403, page
         assert "Closed while you write" in answer.content.decode()
-    assert listed(web, world.run) == Finding.objects.filter(game__run=world.run, game__comparison__encounter=world.encounters[1]).count()
+    assert (
+        listed(web, world.run)
+        == Finding.objects.filter(
+            game__run=world.run, game__comparison__encounter=world.encounters[1]
+        ).count()
+    )
     shown = text_of(web.get(at("findings", world.run.public_id)))
     assert "cases that are closed to you now are left out" in shown
     assert f"> {case.case_id} <" not in shown
@@ -391,10 +528,14 @@ def test_an_unaided_author_sees_nothing_of_the_case_until_they_submit(world):
 
 
 def test_a_fellow_author_sees_no_other_authors_timeline_here_either(world):
-    """Whoever authors a case and has not seen all submissions must not meet another author's rows through a finding or a comparison."""
+    """Whoever authors a case and has not seen all submissions must not meet another author's rows
+    through a finding or a comparison.
+    """
     writer = factories.make_user(world.study, Role.CLINICIAN, username="writer")
     case = world.encounters[0]
-    Authoring.objects.create(encounter=case, author=writer, protocol=Authoring.Protocol.ASSISTED, inventory=_draft(case))
+    Authoring.objects.create(
+        encounter=case, author=writer, protocol=Authoring.Protocol.ASSISTED, inventory=_draft(case)
+    )
     web = Client()
     web.force_login(writer)
     hidden = Timeline.objects.get(encounter=case, source="author:vega")
@@ -405,12 +546,18 @@ def test_a_fellow_author_sees_no_other_authors_timeline_here_either(world):
     assert "author:vega" not in page
     assert source_of(writer) != "author:vega"
     seen = findings_of(world.run, FindingFilter()).exclude(game__comparison__encounter=case).count()
-    seen += findings_of(world.run, FindingFilter(case=case.public_id)).exclude(game__comparison__first=hidden).count()
+    seen += (
+        findings_of(world.run, FindingFilter(case=case.public_id))
+        .exclude(game__comparison__first=hidden)
+        .count()
+    )
     assert listed(web, world.run) == seen
 
 
 def test_an_open_packet_closes_its_cases_to_whoever_reviews_it(world):
-    """A clinician who reviews: no finding, game, comparison or change of the packet's cases reaches them until it is closed."""
+    """A clinician who reviews: no finding, game, comparison or change of the packet's cases reaches
+    them until it is closed.
+    """
     later = judged_run(world.dataset, StandIn(fever="UNCLEAR"))
     reviewed = open_world(world, reviewers=1, cases=1)
     person = reviewed.reviewers[0]
@@ -419,13 +566,24 @@ def test_an_open_packet_closes_its_cases_to_whoever_reviews_it(world):
     assert closed
     web = Client()
     web.force_login(person)
-    for finding in Finding.objects.filter(game__run=world.run, game__comparison__encounter__in=closed).select_related("game__comparison"):
+    for finding in Finding.objects.filter(
+        game__run=world.run, game__comparison__encounter__in=closed
+    ).select_related("game__comparison"):
         case = finding.game.comparison.encounter
         game = at("judge_game", world.run.public_id, finding.game.public_id)
-        assert {web.get(p).status_code for p in (at("finding", finding.public_id), game, at("compare", case.public_id))} == {403}
-    left = Finding.objects.filter(game__run=world.run).exclude(game__comparison__encounter__in=closed).count()
+        assert {
+            web.get(p).status_code
+            for p in (at("finding", finding.public_id), game, at("compare", case.public_id))
+        } == {403}
+    left = (
+        Finding.objects.filter(game__run=world.run)
+        .exclude(game__comparison__encounter__in=closed)
+        .count()
+    )
     assert listed(web, world.run) == left
-    changes = text_of(web.get(at("judge_changes", world.run.public_id, later.public_id), {"change": "same"}))
+    changes = text_of(
+        web.get(at("judge_changes", world.run.public_id, later.public_id), {"change": "same"})
+    )
     assert all(f" {case.case_id} " not in changes for case in closed)
     run_page = web.get(at("judge_run", world.run.public_id)).content.decode()
     assert all(f">{case.case_id}</a>" not in run_page for case in closed)
@@ -445,7 +603,9 @@ def test_reading_findings_and_comparisons_is_exposure(web, world):
     other.get(at("compare", world.encounters[0].public_id))
     assert was_exposed(reader, world.encounters[0])
     other.get(at("finding", fever_of(world).public_id))
-    events = AuditEvent.objects.filter(actor=reader, object_type="ehr.encounter", object_id=world.encounters[0].public_id)
+    events = AuditEvent.objects.filter(
+        actor=reader, object_type="ehr.encounter", object_id=world.encounters[0].public_id
+    )
     assert {e.detail.get("page") for e in events} == {"comparison", "finding"}
 
 
@@ -453,15 +613,26 @@ def test_reading_findings_and_comparisons_is_exposure(web, world):
 
 
 def payload_of(response) -> dict:
-    found = re.search(r'<script id="case-data" type="application/json">(.*?)</script>', response.content.decode(), re.DOTALL)
+    found = re.search(
+        r'<script id="case-data" type="application/json">(.*?)</script>',
+        response.content.decode(),
+        re.DOTALL,
+    )
     assert found is not None
     return json.loads(found[1])
 
 
 def test_a_comparison_pairs_rows_marks_differences_and_puts_findings_in_place(web, world):
     case = world.encounters[0]
-    a, b = (Timeline.objects.get(encounter=case, source=name) for name in ("author:vega", "rules-orion"))
-    data = payload_of(web.get(at("compare", case.public_id), {"a": a.public_id, "b": b.public_id, "run": world.run.public_id}))
+    a, b = (
+        Timeline.objects.get(encounter=case, source=name) for name in ("author:vega", "rules-orion")
+    )
+    data = payload_of(
+        web.get(
+            at("compare", case.public_id),
+            {"a": a.public_id, "b": b.public_id, "run": world.run.public_id},
+        )
+    )
     items = {i["m"]: i for i in data["items"] if "a" in i and "b" in i}
     assert items["fever"]["s"] == "differs"
     assert items["fever"]["dw"] == "6 d later"
@@ -478,16 +649,27 @@ def test_a_comparison_pairs_rows_marks_differences_and_puts_findings_in_place(we
 
 def test_a_comparison_works_without_findings_and_either_way_round(web, world):
     case = world.encounters[0]
-    a, b = (Timeline.objects.get(encounter=case, source=name) for name in ("author:vega", "rules-orion"))
+    a, b = (
+        Timeline.objects.get(encounter=case, source=name) for name in ("author:vega", "rules-orion")
+    )
     ids = {"a": b.public_id, "b": a.public_id}
-    assert any("f" in i for i in payload_of(web.get(at("compare", case.public_id), ids))["items"]), "the newest judge run, unasked"
+    assert any(
+        "f" in i for i in payload_of(web.get(at("compare", case.public_id), ids))["items"]
+    ), "the newest judge run, unasked"
     none = payload_of(web.get(at("compare", case.public_id), {**ids, "run": "none"}))
     assert not any("f" in i for i in none["items"])
     fever = fever_of(world)
     page = web.get(at("compare", case.public_id), {**ids, "f": fever.public_id}).content.decode()
     selected = re.search(r'data-selected="(r\d+)"', page)
     assert selected is not None
-    assert next(i for i in payload_of(web.get(at("compare", case.public_id), ids))["items"] if i["u"] == selected[1])["m"] == "fever"
+    assert (
+        next(
+            i
+            for i in payload_of(web.get(at("compare", case.public_id), ids))["items"]
+            if i["u"] == selected[1]
+        )["m"]
+        == "fever"
+    )
     other = factories.make_bare_timeline(case, {"fever": -70.0}, source="foreign")
     unjudged = web.get(at("compare", case.public_id), {"a": a.public_id, "b": other.public_id})
     assert "No judge has compared these two timelines yet" in text_of(unjudged)
@@ -500,7 +682,10 @@ def test_a_case_with_one_timeline_says_so_and_the_case_page_leads_to_the_compari
     lone = factories.make_encounter(world.dataset, case_id="lone")
     factories.make_bare_timeline(lone, {"fever": 1.0}, source="foreign")
     assert "A single timeline cannot be compared" in text_of(web.get(at("compare", lone.public_id)))
-    assert at("compare", lone.public_id) not in web.get(reverse("timelines:case", args=[lone.public_id])).content.decode()
+    assert (
+        at("compare", lone.public_id)
+        not in web.get(reverse("timelines:case", args=[lone.public_id])).content.decode()
+    )
 
 
 # Two judge versions
@@ -513,15 +698,25 @@ def test_changes_between_two_versions_are_told_by_subject(web, world):
     counts = Changes(world.run, later, NOBODY_CLOSED).counts()
     fevers = Finding.objects.filter(game__run=later, a_event="fever").count()
     assert counts[Change.VERDICT] == fevers > 0
-    assert counts[Change.GONE] == Finding.objects.filter(game__run=world.run, type="DUPLICATE").count() > 0
-    assert counts[Change.NEW] == Finding.objects.filter(game__run=later, type="SHARED_UNSUPPORTED").count() > 0
+    assert (
+        counts[Change.GONE]
+        == Finding.objects.filter(game__run=world.run, type="DUPLICATE").count()
+        > 0
+    )
+    assert (
+        counts[Change.NEW]
+        == Finding.objects.filter(game__run=later, type="SHARED_UNSUPPORTED").count()
+        > 0
+    )
     assert counts[Change.SAME] > 0
     shown = text_of(web.get(at("judge_changes", world.run.public_id, later.public_id)))
     assert f"Every change {fevers + counts[Change.GONE] + counts[Change.NEW]}" in shown
     only = Changes(world.run, later, NOBODY_CLOSED, ChangeFilter("verdict", "TIMING"))
     lines = only[0:50]
     assert len(lines) == len(only) == fevers
-    assert {(line.before.verdict != "unclear", line.after.verdict) for line in lines} == {(True, "unclear")}
+    assert {(line.before.verdict != "unclear", line.after.verdict) for line in lines} == {
+        (True, "unclear")
+    }
     assert text_of(web.get(at("judge_run", later.public_id))).count("What changed") == 1
 
 
@@ -529,37 +724,61 @@ def test_a_verdict_is_the_same_whatever_the_labels_were(web, world):
     """Another seed draws other sides: the same opinion about the same timeline is no change."""
     with judged_by(StandIn()):
         later = actions.start_judging(
-            study=world.study, datasets=[world.dataset], sources=KEYS, config=JudgeConfig(seed=1), by=None, tell_workers=False
+            study=world.study,
+            datasets=[world.dataset],
+            sources=KEYS,
+            config=JudgeConfig(seed=1),
+            by=None,
+            tell_workers=False,
         )
         for pk in later.games.values_list("pk", flat=True):
             actions.execute_game(pk)
-    drawn = [sorted(Game.objects.filter(run=run).values_list("comparison_id", "a_is_first")) for run in (world.run, later)]
+    drawn = [
+        sorted(Game.objects.filter(run=run).values_list("comparison_id", "a_is_first"))
+        for run in (world.run, later)
+    ]
     assert drawn[0] != drawn[1]
-    # The two rows of the rash are equal to the letter: which of them the stand-in speaks of follows the order they were shown in.
+    # The two rows of the rash are equal to the letter: which of them the stand-in speaks of follows
+    # the order they were shown in.
     Finding.objects.filter(Q(a_event__contains="rash") | Q(b_event__contains="rash")).delete()
     counts = Changes(world.run, later, NOBODY_CLOSED).counts()
     assert counts[Change.SAME] == Finding.objects.filter(game__run=later).count() > 0
     assert counts[Change.VERDICT] == counts[Change.NEW] == counts[Change.GONE] == 0
-    assert "Nothing changed" in text_of(web.get(at("judge_changes", world.run.public_id, later.public_id)))
+    assert "Nothing changed" in text_of(
+        web.get(at("judge_changes", world.run.public_id, later.public_id))
+    )
 
 
 def test_what_one_run_left_unjudged_is_neither_gone_nor_new(web, world):
-    later = judged_run(world.dataset, StandIn(refuse=frozenset({len(SOURCES["author:vega"]), len(SOURCES["rules-orion"])})))
+    later = judged_run(
+        world.dataset,
+        StandIn(refuse=frozenset({len(SOURCES["author:vega"]), len(SOURCES["rules-orion"])})),
+    )
     changes = Changes(world.run, later, NOBODY_CLOSED)
     judged = Game.objects.filter(run=later, outcome="judged").count()
     assert changes.comparisons() == judged < 6
     assert changes.counts()[Change.GONE] == 0
     if not judged:
-        assert "Nothing to hold together" in text_of(web.get(at("judge_changes", world.run.public_id, later.public_id)))
+        assert "Nothing to hold together" in text_of(
+            web.get(at("judge_changes", world.run.public_id, later.public_id))
+        )
 
 
 def test_changes_leave_out_what_is_closed(world):
     later = judged_run(world.dataset, StandIn(fever="UNCLEAR"))
     case = world.encounters[0].pk
-    every, some = (Changes(world.run, later, closed).count() for closed in (NOBODY_CLOSED, Closed(frozenset({case}), frozenset())))
+    every, some = (
+        Changes(world.run, later, closed).count()
+        for closed in (NOBODY_CLOSED, Closed(frozenset({case}), frozenset()))
+    )
     assert some * 2 == every
     author = Timeline.objects.get(encounter=world.encounters[0], source="author:vega")
-    assert 0 < some < Changes(world.run, later, Closed(frozenset(), frozenset({author.pk}))).count() < every
+    assert (
+        0
+        < some
+        < Changes(world.run, later, Closed(frozenset(), frozenset({author.pk}))).count()
+        < every
+    )
 
 
 def _draft(case):

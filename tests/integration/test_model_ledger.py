@@ -1,4 +1,6 @@
-"""The ledger of model calls on a real database: what is kept, what is found again, what the database refuses."""
+"""The ledger of model calls on a real database: what is kept, what is found again, what the
+database refuses.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,11 @@ from timelines.models import StageRun
 
 pytestmark = pytest.mark.django_db
 
-PROMPT = Rendered("timelines/infer", "ab" * 32, (Message("system", "Answer."), Message("user", "What is \x00 left \ud800?")))
+PROMPT = Rendered(
+    "timelines/infer",
+    "ab" * 32,
+    (Message("system", "Answer."), Message("user", "What is \x00 left \ud800?")),
+)
 
 
 def digits(reply: ModelReply) -> int:
@@ -29,22 +35,44 @@ def digits(reply: ModelReply) -> int:
 
 def ask(model: ScriptedModel, owner: str = "1", round: int = 0) -> int:
     asker = Asker("timer", model, DatabaseLedger("timelines.stagerun", owner), seed=7, round=round)
-    return async_to_sync(asker.ask)(PROMPT, digits, max_tokens=10, part="batch 1", covers=["ab12", "cd34"])
+    return async_to_sync(asker.ask)(
+        PROMPT, digits, max_tokens=10, part="batch 1", covers=["ab12", "cd34"]
+    )
 
 
 def test_every_attempt_is_kept_whole():
     raw = {"id": "x", "choices": [{"message": {"content": "1\x002"}}]}
-    reply = ModelReply("1\x002", tokens_in=30, tokens_out=3, tokens_cached=16, raw=raw, reasoning="hm \ud800")
+    reply = ModelReply(
+        "1\x002", tokens_in=30, tokens_out=3, tokens_cached=16, raw=raw, reasoning="hm \ud800"
+    )
     model = ScriptedModel([reply, "12"], name="smol@127.0.0.1:8001")
     assert ask(model) == 12
     first, second = ModelCall.objects.all()
-    assert (first.role, first.model, first.endpoint, first.prompt) == ("timer", "smol@127.0.0.1:8001", "127.0.0.1:8001", "timelines/infer")
-    assert (first.tokens_in, first.tokens_cached, first.tokens_out, first.attempt, first.seed) == (30, 16, 3, 1, 8)
+    assert (first.role, first.model, first.endpoint, first.prompt) == (
+        "timer",
+        "smol@127.0.0.1:8001",
+        "127.0.0.1:8001",
+        "timelines/infer",
+    )
+    assert (first.tokens_in, first.tokens_cached, first.tokens_out, first.attempt, first.seed) == (
+        30,
+        16,
+        3,
+        1,
+        8,
+    )
     assert (first.outcome, first.reasons) == ("rejected", ["answer with digits only"])
     assert reply_of(first.response or "") == reply
     assert first.covers == ["ab12", "cd34"]
-    assert (second.outcome, second.reasons, second.seed, second.reused) == ("accepted", [], 9, False)
-    assert request_messages(first.request.body)[:2] == [(m.role, m.content) for m in PROMPT.messages]
+    assert (second.outcome, second.reasons, second.seed, second.reused) == (
+        "accepted",
+        [],
+        9,
+        False,
+    )
+    assert request_messages(first.request.body)[:2] == [
+        (m.role, m.content) for m in PROMPT.messages
+    ]
     assert ModelRequestText.objects.count() == 2
 
 
@@ -54,7 +82,10 @@ def test_an_answered_request_is_found_by_whoever_asks_and_counted_as_found():
     assert ask(silent, owner="2") == 5
     assert silent.requests == []
     found = ModelCall.objects.filter(owner_id="2")
-    assert [(c.reused, c.outcome, c.seconds) for c in found] == [(True, "rejected", 0.0), (True, "accepted", 0.0)]
+    assert [(c.reused, c.outcome, c.seconds) for c in found] == [
+        (True, "rejected", 0.0),
+        (True, "accepted", 0.0),
+    ]
 
 
 def test_a_call_without_a_reply_answers_nothing():
@@ -101,13 +132,19 @@ def test_a_cut_answer_is_told_apart():
 )
 def test_the_database_refuses_to_change_or_delete_calls(statement):
     ask(ScriptedModel(["5"]))
-    with pytest.raises(DatabaseError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
+    with (
+        pytest.raises(DatabaseError, match="append-only"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
         cursor.execute(statement)
 
 
 def test_calls_go_with_the_stage_that_made_them_and_a_request_with_its_last_call():
     dataset = factories.make_dataset()
-    case_run = factories.make_case_run(factories.make_run(dataset), factories.make_encounter(dataset))
+    case_run = factories.make_case_run(
+        factories.make_run(dataset), factories.make_encounter(dataset)
+    )
     mine = StageRun.objects.create(case_run=case_run, stage="infer")
     ask(ScriptedModel(["x", "5"]), owner=str(mine.pk))
     ask(ScriptedModel([]), owner="another")

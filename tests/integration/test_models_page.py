@@ -1,4 +1,6 @@
-"""The Models page: reachable or not, context, load and the last error; it opens at once and never waits long for a server."""
+"""The Models page: reachable or not, context, load and the last error; it opens at once and never
+waits long for a server.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +46,21 @@ def client() -> Client:
 
 def test_each_model_is_asked_once_whatever_it_serves():
     with ModelServer(silent, model="large") as server:
-        down = {"provider": "openai", "base_url": "http://127.0.0.1:9/v1", "model": "gone", "context": 4096}
-        entries = {"large": server.options(), "gone": down, "keyless": {**server.options(), "api_key_env": "NO_SUCH_KEY"}}
-        roles = ModelRoles({"language_model": "large", "judge": "missing", "embedder": {"provider": "hashing"}}, entries)
+        down = {
+            "provider": "openai",
+            "base_url": "http://127.0.0.1:9/v1",
+            "model": "gone",
+            "context": 4096,
+        }
+        entries = {
+            "large": server.options(),
+            "gone": down,
+            "keyless": {**server.options(), "api_key_env": "NO_SUCH_KEY"},
+        }
+        roles = ModelRoles(
+            {"language_model": "large", "judge": "missing", "embedder": {"provider": "hashing"}},
+            entries,
+        )
         lines = health_of(roles, views.ROLES)
     by_model = {(line.model, line.names): line for line in lines}
     large = by_model["large", ("large",)]
@@ -64,11 +78,19 @@ def test_each_model_is_asked_once_whatever_it_serves():
 
 
 def test_models_that_are_asked_by_files_say_so_with_the_context_in_force(client, monkeypatch):
-    entries = {"outside": {"provider": "exchange", "model": "strong"}, "bad": {"provider": "openai", "model": "m"}}
+    entries = {
+        "outside": {"provider": "exchange", "model": "strong"},
+        "bad": {"provider": "openai", "model": "m"},
+    }
     roles = ModelRoles({"language_model": "outside"}, entries)
     monkeypatch.setattr(views, "configured_roles", lambda: roles)
     outside, bad = health_of(roles, views.ROLES)
-    assert (outside.endpoint, outside.context, outside.reachable, outside.output) == ("exchange", 128_000, None, "schema")
+    assert (outside.endpoint, outside.context, outside.reachable, outside.output) == (
+        "exchange",
+        128_000,
+        None,
+        "schema",
+    )
     assert "missing 1 required option: 'base_url'" in bad.trouble
     text = ModelRequestText.objects.create(sha256="0" * 64, body="{}")
     ModelCall.objects.create(
@@ -82,7 +104,12 @@ def test_models_that_are_asked_by_files_say_so_with_the_context_in_force(client,
 
 
 def test_the_embedder_of_a_baseline_is_listed_by_itself():
-    roles = ModelRoles({"embedder": {"provider": "hashing"}, "tkw2_embedder": {"provider": "hashing", "dimension": 8}})
+    roles = ModelRoles(
+        {
+            "embedder": {"provider": "hashing"},
+            "tkw2_embedder": {"provider": "hashing", "dimension": 8},
+        }
+    )
     assert [(line.model, line.roles) for line in health_of(roles, views.ROLES)] == [
         ("hashing-64", ("embedder", "matcher")),
         ("hashing-8", ("tkw2_embedder",)),
@@ -95,17 +122,36 @@ def test_servers_of_embeddings_and_scores_are_asked_too():
         spec = {
             "embedder": {"provider": "openai_embeddings", **there},
             "reranker": {"provider": "openai_rerank", **there, "threshold": 0.05, "model": "other"},
-            "matcher": {"provider": "openai_embeddings", "base_url": "http://127.0.0.1:9/v1", "model": "gone"},
+            "matcher": {
+                "provider": "openai_embeddings",
+                "base_url": "http://127.0.0.1:9/v1",
+                "model": "gone",
+            },
         }
-        embedder, reranker, matcher = health_of(ModelRoles(spec), ("embedder", "reranker", "matcher"))
-    assert (embedder.reachable, embedder.context, embedder.running, embedder.output) == (True, 32768, 3, "")
-    assert (reranker.reachable, reranker.trouble) == (False, f"the server at {reranker.endpoint} does not serve the model other")
-    assert (matcher.reachable, matcher.trouble) == (False, "gone: the server could not be reached, or broke off (1 attempt)")
+        embedder, reranker, matcher = health_of(
+            ModelRoles(spec), ("embedder", "reranker", "matcher")
+        )
+    assert (embedder.reachable, embedder.context, embedder.running, embedder.output) == (
+        True,
+        32768,
+        3,
+        "",
+    )
+    assert (reranker.reachable, reranker.trouble) == (
+        False,
+        f"the server at {reranker.endpoint} does not serve the model other",
+    )
+    assert (matcher.reachable, matcher.trouble) == (
+        False,
+        "gone: the server could not be reached, or broke off (1 attempt)",
+    )
 
 
 def test_a_model_that_the_server_does_not_serve_is_told():
     with ModelServer(silent, model="large") as server:
-        (line,) = health_of(ModelRoles({"judge": {**server.options(), "model": "small"}}), ("judge",))
+        (line,) = health_of(
+            ModelRoles({"judge": {**server.options(), "model": "small"}}), ("judge",)
+        )
     assert (line.reachable, "does not serve the model small" in line.trouble) == (False, True)
 
 
@@ -126,7 +172,12 @@ def test_loading_the_client_takes_none_of_the_servers_time(monkeypatch):
 
 def test_a_client_library_that_is_missing_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
-    (line,) = health_of(ModelRoles({"judge": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1", "model": "m"}}), ("judge",))
+    (line,) = health_of(
+        ModelRoles(
+            {"judge": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1", "model": "m"}}
+        ),
+        ("judge",),
+    )
     assert "pip install openai" in line.trouble
 
 
@@ -135,7 +186,9 @@ def test_a_server_that_accepts_and_says_nothing_is_not_waited_for(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as mute:
         url = f"http://127.0.0.1:{mute.getsockname()[1]}/v1"
         begun = time.monotonic()
-        (line,) = health_of(ModelRoles({"judge": {"provider": "openai", "base_url": url, "model": "m"}}), ("judge",))
+        (line,) = health_of(
+            ModelRoles({"judge": {"provider": "openai", "base_url": url, "model": "m"}}), ("judge",)
+        )
     assert time.monotonic() - begun < 60, "the operating system's own limit is minutes"
     assert (line.reachable, line.trouble) == (False, "no answer within 0.3 s")
 

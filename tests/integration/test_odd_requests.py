@@ -1,4 +1,6 @@
-"""Odd requests to every address: wrong text, numbers, bodies, headers. Nothing answers 500, nothing logs an error, nothing is stored."""
+"""Odd requests to every address: wrong text, numbers, bodies, headers. Nothing answers 500, nothing
+logs an error, nothing is stored.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 APPS = ("accounts", "ehr", "timelines", "adjudication", "llm_runtime")
-#: Where views read parameters: `request.GET.get("x")`, `parameters.get("x")`, `body["x"]`, `text_in(body, "x")`.
+#: Where views read parameters: `request.GET.get("x")`, `parameters.get("x")`, `body["x"]`,
+#: `text_in(body, "x")`.
 READERS = {"GET", "POST", "query_params", "parameters", "body", "data", "values"}
 TEXTS = (
     "",
@@ -95,7 +98,10 @@ BODIES = (
     ("application/x-www-form-urlencoded; charset=utf-16", b"a=b"),
     ("multipart/form-data", b"x"),
     ("multipart/form-data; boundary=x", b"--x\r\n\r\n"),
-    ("multipart/form-data; boundary=x; charset=base64", b'--x\r\nContent-Disposition: form-data; name="a\x00"\r\n\r\nb\x00\r\n--x--\r\n'),
+    (
+        "multipart/form-data; boundary=x; charset=base64",
+        b'--x\r\nContent-Disposition: form-data; name="a\x00"\r\n\r\nb\x00\r\n--x--\r\n',
+    ),
     ("multipart/form-data; boundary=\u2603", b"--x"),
     ("text/plain", b"a=b"),
     ("", b"\x00"),
@@ -152,19 +158,51 @@ def names_of_parameters() -> tuple[dict[str, set[str]], set[str]]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         read[module] = {name for node in ast.walk(tree) for name in _read_by(node)}
     schema = SchemaGenerator().get_schema(request=None, public=True)
-    bodies = {name for found in schema["components"]["schemas"].values() for name in found.get("properties", {})}
-    asked = {p["name"] for methods in schema["paths"].values() for told in methods.values() for p in told.get("parameters", [])}
-    forms = set(re.findall(r'name="([\w-]+)"', "".join(p.read_text(encoding="utf-8") for p in (ROOT / "templates").rglob("*.html"))))
+    bodies = {
+        name
+        for found in schema["components"]["schemas"].values()
+        for name in found.get("properties", {})
+    }
+    asked = {
+        p["name"]
+        for methods in schema["paths"].values()
+        for told in methods.values()
+        for p in told.get("parameters", [])
+    }
+    forms = set(
+        re.findall(
+            r'name="([\w-]+)"',
+            "".join(p.read_text(encoding="utf-8") for p in (ROOT / "templates").rglob("*.html")),
+        )
+    )
     fields = {name for module, names in read.items() if "forms" in module for name in names}
     return read, bodies | asked | forms | fields
 
 
 def _read_by(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Call) and node.args and isinstance(node.args[-1 if len(node.args) > 1 else 0], ast.Constant | ast.expr):
-        constants = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    if (
+        isinstance(node, ast.Call)
+        and node.args
+        and isinstance(node.args[-1 if len(node.args) > 1 else 0], ast.Constant | ast.expr)
+    ):
+        constants = [
+            a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)
+        ]
         of = node.func.value if isinstance(node.func, ast.Attribute) else None
-        named = (of.attr if isinstance(of, ast.Attribute) else of.id if isinstance(of, ast.Name) else "") if of is not None else ""
-        if named in READERS or (isinstance(node.func, ast.Name) and node.func.id in ("text_in", "_number")):
+        named = (
+            (
+                of.attr
+                if isinstance(of, ast.Attribute)
+                else of.id
+                if isinstance(of, ast.Name)
+                else ""
+            )
+            if of is not None
+            else ""
+        )
+        if named in READERS or (
+            isinstance(node.func, ast.Name) and node.func.id in ("text_in", "_number")
+        ):
             yield from constants[:1]
     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
         yield node.target.id
@@ -213,8 +251,29 @@ def known_ids(demo: Demo) -> dict[str, str]:
 
 
 PART = re.compile(r"<(?:(\w+):)?(\w+)>")
-WORDS = {"action": "pause", "format": "csv", "form": "jsonl", "name": "ratings", "number": "1", "row": "1", "series_id": "1"}
-ODD_PARTS = ("%00", "a%00b", "%ED%A0%80", "9" * 30, "-1", "²", "x" * 300, "%0A", "..%2F..", "aaaaaaaaaaaa", "AAAAAAAAAAAA", "%F0%9F%98%80")
+WORDS = {
+    "action": "pause",
+    "format": "csv",
+    "form": "jsonl",
+    "name": "ratings",
+    "number": "1",
+    "row": "1",
+    "series_id": "1",
+}
+ODD_PARTS = (
+    "%00",
+    "a%00b",
+    "%ED%A0%80",
+    "9" * 30,
+    "-1",
+    "²",
+    "x" * 300,
+    "%0A",
+    "..%2F..",
+    "aaaaaaaaaaaa",
+    "AAAAAAAAAAAA",
+    "%F0%9F%98%80",
+)
 
 
 def filled(route: str, ids: Mapping[str, str]) -> str:
@@ -224,9 +283,19 @@ def filled(route: str, ids: Mapping[str, str]) -> str:
         name = match.group(2)
         before = route[: match.start()]
         by_segment = next(
-            (value for key, value in sorted(ids.items(), key=lambda i: -len(i[0])) if key.endswith("/") and before.endswith(key)), ""
+            (
+                value
+                for key, value in sorted(ids.items(), key=lambda i: -len(i[0]))
+                if key.endswith("/") and before.endswith(key)
+            ),
+            "",
         )
-        return WORDS.get(name) or (ids.get(name, "") if name != "public_id" else "") or by_segment or "aaaaaaaaaaaa"
+        return (
+            WORDS.get(name)
+            or (ids.get(name, "") if name != "public_id" else "")
+            or by_segment
+            or "aaaaaaaaaaaa"
+        )
 
     return "/" + PART.sub(part, route)
 
@@ -234,17 +303,33 @@ def filled(route: str, ids: Mapping[str, str]) -> str:
 def person_for(route: str) -> str:
     if route.startswith(("review/", "api/review/")):
         return "adjudicator"
-    return "author" if route.startswith("authoring/") else "superuser" if route.startswith("admin/") else "admin"
+    return (
+        "author"
+        if route.startswith("authoring/")
+        else "superuser"
+        if route.startswith("admin/")
+        else "admin"
+    )
 
 
-def requests_to(route: str, module: str, ids: Mapping[str, str], names: tuple[dict[str, set[str]], set[str]]) -> Iterator[Odd]:
+def requests_to(
+    route: str, module: str, ids: Mapping[str, str], names: tuple[dict[str, set[str]], set[str]]
+) -> Iterator[Odd]:
     """Every odd request to one route."""
     address, person = filled(route, ids), person_for(route)
-    mine = {n for m, found in names[0].items() if m == module for n in found} & (names[1] | names[0].get(module, set()))
+    mine = {n for m, found in names[0].items() if m == module for n in found} & (
+        names[1] | names[0].get(module, set())
+    )
     everything = {**dict.fromkeys(sorted(names[1] | mine), None)}
     for match in PART.finditer(route):
         for odd in ODD_PARTS:
-            yield Odd(person, "get", filled(route[: match.start()] + "\x01" + route[match.end() :], ids).replace("\x01", odd))
+            yield Odd(
+                person,
+                "get",
+                filled(route[: match.start()] + "\x01" + route[match.end() :], ids).replace(
+                    "\x01", odd
+                ),
+            )
     for text in TEXTS:
         if len(text) < 100:  # no server takes a request line that long
             yield Odd(person, "get", address, dict.fromkeys(everything, text))
@@ -254,13 +339,30 @@ def requests_to(route: str, module: str, ids: Mapping[str, str], names: tuple[di
             yield Odd(person, "post", address, {name: text})
     for value in VALUES:
         for method in ("post", "put") if route.startswith("api/") else ("post",):
-            yield Odd(person, method, address, json.dumps(dict.fromkeys(everything, value)).encode(), "application/json")
-            for name in sorted(mine | ({"token", "answer", "values", "comment"} if "review" in route else set())):
-                yield Odd(person, method, address, json.dumps({name: value}).encode(), "application/json")
+            yield Odd(
+                person,
+                method,
+                address,
+                json.dumps(dict.fromkeys(everything, value)).encode(),
+                "application/json",
+            )
+            for name in sorted(
+                mine | ({"token", "answer", "values", "comment"} if "review" in route else set())
+            ):
+                yield Odd(
+                    person, method, address, json.dumps({name: value}).encode(), "application/json"
+                )
     for content_type, body in BODIES:
         yield Odd(person, "post", address, body, content_type)
     for headers in HEADERS:
-        yield Odd("anonymous" if "Cookie" in headers or "Authorization" in headers else person, "get", address, {}, "", headers)
+        yield Odd(
+            "anonymous" if "Cookie" in headers or "Authorization" in headers else person,
+            "get",
+            address,
+            {},
+            "",
+            headers,
+        )
     for method in ("put", "delete", "patch", "options", "head"):
         yield Odd(person, method, address)
 
@@ -272,7 +374,9 @@ def send(clients: Mapping[str, Client], odd: Odd) -> int:
     with transaction.atomic():
         if isinstance(odd.content, bytes):
             # As it is: the client's own methods would encode it by the content type.
-            response = client.generic(odd.method.upper(), odd.address, odd.content, odd.content_type, headers=headers)
+            response = client.generic(
+                odd.method.upper(), odd.address, odd.content, odd.content_type, headers=headers
+            )
         else:
             response = getattr(client, odd.method)(odd.address, data=odd.content, headers=headers)
         if response.streaming:
@@ -287,12 +391,18 @@ def send(clients: Mapping[str, Client], odd: Odd) -> int:
 def check(caplog, *, most: int) -> None:
     """Send `most` of the requests: some of every route, drawn with a fixed seed."""
     demo = make_demo()
-    clients = {name: Client(raise_request_exception=False) for name in ("anonymous", "admin", "adjudicator", "author", "superuser")}
+    clients = {
+        name: Client(raise_request_exception=False)
+        for name in ("anonymous", "admin", "adjudicator", "author", "superuser")
+    }
     for name, client in clients.items():
         if name != "anonymous":
             client.force_login(demo.people[name])
     ids, names = known_ids(demo), names_of_parameters()
-    found = {route: list(requests_to(route, module, ids, names)) for route, module in routes(get_resolver().url_patterns)}
+    found = {
+        route: list(requests_to(route, module, ids, names))
+        for route, module in routes(get_resolver().url_patterns)
+    }
     assert len(found) > 130
     assert {"page", "text", "answer", "token", "sort"} <= names[1] | set().union(*names[0].values())
     caplog.set_level(logging.ERROR)
@@ -320,7 +430,9 @@ def check(caplog, *, most: int) -> None:
     ],
     ids=["too large", "too many fields", "NUL", "NUL of a stranger"],
 )
-def test_a_form_that_cannot_be_taken_is_refused_with_a_sentence(client, caplog, address, body, status):
+def test_a_form_that_cannot_be_taken_is_refused_with_a_sentence(
+    client, caplog, address, body, status
+):
     caplog.set_level(logging.ERROR)
     response = client.post(address, body)
     assert response.status_code == status

@@ -19,7 +19,15 @@ from adjudication.packets.forms import quota_field
 from adjudication.ratings.card_data import card_of
 from tests import factories
 from tests.integration.judged import StandIn, judged_run, judged_world
-from tests.integration.reviewed import QUOTAS, alternating, decide_all, drawn_packet, open_world, reject, uphold
+from tests.integration.reviewed import (
+    QUOTAS,
+    alternating,
+    decide_all,
+    drawn_packet,
+    open_world,
+    reject,
+    uphold,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -43,7 +51,9 @@ def test_what_may_be_drawn_stands_before_the_form_and_a_preview_draws_nothing(cl
     shown = client.post(page.request["PATH_INFO"], fields(judged, do="preview")).content.decode()
     assert "This would be drawn: 20 items from among 3 cases" in shown
     assert 'action="#preview-title"' in shown
-    assert '<h2 id="preview-title" tabindex="-1">' in shown, "the page that comes back stands at the preview"
+    assert '<h2 id="preview-title" tabindex="-1">' in shown, (
+        "the page that comes back stands at the preview"
+    )
     assert "DUPLICATE of rules-orion · revised | llm-lyra · revised: 0 of 1" in shown
     assert not Packet.objects.exists()
 
@@ -53,36 +63,57 @@ def test_a_packet_is_drawn_assigned_opened_and_closed(client, judged):
     reviewer = factories.make_user(judged.study, Role.REVIEWER)
     client.force_login(admin)
     pairing = pairings_of(judged.run)[0]
-    drawn = client.post(reverse("adjudication:packet_new", args=[judged.run.public_id]), fields(judged, do="draw", second=pairing))
+    drawn = client.post(
+        reverse("adjudication:packet_new", args=[judged.run.public_id]),
+        fields(judged, do="draw", second=pairing),
+    )
     packet = Packet.objects.get()
     address = reverse("adjudication:packet", args=[packet.public_id])
     assert drawn.url == address
     assert set(packet.items.filter(pairing=pairing).values_list("quota", flat=True)) == {2}
 
     def act(action, **data):
-        return client.post(reverse("adjudication:packet_action", args=[packet.public_id, action]), data, follow=True).content.decode()
+        return client.post(
+            reverse("adjudication:packet_action", args=[packet.public_id, action]),
+            data,
+            follow=True,
+        ).content.decode()
 
     page = client.get(address).content.decode()
     assert "2 reviewers an item, 0 assigned" in page
     assert "The packet is open" not in act("open")
-    assert f"{reviewer.username} is in the packet" in act("assign", person=reviewer.public_id, role="reviewer", pairing="")
+    assert f"{reviewer.username} is in the packet" in act(
+        "assign", person=reviewer.public_id, role="reviewer", pairing=""
+    )
     assert "choose a member" in act("assign", person="nobody", role="reviewer", pairing="")
     second = factories.make_user(judged.study, Role.REVIEWER)
-    assert "waits for the packet to open" in act("assign", person=second.public_id, role="reviewer", pairing=pairing)
+    assert "waits for the packet to open" in act(
+        "assign", person=second.public_id, role="reviewer", pairing=pairing
+    )
     opened = act("open")
     assert "The packet is open" in opened
     assert "has not practised yet" in opened
     total, twice = packet.items.count(), packet.items.filter(quota=2).count()
-    assert f"Still open: {total + twice} answers, 2 signatures, 0 disagreements for a third person." in opened
+    assert (
+        f"Still open: {total + twice} answers, 2 signatures, 0 disagreements for a third person."
+        in opened
+    )
     assert "cannot change its items" in act("second", pairing=pairing)
-    assert "They are out of the packet" in act("withdraw", assignment=packet.assignments.get(person=second).public_id)
+    assert "They are out of the packet" in act(
+        "withdraw", assignment=packet.assignments.get(person=second).public_id
+    )
     closed = act("close")
     assert "The packet is closed" in closed
     assert "has not signed" in closed
     assert "Still open" not in closed
     packet.refresh_from_db()
     assert packet.state == "closed"
-    assert client.post(reverse("adjudication:packet_action", args=[packet.public_id, "dance"])).status_code == 404
+    assert (
+        client.post(
+            reverse("adjudication:packet_action", args=[packet.public_id, "dance"])
+        ).status_code
+        == 404
+    )
 
 
 def test_the_report_card_counts_what_stands(client, judged):
@@ -96,18 +127,29 @@ def test_the_report_card_counts_what_stands(client, judged):
     rejected = world.packet.items.filter(ordinal__in=range(1, total + 1, 2)).count()
     assert card.agreements[0].table == ((total - rejected, rejected), (0, 0))
     assert len(card.agreements[0].disagreements) == rejected
-    assert sum(card.corpus.values()) + card.outside == Finding.objects.filter(game__run=judged.run).count()
+    assert (
+        sum(card.corpus.values()) + card.outside
+        == Finding.objects.filter(game__run=judged.run).count()
+    )
 
     client.force_login(world.admin)
-    page = client.get(reverse("adjudication:report_card", args=[world.packet.public_id])).content.decode()
+    page = client.get(
+        reverse("adjudication:report_card", args=[world.packet.public_id])
+    ).content.decode()
     assert "100.0 (" in page
     assert f"{total} of {total} items decided" in page
     assert "the packet is still open" in page
     differing = card.agreements[0].disagreements[0]
-    told = [f"{person}: {ANSWER_WORDS[answer]}" for person, answer in ((first, differing.first), (second, differing.second))]
+    told = [
+        f"{person}: {ANSWER_WORDS[answer]}"
+        for person, answer in ((first, differing.first), (second, differing.second))
+    ]
     assert "<br>".join(told) in page
     assert "NOT_A_FINDING" not in page
-    assert reverse("adjudication:report_table", args=[world.packet.public_id, "decisions", "csv"]) in page
+    assert (
+        reverse("adjudication:report_table", args=[world.packet.public_id, "decisions", "csv"])
+        in page
+    )
     for name in (
         "uphold",
         "strata",
@@ -121,13 +163,24 @@ def test_the_report_card_counts_what_stands(client, judged):
         "confusion-0",
     ):
         for form in ("csv", "latex", "json"):
-            answer = client.get(reverse("adjudication:report_table", args=[world.packet.public_id, name, form]))
+            answer = client.get(
+                reverse("adjudication:report_table", args=[world.packet.public_id, name, form])
+            )
             assert answer.status_code == 200, name
             assert answer.content
-    told = json.loads(client.get(reverse("adjudication:report_table", args=[world.packet.public_id, "agreement", "json"])).content)
+    told = json.loads(
+        client.get(
+            reverse("adjudication:report_table", args=[world.packet.public_id, "agreement", "json"])
+        ).content
+    )
     assert told["rows"][0][1] == total
     for name in ("confusion-1", "nothing"):
-        assert client.get(reverse("adjudication:report_table", args=[world.packet.public_id, name, "csv"])).status_code == 404
+        assert (
+            client.get(
+                reverse("adjudication:report_table", args=[world.packet.public_id, name, "csv"])
+            ).status_code
+            == 404
+        )
 
 
 def test_every_link_is_exported_with_and_without_text(client, judged):
@@ -136,16 +189,22 @@ def test_every_link_is_exported_with_and_without_text(client, judged):
     client.force_login(world.admin)
 
     def read(form, text=False):
-        address = reverse("adjudication:packet_download", args=[world.packet.public_id, form]) + ("?text=1" if text else "")
+        address = reverse("adjudication:packet_download", args=[world.packet.public_id, form]) + (
+            "?text=1" if text else ""
+        )
         return b"".join(client.get(address).streaming_content).decode()
 
     def name_of(form, text):
-        address = reverse("adjudication:packet_download", args=[world.packet.public_id, form]) + text
+        address = (
+            reverse("adjudication:packet_download", args=[world.packet.public_id, form]) + text
+        )
         return client.get(address)["Content-Disposition"]
 
     packet = world.packet.public_id
     assert name_of("csv", "") == f'attachment; filename="chain-{packet}.csv"'
-    assert name_of("jsonl", "?text=1") == f'attachment; filename="chain-{packet}-with-text.jsonl"', "a file with patients' text says so"
+    assert (
+        name_of("jsonl", "?text=1") == f'attachment; filename="chain-{packet}-with-text.jsonl"'
+    ), "a file with patients' text says so"
     rows = list(csv.DictReader(io.StringIO(read("csv"))))
     assert [r["sequence"] for r in rows] == ["1", "2", "3"]
     assert {r["upheld"] for r in rows} == {r["stands"] for r in rows} == {"true"}
@@ -168,12 +227,26 @@ def test_a_reviewer_reaches_none_of_it_until_it_is_revealed(client, judged):
     decide_all(world, world.reviewers[0], uphold, most=1)
     client.force_login(world.reviewers[0])
     for name in ("packet", "report_card"):
-        assert client.get(reverse(f"adjudication:{name}", args=[world.packet.public_id])).status_code == 403
-    assert client.get(reverse("adjudication:packet_download", args=[world.packet.public_id, "csv"])).status_code == 403
+        assert (
+            client.get(reverse(f"adjudication:{name}", args=[world.packet.public_id])).status_code
+            == 403
+        )
+    assert (
+        client.get(
+            reverse("adjudication:packet_download", args=[world.packet.public_id, "csv"])
+        ).status_code
+        == 403
+    )
     close_packet(packet=world.packet, by=world.admin)
-    assert client.get(reverse("adjudication:report_card", args=[world.packet.public_id])).status_code == 200
+    assert (
+        client.get(reverse("adjudication:report_card", args=[world.packet.public_id])).status_code
+        == 200
+    )
     client.force_login(factories.make_user(judged.study, Role.REVIEWER))
-    assert client.get(reverse("adjudication:report_card", args=[world.packet.public_id])).status_code == 404
+    assert (
+        client.get(reverse("adjudication:report_card", args=[world.packet.public_id])).status_code
+        == 404
+    )
 
 
 def test_an_admin_who_reviews_cannot_look_behind(client, judged):
@@ -195,15 +268,24 @@ def test_who_has_read_a_report_card_is_no_blinded_reviewer(client, judged):
     client.get(reverse("adjudication:packet", args=[world.packet.public_id]))
     assert not reasons_against(world.admin, world.packet)
     client.get(reverse("adjudication:report_card", args=[world.packet.public_id]))
-    assert reasons_against(world.admin, world.packet) == ["They have seen 3 cases of the packet unblinded."]
+    assert reasons_against(world.admin, world.packet) == [
+        "They have seen 3 cases of the packet unblinded."
+    ]
 
 
 def test_only_what_changed_is_drawn_again(client, judged):
     world = open_world(judged)
-    later = judged_run(judged.dataset, StandIn(version="2", fever="SECOND"), label="second thoughts")
+    later = judged_run(
+        judged.dataset, StandIn(version="2", fever="SECOND"), label="second thoughts"
+    )
     client.force_login(world.admin)
-    drawn = client.post(reverse("adjudication:packet_action", args=[world.packet.public_id, "changed"]), {"run": later.public_id})
+    drawn = client.post(
+        reverse("adjudication:packet_action", args=[world.packet.public_id, "changed"]),
+        {"run": later.public_id},
+    )
     packet = Packet.objects.get(follows=world.packet)
     assert drawn.url == reverse("adjudication:packet", args=[packet.public_id])
-    assert {(i.finding.type, i.finding.a_event) for i in packet.items.select_related("finding")} == {("TIMING", "fever")}
+    assert {
+        (i.finding.type, i.finding.a_event) for i in packet.items.select_related("finding")
+    } == {("TIMING", "fever")}
     assert {i.versions["judge_version"] for i in packet.items.all()} == {"2"}

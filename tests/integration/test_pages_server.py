@@ -1,4 +1,6 @@
-"""Home, cases, record and runs as the server answers them: what they say, what they ask of the database, and that text stays text."""
+"""Home, cases, record and runs as the server answers them: what they say, what they ask of the
+database, and that text stays text.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ def run_of(dataset, states: list[list[str]], **fields) -> Run:
                 case_run=case_run,
                 stage=stage,
                 state=state,
-                lease_expires_at=timezone.now() + timedelta(hours=1) if state == JobState.RUNNING else None,
+                lease_expires_at=timezone.now() + timedelta(hours=1)
+                if state == JobState.RUNNING
+                else None,
                 **fields,
             )
             for stage, state in zip(STAGE_ORDER, stages, strict=False)
@@ -82,13 +86,21 @@ def run_of(dataset, states: list[list[str]], **fields) -> Run:
 def test_two_thousand_cases_are_a_page_of_few_queries_at_once(web, study):
     dataset = factories.make_dataset(study)
     Encounter.objects.bulk_create(
-        Encounter(dataset=dataset, case_id=f"c{n:05}", title=f"Case {n}", admitted_at=factories.ADMITTED) for n in range(2000)
+        Encounter(
+            dataset=dataset, case_id=f"c{n:05}", title=f"Case {n}", admitted_at=factories.ADMITTED
+        )
+        for n in range(2000)
     )
     run = factories.make_run(dataset)
-    runs = CaseRun.objects.bulk_create(CaseRun(run=run, encounter=e) for e in Encounter.objects.filter(dataset=dataset))
-    StageRun.objects.bulk_create(StageRun(case_run=c, stage=s, state=JobState.SUCCEEDED) for c in runs for s in STAGE_ORDER)
+    runs = CaseRun.objects.bulk_create(
+        CaseRun(run=run, encounter=e) for e in Encounter.objects.filter(dataset=dataset)
+    )
+    StageRun.objects.bulk_create(
+        StageRun(case_run=c, stage=s, state=JobState.SUCCEEDED) for c in runs for s in STAGE_ORDER
+    )
     address = reverse("timelines:cases")
-    assert queries_of(lambda: web.get(address)) <= 20  # with: which cases are closed to the person; whether they review
+    # with: which cases are closed to the person; whether they review
+    assert queries_of(lambda: web.get(address)) <= 20
     assert queries_of(lambda: web.post(address, {"text": "case 19", "state": "done"}, **HTMX)) <= 20
     assert "2000 cases, page 1 of 40" in text_of(web.get(address))
 
@@ -98,20 +110,37 @@ def test_the_searched_text_is_in_no_address(web, study):
     for n in range(60):
         factories.make_encounter(dataset, title=f"Rarediagnosis {n}")
     for extra in ({}, HTMX):
-        body = web.post(reverse("timelines:cases"), {"text": "rarediag", "sort": "-case"}, **extra).content.decode()
+        body = web.post(
+            reverse("timelines:cases"), {"text": "rarediag", "sort": "-case"}, **extra
+        ).content.decode()
         assert "page 1 of 2" in body
         assert not re.search(r'(?:href|action|hx-get|hx-post)="[^"]*rarediag', body)
 
 
 @pytest.mark.parametrize(
-    "stages", [[], ["succeeded"], ["succeeded", "queued"], ["succeeded", "running"], ["failed", "blocked"], ["cancelled"]]
+    "stages",
+    [
+        [],
+        ["succeeded"],
+        ["succeeded", "queued"],
+        ["succeeded", "running"],
+        ["failed", "blocked"],
+        ["cancelled"],
+    ],
 )
 def test_the_state_filter_follows_the_rule_of_the_states(web, study, stages):
     run = run_of(factories.make_dataset(study), [stages] if stages else [])
-    case = Encounter.objects.get(dataset=run.dataset) if stages else factories.make_encounter(run.dataset)
+    case = (
+        Encounter.objects.get(dataset=run.dataset)
+        if stages
+        else factories.make_encounter(run.dataset)
+    )
     expected = case_state(stages)
     for state in CaseState:
-        shown = case.case_id in web.get(reverse("timelines:cases"), {"state": state.value}).content.decode()
+        shown = (
+            case.case_id
+            in web.get(reverse("timelines:cases"), {"state": state.value}).content.decode()
+        )
         assert shown == (state is expected)
 
 
@@ -119,14 +148,25 @@ def test_the_state_filter_follows_the_rule_of_the_states(web, study, stages):
 
 
 def test_a_record_of_900_series_is_a_page_of_few_queries_at_once(web, encounter):
-    rows = [factories.make_row(encounter, f"lab:test {n % 30}:blood", float(n), value=str(n)) for n in range(60)]
+    rows = [
+        factories.make_row(encounter, f"lab:test {n % 30}:blood", float(n), value=str(n))
+        for n in range(60)
+    ]
     by_event: dict[str, list] = {}
     for row in rows:
         by_event.setdefault(row.event, []).append(row)
     for event, own in by_event.items():
         factories.make_series(encounter, event, own)
     EventSeries.objects.bulk_create(
-        EventSeries(encounter=encounter, event=f"chart:thing {n}:", summary="s", row_indices=[], count=0, priority=7) for n in range(870)
+        EventSeries(
+            encounter=encounter,
+            event=f"chart:thing {n}:",
+            summary="s",
+            row_indices=[],
+            count=0,
+            priority=7,
+        )
+        for n in range(870)
     )
     address = reverse("ehr:record", args=[encounter.public_id])
     assert "900 series, page 1 of 15" in text_of(web.get(address))
@@ -135,7 +175,12 @@ def test_a_record_of_900_series_is_a_page_of_few_queries_at_once(web, encounter)
 
 
 def test_a_series_says_its_rows_in_hours_and_clock(web, encounter):
-    series = factories.make_series(encounter, "lab:lactate:blood", _lactates(encounter), summary="lab:lactate:blood (mmol/L)\ncount 2")
+    series = factories.make_series(
+        encounter,
+        "lab:lactate:blood",
+        _lactates(encounter),
+        summary="lab:lactate:blood (mmol/L)\ncount 2",
+    )
     SourceRow.objects.filter(encounter=encounter, row_index=0).update(numeric_value=4.1)
     SourceRow.objects.filter(encounter=encounter, row_index=1).update(numeric_value=2.0)
     shape = web.get(reverse("ehr:record", args=[encounter.public_id])).content.decode()
@@ -150,7 +195,14 @@ def test_a_series_says_its_rows_in_hours_and_clock(web, encounter):
 
 def _lactates(encounter) -> list:
     return [
-        factories.make_row(encounter, "lab:lactate:blood", hours, value=value, unit="mmol/L", time_kind="collection")
+        factories.make_row(
+            encounter,
+            "lab:lactate:blood",
+            hours,
+            value=value,
+            unit="mmol/L",
+            time_kind="collection",
+        )
         for hours, value in ((-0.5, "4.1"), (6.5, "2"))
     ]
 
@@ -158,7 +210,13 @@ def _lactates(encounter) -> list:
 def test_rows_without_a_time_and_what_the_import_left_out_are_listed(web, encounter):
     factories.make_row(encounter, "diagnosis:sepsis:", None, value="A41.9", time_kind="unknown")
     RejectedRow.objects.create(
-        dataset=encounter.dataset, case_id=encounter.case_id, file="c/rows.csv", line=7, field="t", reason="not a time", raw="2131-13-45"
+        dataset=encounter.dataset,
+        case_id=encounter.case_id,
+        file="c/rows.csv",
+        line=7,
+        field="t",
+        reason="not a time",
+        raw="2131-13-45",
     )
     Encounter.objects.filter(pk=encounter.pk).update(invalid_time_count=1)
     shown = text_of(web.get(reverse("ehr:record", args=[encounter.public_id])))
@@ -171,13 +229,17 @@ def test_rows_without_a_time_and_what_the_import_left_out_are_listed(web, encoun
 
 def test_a_link_to_a_row_opens_the_series_that_holds_it_on_its_page(web, encounter):
     for n in range(70):
-        factories.make_series(encounter, f"chart:a{n:03}:", [factories.make_row(encounter, f"chart:a{n:03}:", 1.0)])
+        factories.make_series(
+            encounter, f"chart:a{n:03}:", [factories.make_row(encounter, f"chart:a{n:03}:", 1.0)]
+        )
     rows = [factories.make_row(encounter, "lab:zinc:", float(n), value=str(n)) for n in range(250)]
     factories.make_series(encounter, "zz:last:", [])
     zinc = factories.make_series(encounter, "lab:zinc:", rows)
     EventSeries.objects.filter(pk=zinc.pk).update(priority=8)
     wanted = rows[130].row_index
-    body = web.get(reverse("ehr:record", args=[encounter.public_id]), {"row": wanted}).content.decode()
+    body = web.get(
+        reverse("ehr:record", args=[encounter.public_id]), {"row": wanted}
+    ).content.decode()
     assert f'<tr id="row-{wanted}" class="is-selected"' in body
     assert f'<tr class="series-detail" id="series-{zinc.pk}">' in body
     assert "page 2 of 2" in body
@@ -194,7 +256,9 @@ def test_a_link_to_no_row_opens_the_record_as_it_is(web, encounter, row):
 
 def test_a_link_to_a_row_without_a_time_opens_that_list(web, encounter):
     row = factories.make_row(encounter, "diagnosis:sepsis:", None)
-    body = web.get(reverse("ehr:record", args=[encounter.public_id]), {"row": row.row_index}).content.decode()
+    body = web.get(
+        reverse("ehr:record", args=[encounter.public_id]), {"row": row.row_index}
+    ).content.decode()
     assert f'<tr id="row-{row.row_index}" class="is-selected"' in body
 
 
@@ -210,14 +274,21 @@ def test_a_search_of_the_record_is_one_opening_in_the_trail(web, encounter, admi
 
 
 def test_a_run_over_fifty_cases_is_a_page_of_few_queries(web, study):
-    run = run_of(factories.make_dataset(study), [[JobState.SUCCEEDED] * 3 + [JobState.RUNNING] + [JobState.BLOCKED] * 3] * 50)
+    run = run_of(
+        factories.make_dataset(study),
+        [[JobState.SUCCEEDED] * 3 + [JobState.RUNNING] + [JobState.BLOCKED] * 3] * 50,
+    )
     address = reverse("timelines:run", args=[run.public_id])
-    assert queries_of(lambda: web.get(address)) <= 25  # with: the study timeline; which cases are closed; whether they review
+    # with: the study timeline; which cases are closed; whether they review
+    assert queries_of(lambda: web.get(address)) <= 25
     assert queries_of(lambda: web.get(reverse("timelines:runs"))) <= 18
 
 
 def test_a_poll_brings_the_lines_that_changed_and_ends_with_the_run(web, study):
-    run = run_of(factories.make_dataset(study), [[JobState.SUCCEEDED, JobState.QUEUED], [JobState.QUEUED, JobState.BLOCKED]])
+    run = run_of(
+        factories.make_dataset(study),
+        [[JobState.SUCCEEDED, JobState.QUEUED], [JobState.QUEUED, JobState.BLOCKED]],
+    )
     address = reverse("timelines:run", args=[run.public_id])
     body = web.get(address).content.decode()
     assert 'hx-trigger="every 2s"' in body
@@ -230,7 +301,9 @@ def test_a_poll_brings_the_lines_that_changed_and_ends_with_the_run(web, study):
     poll = web.get(address, {"seen": seen}, **HTMX).content.decode()
     assert poll.count('id="line-') == 1
     assert "every 2s" in poll
-    StageRun.objects.update(state=JobState.FAILED, reasons=["the embedder did not answer"], attempt=3)
+    StageRun.objects.update(
+        state=JobState.FAILED, reasons=["the embedder did not answer"], attempt=3
+    )
     poll = web.get(address, {"seen": seen}, **HTMX).content.decode()
     assert poll.count('id="line-') == 2
     assert "every 2s" not in poll
@@ -249,15 +322,26 @@ def test_a_filter_that_cases_leave_brings_the_table_anew(web, study):
 
 
 def test_one_case_is_retried_and_a_second_time_there_is_nothing_to_retry(web, study):
-    run = run_of(factories.make_dataset(study), [[JobState.FAILED, JobState.BLOCKED], [JobState.FAILED, JobState.BLOCKED]])
+    run = run_of(
+        factories.make_dataset(study),
+        [[JobState.FAILED, JobState.BLOCKED], [JobState.FAILED, JobState.BLOCKED]],
+    )
     one, other = run.cases.order_by("pk")
     address = reverse("timelines:case_retry", args=[run.public_id, one.public_id])
     web.post(address)
-    assert list(one.stages.order_by("pk").values_list("state", flat=True)) == [JobState.QUEUED, JobState.BLOCKED]
+    assert list(one.stages.order_by("pk").values_list("state", flat=True)) == [
+        JobState.QUEUED,
+        JobState.BLOCKED,
+    ]
     assert other.stages.filter(state=JobState.FAILED).exists()
     assert "there was nothing to retry" in text_of(web.post(address, follow=True))
     foreign = run_of(factories.make_dataset(study), [[JobState.FAILED]]).cases.get()
-    assert web.post(reverse("timelines:case_retry", args=[run.public_id, foreign.public_id])).status_code == 404
+    assert (
+        web.post(
+            reverse("timelines:case_retry", args=[run.public_id, foreign.public_id])
+        ).status_code
+        == 404
+    )
 
 
 def test_a_queue_that_nobody_works_on_is_said(web, study):
@@ -265,20 +349,33 @@ def test_a_queue_that_nobody_works_on_is_said(web, study):
     address = reverse("timelines:run", args=[run.public_id])
     assert "No worker has taken" not in text_of(web.get(address))
     RunCount.objects.update(moved_at=timezone.now() - 3 * QUIET_AFTER)
-    assert "No worker has taken a stage of this run for 1 min 30 s. Start the workers with make run" in text_of(web.get(address))
+    assert (
+        "No worker has taken a stage of this run for 1 min 30 s. Start the workers with make run"
+        in text_of(web.get(address))
+    )
     Run.objects.update(paused_at=timezone.now())
     assert "No worker has taken" not in text_of(web.get(address))
 
 
 def test_a_launch_is_in_the_trail_and_a_refused_one_says_why(web, study, admin):
     dataset = factories.make_dataset(study)
-    asked = {"dataset": dataset.public_id, "backbone": "rules", "variant": "unimodal", "alternatives": "1", "label": "first"}
+    asked = {
+        "dataset": dataset.public_id,
+        "backbone": "rules",
+        "variant": "unimodal",
+        "alternatives": "1",
+        "label": "first",
+    }
     refused = web.post(reverse("timelines:run_new"), asked)
     assert "Nothing was started: no case of this dataset has a note" in text_of(refused)
     factories.make_note(factories.make_encounter(dataset), "Fell at home.")
     assert web.post(reverse("timelines:run_new"), asked).status_code == 302
     (started,) = AuditEvent.objects.filter(action="run.start")
-    assert (started.actor, started.object_id, started.detail) == (admin, Run.objects.get().public_id, {"cases": 1})
+    assert (started.actor, started.object_id, started.detail) == (
+        admin,
+        Run.objects.get().public_id,
+        {"cases": 1},
+    )
 
 
 # Home, and text that stays text
@@ -298,7 +395,13 @@ def test_markup_in_any_text_stays_text(web, study, encounter):
     series = factories.make_series(encounter, row.event, [row], summary=MARKUP)
     run = factories.make_run(encounter.dataset, label=MARKUP)
     case_run = factories.make_case_run(run, encounter)
-    StageRun.objects.create(case_run=case_run, stage="tag", state=JobState.FAILED, reasons=[MARKUP, MARKUP], progress={"words": MARKUP})
+    StageRun.objects.create(
+        case_run=case_run,
+        stage="tag",
+        state=JobState.FAILED,
+        reasons=[MARKUP, MARKUP],
+        progress={"words": MARKUP},
+    )
     for address in (
         reverse("home"),
         reverse("timelines:cases"),

@@ -25,7 +25,15 @@ from llm_runtime.models import ModelCall, ModelRequestText
 from llm_runtime.servers.stored_facts import StoredFacts
 from tests import factories
 from tests.integration.job_rows import expire
-from tests.integration.prompted_world import LOCAL_ROLES, NOTE, finish, good, serving, small_dataset, use
+from tests.integration.prompted_world import (
+    LOCAL_ROLES,
+    NOTE,
+    finish,
+    good,
+    serving,
+    small_dataset,
+    use,
+)
 from tests.model_server import GRAMMAR, TOO_LONG, Answer, ModelServer
 from tests.unit.timelines.prompted_answers import good_answer
 from timelines.models import Entry, Query, Run, StageRun, Timeline
@@ -40,7 +48,13 @@ CONFIG = PipelineConfig(alternatives=2, infer_batch_size=3, query_batch_size=2)
 
 def started(variant: Variant = Variant.FULL, config: PipelineConfig = CONFIG, **more) -> Run:
     dataset = more.pop("dataset", None) or small_dataset()
-    return actions.start_run(dataset=dataset, backbone="prompted", config=replace(config, variant=variant), by=None, **more)
+    return actions.start_run(
+        dataset=dataset,
+        backbone="prompted",
+        config=replace(config, variant=variant),
+        by=None,
+        **more,
+    )
 
 
 def states(run: Run) -> str:
@@ -52,7 +66,9 @@ def stage(run: Run, name: str) -> StageRun:
 
 
 def calls(run: Run, name: str):
-    return ModelCall.objects.filter(owner_type="timelines.stagerun", owner_id=str(stage(run, name).pk))
+    return ModelCall.objects.filter(
+        owner_type="timelines.stagerun", owner_id=str(stage(run, name).pk)
+    )
 
 
 @pytest.mark.parametrize("output", ["schema", "table"])
@@ -74,7 +90,11 @@ def test_a_whole_case_through_all_seven_stages(monkeypatch, output):
     assert run.tools["reviser"] == run.tools["tagger"] == f"fake@{server.url[7:-3]}"
     assert "timelines/revise" in run.prompt_hashes
     assert not [name for name in run.prompt_hashes if name.startswith("parts/")]
-    assert sorted(Timeline.objects.values_list("kind", "alternative")) == [("revised", 1), ("revised", 2), ("text_only", 1)]
+    assert sorted(Timeline.objects.values_list("kind", "alternative")) == [
+        ("revised", 1),
+        ("revised", 2),
+        ("text_only", 1),
+    ]
     inventory = Timeline.objects.get(kind="text_only").inventory
     assert inventory is not None
     for timeline in Timeline.objects.all():
@@ -84,16 +104,30 @@ def test_a_whole_case_through_all_seven_stages(monkeypatch, output):
     made = ModelCall.objects.filter(reused=False)
     assert made.count() == len(server.requests)
     assert set(made.values_list("outcome", flat=True)) == {"accepted"}
-    assert {name for (name,) in made.values_list("role")} == {"tagger", "timer", "query_writer", "reviser"}
-    assert {uid for call in calls(run, "infer") for uid in call.covers} == {o.uid4 for o in inventory.occurrences.all()}
+    assert {name for (name,) in made.values_list("role")} == {
+        "tagger",
+        "timer",
+        "query_writer",
+        "reviser",
+    }
+    assert {uid for call in calls(run, "infer") for uid in call.covers} == {
+        o.uid4 for o in inventory.occurrences.all()
+    }
 
 
-@pytest.mark.parametrize("variant", [Variant.UNIMODAL, Variant.NO_UID, Variant.NO_QUERY, Variant.NO_ROWS, Variant.NO_RERANKER])
+@pytest.mark.parametrize(
+    "variant",
+    [Variant.UNIMODAL, Variant.NO_UID, Variant.NO_QUERY, Variant.NO_ROWS, Variant.NO_RERANKER],
+)
 def test_every_variant_on_a_finished_run(monkeypatch, variant):
     def answer(request: ModelRequest, number: int) -> str:
         if "mention|time|bounds|known" in request.messages[1].content:
             tables = [
-                {"timeline_id": f"timeline_{n}", "data": "mention|time|bounds|known\ncough|-48|[-60,-24]|1", "reasoning": "r"}
+                {
+                    "timeline_id": f"timeline_{n}",
+                    "data": "mention|time|bounds|known\ncough|-48|[-60,-24]|1",
+                    "reasoning": "r",
+                }
                 for n in (1, 2)
             ]
             return json.dumps({"reasoning_summary": "r", "timelines": tables})
@@ -107,8 +141,12 @@ def test_every_variant_on_a_finished_run(monkeypatch, variant):
     revised = Timeline.objects.filter(case_run__run=run, kind="revised")
     assert revised.count() == (0 if variant is Variant.UNIMODAL else 2)
     if variant is Variant.NO_UID:
-        assert list(revised[0].entries.values_list("event", "time", "lower", "upper", "known")) == [("cough", -48.0, -60.0, -24.0, True)]
-        (request,) = [r for r in server.requests if "mention|time|bounds|known" in r.messages[1].content]
+        assert list(revised[0].entries.values_list("event", "time", "lower", "upper", "known")) == [
+            ("cough", -48.0, -60.0, -24.0, True)
+        ]
+        (request,) = [
+            r for r in server.requests if "mention|time|bounds|known" in r.messages[1].content
+        ]
         uids = base.cases.get().inventory.occurrences.values_list("uid4", flat=True)
         assert not [uid for uid in uids if f"<{uid}>" in request.messages[1].content]
     if variant is Variant.NO_ROWS:
@@ -131,7 +169,10 @@ def test_an_answered_call_is_never_paid_for_twice(monkeypatch):
         expire(stage(run, "infer"))
         assert execute_stage(stage(run, "infer").pk) == JobState.SUCCEEDED
         assert len(server.requests) == paid
-    assert calls(run, "infer").filter(reused=True).count() == calls(run, "infer").filter(reused=False).count()
+    assert (
+        calls(run, "infer").filter(reused=True).count()
+        == calls(run, "infer").filter(reused=False).count()
+    )
 
 
 def _die(*arguments: object) -> None:
@@ -152,10 +193,16 @@ def test_a_second_run_over_the_same_cases_finds_the_answers_of_the_first(monkeyp
 
 
 def test_a_run_whose_answers_are_all_stored_needs_no_server(monkeypatch):
-    """The context is learned and prompts are counted at the server; the second run has neither and its batches were split by a refusal."""
+    """The context is learned and prompts are counted at the server; the second run has neither and
+    its batches were split by a refusal.
+    """
 
     def answer(request: ModelRequest, number: int) -> Answer | str:
-        asked = len(request.schema["properties"]) - 1 if request.schema is not None and _infers(request) else 0
+        asked = (
+            len(request.schema["properties"]) - 1
+            if request.schema is not None and _infers(request)
+            else 0
+        )
         return Answer(status=400, message=GRAMMAR) if asked > 1 else good_answer(request)
 
     with serving(monkeypatch, answer) as server:
@@ -168,13 +215,19 @@ def test_a_run_whose_answers_are_all_stored_needs_no_server(monkeypatch):
     assert states(second) == "sssssss"
     assert (len(server.requests), ModelCall.objects.filter(reused=True).count()) == (paid, made)
     entries = [
-        list(Timeline.objects.filter(case_run__run=run).order_by("kind", "alternative").values_list("entries__time", flat=True))
+        list(
+            Timeline.objects.filter(case_run__run=run)
+            .order_by("kind", "alternative")
+            .values_list("entries__time", flat=True)
+        )
         for run in (first, second)
     ]
     assert sorted(map(str, entries[0])) == sorted(map(str, entries[1]))
 
 
-def test_a_case_that_fails_every_attempt_is_failed_with_reasons_and_a_retry_starts_a_new_round(monkeypatch):
+def test_a_case_that_fails_every_attempt_is_failed_with_reasons_and_a_retry_starts_a_new_round(
+    monkeypatch,
+):
     wrong = {"left": 3}
 
     def answer(request: ModelRequest, number: int) -> str:
@@ -207,7 +260,11 @@ def test_a_case_that_fails_every_attempt_is_failed_with_reasons_and_a_retry_star
 
 
 def _infers(request: ModelRequest) -> bool:
-    return request.schema is not None and "row" in request.schema.get("$defs", {}) and "timelines" not in request.schema["properties"]
+    return (
+        request.schema is not None
+        and "row" in request.schema.get("$defs", {})
+        and "timelines" not in request.schema["properties"]
+    )
 
 
 def test_a_server_that_is_away_delays_the_case_and_fails_nothing(monkeypatch):
@@ -232,7 +289,11 @@ def test_a_server_that_is_away_delays_the_case_and_fails_nothing(monkeypatch):
 
 def test_a_schema_or_prompt_that_is_too_large_is_split_and_nothing_is_dropped(monkeypatch):
     def answer(request: ModelRequest, number: int) -> Answer | str:
-        asked = len(request.schema["properties"]) - 1 if request.schema is not None and _infers(request) else 0
+        asked = (
+            len(request.schema["properties"]) - 1
+            if request.schema is not None and _infers(request)
+            else 0
+        )
         if asked > 1:
             return Answer(status=400, message=GRAMMAR if number % 2 else TOO_LONG)
         return good_answer(request)
@@ -240,7 +301,11 @@ def test_a_schema_or_prompt_that_is_too_large_is_split_and_nothing_is_dropped(mo
     with serving(monkeypatch, answer):
         run = finish(started())
     assert states(run) == "sssssss"
-    assert set(calls(run, "infer").values_list("outcome", flat=True)) <= {"accepted", "schema_refused", "too_long"}
+    assert set(calls(run, "infer").values_list("outcome", flat=True)) <= {
+        "accepted",
+        "schema_refused",
+        "too_long",
+    }
     text_only = Timeline.objects.get(kind="text_only")
     assert text_only.entries.count() == text_only.inventory.occurrences.count()
 
@@ -255,7 +320,9 @@ def test_a_request_that_the_server_refuses_for_good_fails_the_case_at_once(monke
 
 def test_cancelling_hangs_up_on_the_server(monkeypatch, settings):
     settings.JOB_LEASE_SECONDS = 6
-    with serving(monkeypatch, lambda request, number: Answer(good_answer(request), seconds=600)) as server:
+    with serving(
+        monkeypatch, lambda request, number: Answer(good_answer(request), seconds=600)
+    ) as server:
         run = started()
         admin = factories.make_user(run.study, Role.ADMIN)
 
@@ -282,7 +349,9 @@ def test_a_stage_says_how_many_answers_have_come(monkeypatch):
     said = []
 
     def answer(request: ModelRequest, number: int) -> str:
-        said.append(StageRun.objects.filter(state="running").values_list("progress", flat=True).first())
+        said.append(
+            StageRun.objects.filter(state="running").values_list("progress", flat=True).first()
+        )
         connection.close()  # this is the server's own thread
         return good_answer(request)
 
@@ -290,7 +359,8 @@ def test_a_stage_says_how_many_answers_have_come(monkeypatch):
         run = started(config=replace(CONFIG, infer_batch_size=1))
         for name in ("tag", "uids", "infer"):
             assert execute_stage(stage(run, name).pk) == JobState.SUCCEEDED
-    # A request leaves as soon as the one before it is answered, so what is shown may be one answer behind.
+    # A request leaves as soon as the one before it is answered, so what is shown may be one answer
+    # behind.
     done = [progress.get("done", 0) for progress in said[1:]]
     assert done == sorted(done)
     assert len(done) - 2 <= done[-1] <= len(done) - 1
@@ -301,13 +371,27 @@ def test_models_are_chosen_by_name_for_a_run_and_make_sources_of_their_own(monke
     with ModelServer(good, model="org/large") as large, ModelServer(good, model="small") as small:
         entries = {"large": large.options(), "small": small.options()}
         roles = tools.ModelRoles(
-            {"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}, "language_model": "small"}, entries
+            {
+                "embedder": {"provider": "hashing"},
+                "reranker": {"provider": "lexical"},
+                "language_model": "small",
+            },
+            entries,
         )
         monkeypatch.setattr(tools, "roles", lambda: roles)
         dataset = small_dataset()
-        mixed = finish(started(dataset=dataset, models={"language_model": "small", "reviser": "large"}))
+        mixed = finish(
+            started(dataset=dataset, models={"language_model": "small", "reviser": "large"})
+        )
         out = StringIO()
-        call_command("reconstruct", dataset="cohort", backbone="prompted", model=["large"], inline=True, stdout=out)
+        call_command(
+            "reconstruct",
+            dataset="cohort",
+            backbone="prompted",
+            model=["large"],
+            inline=True,
+            stdout=out,
+        )
     assert mixed.source == "prompted:small+large"
     assert {r.seed for r in large.requests} == {1}
     assert mixed.language_models["reviser"]["entry"] == "large"
@@ -321,9 +405,14 @@ def test_models_are_chosen_by_name_for_a_run_and_make_sources_of_their_own(monke
         actions.start_run(dataset=dataset, backbone="rules", models={"reviser": "large"}, by=None)
 
 
-def test_queries_are_written_where_models_are_asked_and_searched_for_where_texts_are_embedded(monkeypatch):
+def test_queries_are_written_where_models_are_asked_and_searched_for_where_texts_are_embedded(
+    monkeypatch,
+):
     hints = []
-    monkeypatch.setattr("timelines.tasks.run_stage.apply_async", lambda args, queue, **rest: hints.append((queue, args[0])))
+    monkeypatch.setattr(
+        "timelines.tasks.run_stage.apply_async",
+        lambda args, queue, **rest: hints.append((queue, args[0])),
+    )
     with serving(monkeypatch) as server:
         run = started()
         for name in ("tag", "uids", "infer"):
@@ -338,7 +427,14 @@ def test_queries_are_written_where_models_are_asked_and_searched_for_where_texts
         assert execute_stage(retrieve.pk) == JobState.SUCCEEDED
         assert len(server.requests) == asked
         assert hints[-1] == ("pipeline", stage(run, "expand").pk)
-        assert [queue for queue, _ in hints] == ["generate", "pipeline", "generate", "generate", "embed", "pipeline"]
+        assert [queue for queue, _ in hints] == [
+            "generate",
+            "pipeline",
+            "generate",
+            "generate",
+            "embed",
+            "pipeline",
+        ]
 
 
 def test_an_entry_that_names_another_model_since_stops_the_run(monkeypatch):
@@ -361,14 +457,18 @@ def test_an_entry_whose_settings_were_changed_since_stops_the_run(monkeypatch):
 
 
 def test_without_a_model_the_launch_says_what_is_missing(monkeypatch):
-    roles = tools.ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
+    roles = tools.ModelRoles(
+        {"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}}
+    )
     monkeypatch.setattr(tools, "roles", lambda: roles)
     with pytest.raises(actions.RunRefused, match="no model is set for the role 'tagger'"):
         started()
 
 
 def test_no_log_holds_a_word_of_the_note_or_the_key(monkeypatch):
-    """At the most talkative level, through success, refusal, outage and an answer that quotes the note."""
+    """At the most talkative level, through success, refusal, outage and an answer that quotes the
+    note.
+    """
     stream = StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter())
@@ -377,16 +477,30 @@ def test_no_log_holds_a_word_of_the_note_or_the_key(monkeypatch):
     root.addHandler(handler)
     root.setLevel(logging.DEBUG)
     monkeypatch.setenv("FAKE_KEY", "zyxkey-hunter2")
-    replies = [Answer(status=400, message=f"cannot take {NOTE}"), Answer(NOTE), Answer(status=500, message=NOTE), Answer("x", broken=True)]
+    replies = [
+        Answer(status=400, message=f"cannot take {NOTE}"),
+        Answer(NOTE),
+        Answer(status=500, message=NOTE),
+        Answer("x", broken=True),
+    ]
     try:
         for reply in replies:
-            with serving(monkeypatch, lambda request, number, reply=reply: reply, api_key_env="FAKE_KEY") as server:
+            with serving(
+                monkeypatch, lambda request, number, reply=reply: reply, api_key_env="FAKE_KEY"
+            ) as server:
                 run = started(dataset=small_dataset())
                 execute_stage(stage(run, "tag").pk)
             assert server.headers[0]["authorization"] == "Bearer zyxkey-hunter2"
-            told = [reason for s in StageRun.objects.filter(case_run__run=run) for reason in s.reasons]
+            told = [
+                reason for s in StageRun.objects.filter(case_run__run=run) for reason in s.reasons
+            ]
             assert told
-            assert not [word for word in ("Vancomycin", "zyxkey", "Cough") for reason in told if word in reason]
+            assert not [
+                word
+                for word in ("Vancomycin", "zyxkey", "Cough")
+                for reason in told
+                if word in reason
+            ]
             assert "zyxkey" not in json.dumps([run.language_models, run.tools, run.config])
             assert not ModelCall.objects.filter(reasons__icontains="vancomycin").exists()
     finally:
@@ -395,7 +509,11 @@ def test_no_log_holds_a_word_of_the_note_or_the_key(monkeypatch):
     text = stream.getvalue()
     assert "timelines" in text or "jobs" in text
     assert not [word for word in ("Vancomycin", "Cough", "zyxkey", "Pressors") if word in text]
-    assert not [call for call in ModelCall.objects.select_related("request") if "zyxkey" in call.request.body + (call.response or "")]
+    assert not [
+        call
+        for call in ModelCall.objects.select_related("request")
+        if "zyxkey" in call.request.body + (call.response or "")
+    ]
 
 
 WORKER = """
@@ -411,7 +529,9 @@ stages.execute_stage(int(sys.argv[1]))
 
 
 @pytest.mark.slow
-def test_kill_9_in_the_middle_of_a_stage_pays_for_no_answered_call_again(monkeypatch, process_environment):
+def test_kill_9_in_the_middle_of_a_stage_pays_for_no_answered_call_again(
+    monkeypatch, process_environment
+):
     """Three batches, one at a time: the worker dies while it waits for the third."""
     hang = threading.Event()
 
@@ -429,7 +549,14 @@ def test_kill_9_in_the_middle_of_a_stage_pays_for_no_answered_call_again(monkeyp
     with serving(monkeypatch, answer, concurrency=1) as server:
         hang.set()
         spec = json.dumps(server.options(concurrency=1))
-        command = [sys.executable, "-c", WORKER, str(infer.pk), json.dumps({**LOCAL_ROLES, "language_model": "fake"}), spec]
+        command = [
+            sys.executable,
+            "-c",
+            WORKER,
+            str(infer.pk),
+            json.dumps({**LOCAL_ROLES, "language_model": "fake"}),
+            spec,
+        ]
         worker = subprocess.Popen(command, env=process_environment)
         try:
             until = time.monotonic() + 600
@@ -444,5 +571,7 @@ def test_kill_9_in_the_middle_of_a_stage_pays_for_no_answered_call_again(monkeyp
         expire(infer)
         assert execute_stage(infer.pk) == JobState.SUCCEEDED
         batches = StageRun.objects.get(pk=infer.pk).batches.get().payload["entries"]
-        assert len(server.requests) == batches + 1, "only the call that never came back was made again"
+        assert len(server.requests) == batches + 1, (
+            "only the call that never came back was made again"
+        )
     assert calls(run, "infer").filter(reused=True).count() == 2

@@ -1,4 +1,6 @@
-"""Runs: frozen when they start, cancelled, paused, resumed and retried, with stages released one by one."""
+"""Runs: frozen when they start, cancelled, paused, resumed and retried, with stages released one by
+one.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,14 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def backbone(monkeypatch) -> ScriptedBackbone:
-    """The scripted backbone in the place of the rules, with the small embedder that needs no weights."""
+    """The scripted backbone in the place of the rules, with the small embedder that needs no
+    weights.
+    """
     scripted = script()
     monkeypatch.setattr(tools, "backbone", lambda name, *_: scripted.backbone())
-    roles = tools.ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
+    roles = tools.ModelRoles(
+        {"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}}
+    )
     monkeypatch.setattr(tools, "roles", lambda: roles)
     return scripted
 
@@ -39,7 +45,10 @@ def backbone(monkeypatch) -> ScriptedBackbone:
 def hints(monkeypatch) -> list[tuple[str, int]]:
     """What the broker would be told: (queue, stage id)."""
     sent: list[tuple[str, int]] = []
-    monkeypatch.setattr("timelines.tasks.run_stage.apply_async", lambda args, queue, **_: sent.append((queue, args[0])))
+    monkeypatch.setattr(
+        "timelines.tasks.run_stage.apply_async",
+        lambda args, queue, **_: sent.append((queue, args[0])),
+    )
     return sent
 
 
@@ -51,7 +60,12 @@ def dataset() -> Dataset:
         encounter = factories.make_encounter(made, case_id=case_id)
         factories.make_note(encounter, NOTE)
         event = "med:andexanet alfa:administered"
-        factories.make_series(encounter, event, [factories.make_row(encounter, event, 6.5)], summary="andexanet alfa administered")
+        factories.make_series(
+            encounter,
+            event,
+            [factories.make_row(encounter, event, 6.5)],
+            summary="andexanet alfa administered",
+        )
     factories.make_encounter(made, case_id="c")
     return made
 
@@ -63,7 +77,12 @@ def admin(dataset) -> User:
 
 def states(run: Run, case: str = "a") -> str:
     """First letters of the states of a case's stages, in order: "srbbbbb"."""
-    return "".join(s.state[0] for s in StageRun.objects.filter(case_run__run=run, case_run__encounter__case_id=case).order_by("pk"))
+    return "".join(
+        s.state[0]
+        for s in StageRun.objects.filter(
+            case_run__run=run, case_run__encounter__case_id=case
+        ).order_by("pk")
+    )
 
 
 def stage(run: Run, name: str, case: str = "a") -> StageRun:
@@ -72,16 +91,30 @@ def stage(run: Run, name: str, case: str = "a") -> StageRun:
 
 def work_all(run: Run) -> None:
     """Execute queued stages until none is left."""
-    while waiting := list(StageRun.objects.filter(case_run__run=run, state="queued", not_before=None).values_list("pk", flat=True)):
+    while waiting := list(
+        StageRun.objects.filter(case_run__run=run, state="queued", not_before=None).values_list(
+            "pk", flat=True
+        )
+    ):
         for pk in waiting:
             execute_stage(pk)
 
 
 def test_a_run_freezes_what_it_runs_and_queues_the_first_stages(backbone, hints, dataset, admin):
-    run = actions.start_run(dataset=dataset, backbone="rules", config=PipelineConfig(alternatives=2, seed=5), label="first", by=admin)
+    run = actions.start_run(
+        dataset=dataset,
+        backbone="rules",
+        config=PipelineConfig(alternatives=2, seed=5),
+        label="first",
+        by=admin,
+    )
     assert PipelineConfig.from_dict(run.config) == PipelineConfig(alternatives=2, seed=5)
     assert (run.source, run.variant, run.label, run.created_by) == ("rules", "full", "first", admin)
-    assert run.tools == {"backbone": "scripted 1", "embedder": "hashing-64", "reranker": "lexical-cosine-overlap-value"}
+    assert run.tools == {
+        "backbone": "scripted 1",
+        "embedder": "hashing-64",
+        "reranker": "lexical-cosine-overlap-value",
+    }
     assert run.code_revision
     assert "django" in run.package_versions
     assert [c.encounter.case_id for c in run.cases.order_by("encounter__case_id")] == ["a", "b"]
@@ -92,21 +125,37 @@ def test_a_run_freezes_what_it_runs_and_queues_the_first_stages(backbone, hints,
 
 def test_each_stage_releases_the_next_onto_its_queue(backbone, hints, dataset):
     run = actions.start_run(dataset=dataset, backbone="rules", cases=["a"], by=None)
-    for done, name in enumerate(("tag", "uids", "infer", "retrieve", "expand", "revise", "provenance"), start=1):
+    for done, name in enumerate(
+        ("tag", "uids", "infer", "retrieve", "expand", "revise", "provenance"), start=1
+    ):
         assert hints[-1] == ("embed" if name == "retrieve" else "pipeline", stage(run, name).pk)
         assert execute_stage(stage(run, name).pk) == "succeeded"
         assert states(run) == ("s" * done + "q" + "b" * 6)[:7]
     assert execute_stage(stage(run, "tag").pk) is None, "a doubled message finds nothing to do"
     assert backbone.calls == ["tag", "infer", "write", "revise"]
     revised = Timeline.objects.get(kind="revised", alternative=1)
-    assert list(revised.entries.order_by("occurrence__ordinal").values_list("time", flat=True)) == [1.0, 6.5, 3.0]
+    assert list(revised.entries.order_by("occurrence__ordinal").values_list("time", flat=True)) == [
+        1.0,
+        6.5,
+        3.0,
+    ]
     assert kind_of(StageRun).job_class is StageRun
 
 
-@pytest.mark.parametrize(("variant", "lack"), [(Variant.NO_ROWS, "from summaries alone"), (Variant.NO_UID, "without identifiers")])
-def test_a_variant_that_the_backbone_cannot_run_is_refused_with_what_it_lacks(backbone, dataset, variant, lack):
-    with pytest.raises(actions.RunRefused, match=f"the variant {variant} needs a revision {lack}, which the backbone scripted lacks"):
-        actions.start_run(dataset=dataset, backbone="rules", config=PipelineConfig(variant=variant), by=None)
+@pytest.mark.parametrize(
+    ("variant", "lack"),
+    [(Variant.NO_ROWS, "from summaries alone"), (Variant.NO_UID, "without identifiers")],
+)
+def test_a_variant_that_the_backbone_cannot_run_is_refused_with_what_it_lacks(
+    backbone, dataset, variant, lack
+):
+    with pytest.raises(
+        actions.RunRefused,
+        match=f"the variant {variant} needs a revision {lack}, which the backbone scripted lacks",
+    ):
+        actions.start_run(
+            dataset=dataset, backbone="rules", config=PipelineConfig(variant=variant), by=None
+        )
     assert not Run.objects.exists()
 
 
@@ -130,7 +179,9 @@ def test_cancel_keeps_what_is_stored_and_retry_goes_on_from_there(backbone, hint
     hints.clear()
     assert actions.retry_failed(run=run, by=admin) == 2
     assert (states(run, "a"), states(run, "b")) == ("sqbbbbb", "qbbbbbb")
-    assert sorted(pk for _, pk in hints) == sorted([stage(run, "uids", "a").pk, stage(run, "tag", "b").pk])
+    assert sorted(pk for _, pk in hints) == sorted(
+        [stage(run, "uids", "a").pk, stage(run, "tag", "b").pk]
+    )
     work_all(run)
     assert states(run, "a") == states(run, "b") == "sssssss"
     assert backbone.calls.count("tag") == 2, "the stage that was stored was not done again"
@@ -148,8 +199,12 @@ def test_a_paused_run_starts_no_stage_until_it_is_resumed(backbone, hints, datas
     assert states(run) == "sssssss"
 
 
-def test_a_failed_case_keeps_its_reasons_and_leaves_the_others_alone(backbone, hints, dataset, admin, monkeypatch):
-    run = actions.start_run(dataset=dataset, backbone="rules", config=PipelineConfig(max_attempts=1), by=admin)
+def test_a_failed_case_keeps_its_reasons_and_leaves_the_others_alone(
+    backbone, hints, dataset, admin, monkeypatch
+):
+    run = actions.start_run(
+        dataset=dataset, backbone="rules", config=PipelineConfig(max_attempts=1), by=admin
+    )
     work = backbone.infer
 
     def infer(note, anchor):
@@ -172,8 +227,16 @@ def test_a_failed_case_keeps_its_reasons_and_leaves_the_others_alone(backbone, h
 
 
 def test_a_stored_batch_is_never_computed_again(backbone, hints, dataset, monkeypatch):
-    """The worker is lost after the queries and one batch of searches are stored; whoever comes next does only the rest."""
-    run = actions.start_run(dataset=dataset, backbone="rules", config=PipelineConfig(query_batch_size=1), cases=["a"], by=None)
+    """The worker is lost after the queries and one batch of searches are stored; whoever comes next
+    does only the rest.
+    """
+    run = actions.start_run(
+        dataset=dataset,
+        backbone="rules",
+        config=PipelineConfig(query_batch_size=1),
+        cases=["a"],
+        by=None,
+    )
     for name in ("tag", "uids", "infer"):
         execute_stage(stage(run, name).pk)
     searched: list[int] = []
@@ -188,18 +251,31 @@ def test_a_stored_batch_is_never_computed_again(backbone, hints, dataset, monkey
 
     monkeypatch.setattr(stages, "search", lost_in_the_second)
     assert execute_stage(stage(run, "retrieve").pk) is None
-    assert sorted(StageBatch.objects.filter(stage_run=stage(run, "retrieve")).values_list("ordinal", flat=True)) == [0, 1]
+    assert sorted(
+        StageBatch.objects.filter(stage_run=stage(run, "retrieve")).values_list(
+            "ordinal", flat=True
+        )
+    ) == [0, 1]
     expire(stage(run, "retrieve"))
     assert execute_stage(stage(run, "retrieve").pk) == "succeeded"
     assert len(searched) == 4, "first, second (lost), second again, third"
     assert backbone.calls.count("write") == 1
-    assert stage(run, "retrieve").reasons == ["attempt 1: the worker stopped answering", "attempt 2: the worker stopped answering"]
+    assert stage(run, "retrieve").reasons == [
+        "attempt 1: the worker stopped answering",
+        "attempt 2: the worker stopped answering",
+    ]
     work_all(run)
     assert states(run) == "sssssss"
 
 
 def test_an_abandoned_last_attempt_fails_with_words(backbone, hints, dataset):
-    run = actions.start_run(dataset=dataset, backbone="rules", config=PipelineConfig(max_attempts=1), cases=["a"], by=None)
+    run = actions.start_run(
+        dataset=dataset,
+        backbone="rules",
+        config=PipelineConfig(max_attempts=1),
+        cases=["a"],
+        by=None,
+    )
     assert claim(StageRun, stage(run, "tag").pk) is not None
     expire(stage(run, "tag"))
     assert settle_abandoned(jobs=StageRun.objects.all()) == 1
@@ -238,11 +314,16 @@ def test_the_command_exits_with_the_reasons_of_what_failed(backbone, hints, data
     monkeypatch.setattr("jobs.actions.FIRST_BACKOFF", timedelta(0))
     with pytest.raises(CommandError, match="2 of 2 cases failed"):
         call_command("reconstruct", "--dataset", "cohort", "--inline", stdout=said, stderr=said)
-    assert "a: tag occurrences failed: attempt 1: ValueError; attempt 2: ValueError; attempt 3: ValueError" in said.getvalue()
+    assert (
+        "a: tag occurrences failed: attempt 1: ValueError; attempt 2: ValueError; attempt 3: ValueError"
+        in said.getvalue()
+    )
     assert "apixaban" not in said.getvalue()
 
 
-def test_waiting_without_any_worker_says_so_and_offers_to_work_inline(backbone, dataset, services, monkeypatch):
+def test_waiting_without_any_worker_says_so_and_offers_to_work_inline(
+    backbone, dataset, services, monkeypatch
+):
     monkeypatch.setattr("timelines.runs.following.PATIENCE_SECONDS", 0.0)
     monkeypatch.setattr("timelines.runs.following.POLL_SECONDS", 0.05)
     with pytest.raises(CommandError, match=r"no worker answers on pipeline.*--inline"):
@@ -255,7 +336,10 @@ def test_missing_leaves_out_cases_that_are_done_or_under_way(backbone, hints, da
     said = command("--dataset", "cohort", "--missing", "--inline")
     assert "1 cases by rules" in said
     assert [c.encounter.case_id for c in Run.objects.latest("pk").cases.all()] == ["b"]
-    assert command("--dataset", "cohort", "--missing", "--inline") == "every case has been reconstructed by rules, or is under way\n"
+    assert (
+        command("--dataset", "cohort", "--missing", "--inline")
+        == "every case has been reconstructed by rules, or is under way\n"
+    )
     assert Run.objects.count() == 2
     command("--dataset", "cohort", "--missing", "--inline", "--variant", "unimodal")
     assert Run.objects.latest("pk").cases.count() == 2, "another source has cases of its own"

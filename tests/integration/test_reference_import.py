@@ -1,4 +1,6 @@
-"""Reference timelines come with their cases: whole or not at all, with file, line and field of every fault."""
+"""Reference timelines come with their cases: whole or not at all, with file, line and field of
+every fault.
+"""
 
 from __future__ import annotations
 
@@ -44,21 +46,48 @@ def write(folder: Path, *lines: object) -> None:
 
 
 def run_import(folder: Path, study=None) -> ImportReport:
-    return import_dataset(path=folder, format="cases", name="cohort", study=study or factories.make_study(), by=None)
+    return import_dataset(
+        path=folder, format="cases", name="cohort", study=study or factories.make_study(), by=None
+    )
 
 
 def test_a_reference_becomes_a_sealed_inventory_and_a_timeline_over_it(folder):
     write(
-        folder, GOOD, {**GOOD, "start": 5, "end": 8, "mention": 'a "b" | c', "time": None, "lower": None, "polarity": "absent", "rows": []}
+        folder,
+        GOOD,
+        {
+            **GOOD,
+            "start": 5,
+            "end": 8,
+            "mention": 'a "b" | c',
+            "time": None,
+            "lower": None,
+            "polarity": "absent",
+            "rows": [],
+        },
     )
     assert run_import(folder).clean
     inventory = Inventory.objects.get()
-    assert (inventory.origin, inventory.run, inventory.sealed_at is not None) == ("reference", None, True)
+    assert (inventory.origin, inventory.run, inventory.sealed_at is not None) == (
+        "reference",
+        None,
+        True,
+    )
     first, second = Occurrence.objects.order_by("ordinal")
-    assert (first.start, first.end, first.mention, second.mention, second.polarity) == (0, 4, "name", 'a \\"b\\" \\| c', "absent")
+    assert (first.start, first.end, first.mention, second.mention, second.polarity) == (
+        0,
+        4,
+        "name",
+        'a \\"b\\" \\| c',
+        "absent",
+    )
     timeline = Timeline.objects.get()
     assert (timeline.kind, timeline.source, timeline.case_run) == ("reference", "reference", None)
-    entries = list(Entry.objects.order_by("occurrence__ordinal").values_list("time", "lower", "upper", "known", "adopted_rows", "reason"))
+    entries = list(
+        Entry.objects.order_by("occurrence__ordinal").values_list(
+            "time", "lower", "upper", "known", "adopted_rows", "reason"
+        )
+    )
     assert entries == [(1.0, 0.0, 2.0, True, [0], "x"), (None, None, 2.0, True, [], "x")]
 
 
@@ -95,13 +124,20 @@ def test_a_reference_becomes_a_sealed_inventory_and_a_timeline_over_it(folder):
         ({**GOOD, "rows": "0"}, "rows", "not a list"),
     ],
 )
-def test_a_fault_names_file_line_and_field_and_leaves_no_partial_reference(folder, line, field, reason):
+def test_a_fault_names_file_line_and_field_and_leaves_no_partial_reference(
+    folder, line, field, reason
+):
     write(folder, GOOD, line)
     report = run_import(folder)
     assert report.imported == 1, "the case itself is taken"
     assert not Timeline.objects.exists()
     fault = RejectedRow.objects.get()
-    assert (fault.file, fault.line, fault.field, fault.case_id) == ("one/reference.jsonl", 2, field, "intro-ich")
+    assert (fault.file, fault.line, fault.field, fault.case_id) == (
+        "one/reference.jsonl",
+        2,
+        field,
+        "intro-ich",
+    )
     assert reason in fault.reason
     assert "Left" not in fault.reason
 

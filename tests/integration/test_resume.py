@@ -1,4 +1,6 @@
-"""kill -9 of a worker in each stage, before and after its work is stored: another goes on, nothing is lost, repeated or different."""
+"""kill -9 of a worker in each stage, before and after its work is stored: another goes on, nothing
+is lost, repeated or different.
+"""
 
 from __future__ import annotations
 
@@ -80,14 +82,28 @@ def die(stage: StageRun, moment: str, last: int, environment: dict[str, str]) ->
 
 def stored(stage: StageRun) -> list[tuple[int, object]]:
     """(ordinal, moment of storing) of each stored batch."""
-    return list(StageBatch.objects.filter(stage_run=stage).order_by("ordinal").values_list("ordinal", "created_at"))
+    return list(
+        StageBatch.objects.filter(stage_run=stage)
+        .order_by("ordinal")
+        .values_list("ordinal", "created_at")
+    )
 
 
 def entries(run: Run) -> list[tuple]:
     """Every entry of the run's timelines, without primary keys."""
     told = ("time", "lower", "upper", "known", "context", "decided_by", "reason", "adopted_rows")
-    order = ("timeline__kind", "timeline__alternative", "occurrence__ordinal", "occurrence__uid4", "occurrence__mention")
-    return list(Entry.objects.filter(timeline__case_run__run=run).order_by(*order).values_list(*order, *told))
+    order = (
+        "timeline__kind",
+        "timeline__alternative",
+        "occurrence__ordinal",
+        "occurrence__uid4",
+        "occurrence__mention",
+    )
+    return list(
+        Entry.objects.filter(timeline__case_run__run=run)
+        .order_by(*order)
+        .values_list(*order, *told)
+    )
 
 
 def counts(run: Run) -> tuple[int, int, int, int]:
@@ -101,9 +117,13 @@ def counts(run: Run) -> tuple[int, int, int, int]:
     )
 
 
-def test_a_worker_killed_in_each_stage_loses_nothing_and_repeats_nothing(dataset, process_environment):
+def test_a_worker_killed_in_each_stage_loses_nothing_and_repeats_nothing(
+    dataset, process_environment
+):
     undisturbed = run_inline(dataset)
-    batches = StageBatch.objects.filter(stage_run__case_run__run=undisturbed, stage_run__stage=Stage.RETRIEVE).count()
+    batches = StageBatch.objects.filter(
+        stage_run__case_run__run=undisturbed, stage_run__stage=Stage.RETRIEVE
+    ).count()
     assert batches >= 3, "the searches of this case are more than one batch"
     run = start_run(dataset=dataset, backbone="rules", by=None)
     for name in STAGES:
@@ -111,7 +131,9 @@ def test_a_worker_killed_in_each_stage_loses_nothing_and_repeats_nothing(dataset
         last = batches - 1 if name == Stage.RETRIEVE else 0
         die(stage, "before", last, process_environment)
         earlier = stored(stage)
-        assert [ordinal for ordinal, _ in earlier] == list(range(last)), "batches before the fatal one are kept"
+        assert [ordinal for ordinal, _ in earlier] == list(range(last)), (
+            "batches before the fatal one are kept"
+        )
         die(stage, "after", last, process_environment)
         whole = stored(stage)
         assert whole[:last] == earlier, "and were not computed again"
@@ -119,7 +141,10 @@ def test_a_worker_killed_in_each_stage_loses_nothing_and_repeats_nothing(dataset
         assert execute_stage(stage.pk) == JobState.SUCCEEDED
         assert stored(stage) == whole, "the third worker found everything stored"
         stage.refresh_from_db()
-        assert stage.reasons == ["attempt 1: the worker stopped answering", "attempt 2: the worker stopped answering"]
+        assert stage.reasons == [
+            "attempt 1: the worker stopped answering",
+            "attempt 2: the worker stopped answering",
+        ]
     assert not StageRun.objects.filter(case_run__run=run).exclude(state=JobState.SUCCEEDED).exists()
     assert entries(run) == entries(undisturbed) != []
     assert counts(run) == counts(undisturbed)
@@ -131,12 +156,22 @@ def test_a_celery_worker_killed_at_work_is_replaced_by_another(dataset, process_
     run = start_run(dataset=dataset, backbone="rules", by=None)
     first = celery_worker(environment)
     try:
-        wait_for(first, lambda: StageRun.objects.filter(case_run__run=run, state=JobState.RUNNING).exists())
+        wait_for(
+            first,
+            lambda: StageRun.objects.filter(case_run__run=run, state=JobState.RUNNING).exists(),
+        )
     finally:
         kill(first)
     second = celery_worker(environment)
     try:
-        wait_for(second, lambda: swept() and StageRun.objects.filter(case_run__run=run, state=JobState.SUCCEEDED).count() == len(STAGES))
+        wait_for(
+            second,
+            lambda: (
+                swept()
+                and StageRun.objects.filter(case_run__run=run, state=JobState.SUCCEEDED).count()
+                == len(STAGES)
+            ),
+        )
     finally:
         kill(second)
     assert [(e[:3], e[5]) for e in entries(run) if e[0] == "text_only"] == [
@@ -148,7 +183,16 @@ def test_a_celery_worker_killed_at_work_is_replaced_by_another(dataset, process_
 def celery_worker(environment: dict[str, str]) -> subprocess.Popen[bytes]:
     """A real worker on every queue, in a process group of its own."""
     queues = "ingest,pipeline,generate,embed,judge"
-    options = ["--queues", queues, "--pool", "solo", "--without-gossip", "--without-mingle", "--loglevel", "WARNING"]
+    options = [
+        "--queues",
+        queues,
+        "--pool",
+        "solo",
+        "--without-gossip",
+        "--without-mingle",
+        "--loglevel",
+        "WARNING",
+    ]
     command = [sys.executable, "-m", "celery", "--app", "config", "worker", *options]
     return subprocess.Popen(command, env=environment, start_new_session=True)
 

@@ -1,4 +1,6 @@
-"""kill -9 of PostgreSQL between two stages: the run goes on in the same process once the server is back, with identical results."""
+"""kill -9 of PostgreSQL between two stages: the run goes on in the same process once the server is
+back, with identical results.
+"""
 
 from __future__ import annotations
 
@@ -48,21 +50,47 @@ print(run.public_id, state, flush=True)
 @pytest.fixture
 def environment(private_services) -> dict[str, str]:
     """An installation of its own with the introductory case."""
-    found = {**os.environ, "OCCURRENT_VAR": str(private_services.var), "DJANGO_SETTINGS_MODULE": "config.settings"}
+    found = {
+        **os.environ,
+        "OCCURRENT_VAR": str(private_services.var),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+    }
     embedded.ensure_running(private_services)
     manage(found, "migrate", "--verbosity", "0")
-    manage(found, "import_dataset", "--format", "cases", "--path", str(DEMO / "intro"), "--name", "intro")
+    manage(
+        found,
+        "import_dataset",
+        "--format",
+        "cases",
+        "--path",
+        str(DEMO / "intro"),
+        "--name",
+        "intro",
+    )
     return found
 
 
 def manage(environment: dict[str, str], *arguments: str) -> None:
-    subprocess.run([sys.executable, "manage.py", *arguments], cwd=BASE_DIR, env=environment, check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=BASE_DIR,
+        env=environment,
+        check=True,
+        capture_output=True,
+    )
 
 
 def walk(environment: dict[str, str], stage: str) -> subprocess.Popen[str]:
     """The walking process, which has just done that stage."""
     command = [sys.executable, "-c", WALK, stage]
-    process = subprocess.Popen(command, cwd=BASE_DIR, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=BASE_DIR,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "between\n"
     return process
@@ -77,16 +105,30 @@ def finish(process: subprocess.Popen[str]) -> str:
 
 
 def exported(environment: dict[str, str], run: str, out: Path) -> list[dict]:
-    manage(environment, "export_timelines", "--dataset", "intro", "--format", "jsonl", "--run", run, "--out", str(out))
+    manage(
+        environment,
+        "export_timelines",
+        "--dataset",
+        "intro",
+        "--format",
+        "jsonl",
+        "--run",
+        run,
+        "--out",
+        str(out),
+    )
     return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
 
 
-def test_a_killed_database_between_two_stages_changes_nothing(environment, private_services, tmp_path):
+def test_a_killed_database_between_two_stages_changes_nothing(
+    environment, private_services, tmp_path
+):
     undisturbed = finish(walk(environment, "infer"))
     process = walk(environment, "infer")
     try:
         for server in processes_in(private_services.postgres_data):
-            with suppress(ProcessLookupError):  # without the first of them the others end by themselves
+            # without the first of them the others end by themselves
+            with suppress(ProcessLookupError):
                 os.kill(server.pid, signal.SIGKILL)
         assert wait_until(lambda: not processes_in(private_services.postgres_data), seconds=60)
         assert embedded.ensure_running(private_services) == ["postgres"]

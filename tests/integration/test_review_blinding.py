@@ -1,8 +1,10 @@
-"""Every address, asked by everyone who reviews an open packet: nothing that unblinds is in any byte, header, cookie or file name.
+"""Every address, asked by everyone who reviews an open packet: nothing that unblinds is in any
+byte, header, cookie or file name.
 
-Secrets are planted where the application keeps them: names of sources, of the judge and of its run, the judge's reasons and evidence,
-colleagues' names, comments and own times. Then every pattern of the URLconf is walked, with the ids of everything there is, by GET and
-by POST, as a page and as htmx asks for it.
+Secrets are planted where the application keeps them: names of sources, of the judge and of its run,
+the judge's reasons and evidence, colleagues' names, comments and own times. Then every pattern of
+the URLconf is walked, with the ids of everything there is, by GET and by POST, as a page and as
+htmx asks for it.
 """
 
 from __future__ import annotations
@@ -36,9 +38,25 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.
 
 JUDGE = StandIn(name="zqjudgename", version="zqjudgeversion")
 #: Of the judge's answer and of colleagues: for nobody who reviews, whatever else they are.
-ANSWERS = ("the stand-in says so", "= 4.1 mmol/l @ 0h", "zqcolleaguecomment", "4242.25", "zqcolleaguereason", "zqcolleaguedraft")
-#: Who wrote what, who judged, who else reviews, and the words for kinds of findings: for nobody who is a blinded reviewer alone.
-SOURCES = ("author:vega", "rules-orion", "llm-lyra", "zqjudgename", "zqjudgeversion", "zqrunlabel", "zqcolleaguename")
+ANSWERS = (
+    "the stand-in says so",
+    "= 4.1 mmol/l @ 0h",
+    "zqcolleaguecomment",
+    "4242.25",
+    "zqcolleaguereason",
+    "zqcolleaguedraft",
+)
+#: Who wrote what, who judged, who else reviews, and the words for kinds of findings: for nobody who
+#: is a blinded reviewer alone.
+SOURCES = (
+    "author:vega",
+    "rules-orion",
+    "llm-lyra",
+    "zqjudgename",
+    "zqjudgeversion",
+    "zqrunlabel",
+    "zqcolleaguename",
+)
 KINDS = (
     "timing decisive", "timing unclear", "one-sided", "shared_unsupported", "a_only", "b_only", "over_annotation", "wrong_time",
     "false_duplicate", "missed_positive", "novel_event", "added_detail", "grounding",
@@ -57,7 +75,9 @@ class Asked:
     headers: str
 
     def held(self, secrets: Iterable[str]) -> list[str]:
-        """Those that stand in it in plain, or in base64 whichever byte it begins with; upper or lower case."""
+        """Those that stand in it in plain, or in base64 whichever byte it begins with; upper or
+        lower case.
+        """
         text = self.content.lower() + b"\n" + self.headers.lower().encode()
         return [secret for secret in secrets if any(form in text for form in forms(secret))]
 
@@ -70,12 +90,19 @@ def forms(secret: str) -> tuple[bytes, ...]:
 
 @pytest.fixture
 def review() -> Review:
-    """Two reviewers an item: one colleague has decided on everything, with comments; a third person is in it too."""
+    """Two reviewers an item: one colleague has decided on everything, with comments; a third person
+    is in it too.
+    """
     world = judged_world(1)
     run = judged_run(world.dataset, JUDGE, label="zqrunlabel")
     admin = factories.make_user(world.study, Role.ADMIN)
     packet = packets.draw_packet(
-        study=world.study, judge_run=run, label="Packet", design=design_of(replace(world, run=run), per_item=2), seed=3, by=admin
+        study=world.study,
+        judge_run=run,
+        label="Packet",
+        design=design_of(replace(world, run=run), per_item=2),
+        seed=3,
+        by=admin,
     )
     made = Review(replace(world, run=run), packet, admin)
     colleague = add_reviewer(made, username="zqcolleaguename")
@@ -92,7 +119,12 @@ def review() -> Review:
     undone = decisions.undo(assignment=colleague, token=token(), by=colleague.person)
     assert undone is not None
     assert undone.undone.item is not None
-    slots.keep_draft(assignment=colleague, item=undone.undone.item, draft={"comment": "zqcolleaguedraft"}, active_seconds=1)
+    slots.keep_draft(
+        assignment=colleague,
+        item=undone.undone.item,
+        draft={"comment": "zqcolleaguedraft"},
+        active_seconds=1,
+    )
     return made
 
 
@@ -106,7 +138,9 @@ def also(review: Review) -> Assignment:
 
 
 def answer_some(assignment: Assignment) -> None:
-    """So that there is a history, a skipped and a flagged item, and a disagreement for the third person."""
+    """So that there is a history, a skipped and a flagged item, and a disagreement for the third
+    person.
+    """
     for number, answer in enumerate(("B", "UNCLEAR", "A")):
         slot = slots.next_item(assignment=assignment)
         assert slot is not None
@@ -127,11 +161,15 @@ def answer_some(assignment: Assignment) -> None:
 # The walk
 
 
-def patterns(resolver: URLResolver | None = None, namespace: str = "") -> Iterator[tuple[str, URLPattern]]:
+def patterns(
+    resolver: URLResolver | None = None, namespace: str = ""
+) -> Iterator[tuple[str, URLPattern]]:
     """Every named pattern of the URLconf with its full name."""
     for entry in (resolver or get_resolver()).url_patterns:
         if isinstance(entry, URLResolver):
-            yield from patterns(entry, f"{namespace}{entry.namespace}:" if entry.namespace else namespace)
+            yield from patterns(
+                entry, f"{namespace}{entry.namespace}:" if entry.namespace else namespace
+            )
         elif entry.name:
             yield f"{namespace}{entry.name}", entry
 
@@ -139,14 +177,25 @@ def patterns(resolver: URLResolver | None = None, namespace: str = "") -> Iterat
 def pool(review: Review, mine: Assignment) -> list[str]:
     """Public ids of what there is; first those that are one's own or lead to the packet."""
     study, encounter = review.study, review.world.encounters[0]
-    found = [mine.public_id, review.packet.public_id, review.world.run.public_id, encounter.public_id]
+    found = [
+        mine.public_id,
+        review.packet.public_id,
+        review.world.run.public_id,
+        encounter.public_id,
+    ]
     found += review.packet.assignments.exclude(pk=mine.pk).values_list("public_id", flat=True)
     found += [study.public_id, review.world.dataset.public_id]
-    found += Finding.objects.filter(items__packet=review.packet, table_evidence__isnull=False).values_list("public_id", flat=True)[:1]
+    found += Finding.objects.filter(
+        items__packet=review.packet, table_evidence__isnull=False
+    ).values_list("public_id", flat=True)[:1]
     found += Game.objects.filter(run=review.world.run).values_list("public_id", flat=True)[:1]
-    found += review.world.run.__class__.objects.exclude(pk=review.world.run.pk).values_list("public_id", flat=True)[:1]
+    found += review.world.run.__class__.objects.exclude(pk=review.world.run.pk).values_list(
+        "public_id", flat=True
+    )[:1]
     found += Timeline.objects.filter(encounter=encounter).values_list("public_id", flat=True)[:1]
-    found += PacketItem.objects.filter(packet=review.packet, slots__assignment=mine).values_list("public_id", flat=True)[:2]
+    found += PacketItem.objects.filter(packet=review.packet, slots__assignment=mine).values_list(
+        "public_id", flat=True
+    )[:2]
     found += PacketItem.objects.filter(packet=review.packet).values_list("public_id", flat=True)[:1]
     return list(dict.fromkeys(found))
 
@@ -173,9 +222,16 @@ LEADING = 4
 
 def addresses(name: str, pattern: URLPattern, ids: list[str]) -> Iterator[str]:
     """The pattern's address with every combination of ids."""
-    names = list(pattern.pattern.regex.groupindex) if hasattr(pattern.pattern, "regex") else list(pattern.pattern.converters)
+    names = (
+        list(pattern.pattern.regex.groupindex)
+        if hasattr(pattern.pattern, "regex")
+        else list(pattern.pattern.converters)
+    )
     free = [n for n in names if n not in KNOWN]
-    choices = [ids[:LEADING] if n in free and n == free[0] and len(free) > 1 else KNOWN.get(n, ids) for n in names]
+    choices = [
+        ids[:LEADING] if n in free and n == free[0] and len(free) > 1 else KNOWN.get(n, ids)
+        for n in names
+    ]
     for values in product(*choices):
         with suppress(NoReverseMatch):  # a converter that does not take that value
             yield reverse(name, kwargs=dict(zip(names, values, strict=True)))
@@ -189,7 +245,9 @@ def walk(review: Review, mine: Assignment, *, post: bool) -> Iterator[Asked]:
         # Which methods an address takes does not depend on its ids: a refused one is tried once.
         refused: set[str] = set()
         for path in dict.fromkeys(addresses(name, pattern, ids)):
-            for got in visits(client, name, path, refused, post=post or path.startswith("/review/")):
+            for got in visits(
+                client, name, path, refused, post=post or path.startswith("/review/")
+            ):
                 if got.status == 405:
                     refused.add(got.method)
                 yield got
@@ -197,7 +255,9 @@ def walk(review: Review, mine: Assignment, *, post: bool) -> Iterator[Asked]:
                     client.force_login(User.objects.get(pk=mine.person_id))
 
 
-def visits(client: Client, name: str, path: str, refused: set[str], *, post: bool) -> Iterator[Asked]:
+def visits(
+    client: Client, name: str, path: str, refused: set[str], *, post: bool
+) -> Iterator[Asked]:
     """Every way in which an address is asked."""
     if "get" not in refused:
         got = asked(client, name, "get", path)
@@ -233,29 +293,85 @@ def leaks(found: Iterable[Asked], secrets: Iterable[str]) -> tuple[list[str], Co
     wanted, told, opened = tuple(secrets), [], Counter[str]()
     for one in found:
         opened[one.name] += one.status == 200
-        looked_for = [secret for secret in wanted if secret not in KINDS] if one.name in DESCRIPTIONS else wanted
-        told += [f"{one.method} {one.path} ({one.status}): {secret}" for secret in one.held(looked_for)]
+        looked_for = (
+            [secret for secret in wanted if secret not in KINDS]
+            if one.name in DESCRIPTIONS
+            else wanted
+        )
+        told += [
+            f"{one.method} {one.path} ({one.status}): {secret}" for secret in one.held(looked_for)
+        ]
     return told, opened
 
 
 REVIEW_PAGES = {
     f"adjudication:review_{name}"
-    for name in ("queue", "packet", "item", "next", "history", "chosen", "decide", "draft", "series", "practice_case")
+    for name in (
+        "queue",
+        "packet",
+        "item",
+        "next",
+        "history",
+        "chosen",
+        "decide",
+        "draft",
+        "series",
+        "practice_case",
+    )
 } | {
     f"adjudication_api:{name}"
-    for name in ("reviews", "review", "review_next", "review_item", "review_series", "review_draft", "review_answers", "review_practice")
+    for name in (
+        "reviews",
+        "review",
+        "review_next",
+        "review_item",
+        "review_series",
+        "review_draft",
+        "review_answers",
+        "review_practice",
+    )
 }
 
 
 #: Open to no one who reviews a packet of the study's only case, whatever their roles.
 CLOSED = {
-    *(f"adjudication:{name}" for name in ("finding", "judge_game", "compare", "packet", "report_card", "report_table", "packet_download")),
-    *(f"adjudication:{name}" for name in ("dashboard", "dashboard_table", "judge_run", "judge_run_calls", "findings", "packet_new")),
+    *(
+        f"adjudication:{name}"
+        for name in (
+            "finding",
+            "judge_game",
+            "compare",
+            "packet",
+            "report_card",
+            "report_table",
+            "packet_download",
+        )
+    ),
+    *(
+        f"adjudication:{name}"
+        for name in (
+            "dashboard",
+            "dashboard_table",
+            "judge_run",
+            "judge_run_calls",
+            "findings",
+            "packet_new",
+        )
+    ),
     *(f"adjudication:{name}" for name in ("judge_changes", "findings_download", "games_download")),
-    *(f"adjudication_api:{name}" for name in ("judge_run", "judge_games", "findings", "judge_changes", "packet_eligible")),
+    *(
+        f"adjudication_api:{name}"
+        for name in ("judge_run", "judge_games", "findings", "judge_changes", "packet_eligible")
+    ),
     *(f"timelines:{name}" for name in ("case", "occurrence", "chain", "agreement", "author_start")),
-    *(f"adjudication_api:{name}" for name in ("finding", "judge_game", "judge_report", "judge_report_table", "comparison")),
-    *(f"adjudication_api:{name}" for name in ("packet", "packet_report", "packet_report_table", "packet_decisions")),
+    *(
+        f"adjudication_api:{name}"
+        for name in ("finding", "judge_game", "judge_report", "judge_report_table", "comparison")
+    ),
+    *(
+        f"adjudication_api:{name}"
+        for name in ("packet", "packet_report", "packet_report_table", "packet_decisions")
+    ),
 }
 
 
@@ -271,7 +387,9 @@ def test_a_blinded_reviewer_meets_no_secret_at_any_address(review: Review, role:
     assert {name for name, _ in patterns()} - set(opened) == set()
 
 
-def test_whoever_else_they_are_they_meet_neither_the_judges_nor_a_colleagues_answer(review: Review) -> None:
+def test_whoever_else_they_are_they_meet_neither_the_judges_nor_a_colleagues_answer(
+    review: Review,
+) -> None:
     told, opened = leaks(walk(review, also(review), post=False), ANSWERS)
     assert told == []
     assert opened["adjudication:review_queue"]
@@ -282,7 +400,9 @@ def test_whoever_else_they_are_they_meet_neither_the_judges_nor_a_colleagues_ans
 
 
 def test_the_walk_finds_what_it_looks_for(review: Review) -> None:
-    """An admin who is not in the packet may see all of it: so the secrets are where the walk would find them."""
+    """An admin who is not in the packet may see all of it: so the secrets are where the walk would
+    find them.
+    """
     outside = Assignment(person=review.admin, public_id="nothing", packet=review.packet)
     outside.pk = 0
     told, _ = leaks(walk(review, outside, post=False), (*ANSWERS, *SOURCES))
@@ -309,7 +429,9 @@ def test_a_cookie_holds_no_secret(review: Review) -> None:
 
 
 def test_the_order_of_items_tells_nothing(review: Review) -> None:
-    """Two people get different orders, and neither is that of the packet, of the findings or of the strata."""
+    """Two people get different orders, and neither is that of the packet, of the findings or of the
+    strata.
+    """
     orders = []
     for assignment in review.assignments[:2]:
         keys = [order_key(assignment.seed, item.public_id) for item in review.items]

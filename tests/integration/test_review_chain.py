@@ -1,4 +1,6 @@
-"""Tampering behind the application's back, with the triggers off, is found by `manage.py verify_chain` where it was done."""
+"""Tampering behind the application's back, with the triggers off, is found by `manage.py
+verify_chain` where it was done.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,14 @@ def review() -> Review:
     undone = decisions.undo(assignment=me, token=token(), by=me.person)
     assert undone is not None
     assert undone.undone.item is not None
-    decide(me, undone.undone.item, "UNCLEAR", comment="on second thought", own_time=-3.25, active_seconds=7.125)
+    decide(
+        me,
+        undone.undone.item,
+        "UNCLEAR",
+        comment="on second thought",
+        own_time=-3.25,
+        active_seconds=7.125,
+    )
     decisions.sign(assignment=me, password=PASSWORD, by=me.person)
     return made
 
@@ -60,7 +69,9 @@ def test_a_whole_chain_holds_and_its_hashes_can_be_recomputed_from_plain_values(
     assert "link" in verify("--packet", review.packet.public_id, "--receipt", head)
     previous = ""
     for link in Decision.objects.order_by("sequence"):
-        said = json.dumps(payload_of(link), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        said = json.dumps(
+            payload_of(link), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+        )
         previous = hashlib.sha256(f"{previous}\n{said}".encode()).hexdigest()
         assert link.hash == previous
 
@@ -88,14 +99,17 @@ def test_the_command_names_packet_and_sequence(review):
     out = StringIO()
     with pytest.raises(CommandError, match="1 fault"):
         call_command("verify_chain", stdout=out)
-    assert f"{review.packet.public_id}: link 3: its content is not what was hashed" in out.getvalue()
+    assert (
+        f"{review.packet.public_id}: link 3: its content is not what was hashed" in out.getvalue()
+    )
 
 
 def test_a_link_hashed_again_breaks_the_next_one(review):
     link = Decision.objects.get(sequence=2)
     link.answer = "B"
     behind_the_back(
-        "UPDATE adjudication_decision SET answer = 'B', hash = %s WHERE sequence = 2", link_hash(payload_of(link), link.previous_hash)
+        "UPDATE adjudication_decision SET answer = 'B', hash = %s WHERE sequence = 2",
+        link_hash(payload_of(link), link.previous_hash),
     )
     assert faults(review) == [(3, "it does not follow the link before it")]
 
@@ -127,13 +141,19 @@ def test_a_chain_cut_off_at_its_end_is_found(review):
     last = Decision.objects.order_by("sequence").last()
     behind_the_back("DELETE FROM adjudication_decision WHERE sequence = %s", last.sequence)
     behind_the_back("UPDATE adjudication_assignment SET signed_at = NULL")
-    cut = (last.sequence - 1, f"it ends here, and its packet notes {last.sequence} links and their head")
+    cut = (
+        last.sequence - 1,
+        f"it ends here, and its packet notes {last.sequence} links and their head",
+    )
     noted = [
         (last.sequence, "the audit trail notes a signature or its voiding there"),
         (last.sequence, "the audit trail notes another head there"),
     ]
     assert faults(review) == [cut, *noted]
-    behind_the_back("UPDATE adjudication_packet SET chain_length = chain_length - 1, chain_head = %s", last.previous_hash)
+    behind_the_back(
+        "UPDATE adjudication_packet SET chain_length = chain_length - 1, chain_head = %s",
+        last.previous_hash,
+    )
     assert faults(review) == noted
 
 
@@ -150,12 +170,20 @@ def test_a_late_answer_cut_off_after_the_last_signature_is_found():
     assert late.kind == "late"
     assert faults(made) == []
     behind_the_back("DELETE FROM adjudication_decision WHERE sequence = %s", late.sequence)
-    assert faults(made) == [(late.sequence - 1, f"it ends here, and its packet notes {late.sequence} links and their head")]
+    assert faults(made) == [
+        (
+            late.sequence - 1,
+            f"it ends here, and its packet notes {late.sequence} links and their head",
+        )
+    ]
 
 
 def test_a_finding_changed_afterwards_is_found_at_each_decision_about_it(review):
     link = Decision.objects.get(sequence=1)
-    behind_the_back("UPDATE adjudication_finding SET reason = 'another reason' WHERE id = %s", link.item.finding_id)
+    behind_the_back(
+        "UPDATE adjudication_finding SET reason = 'another reason' WHERE id = %s",
+        link.item.finding_id,
+    )
     assert (1, "the finding it is about is not what it was") in faults(review)
     assert Finding.objects.get(pk=link.item.finding_id).reason == "another reason"
 
@@ -171,14 +199,19 @@ def test_items_persons_slots_and_signatures_that_were_changed_are_found(review):
 def test_terms_that_were_changed_after_the_packet_was_opened_are_found(review, change):
     behind_the_back(f"UPDATE adjudication_packet SET {change}")
     review.packet.refresh_from_db()
-    assert faults(review) == [(0, "its seed, design or reveal policy is not what it was opened with")]
+    assert faults(review) == [
+        (0, "its seed, design or reveal policy is not what it was opened with")
+    ]
 
 
 def test_sides_and_order_that_were_drawn_anew_are_found_at_each_link_of_the_person(review):
     behind_the_back("UPDATE adjudication_assignment SET seed = seed + 1")
     assert set(faults(review)) == {
         (0, "the role, share or place of somebody in the packet is not what the audit trail notes"),
-        *((d.sequence, "the seed of its person's order is not what it was") for d in Decision.objects.all()),
+        *(
+            (d.sequence, "the seed of its person's order is not what it was")
+            for d in Decision.objects.all()
+        ),
     }
 
 
@@ -192,7 +225,9 @@ def test_a_slot_that_shows_something_else_is_found(review):
 def test_a_signature_that_is_marked_otherwise_is_found(review):
     last = Decision.objects.order_by("sequence").last()
     behind_the_back("UPDATE adjudication_assignment SET signed_at = NULL")
-    assert faults(review) == [(last.sequence, "its person's signature is marked otherwise than the chain has it")]
+    assert faults(review) == [
+        (last.sequence, "its person's signature is marked otherwise than the chain has it")
+    ]
 
 
 def test_a_closed_packet_notes_its_head(review):
@@ -201,7 +236,15 @@ def test_a_closed_packet_notes_its_head(review):
 
 
 def test_a_packet_that_is_gone_with_all_its_decisions_is_told(review):
-    tables = ("slot", "itemmark", "decision", "packetitem", "practiceanswer", "assignment", "packet")
+    tables = (
+        "slot",
+        "itemmark",
+        "decision",
+        "packetitem",
+        "practiceanswer",
+        "assignment",
+        "packet",
+    )
     for table in tables:
         behind_the_back(f"DELETE FROM adjudication_{table}")
     out = StringIO()
@@ -223,7 +266,11 @@ def test_a_chain_holds_when_somebody_who_has_signed_is_taken_out_and_put_back(re
     me = review.assignments[0]
     packets.withdraw_assignment(assignment=me, by=review.admin)
     last = Decision.objects.order_by("sequence").last()
-    assert (last.kind, last.comment, last.detail["by"]) == ("unsign", "taken out of the packet", review.admin.public_id)
+    assert (last.kind, last.comment, last.detail["by"]) == (
+        "unsign",
+        "taken out of the packet",
+        review.admin.public_id,
+    )
     assert faults(review) == []
     again = packets.assign(packet=review.packet, person=me.person, by=review.admin)
     assert again.signed_at is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.db import IntegrityError, transaction
 
@@ -20,9 +22,13 @@ from tests.integration.reviewing import Review, add_reviewer, expire, open_revie
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def decide(assignment: Assignment, item: PacketItem, answer: str = "A", **more: object) -> decisions.Decided:
-    values = {"shown_swapped": False, "token": token(), **more}
-    return decisions.decide(assignment=assignment, item=item, answer=answer, by=assignment.person, **values)  # type: ignore[arg-type]
+def decide(
+    assignment: Assignment, item: PacketItem, answer: str = "A", **more: object
+) -> decisions.Decided:
+    values: dict[str, Any] = {"shown_swapped": False, "token": token(), **more}
+    return decisions.decide(
+        assignment=assignment, item=item, answer=answer, by=assignment.person, **values
+    )
 
 
 def work_through(assignment: Assignment, answer: str = "A") -> list[Decision]:
@@ -71,20 +77,27 @@ def test_with_two_reviewers_an_item_each_decides_on_all():
 def test_an_expired_lease_returns_and_the_late_answer_is_kept_as_late(review, me):
     other = review.assignments[1]
     slot = slots.next_item(assignment=me)
-    slots.keep_draft(assignment=me, item=slot.item, draft={"comment": "half a thought"}, active_seconds=41.0)
+    slots.keep_draft(
+        assignment=me, item=slot.item, draft={"comment": "half a thought"}, active_seconds=41.0
+    )
     expire(slot)
     taken = slots.claim(assignment=other, item=slot.item)
     assert taken is not None
     assert (taken.pk, taken.assignment_id, taken.active_seconds) == (slot.pk, other.pk, 0)
     assert slots.draft_of(assignment=other, item=slot.item) == {}
-    kept = slots.keep_draft(assignment=me, item=slot.item, draft={"comment": "more"}, active_seconds=50.0)
+    kept = slots.keep_draft(
+        assignment=me, item=slot.item, draft={"comment": "more"}, active_seconds=50.0
+    )
     assert not kept.held
     answered = decide(other, slot.item, "B")
     late = decide(me, slot.item, "A")
     assert (answered.late, late.late) == (False, True)
     assert late.decision.kind == "late"
     assert Slot.objects.get(pk=slot.pk).decision_id == answered.decision.pk
-    assert slots.draft_of(assignment=me, item=slot.item) == {"comment": "more", "active_seconds": 50.0}
+    assert slots.draft_of(assignment=me, item=slot.item) == {
+        "comment": "more",
+        "active_seconds": 50.0,
+    }
 
 
 def test_an_expired_lease_that_nobody_took_is_no_harm(me):
@@ -117,7 +130,11 @@ def test_the_same_token_again_stores_nothing(me):
     again = decide(me, item, "B", token="once")
     assert first == again
     assert Decision.objects.count() == 1
-    assert (first.decision.comment, first.decision.own_time, first.decision.active_seconds) == ("c", 3.5, 2.0)
+    assert (first.decision.comment, first.decision.own_time, first.decision.active_seconds) == (
+        "c",
+        3.5,
+        2.0,
+    )
     with pytest.raises(Conflict):
         decide(me, slots.next_item(assignment=me).item, token="once")
 
@@ -163,7 +180,9 @@ def test_an_amendment_adds_and_needs_to_know_what_stands(me):
     common = {"assignment": me, "item": item, "shown_swapped": True, "by": me.person}
     changed = decisions.amend(expects=first.public_id, answer="B", token="amend-1", **common)
     assert (changed.decision.amends_id, changed.decision.kind) == (first.pk, "amendment")
-    assert decisions.amend(expects=first.public_id, answer="B", token="amend-1", **common) == changed
+    assert (
+        decisions.amend(expects=first.public_id, answer="B", token="amend-1", **common) == changed
+    )
     with pytest.raises(Conflict):
         decisions.amend(expects=first.public_id, answer="A", token="amend-2", **common)
     first.refresh_from_db()
@@ -186,10 +205,18 @@ def test_what_is_skipped_comes_last_and_the_first_skipped_comes_first(review, me
 
 def test_progress_and_the_time_left_at_ones_own_pace(review, me):
     total = len(review.items)
-    assert (slots.progress(assignment=me).total, slots.progress(assignment=me).seconds_left) == (total, None)
+    assert (slots.progress(assignment=me).total, slots.progress(assignment=me).seconds_left) == (
+        total,
+        None,
+    )
     decide(me, slots.next_item(assignment=me).item, active_seconds=30.0, flagged=True)
     found = slots.progress(assignment=me)
-    assert (found.done, found.total, found.flagged, found.seconds_left) == (1, total, 1, 30.0 * (total - 1))
+    assert (found.done, found.total, found.flagged, found.seconds_left) == (
+        1,
+        total,
+        1,
+        30.0 * (total - 1),
+    )
 
 
 @pytest.mark.parametrize(
@@ -215,7 +242,9 @@ def test_a_review_is_its_reviewers_alone(review, me):
     item = slots.next_item(assignment=me).item
     other = review.assignments[1].person
     with pytest.raises(NotAllowed):
-        decisions.decide(assignment=me, item=item, answer="A", shown_swapped=False, token=token(), by=other)
+        decisions.decide(
+            assignment=me, item=item, answer="A", shown_swapped=False, token=token(), by=other
+        )
     with pytest.raises(NotAllowed):
         decisions.undo(assignment=me, token=token(), by=other)
     with pytest.raises(NotAllowed):
@@ -239,7 +268,10 @@ def test_signing_asks_for_the_password_covers_the_head_and_ends_the_work(review,
     with pytest.raises(WrongPassword):
         decisions.sign(assignment=me, password="wrong", by=me.person)
     signature = decisions.sign(assignment=me, password=PASSWORD, by=me.person)
-    assert signature.detail.items() >= {"head": last.hash, "head_sequence": last.sequence, "decided": len(review.items)}.items()
+    assert (
+        signature.detail.items()
+        >= {"head": last.hash, "head_sequence": last.sequence, "decided": len(review.items)}.items()
+    )
     with pytest.raises(InvalidTransition):
         decisions.undo(assignment=me, token=token(), by=me.person)
     with pytest.raises(InvalidTransition):
@@ -262,7 +294,13 @@ def test_unsigning_voids_and_is_logged(review, me):
 
 def test_a_guess_is_stored_beside_the_decisions(me):
     item = slots.next_item(assignment=me).item
-    common = {"assignment": me, "question": "structured_record", "by": me.person, "item": item, "shown_swapped": True}
+    common = {
+        "assignment": me,
+        "question": "structured_record",
+        "by": me.person,
+        "item": item,
+        "shown_swapped": True,
+    }
     made = decisions.guess(guessed="B", token="guess-1", **common)
     assert decisions.guess(guessed="B", token="guess-1", **common) == made
     assert (made.kind, made.detail["guess"], made.answer) == ("guess", "B", "")
@@ -282,7 +320,8 @@ def test_where_reviewers_differ_a_third_person_decides_and_sees_no_answers():
     slot = slots.next_item(assignment=third)
     assert slot.item_id == items[0].pk
     assert slot.purpose == "adjudication"
-    decisions.undo(assignment=two, token=token(), by=two.person)  # of another item: nothing to settle there
+    # of another item: nothing to settle there
+    decisions.undo(assignment=two, token=token(), by=two.person)
     assert not decide(third, items[0], "BOTH").late
     assert slots.next_item(assignment=third) is None
 
@@ -294,7 +333,15 @@ def test_a_disagreement_that_is_gone_takes_its_place_along():
     decide(one, item, "A")
     stands = decide(two, item, "B").decision
     assert Slot.objects.filter(item=item, purpose="adjudication").exists()
-    decisions.amend(assignment=two, item=item, expects=stands.public_id, answer="A", shown_swapped=False, token=token(), by=two.person)
+    decisions.amend(
+        assignment=two,
+        item=item,
+        expects=stands.public_id,
+        answer="A",
+        shown_swapped=False,
+        token=token(),
+        by=two.person,
+    )
     assert not Slot.objects.filter(item=item, purpose="adjudication").exists()
 
 
@@ -308,9 +355,19 @@ def test_what_a_third_person_has_in_hand_stays_theirs_when_the_others_come_to_ag
     stands = decide(two, item, "B").decision
     assert slots.next_item(assignment=third).item_id == item.pk
     if typed:
-        slots.keep_draft(assignment=third, item=item, draft={"comment": "half a thought"}, active_seconds=3)
+        slots.keep_draft(
+            assignment=third, item=item, draft={"comment": "half a thought"}, active_seconds=3
+        )
         slots.skip(assignment=third, item=item)
-    decisions.amend(assignment=two, item=item, expects=stands.public_id, answer="A", shown_swapped=False, token=token(), by=two.person)
+    decisions.amend(
+        assignment=two,
+        item=item,
+        expects=stands.public_id,
+        answer="A",
+        shown_swapped=False,
+        token=token(),
+        by=two.person,
+    )
     assert slots.next_item(assignment=third).item_id == item.pk
     assert (slots.draft_of(assignment=third, item=item).get("comment") == "half a thought") is typed
     assert not decide(third, item, "B").late

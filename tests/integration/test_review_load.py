@@ -1,7 +1,9 @@
-"""Fifty reviewers at once, over real HTTP against a real gunicorn: quotas hold, nothing is handed out twice, nothing is lost.
+"""Fifty reviewers at once, over real HTTP against a real gunicorn: quotas hold, nothing is handed
+out twice, nothing is lost.
 
-Some clients lose their connection after sending an answer and send it again; some send each answer twice; some work on two devices;
-some fall asleep over an item until their lease has run out and somebody else has answered it.
+Some clients lose their connection after sending an answer and send it again; some send each answer
+twice; some work on two devices; some fall asleep over an item until their lease has run out and
+somebody else has answered it.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ ITEM = re.compile(r'data-item="([^"]+)" data-url="([^"]+)"')
 
 @dataclass
 class Reviewer:
-    """One person with a session of their own, as many connections as they have devices, and a log of what the server told them."""
+    """One person with a session of their own, as many connections as they have devices, and a log
+    of what the server told them.
+    """
 
     port: int
     assignment: Assignment
@@ -81,7 +85,12 @@ class Reviewer:
     def answer(self, connection: http.client.HTTPConnection, item: str, address: str) -> None:
         """Answer once, sometimes with a connection that breaks before the reply, sometimes twice."""
         token = f"t-{self.number}-{item}"
-        body = {"token": token, "answer": self.chance.choice(ANSWERS), "comment": f"by {self.number}", "active_seconds": 1.5}
+        body = {
+            "token": token,
+            "answer": self.chance.choice(ANSWERS),
+            "comment": f"by {self.number}",
+            "active_seconds": 1.5,
+        }
         if self.chance.random() < 0.15:
             self.break_off(f"{address}decide/", body)
         if self.chance.random() < 0.15:
@@ -97,13 +106,18 @@ class Reviewer:
         else:
             self.acknowledged[item] = f"t-{self.number}-{item}"
 
-    def post(self, connection: http.client.HTTPConnection, name: str, path: str, body: object) -> tuple[int, dict[str, object]]:
+    def post(
+        self, connection: http.client.HTTPConnection, name: str, path: str, body: object
+    ) -> tuple[int, dict[str, object]]:
         started = time.perf_counter()
         connection.request("POST", path, json.dumps(body), self.headers())
         answer = connection.getresponse()
         text = answer.read()
         self.seconds.append((name, time.perf_counter() - started))
-        assert answer.headers["Content-Type"].startswith("application/json"), (answer.status, text[:300])
+        assert answer.headers["Content-Type"].startswith("application/json"), (
+            answer.status,
+            text[:300],
+        )
         return answer.status, json.loads(text)
 
     def break_off(self, path: str, body: object) -> None:
@@ -127,12 +141,28 @@ def port(process_environment: dict[str, str], review: Review, tmp_path) -> Itera
     """A gunicorn of its own over the test's database."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         free: int = probe.getsockname()[1]
-    environment = {**process_environment, "PORT": str(free), "WEB_PROCESSES": "2", "WEB_THREADS": "8"}
-    command = [sys.executable, "-m", "gunicorn", "--config", "python:config.gunicorn", "config.wsgi"]
+    environment = {
+        **process_environment,
+        "PORT": str(free),
+        "WEB_PROCESSES": "2",
+        "WEB_THREADS": "8",
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "gunicorn",
+        "--config",
+        "python:config.gunicorn",
+        "config.wsgi",
+    ]
     with (tmp_path / "gunicorn.log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment, stdout=log, stderr=log)
+        process = subprocess.Popen(
+            command, cwd=settings.BASE_DIR, env=environment, stdout=log, stderr=log
+        )
     try:
-        assert wait_until(lambda: answers(free), seconds=180), (tmp_path / "gunicorn.log").read_text()
+        assert wait_until(lambda: answers(free), seconds=180), (
+            tmp_path / "gunicorn.log"
+        ).read_text()
         yield free
     finally:
         process.terminate()
@@ -150,14 +180,23 @@ def answers(port: int) -> bool:
         connection.close()
 
 
-def test_fifty_reviewers_at_once(review: Review, port: int, capsys: pytest.CaptureFixture[str]) -> None:
-    people = [Reviewer(port, assignment, number) for number, assignment in enumerate(review.assignments)]
+def test_fifty_reviewers_at_once(
+    review: Review, port: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = [
+        Reviewer(port, assignment, number) for number, assignment in enumerate(review.assignments)
+    ]
     sleepers, awake = people[:SLEEPERS], people[SLEEPERS:]
     asleep = fall_asleep(sleepers, review)
     took = work_all(awake)
     for sleeper, (item, address) in zip(sleepers, asleep, strict=True):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
-        sleeper.told(item, *sleeper.post(connection, "late", f"{address}decide/", {"token": f"late-{item}", "answer": "A"}))
+        sleeper.told(
+            item,
+            *sleeper.post(
+                connection, "late", f"{address}decide/", {"token": f"late-{item}", "answer": "A"}
+            ),
+        )
         connection.close()
     check_quotas(review)
     check_hands(review, awake)
@@ -182,7 +221,9 @@ def fall_asleep(sleepers: list[Reviewer], review: Review) -> list[tuple[str, str
 
 
 def work_all(people: list[Reviewer]) -> float:
-    """Everyone begins at once; every tenth person works on two devices. Seconds from the first request to the last reply."""
+    """Everyone begins at once; every tenth person works on two devices. Seconds from the first
+    request to the last reply.
+    """
     devices = [*people, *people[::10]]
     barrier = threading.Barrier(len(devices))
 
@@ -209,21 +250,29 @@ def check_quotas(review: Review) -> None:
 
 
 def check_hands(review: Review, awake: list[Reviewer]) -> None:
-    """No item was in more hands than it has slots: whoever was handed one (and did not sleep) has decided on it."""
+    """No item was in more hands than it has slots: whoever was handed one (and did not sleep) has
+    decided on it.
+    """
     hands = Counter(item for person in awake for item in set(person.handed))
     quotas = dict(PacketItem.objects.filter(packet=review.packet).values_list("public_id", "quota"))
     assert dict(hands) == quotas
 
 
-def check_nothing_is_lost(review: Review, awake: list[Reviewer], sleepers: list[Reviewer], asleep: list[tuple[str, str]]) -> None:
+def check_nothing_is_lost(
+    review: Review, awake: list[Reviewer], sleepers: list[Reviewer], asleep: list[tuple[str, str]]
+) -> None:
     """What the server acknowledged is stored, once; a late answer was told so and kept as late."""
-    stored = Counter(Decision.objects.filter(packet=review.packet, kind="answer").values_list("token", flat=True))
+    stored = Counter(
+        Decision.objects.filter(packet=review.packet, kind="answer").values_list("token", flat=True)
+    )
     told = {token for person in awake for token in person.acknowledged.values()}
     assert set(stored) == told
     assert set(stored.values()) == {1}
     assert sum(item.quota for item in review.items) == len(told)
     assert [sleeper.late for sleeper in sleepers] == [[item] for item, _ in asleep]
-    late = Decision.objects.filter(packet=review.packet, kind="late").values_list("item__public_id", "token")
+    late = Decision.objects.filter(packet=review.packet, kind="late").values_list(
+        "item__public_id", "token"
+    )
     assert sorted(late) == sorted((item, f"late-{item}") for item, _ in asleep)
 
 
@@ -234,24 +283,34 @@ def figures(people: list[Reviewer], took: float) -> str:
         for name, seconds in person.seconds:
             times[name].append(seconds * 1000)
     decided = sum(len(person.acknowledged) for person in people)
-    lines = [f"\n{REVIEWERS} reviewers, {decided} decisions in {took:.1f} s: {decided / took:.1f} a second"]
+    lines = [
+        f"\n{REVIEWERS} reviewers, {decided} decisions in {took:.1f} s: {decided / took:.1f} a second"
+    ]
     for name, found in times.items():
         p95 = statistics.quantiles(found, n=20)[-1] if len(found) > 1 else found[0]
-        lines.append(f"  {name}: {len(found)} requests, median {statistics.median(found):.0f} ms, p95 {p95:.0f} ms")
+        lines.append(
+            f"  {name}: {len(found)} requests, median {statistics.median(found):.0f} ms, p95 {p95:.0f} ms"
+        )
     return "\n".join(lines)
 
 
 def test_a_place_that_falls_free_is_taken_by_one_of_many(review: Review, port: int) -> None:
     """One slot is left and everyone asks for it at once: one person gets it."""
-    people = [Reviewer(port, assignment, number) for number, assignment in enumerate(review.assignments)]
+    people = [
+        Reviewer(port, assignment, number) for number, assignment in enumerate(review.assignments)
+    ]
     first, second = review.assignments[0], review.assignments[1]
     left = Slot.objects.filter(item__packet=review.packet).first()
     assert left is not None
     Slot.objects.filter(item=left.item).exclude(pk=left.pk).update(assignment=first)
     others = PacketItem.objects.filter(packet=review.packet).exclude(pk=left.item_id)
     for number, holder in ((1, first), (2, second)):
-        Slot.objects.filter(item__in=others, number=number).update(assignment=holder, lease_expires_at=database_time(timedelta(minutes=9)))
-    Slot.objects.filter(assignment=first, lease_expires_at__isnull=True).update(lease_expires_at=database_time(timedelta(minutes=9)))
+        Slot.objects.filter(item__in=others, number=number).update(
+            assignment=holder, lease_expires_at=database_time(timedelta(minutes=9))
+        )
+    Slot.objects.filter(assignment=first, lease_expires_at__isnull=True).update(
+        lease_expires_at=database_time(timedelta(minutes=9))
+    )
     barrier = threading.Barrier(len(people) - 2)
 
     def ask(person: Reviewer) -> None:

@@ -1,4 +1,6 @@
-"""Two people in one packet at the same moment: a locked row makes nobody's decision late and nobody's item disappear."""
+"""Two people in one packet at the same moment: a locked row makes nobody's decision late and
+nobody's item disappear.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,14 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def decide(assignment: Assignment, item: PacketItem, answer: str = "A") -> Decided:
-    return decisions.decide(assignment=assignment, item=item, answer=answer, shown_swapped=False, token=token(), by=assignment.person)
+    return decisions.decide(
+        assignment=assignment,
+        item=item,
+        answer=answer,
+        shown_swapped=False,
+        token=token(),
+        by=assignment.person,
+    )
 
 
 @pytest.fixture
@@ -52,7 +61,11 @@ def test_a_free_item_whose_row_is_locked_is_decided_and_not_late(review, me):
 def test_an_autosave_renews_the_lease_though_the_row_is_locked(me):
     slot = slots.next_item(assignment=me)
     with locked(Slot.objects.filter(pk=slot.pk)):
-        kept = Beside(lambda: slots.keep_draft(assignment=me, item=slot.item, draft={"comment": "…"}, active_seconds=2.0)).settle()
+        kept = Beside(
+            lambda: slots.keep_draft(
+                assignment=me, item=slot.item, draft={"comment": "…"}, active_seconds=2.0
+            )
+        ).settle()
     assert kept.answer().held
 
 
@@ -64,7 +77,9 @@ def test_the_item_in_hand_comes_again_though_its_row_is_locked(me):
     assert Slot.objects.filter(assignment=me).count() == 1
 
 
-def test_a_locked_free_item_is_passed_over_while_there_are_others_and_waited_for_when_it_is_the_last(review, me):
+def test_a_locked_free_item_is_passed_over_while_there_are_others_and_waited_for_when_it_is_the_last(
+    review, me
+):
     first = slots.next_item(assignment=me)
     slots.skip(assignment=me, item=first.item)
     nearest = slots.next_item(assignment=me)
@@ -86,8 +101,14 @@ def test_signing_waits_for_what_another_has_in_hand(review, me):
     while (slot := slots.next_item(assignment=me)) is not None:
         decide(me, slot.item)
     found = slots.progress(assignment=me)
-    assert (found.done, found.total, found.elsewhere) == (len(review.items) - 1, len(review.items), 1)
-    with pytest.raises(NotFinished, match=r"1 item still to decide\. Another reviewer has 1 of them in hand") as refused:
+    assert (found.done, found.total, found.elsewhere) == (
+        len(review.items) - 1,
+        len(review.items),
+        1,
+    )
+    with pytest.raises(
+        NotFinished, match=r"1 item still to decide\. Another reviewer has 1 of them in hand"
+    ) as refused:
         decisions.sign(assignment=me, password=PASSWORD, by=me.person)
     assert (refused.value.left, refused.value.elsewhere) == (1, 1)
     decide(other, theirs.item)
@@ -117,7 +138,12 @@ def test_autosaves_of_somebody_who_lost_the_lease_make_no_decision_late(review, 
         while not stop.is_set():
             for item in review.items:
                 if slots.slot_of(assignment=me, item=item) is not None:
-                    slots.keep_draft(assignment=other, item=item, draft={"comment": "still typing"}, active_seconds=1.0)
+                    slots.keep_draft(
+                        assignment=other,
+                        item=item,
+                        draft={"comment": "still typing"},
+                        active_seconds=1.0,
+                    )
                     saved += 1
         close_old_connections()
         return saved

@@ -1,5 +1,6 @@
-"""Two worlds that differ only in sources, verdicts, judge's evidence and decimals of hours give the same blinded items, and the same
-bytes at every address that a reviewer can reach, whatever their other roles, tokens aside.
+"""Two worlds that differ only in sources, verdicts, judge's evidence and decimals of hours give the
+same blinded items, and the same bytes at every address that a reviewer can reach, whatever their
+other roles, tokens aside.
 """
 
 from __future__ import annotations
@@ -48,19 +49,50 @@ class Teller:
     version: str = "1"
 
     def judge(self, given: JudgeInput) -> list[JudgedFinding]:
-        note: dict[str, Any] = {"grounding": "NOTE", "note_evidence": "Fever for three days"} if self.evidence else {}
-        table: dict[str, Any] = {"grounding": "TABLE", "table_evidence": "lab:lactate:: = 2.0 mmol/L @ 18h"} if self.evidence else {}
+        note: dict[str, Any] = (
+            {"grounding": "NOTE", "note_evidence": "Fever for three days"} if self.evidence else {}
+        )
+        table: dict[str, Any] = (
+            {"grounding": "TABLE", "table_evidence": "lab:lactate:: = 2.0 mmol/L @ 18h"}
+            if self.evidence
+            else {}
+        )
         said: dict[str, Any] = {"reason": self.reason}
         fever = row_of(given, "fever", first=True), row_of(given, "fever", first=False)
-        hip = row_of(given, "fractured hip", first=True), row_of(given, "fractured hip", first=False)
-        lactate = row_of(given, "lactate 2.0", first=True), row_of(given, "lactate 2.0", first=False)
+        hip = (
+            row_of(given, "fractured hip", first=True),
+            row_of(given, "fractured hip", first=False),
+        )
+        lactate = (
+            row_of(given, "lactate 2.0", first=True),
+            row_of(given, "lactate 2.0", first=False),
+        )
         pain = row_of(given, "no chest pain", first=True)
         rash = row_of(given, r"rash \| resolved", first=True, at=1)
         told = [
             raw(given, "TIMING", fever[0], fever[1], self.verdict, **said, **note),
-            raw(given, "VALUE" if self.evidence else "TIMING", hip[0], hip[1], self.verdict, **said),
-            raw(given, "TIMING", lactate[0], lactate[1], "UNCLEAR" if self.evidence else self.verdict, **said, **table),
-            raw(given, "FIRST_ONLY", pain, None, self.verdict, **said, **note, polarity="absent" if self.evidence else "present"),
+            raw(
+                given, "VALUE" if self.evidence else "TIMING", hip[0], hip[1], self.verdict, **said
+            ),
+            raw(
+                given,
+                "TIMING",
+                lactate[0],
+                lactate[1],
+                "UNCLEAR" if self.evidence else self.verdict,
+                **said,
+                **table,
+            ),
+            raw(
+                given,
+                "FIRST_ONLY",
+                pain,
+                None,
+                self.verdict,
+                **said,
+                **note,
+                polarity="absent" if self.evidence else "present",
+            ),
             raw(given, "DUPLICATE", rash, None, self.verdict, **said),
         ]
         return checked_findings(told, given)
@@ -73,7 +105,9 @@ def with_decimals(rows: Sequence[Candidate], by: float) -> list[Candidate]:
 
 @dataclass(frozen=True)
 class Seen:
-    """All items of a packet as its reviewer sees them, in order; the rows of each item's third series; every answer of the server."""
+    """All items of a packet as its reviewer sees them, in order; the rows of each item's third
+    series; every answer of the server.
+    """
 
     items: list[BlindedItem]
     rows: list[object]
@@ -83,12 +117,20 @@ class Seen:
 def world(names: tuple[str, str], teller: Teller, decimals: float, case_id: str) -> Seen:
     """Ids of items and seeds are set alike."""
     dataset = factories.make_dataset(factories.make_study(f"Study of {case_id}"))
-    sources: dict[str, Sequence[Candidate]] = {names[0]: with_decimals(FIRST, decimals), names[1]: with_decimals(SECOND, -decimals)}
+    sources: dict[str, Sequence[Candidate]] = {
+        names[0]: with_decimals(FIRST, decimals),
+        names[1]: with_decimals(SECOND, -decimals),
+    }
     make_case(dataset, case_id, sources)
     keys = [SourceKey(name, TimelineKind.REVISED.value, 1) for name in names]
     with judged_by(teller):  # type: ignore[arg-type]
         run = actions.start_judging(
-            study=dataset.study, datasets=[dataset], sources=keys, config=JudgeConfig(), by=None, tell_workers=False
+            study=dataset.study,
+            datasets=[dataset],
+            sources=keys,
+            config=JudgeConfig(),
+            by=None,
+            tell_workers=False,
         )
         Game.objects.filter(run=run).update(seed=5)
         for pk in Game.objects.filter(run=run).values_list("pk", flat=True):
@@ -99,7 +141,9 @@ def world(names: tuple[str, str], teller: Teller, decimals: float, case_id: str)
     )
     quotas = {"TIMING decisive": 9, "TIMING UNCLEAR": 9, "one-sided": 9, "DUPLICATE": 9, "VALUE": 9}
     design = Design(pairings=packets.pairings_of(run), quotas=quotas)
-    packet = packets.draw_packet(study=dataset.study, judge_run=run, label="P", design=design, seed=1, by=admin)
+    packet = packets.draw_packet(
+        study=dataset.study, judge_run=run, label="P", design=design, seed=1, by=admin
+    )
     for item in packet.items.select_related("finding"):
         PacketItem.objects.filter(pk=item.pk).update(public_id=item_id(item.finding.ordinal))
     assignment = packets.assign(packet=packet, person=person, by=admin, seed=11)
@@ -111,12 +155,17 @@ def world(names: tuple[str, str], teller: Teller, decimals: float, case_id: str)
     return Seen(shown, list(rows), list(walked(assignment, order)))
 
 
-#: What is different at each request, whatever is shown: tokens against forgery, the nonce of the content security policy.
-TOKENS = re.compile(r"(?<=csrfmiddlewaretoken\" value=\")\w+|(?<=X-CSRFToken\": \")\w+|(?<=nonce-)[\w+/=-]+|(?<=nonce=\")[\w+/=-]+")
+#: What is different at each request, whatever is shown: tokens against forgery, the nonce of the
+#: content security policy.
+TOKENS = re.compile(
+    r"(?<=csrfmiddlewaretoken\" value=\")\w+|(?<=X-CSRFToken\": \")\w+|(?<=nonce-)[\w+/=-]+|(?<=nonce=\")[\w+/=-]+"
+)
 
 
 def walked(assignment: Assignment, order: list[PacketItem]) -> Iterator[tuple[str, int, str, str]]:
-    """A whole review over HTTP, up to the signature: (address, status, headers, body) of each answer, own tokens aside."""
+    """A whole review over HTTP, up to the signature: (address, status, headers, body) of each
+    answer, own tokens aside.
+    """
     client = Client()
     client.force_login(assignment.person)
     base = f"/review/{assignment.public_id}/"
@@ -128,8 +177,14 @@ def walked(assignment: Assignment, order: list[PacketItem]) -> Iterator[tuple[st
     }
 
     def ask(path: str, body: object = None) -> tuple[str, int, str, str]:
-        answer = client.get(path) if body is None else client.post(path, json.dumps(body), content_type="application/json")
-        headers = "\n".join(f"{k}: {v}" for k, v in sorted(answer.items()) if k not in ("Set-Cookie", "Expires"))
+        answer = (
+            client.get(path)
+            if body is None
+            else client.post(path, json.dumps(body), content_type="application/json")
+        )
+        headers = "\n".join(
+            f"{k}: {v}" for k, v in sorted(answer.items()) if k not in ("Set-Cookie", "Expires")
+        )
         texts = [path, headers, answer.content.decode()]
         for token, words in own.items():
             texts = [text.replace(token, words) for text in texts]
@@ -145,7 +200,10 @@ def walked(assignment: Assignment, order: list[PacketItem]) -> Iterator[tuple[st
         yield ask(address)
         yield ask(f"{address}series/1/", {})
         yield ask(f"{address}draft/", {"answer": "B", "comment": "a thought"})
-        yield ask(f"{address}decide/", {"token": f"t{number}", "answer": "A", "flagged": number == 1, "active_seconds": 5})
+        yield ask(
+            f"{address}decide/",
+            {"token": f"t{number}", "answer": "A", "flagged": number == 1, "active_seconds": 5},
+        )
         yield ask(f"{base}next/", {"besides": []})
     yield ask(f"{base}undo/", {"token": "back"})
     for name in ("", "answers/", "check/", "item/", "sign/", "items/nothing/"):
@@ -166,11 +224,17 @@ def test_what_a_reviewer_sees_depends_on_neither_sources_nor_judge():
     one = world(("rules", "llm"), Teller("FIRST", True, "rules had the evidence"), 0.0, "case-one")
     first_findings = list(Finding.objects.values_list("type", "verdict", "grounding", "reason"))
     free_ids()
-    other = world(("tkw2", "author:nova"), Teller("SECOND", False, "nova is right"), 0.37, "case-two")
-    assert set(Finding.objects.values_list("type", "verdict", "grounding", "reason")) - set(first_findings)
+    other = world(
+        ("tkw2", "author:nova"), Teller("SECOND", False, "nova is right"), 0.37, "case-two"
+    )
+    assert set(Finding.objects.values_list("type", "verdict", "grounding", "reason")) - set(
+        first_findings
+    )
     assert len(one.items) == 5
     assert one.items == other.items
-    assert repr([asdict(item) for item in one.items]) == repr([asdict(item) for item in other.items])
+    assert repr([asdict(item) for item in one.items]) == repr(
+        [asdict(item) for item in other.items]
+    )
     assert one.rows == other.rows
     assert sum(status == 200 for _, status, _, _ in one.answers) > 30
     for mine, theirs in zip(one.answers, other.answers, strict=True):
@@ -185,7 +249,15 @@ def free_ids() -> None:
         cursor.execute("SET session_replication_role = origin")
 
 
-ONE = Variation(("alpha", "beta"), Teller("FIRST", True, "alpha had the evidence"), 0.0, 2, ("succeeded",) * 5, 1, 10)
+ONE = Variation(
+    ("alpha", "beta"),
+    Teller("FIRST", True, "alpha had the evidence"),
+    0.0,
+    2,
+    ("succeeded",) * 5,
+    1,
+    10,
+)
 OTHER = Variation(
     ("gamma", "author:delta"),
     Teller("SECOND", False, "delta is right"),
@@ -211,30 +283,52 @@ OPENED = {
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("twice", [False, pytest.param(True, marks=pytest.mark.deep)])
-def test_nothing_that_a_reviewer_reaches_depends_on_what_was_made_of_the_case(twice: bool, monkeypatch: pytest.MonkeyPatch):
-    """One is a clinician too, the other has every role and is a superuser. Their packet has findings of one of three cases.
+def test_nothing_that_a_reviewer_reaches_depends_on_what_was_made_of_the_case(
+    twice: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """One is a clinician too, the other has every role and is a superuser. Their packet has
+    findings of one of three cases.
 
-    Unless both walk everywhere (`twice`), the second one asks for what the first one cannot open, and for home.
+    Unless both walk everywhere (`twice`), the second one asks for what the first one cannot open,
+    and for home.
     """
-    monkeypatch.setattr(logging.root.manager, "disable", logging.INFO)  # two thousand requests are not worth a line each
+    # two thousand requests are not worth a line each
+    monkeypatch.setattr(logging.root.manager, "disable", logging.INFO)
     seen = []
     for variation in (ONE, OTHER):
         world = build(variation)
         clinician = walk(world, world.people["clinician"])
-        besides = () if twice else clinician.opened - {"home", "accounts:study", "timelines:authorings"}
-        seen.append({"clinician": clinician, "admin": walk(world, world.people["admin"], besides=besides)})
+        besides = (
+            () if twice else clinician.opened - {"home", "accounts:study", "timelines:authorings"}
+        )
+        seen.append(
+            {"clinician": clinician, "admin": walk(world, world.people["admin"], besides=besides)}
+        )
     told = []
     for role in seen[0]:
         one, other = seen[0][role].found, seen[1][role].found
         told += [f"{role}, in one world alone: {key}" for key in sorted(set(one) ^ set(other))]
-        told += [f"{role}, {differing(key, one[key], other[key])}" for key in sorted(set(one) & set(other)) if one[key] != other[key]]
+        told += [
+            f"{role}, {differing(key, one[key], other[key])}"
+            for key in sorted(set(one) & set(other))
+            if one[key] != other[key]
+        ]
     assert not told, f"{len(told)} addresses differ\n" + "\n".join(told)
     assert OPENED - seen[0]["clinician"].opened - seen[0]["admin"].opened == set()
-    assert {"timelines:cases", "timelines:run", "adjudication:findings"} <= seen[0]["clinician"].opened
+    assert {"timelines:cases", "timelines:run", "adjudication:findings"} <= seen[0][
+        "clinician"
+    ].opened
 
 
 def differing(key: tuple[str, str], one: set[tuple[int, str]], other: set[tuple[int, str]]) -> str:
     """Where the answers of an address differ, in a few lines."""
-    first, second = ("\n".join(f"{status} {body}" for status, body in sorted(found)).splitlines() for found in (one, other))
-    lines = [line for line in unified_diff(first, second, lineterm="", n=0) if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+    first, second = (
+        "\n".join(f"{status} {body}" for status, body in sorted(found)).splitlines()
+        for found in (one, other)
+    )
+    lines = [
+        line
+        for line in unified_diff(first, second, lineterm="", n=0)
+        if line[:1] in "+-" and line[:3] not in ("+++", "---")
+    ]
     return f"{key}: " + " / ".join(line[:300] for line in lines[:6])

@@ -1,4 +1,6 @@
-"""Packets on a real database: what is eligible, frozen once opened, who may be assigned, and what is closed to those who are."""
+"""Packets on a real database: what is eligible, frozen once opened, who may be assigned, and what
+is closed to those who are.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,12 @@ from accounts.models import AuditEvent, Role
 from accounts.permissions import NotAllowed
 from accounts.registry import closed_objects, veto
 from adjudication.access.closed import closed_to
-from adjudication.access.eligibility import FINDING_PAGES, check_user_may_see_findings, may_see, reasons_against
+from adjudication.access.eligibility import (
+    FINDING_PAGES,
+    check_user_may_see_findings,
+    may_see,
+    reasons_against,
+)
 from adjudication.access.exposure import record_exposure
 from adjudication.blinding.visibility import MaySee
 from adjudication.models import Finding, Packet, PacketItem, Slot
@@ -26,7 +33,14 @@ from adjudication.states import InvalidTransition
 from tests import factories
 from tests.integration.authored import make_draft
 from tests.integration.judged import StandIn, judged_run, judged_world
-from tests.integration.reviewing import Review, add_reviewer, design_of, drawn_review, open_review, token
+from tests.integration.reviewing import (
+    Review,
+    add_reviewer,
+    design_of,
+    drawn_review,
+    open_review,
+    token,
+)
 from timelines.access.authoring import TIMELINE_PAGES
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -50,9 +64,16 @@ def test_the_eligible_set_leaves_out_what_is_outside_the_strata_and_the_swapped_
     assert {f.pairing for f in eligible.findings} == set(PAIRINGS)
     assert {f.case for f in eligible.findings} == {e.public_id for e in world.encounters}
     straight = Finding.objects.filter(game__run=world.run, game__swapped=False)
-    assert eligible.excluded[SWAPPED] == Finding.objects.filter(game__run=world.run, game__swapped=True).count()
-    assert eligible.excluded[OUTSIDE_SHARED] == straight.filter(type="SHARED_UNSUPPORTED").count() > 0
-    assert len(eligible.findings) == straight.count() - sum(n for reason, n in eligible.excluded.items() if reason != SWAPPED)
+    assert (
+        eligible.excluded[SWAPPED]
+        == Finding.objects.filter(game__run=world.run, game__swapped=True).count()
+    )
+    assert (
+        eligible.excluded[OUTSIDE_SHARED] == straight.filter(type="SHARED_UNSUPPORTED").count() > 0
+    )
+    assert len(eligible.findings) == straight.count() - sum(
+        n for reason, n in eligible.excluded.items() if reason != SWAPPED
+    )
     assert set(eligible.judged.values()) == {frozenset(PAIRINGS)}
 
 
@@ -66,22 +87,42 @@ def test_a_drawn_packet_keeps_design_seed_versions_and_what_was_short(review):
     assert item.versions["judge_version"] == "1"
     assert item.versions["input_sha256"] == item.finding.game.input_sha256
     same = packets.draw_packet(
-        study=review.study, judge_run=review.world.run, label="Again", design=design_of(review.world), seed=7, by=review.admin
+        study=review.study,
+        judge_run=review.world.run,
+        label="Again",
+        design=design_of(review.world),
+        seed=7,
+        by=review.admin,
     )
-    assert [i.finding_id for i in same.items.order_by("ordinal")] == [i.finding_id for i in review.items]
+    assert [i.finding_id for i in same.items.order_by("ordinal")] == [
+        i.finding_id for i in review.items
+    ]
 
 
 def test_drawing_is_for_admins_of_the_runs_study(review):
-    common = {"study": review.study, "judge_run": review.world.run, "design": design_of(review.world), "seed": 1}
+    common = {
+        "study": review.study,
+        "judge_run": review.world.run,
+        "design": design_of(review.world),
+        "seed": 1,
+    }
     with pytest.raises(NotAllowed):
-        packets.draw_packet(label="x", by=factories.make_user(review.study, Role.CLINICIAN), **common)
+        packets.draw_packet(
+            label="x", by=factories.make_user(review.study, Role.CLINICIAN), **common
+        )
     with pytest.raises(PacketRefused):
         packets.draw_packet(label=" ", by=review.admin, **common)
     with pytest.raises(PacketRefused, match="no pairing"):
-        packets.draw_packet(label="x", by=review.admin, **{**common, "design": replace(common["design"], pairings=("a | b",))})
+        packets.draw_packet(
+            label="x",
+            by=review.admin,
+            **{**common, "design": replace(common["design"], pairings=("a | b",))},
+        )
     other = factories.make_study()
     with pytest.raises(PacketRefused, match="another study"):
-        packets.draw_packet(label="x", by=factories.make_user(other, Role.ADMIN), **{**common, "study": other})
+        packets.draw_packet(
+            label="x", by=factories.make_user(other, Role.ADMIN), **{**common, "study": other}
+        )
 
 
 def test_an_opened_packet_is_frozen_by_the_database(review):
@@ -119,7 +160,9 @@ def test_a_second_reviewer_gets_the_packet_of_one_pairing(review):
 
 def test_authors_the_exposed_and_strangers_are_not_eligible(review):
     encounter = review.world.encounters[0]
-    fresh, author, reader, browser = (factories.make_user(review.study, Role.CLINICIAN) for _ in range(4))
+    fresh, author, reader, browser = (
+        factories.make_user(review.study, Role.CLINICIAN) for _ in range(4)
+    )
     stranger = factories.make_user()
     make_draft(encounter, author)
     record_exposure(user=browser, encounters=[encounter], page="finding")
@@ -132,10 +175,18 @@ def test_authors_the_exposed_and_strangers_are_not_eligible(review):
         detail={"timelines": False},
     )  # fmt: skip
     assert reasons_against(fresh, review.packet) == []
-    assert reasons_against(author, review.packet) == ["They author a timeline of 1 case of the packet."]
-    assert reasons_against(reader, review.packet) == ["They have seen 1 case of the packet unblinded."]
-    assert reasons_against(browser, review.packet) == ["They have seen 1 case of the packet unblinded."]
-    assert reasons_against(stranger, review.packet) == ["They are not an active member of the study."]
+    assert reasons_against(author, review.packet) == [
+        "They author a timeline of 1 case of the packet."
+    ]
+    assert reasons_against(reader, review.packet) == [
+        "They have seen 1 case of the packet unblinded."
+    ]
+    assert reasons_against(browser, review.packet) == [
+        "They have seen 1 case of the packet unblinded."
+    ]
+    assert reasons_against(stranger, review.packet) == [
+        "They are not an active member of the study."
+    ]
     for person in (author, reader, browser, stranger):
         with pytest.raises(NotAllowed):
             packets.assign(packet=review.packet, person=person, by=review.admin)
@@ -147,7 +198,14 @@ def test_whoever_has_seen_the_judges_answers_beside_their_own_was_exposed(client
     review = open_review(reveal=reveal)
     mine = review.assignments[0]
     slot = slots.next_item(assignment=mine)
-    decisions.decide(assignment=mine, item=slot.item, answer="A", shown_swapped=False, token=token(), by=mine.person)
+    decisions.decide(
+        assignment=mine,
+        item=slot.item,
+        answer="A",
+        shown_swapped=False,
+        token=token(),
+        by=mine.person,
+    )
     client.force_login(mine.person)
     assert client.get(path.format(mine.public_id)).status_code == 200
     assert reasons_against(mine.person, review.packet) == []
@@ -168,10 +226,17 @@ def test_exposure_to_many_cases_is_one_insert():
 
 
 def test_another_open_packet_with_the_case_keeps_a_revealed_one_closed(review, client):
-    """The first packet closes and would reveal its side while its reviewer still works on the second."""
+    """The first packet closes and would reveal its side while its reviewer still works on the
+    second.
+    """
     mine = add_reviewer(review)
     second = packets.draw_packet(
-        study=review.study, judge_run=review.world.run, label="Second", design=design_of(review.world), seed=9, by=review.admin
+        study=review.study,
+        judge_run=review.world.run,
+        label="Second",
+        design=design_of(review.world),
+        seed=9,
+        by=review.admin,
     )
     packets.assign(packet=second, person=mine.person, by=review.admin)
     for packet in (review.packet, second):

@@ -1,4 +1,6 @@
-"""What the review page sends and gets, from the side of the server: refusals, drafts, sides, and what is kept back."""
+"""What the review page sends and gets, from the side of the server: refusals, drafts, sides, and
+what is kept back.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,11 @@ def reviewer(client, mine) -> Client:
 
 
 def post(client: Client, name: str, *args: Any, **body: Any):
-    return client.post(reverse(f"adjudication:review_{name}", args=args), json.dumps(body), content_type="application/json")
+    return client.post(
+        reverse(f"adjudication:review_{name}", args=args),
+        json.dumps(body),
+        content_type="application/json",
+    )
 
 
 def first_item(client: Client, mine: Assignment) -> str:
@@ -46,17 +52,27 @@ def first_item(client: Client, mine: Assignment) -> str:
 
 
 def answer(client: Client, mine: Assignment, item: str, value: str = "A", **more: Any):
-    return post(client, "decide", mine.public_id, item, **{"token": token(), "answer": value, **more})
+    return post(
+        client, "decide", mine.public_id, item, **{"token": token(), "answer": value, **more}
+    )
 
 
 def test_the_next_item_is_leased_and_the_ones_in_hand_are_left_out(reviewer, mine, review):
     seen: list[str] = []
     for _ in review.items:
         told = post(reviewer, "next", mine.public_id, besides=seen).json()
-        seen.append(next(i.public_id for i in review.items if i.public_id in told["html"] and i.public_id not in seen))
+        seen.append(
+            next(
+                i.public_id
+                for i in review.items
+                if i.public_id in told["html"] and i.public_id not in seen
+            )
+        )
     assert len(set(seen)) == len(review.items)
     assert "html" not in post(reviewer, "next", mine.public_id, besides=seen).json()
-    assert set(Slot.objects.filter(assignment=mine).values_list("item__public_id", flat=True)) == set(seen)
+    assert set(
+        Slot.objects.filter(assignment=mine).values_list("item__public_id", flat=True)
+    ) == set(seen)
 
 
 def test_an_answer_is_stored_in_the_judges_labels(reviewer, mine, review):
@@ -73,7 +89,16 @@ def test_an_answer_is_stored_in_the_judges_labels(reviewer, mine, review):
 
 def test_a_draft_is_kept_and_shown_in_the_labels_of_the_page(reviewer, mine, review):
     item = first_item(reviewer, mine)
-    told = post(reviewer, "draft", mine.public_id, item, answer="B", own_time=-12, comment='"quoted" <b>', active_seconds=31.5)
+    told = post(
+        reviewer,
+        "draft",
+        mine.public_id,
+        item,
+        answer="B",
+        own_time=-12,
+        comment='"quoted" <b>',
+        active_seconds=31.5,
+    )
     assert told.json() == {"held": True}
     page = reviewer.get(reverse("adjudication:review_item", args=[mine.public_id])).content.decode()
     assert 'data-answer="B"' in page
@@ -114,7 +139,11 @@ def test_the_same_token_is_stored_once(reviewer, mine, review):
 )
 def test_what_cannot_be_stored_is_refused_with_a_sentence(reviewer, mine, body, status):
     item = first_item(reviewer, mine)
-    told = answer(reviewer, mine, item, **body) if "answer" not in body else answer(reviewer, mine, item, body["answer"])
+    told = (
+        answer(reviewer, mine, item, **body)
+        if "answer" not in body
+        else answer(reviewer, mine, item, body["answer"])
+    )
     assert told.status_code == status
     assert told.json()["message"]
     assert Decision.objects.count() == 0
@@ -132,11 +161,21 @@ def test_bodies_that_are_no_json_objects_are_refused(reviewer, mine):
 def test_nothing_is_handed_out_before_practice(reviewer, mine, review):
     Assignment.objects.update(practised_at=None)
     item = review.items[0].public_id
-    for name, args in (("next", ()), ("undo", ()), ("decide", (item,)), ("draft", (item,)), ("skip", (item,)), ("series", (item, 0))):
+    for name, args in (
+        ("next", ()),
+        ("undo", ()),
+        ("decide", (item,)),
+        ("draft", (item,)),
+        ("skip", (item,)),
+        ("series", (item, 0)),
+    ):
         told = post(reviewer, name, mine.public_id, *args, token="t", answer="A")
         assert told.status_code == 403
         assert "Practice comes first" in told.json()["message"]
-    assert reviewer.get(reverse("adjudication:review_chosen", args=[mine.public_id, item])).status_code == 302
+    assert (
+        reviewer.get(reverse("adjudication:review_chosen", args=[mine.public_id, item])).status_code
+        == 302
+    )
     assert not Slot.objects.filter(assignment__isnull=False).exists()
 
 
@@ -144,8 +183,14 @@ def test_practice_is_done_with_its_last_case_whatever_was_answered(reviewer, min
     Assignment.objects.update(practised_at=None)
     for case in practice_cases():
         assert Assignment.objects.get().practised_at is None
-        told = post(reviewer, "practice_decide", mine.public_id, case.number, answer="NEITHER").json()
-        assert (told["right"], told["answer"], told["explanation"]) == (case.answer == "NEITHER", case.answer, case.explanation)
+        told = post(
+            reviewer, "practice_decide", mine.public_id, case.number, answer="NEITHER"
+        ).json()
+        assert (told["right"], told["answer"], told["explanation"]) == (
+            case.answer == "NEITHER",
+            case.answer,
+            case.explanation,
+        )
     assert Assignment.objects.get().practised_at is not None
     assert PracticeAnswer.objects.count() == len(practice_cases())
     assert post(reviewer, "practice_decide", mine.public_id, 1, answer="C").status_code == 422
@@ -153,7 +198,9 @@ def test_practice_is_done_with_its_last_case_whatever_was_answered(reviewer, min
 
 def test_practice_pages_do_not_hold_the_answer(reviewer, mine):
     for case in practice_cases():
-        page = reviewer.get(reverse("adjudication:review_practice_case", args=[mine.public_id, case.number])).content.decode()
+        page = reviewer.get(
+            reverse("adjudication:review_practice_case", args=[mine.public_id, case.number])
+        ).content.decode()
         assert case.explanation[:30] not in page
         assert case.title not in page
 
@@ -162,19 +209,31 @@ def test_another_reviewers_items_and_reviews_do_not_exist(review, client):
     stranger = factories.make_user(review.study, Role.REVIEWER)
     client.force_login(stranger)
     mine, item = review.assignments[0].public_id, review.items[0].public_id
-    for name, args in (("next", (mine,)), ("decide", (mine, item)), ("undo", (mine,)), ("series", (mine, item, 0))):
+    for name, args in (
+        ("next", (mine,)),
+        ("decide", (mine, item)),
+        ("undo", (mine,)),
+        ("series", (mine, item, 0)),
+    ):
         assert post(client, name, *args).status_code == 404
 
 
 def test_items_outside_ones_pairings_do_not_exist(review, client):
     person = factories.make_user(review.study, Role.REVIEWER)
     pairing = review.items[0].pairing
-    narrow = packets.assign(packet=review.packet, person=person, pairings=[pairing], by=review.admin)
+    narrow = packets.assign(
+        packet=review.packet, person=person, pairings=[pairing], by=review.admin
+    )
     Assignment.objects.filter(pk=narrow.pk).update(practised_at=review.packet.opened_at)
     client.force_login(person)
     other = next(i for i in review.items if i.pairing != pairing)
     assert answer(client, narrow, other.public_id).status_code == 404
-    assert client.get(reverse("adjudication:review_chosen", args=[narrow.public_id, other.public_id])).status_code == 404
+    assert (
+        client.get(
+            reverse("adjudication:review_chosen", args=[narrow.public_id, other.public_id])
+        ).status_code
+        == 404
+    )
 
 
 def test_an_answer_under_way_when_one_is_taken_out_is_kept_as_late(reviewer, mine, review):
@@ -192,7 +251,9 @@ def test_skip_keeps_what_was_typed_and_flag_marks(reviewer, mine):
     mark = ItemMark.objects.get()
     assert mark.skipped_at is not None
     assert mark.flagged
-    page = reviewer.get(reverse("adjudication:review_chosen", args=[mine.public_id, item])).content.decode()
+    page = reviewer.get(
+        reverse("adjudication:review_chosen", args=[mine.public_id, item])
+    ).content.decode()
     assert 'data-answer="BOTH"' in page
     assert 'value="later"' in page
     assert "data-flagged" in page
@@ -210,7 +271,10 @@ def test_undo_without_an_answer_says_nothing_and_with_one_brings_it_back(reviewe
 
 def test_all_rows_of_a_series_and_none_beyond(reviewer, mine):
     item = first_item(reviewer, mine)
-    rows = [post(reviewer, "series", mine.public_id, item, n).json()["html"].count("<tr>") - 1 for n in range(3)]
+    rows = [
+        post(reviewer, "series", mine.public_id, item, n).json()["html"].count("<tr>") - 1
+        for n in range(3)
+    ]
     assert sorted(rows) == [1, 2, 20]
     assert post(reviewer, "series", mine.public_id, item, 3).status_code == 404
 
@@ -218,29 +282,53 @@ def test_all_rows_of_a_series_and_none_beyond(reviewer, mine):
 def test_nothing_of_a_review_is_stored_by_a_cache(reviewer, mine):
     item = first_item(reviewer, mine)
     packet = mine.public_id
-    for name, args in (("queue", ()), ("packet", (packet,)), ("item", (packet,)), ("history", (packet,)), ("chosen", (packet, item))):
+    for name, args in (
+        ("queue", ()),
+        ("packet", (packet,)),
+        ("item", (packet,)),
+        ("history", (packet,)),
+        ("chosen", (packet, item)),
+    ):
         told = reviewer.get(reverse(f"adjudication:review_{name}", args=args))
         assert told.status_code == 200
         assert "no-store" in told["Cache-Control"]
     assert "no-store" in answer(reviewer, mine, item)["Cache-Control"]
 
 
-def test_a_signed_review_is_left_alone_until_the_signature_is_taken_back(reviewer, mine, review, monkeypatch):
-    monkeypatch.setattr("adjudication.review.decisions.check_password_of", lambda *args, **kwargs: mine.person)
+def test_a_signed_review_is_left_alone_until_the_signature_is_taken_back(
+    reviewer, mine, review, monkeypatch
+):
+    monkeypatch.setattr(
+        "adjudication.review.decisions.check_password_of", lambda *args, **kwargs: mine.person
+    )
     item = first_item(reviewer, mine)
-    early = reviewer.post(reverse("adjudication:review_sign", args=[mine.public_id]), {"password": "x"})
+    early = reviewer.post(
+        reverse("adjudication:review_sign", args=[mine.public_id]), {"password": "x"}
+    )
     assert early.status_code == 400
     assert "still to decide" in early.content.decode()
     led_back = reviewer.get(reverse("adjudication:review_sign", args=[mine.public_id]), follow=True)
-    assert "The signature comes after the last item" in led_back.content.decode(), "no password is asked for too early"
+    assert "The signature comes after the last item" in led_back.content.decode(), (
+        "no password is asked for too early"
+    )
     for each in review.items:
         answer(reviewer, mine, each.public_id)
-    assert reviewer.post(reverse("adjudication:review_sign", args=[mine.public_id]), {"password": "x"}).status_code == 302
+    assert (
+        reviewer.post(
+            reverse("adjudication:review_sign", args=[mine.public_id]), {"password": "x"}
+        ).status_code
+        == 302
+    )
     assert post(reviewer, "next", mine.public_id).status_code == 423
-    assert "You have signed" in post(reviewer, "undo", mine.public_id, token=token()).json()["message"]
+    assert (
+        "You have signed" in post(reviewer, "undo", mine.public_id, token=token()).json()["message"]
+    )
     receipt = reviewer.get(reverse("adjudication:review_receipt_file", args=[mine.public_id]))
     assert Decision.objects.get(kind="sign").hash in receipt.content.decode()
-    assert receipt["Content-Disposition"] == f'attachment; filename="review-receipt-{mine.public_id}.txt"'
+    assert (
+        receipt["Content-Disposition"]
+        == f'attachment; filename="review-receipt-{mine.public_id}.txt"'
+    )
     unsign = reverse("adjudication:review_unsign", args=[mine.public_id])
     reviewer.post(unsign, {"reason": " "})
     assert Assignment.objects.get().signed_at is not None, "a reason is asked for"

@@ -1,4 +1,6 @@
-"""Every address × everyone. An address of ours that no row names fails the test: add it to `tests/integration/matrix/<app>.py`."""
+"""Every address × everyone. An address of ours that no row names fails the test: add it to
+`tests/integration/matrix/<app>.py`.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -27,7 +29,9 @@ FOREIGN_NAMESPACES = frozenset({"admin"})
 
 def rows() -> list[Row]:
     """The rows of every module of the matrix that has any."""
-    modules = (import_module(f"{matrix.__name__}.{found.name}") for found in iter_modules(matrix.__path__))
+    modules = (
+        import_module(f"{matrix.__name__}.{found.name}") for found in iter_modules(matrix.__path__)
+    )
     return [row for module in modules for row in getattr(module, "ROWS", [])]
 
 
@@ -36,14 +40,19 @@ def names_of(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iter
     for pattern in patterns:
         if isinstance(pattern, URLResolver):
             if pattern.namespace not in FOREIGN_NAMESPACES:
-                yield from names_of(pattern.url_patterns, f"{prefix}{pattern.namespace}:" if pattern.namespace else prefix)
+                yield from names_of(
+                    pattern.url_patterns,
+                    f"{prefix}{pattern.namespace}:" if pattern.namespace else prefix,
+                )
         else:
             yield f"{prefix}{pattern.name or pattern.pattern}"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the person gets: a status, or SIGN_IN for a redirect to the sign-in page; its text; and what the trail says of it."""
+    """What the person gets: a status, or SIGN_IN for a redirect to the sign-in page; its text; and
+    what the trail says of it.
+    """
 
     answer: int | str
     text: str
@@ -62,7 +71,9 @@ def asked(client: Client, row: Row, world: World) -> Asked:
 
 
 def answer_of(response: Any) -> int | str:
-    if response.status_code == 302 and response["Location"].startswith(f"{reverse('accounts:sign_in')}?next="):
+    if response.status_code == 302 and response["Location"].startswith(
+        f"{reverse('accounts:sign_in')}?next="
+    ):
         return SIGN_IN
     return response.status_code
 
@@ -82,7 +93,11 @@ def test_the_walk_over_the_addresses_finds_nested_and_nameless_ones():
         return HttpResponse()
 
     inner = [path("a/", view, name="a"), path("b/", view)]
-    assert list(names_of([path("x/", include((inner, "app"))), path("c/", view, name="c")])) == ["app:a", "app:b/", "c"]
+    assert list(names_of([path("x/", include((inner, "app"))), path("c/", view, name="c")])) == [
+        "app:a",
+        "app:b/",
+        "c",
+    ]
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: f"{row.method} {row.name}")
@@ -98,28 +113,43 @@ def test_the_matrix(client, row, person):
     if person != "anonymous":
         client.force_login(world.people[person])
     if person == "two_studies":
-        assert client.post(reverse("accounts:switch_study"), {"study": world.other_study.public_id}).status_code == 302
+        assert (
+            client.post(
+                reverse("accounts:switch_study"), {"study": world.other_study.public_id}
+            ).status_code
+            == 302
+        )
     found = asked(client, row, world)
     assert found.answer == row.answers[person]
     check_trail(found, row, world.people.get(person))
 
 
 #: What the trail calls reading of a case, a blinded item, or a file or page that holds them.
-READING = {*EXPOSING, "record.open", "record.search", "record.rows", "review.item", "review.rows", "review.answers"} | {
-    f"authoring.{name}" for name in ("open", "history", "rows", "download")
-}
+READING = {
+    *EXPOSING,
+    "record.open",
+    "record.search",
+    "record.rows",
+    "review.item",
+    "review.rows",
+    "review.answers",
+} | {f"authoring.{name}" for name in ("open", "history", "rows", "download")}
 #: Made-up cases that come with the application.
 MADE_UP = {"adjudication:review_practice_case", "adjudication_api:review_practice_case"}
 
 
 def check_trail(found: Asked, row: Row, person: User | None) -> None:
-    """Whatever shows words of a note, a row or a timeline is in the trail; what shows nothing marks nobody as exposed."""
+    """Whatever shows words of a note, a row or a timeline is in the trail; what shows nothing marks
+    nobody as exposed.
+    """
     told = {event.action for event in found.events if event.actor == person}
     if found.answer != 200:
         assert not told & set(EXPOSING), "a refusal marks nobody as exposed"
         return
     shown = sorted(word for word in clinical_words() if word in found.text)
-    assert not shown or told & READING or row.name in MADE_UP, f"{row.name} shows {shown} without a trace"
+    assert not shown or told & READING or row.name in MADE_UP, (
+        f"{row.name} shows {shown} without a trace"
+    )
 
 
 def clinical_words() -> set[str]:
@@ -150,7 +180,9 @@ def test_what_shows_words_without_a_trace_is_found():
     found = Asked(200, "<p>Fell at home.", [])
     with pytest.raises(AssertionError, match="without a trace"):
         check_trail(found, row, world.people["admin"])
-    seen = AuditEvent.objects.create(actor=world.people["admin"], study=world.study, action="case.chain")
+    seen = AuditEvent.objects.create(
+        actor=world.people["admin"], study=world.study, action="case.chain"
+    )
     check_trail(replace(found, events=[seen]), row, world.people["admin"])
     with pytest.raises(AssertionError, match="marks nobody"):
         check_trail(replace(found, answer=404, events=[seen]), row, world.people["admin"])

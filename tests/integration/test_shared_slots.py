@@ -1,4 +1,6 @@
-"""The limit of an endpoint over several processes, with a real database and a server that counts what it has at once."""
+"""The limit of an endpoint over several processes, with a real database and a server that counts
+what it has at once.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from tests.model_server import Answer, ModelServer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
-#: argv: address, limit, requests, lease, turn. Prints "ready", waits for a line, then prints one line for each answer.
+#: argv: address, limit, requests, lease, turn. Prints "ready", waits for a line, then prints one
+#: line for each answer.
 WORKER = """
 import asyncio, sys
 import django
@@ -43,10 +46,29 @@ asyncio.run(main())
 
 
 class Worker:
-    def __init__(self, server: ModelServer, environment: Mapping[str, str], limit: int, requests: int, lease: float, turn: float) -> None:
-        arguments = [sys.executable, "-c", WORKER, server.url, *(str(value) for value in (limit, requests, lease, turn))]
+    def __init__(
+        self,
+        server: ModelServer,
+        environment: Mapping[str, str],
+        limit: int,
+        requests: int,
+        lease: float,
+        turn: float,
+    ) -> None:
+        arguments = [
+            sys.executable,
+            "-c",
+            WORKER,
+            server.url,
+            *(str(value) for value in (limit, requests, lease, turn)),
+        ]
         self.process = subprocess.Popen(
-            arguments, env=dict(environment), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            arguments,
+            env=dict(environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
         assert self.process.stdout is not None
         assert self.process.stdout.readline() == "ready\n"
@@ -65,7 +87,14 @@ class Worker:
 
 @contextmanager
 def workers(
-    server: ModelServer, environment: Mapping[str, str], count: int, *, limit: int, requests: int, lease: float = 15.0, turn: float = 2.0
+    server: ModelServer,
+    environment: Mapping[str, str],
+    count: int,
+    *,
+    limit: int,
+    requests: int,
+    lease: float = 15.0,
+    turn: float = 2.0,
 ) -> Iterator[list[Worker]]:
     started = [Worker(server, environment, limit, requests, lease, turn) for _ in range(count)]
     try:
@@ -88,7 +117,10 @@ def waited_for(true: Callable[[], bool], seconds: float = 180.0) -> bool:
 
 
 def test_as_many_requests_at_once_as_the_limit_whoever_sends_them(process_environment):
-    with ModelServer(slow(0.1)) as server, workers(server, process_environment, 3, limit=4, requests=20) as crew:
+    with (
+        ModelServer(slow(0.1)) as server,
+        workers(server, process_environment, 3, limit=4, requests=20) as crew,
+    ):
         began = time.monotonic()
         for worker in crew:
             worker.go()
@@ -100,7 +132,9 @@ def test_as_many_requests_at_once_as_the_limit_whoever_sends_them(process_enviro
 
 
 def slow_once(opened: threading.Event, *, after: int) -> Callable[[ModelRequest, int], Answer]:
-    """Answer slowly; requests beyond the first `after` wait for the event, so that no worker ends before the others have asked."""
+    """Answer slowly; requests beyond the first `after` wait for the event, so that no worker ends
+    before the others have asked.
+    """
 
     def answer(request: ModelRequest, number: int) -> Answer:
         assert number <= after or opened.wait(timeout=180)
@@ -118,9 +152,13 @@ def test_one_that_comes_late_gets_its_share_at_once(process_environment):
         early.go()
         assert waited_for(lambda: len(server.requests) >= 8)
         late.go()
-        assert waited_for(lambda: EndpointShare.objects.filter(wanted__gt=0).count() == 2), list(EndpointShare.objects.values())
+        assert waited_for(lambda: EndpointShare.objects.filter(wanted__gt=0).count() == 2), list(
+            EndpointShare.objects.values()
+        )
         both.set()
-        assert waited_for(lambda: EndpointShare.objects.filter(held=2).count() == 2), list(EndpointShare.objects.values())
+        assert waited_for(lambda: EndpointShare.objects.filter(held=2).count() == 2), list(
+            EndpointShare.objects.values()
+        )
         assert early.answers() == late.answers() == 60
     assert server.most_at_once == 4
 
@@ -129,11 +167,15 @@ def test_more_workers_than_slots_take_turns(process_environment):
     everyone = threading.Event()
     with (
         ModelServer(slow_once(everyone, after=0)) as server,
-        workers(server, process_environment, 3, limit=1, requests=12, lease=180.0, turn=0.3) as crew,
+        workers(
+            server, process_environment, 3, limit=1, requests=12, lease=180.0, turn=0.3
+        ) as crew,
     ):
         for worker in crew:
             worker.go()
-        assert waited_for(lambda: EndpointShare.objects.count() == 3), list(EndpointShare.objects.values())
+        assert waited_for(lambda: EndpointShare.objects.count() == 3), list(
+            EndpointShare.objects.values()
+        )
         everyone.set()
         holders = set()
         while len(server.requests) < 24:
@@ -150,7 +192,10 @@ def test_the_slots_of_a_killed_worker_come_back(process_environment):
     def answer(request: ModelRequest, number: int) -> Answer:
         return Answer("1", seconds=hang["seconds"])
 
-    with ModelServer(answer) as server, workers(server, process_environment, 2, limit=3, requests=9, lease=8.0) as (first, second):
+    with (
+        ModelServer(answer) as server,
+        workers(server, process_environment, 2, limit=3, requests=9, lease=8.0) as (first, second),
+    ):
         first.go()
         assert waited_for(lambda: server.at_once == 3)
         hang["seconds"] = 0.1
@@ -160,11 +205,16 @@ def test_the_slots_of_a_killed_worker_come_back(process_environment):
         first.process.send_signal(signal.SIGKILL)
         assert second.answers(timeout=300) == 9
         assert server.most_at_once == 3
-    assert set(EndpointShare.objects.values_list("held", flat=True)) == set(), "the row of the dead is gone too"
+    assert set(EndpointShare.objects.values_list("held", flat=True)) == set(), (
+        "the row of the dead is gone too"
+    )
 
 
 def test_a_worker_that_works_on_keeps_its_slots_beyond_the_lease(process_environment):
-    with ModelServer(slow(10.0)) as server, workers(server, process_environment, 2, limit=2, requests=2, lease=4.0) as (first, second):
+    with (
+        ModelServer(slow(10.0)) as server,
+        workers(server, process_environment, 2, limit=2, requests=2, lease=4.0) as (first, second),
+    ):
         first.go()
         assert waited_for(lambda: server.at_once == 2)
         second.go()

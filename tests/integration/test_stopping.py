@@ -1,4 +1,6 @@
-"""Stopping a worker costs no attempt: it hands back what it does, or is given back by whoever had to kill it. Real processes."""
+"""Stopping a worker costs no attempt: it hands back what it does, or is given back by whoever had
+to kill it. Real processes.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def worker_child(kind: str, environment: dict[str, str], pool: str = "prefork") 
 
 
 @pytest.fixture
-def supervised(tmp_path: Path, process_environment: dict[str, str], monkeypatch) -> Iterator[Callable[[Child], Supervisor]]:
+def supervised(
+    tmp_path: Path, process_environment: dict[str, str], monkeypatch
+) -> Iterator[Callable[[Child], Supervisor]]:
     """A supervisor of one child, over the services of this session, which it leaves running."""
     monkeypatch.setattr(supervisors.embedded, "ensure_environment", lambda paths: [])
     monkeypatch.setattr(supervisors.embedded, "stop", lambda paths, names: None)
@@ -92,7 +96,9 @@ def members(child: Child) -> list[psutil.Process]:
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("pool", ["prefork", "threads"])
-def test_a_stopped_worker_hands_back_what_it_does_without_the_attempt(supervised, process_environment, pool):
+def test_a_stopped_worker_hands_back_what_it_does_without_the_attempt(
+    supervised, process_environment, pool
+):
     row, asked = stage_row(max_attempts=1), stage_row(max_attempts=1)
     child = worker_child("listens", process_environment, pool)
     supervisor = supervised(child)
@@ -114,8 +120,12 @@ def test_a_stopped_worker_hands_back_what_it_does_without_the_attempt(supervised
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
-def test_three_stops_do_not_fail_a_long_stage_even_where_the_worker_must_be_killed(supervised, process_environment, monkeypatch):
-    """Its stage never looks whether it should stop; the supervisor kills it at the deadline and gives the attempt back."""
+def test_three_stops_do_not_fail_a_long_stage_even_where_the_worker_must_be_killed(
+    supervised, process_environment, monkeypatch
+):
+    """Its stage never looks whether it should stop; the supervisor kills it at the deadline and
+    gives the attempt back.
+    """
     monkeypatch.setattr(supervisors, "STOP_SECONDS", 2.0)
     row = stage_row(max_attempts=1)
     for _ in range(3):
@@ -132,7 +142,9 @@ def test_three_stops_do_not_fail_a_long_stage_even_where_the_worker_must_be_kill
 
 
 @pytest.mark.slow
-def test_the_signal_reaches_the_leader_first_and_the_rest_only_after_the_deadline(tmp_path, monkeypatch):
+def test_the_signal_reaches_the_leader_first_and_the_rest_only_after_the_deadline(
+    tmp_path, monkeypatch
+):
     """A leader that needs its helper to end well has it until then."""
     monkeypatch.setattr(supervisors, "STOP_SECONDS", 20.0)
     helper = "import time; time.sleep(600)"
@@ -168,7 +180,12 @@ def test_only_the_jobs_of_these_processes_are_given_back(django_user_model):
     cancel_all(jobs=StageRun.objects.filter(pk=asked.pk), by=admin, study=None)
     assert give_back(jobs=StageRun.objects.all(), workers=[f"{machine}:17"]) == 2
     found = dict(StageRun.objects.values_list("pk", "state"))
-    assert [found[row.pk] for row in (mine, longer, other, asked)] == ["queued", "running", "running", "cancelled"]
+    assert [found[row.pk] for row in (mine, longer, other, asked)] == [
+        "queued",
+        "running",
+        "running",
+        "cancelled",
+    ]
     assert StageRun.objects.get(pk=mine.pk).attempt == 0
     assert give_back(jobs=StageRun.objects.all(), workers=[]) == 0
 
@@ -178,7 +195,12 @@ def test_only_the_jobs_of_these_processes_are_given_back(django_user_model):
 def test_ctrl_c_gives_the_stage_of_an_inline_run_back(process_environment):
     row = stage_row(max_attempts=1)
     script = "import sys, django; django.setup(); from timelines import stages\n" + INLINE
-    process = subprocess.Popen([sys.executable, "-c", script, str(row.pk)], env=process_environment, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(row.pk)],
+        env=process_environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "at work\n"
     os.kill(process.pid, signal.SIGINT)

@@ -1,4 +1,6 @@
-"""The study timeline: chosen once by rule, then by people alone. A newer run changes nothing that opens by itself."""
+"""The study timeline: chosen once by rule, then by people alone. A newer run changes nothing that
+opens by itself.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,15 @@ from tests.unit.timelines.reconstruction import ANDEXANET, LACTATE, NOTE, script
 from tests.unit.timelines.test_variants_pipeline import EveryVariant
 from timelines.cases.choices import choices_of
 from timelines.cases.listing import CaseFilter, case_rows, cases_of, shown_case_runs
-from timelines.models import AnchorSuggestion, CaseRun, Run, RunPreparation, StageRun, StudyTimeline, Timeline
+from timelines.models import (
+    AnchorSuggestion,
+    CaseRun,
+    Run,
+    RunPreparation,
+    StageRun,
+    StudyTimeline,
+    Timeline,
+)
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import actions, tools
 from timelines.runs.following import work_inline
@@ -36,10 +46,14 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def backbone(monkeypatch) -> EveryVariant:
-    """A scripted backbone that can run every variant, with the small embedder that needs no weights."""
+    """A scripted backbone that can run every variant, with the small embedder that needs no
+    weights.
+    """
     scripted = EveryVariant(*script().spans)
     monkeypatch.setattr(tools, "backbone", lambda name, *_: scripted.backbone())
-    roles = tools.ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
+    roles = tools.ModelRoles(
+        {"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}}
+    )
     monkeypatch.setattr(tools, "roles", lambda: roles)
     return scripted
 
@@ -57,7 +71,9 @@ def add_case(dataset: Dataset, case_id: str) -> Encounter:
     encounter = factories.make_encounter(dataset, case_id=case_id)
     factories.make_note(encounter, NOTE)
     factories.make_series(encounter, ANDEXANET, [factories.make_row(encounter, ANDEXANET, 6.5)])
-    factories.make_series(encounter, LACTATE, [factories.make_row(encounter, LACTATE, 4.0, value="3.1")])
+    factories.make_series(
+        encounter, LACTATE, [factories.make_row(encounter, LACTATE, 4.0, value="3.1")]
+    )
     return encounter
 
 
@@ -79,7 +95,14 @@ def chosen(dataset: Dataset) -> Run | None:
 
 def exported(dataset: Dataset, folder, **options: object) -> tuple[str, str]:
     said = StringIO()
-    call_command("export_timelines", dataset=dataset.public_id, format="prov", out=folder / "t.json", stdout=said, **options)
+    call_command(
+        "export_timelines",
+        dataset=dataset.public_id,
+        format="prov",
+        out=folder / "t.json",
+        stdout=said,
+        **options,
+    )
     return (folder / "t.json").read_text(encoding="utf-8"), said.getvalue()
 
 
@@ -128,13 +151,17 @@ def test_a_newer_run_changes_nothing_that_opens_by_itself(dataset, client, tmp_p
         done = cases_of(dataset.study, CaseFilter(state="done"))
         return {
             "case": re.findall(r'data-timeline="(\w+)"', page),
-            "data": json.loads(page.split('id="case-data" type="application/json">')[1].split("</script>")[0]),
+            "data": json.loads(
+                page.split('id="case-data" type="application/json">')[1].split("</script>")[0]
+            ),
             "default": choices_of(encounter).default.case_run_id,
             "compared": comparison.context.get("a") and comparison.context["a"].pk,
             "list": [(r.case_id, r.state, r.occurrences, r.other_run) for r in case_rows(listed)],
             "listed runs": {c.run_id for c in shown_case_runs([e.pk for e in listed]).values()},
             "done": [e.case_id for e in done],
-            "home": re.findall(r"\d+ of \d+ reconstructed in the study timeline", client.get("/").content.decode()),
+            "home": re.findall(
+                r"\d+ of \d+ reconstructed in the study timeline", client.get("/").content.decode()
+            ),
             "export": exported(dataset, tmp_path, source=["rules"])[0],
         }
 
@@ -148,7 +175,8 @@ def test_a_newer_run_changes_nothing_that_opens_by_itself(dataset, client, tmp_p
     actions.cancel_run(run=started(dataset), by=clinician)
     assert seen() == before
     other = client.get(
-        reverse("timelines:case", args=[encounter.public_id]), {"t": _revised(with_own_rho, encounter).public_id}
+        reverse("timelines:case", args=[encounter.public_id]),
+        {"t": _revised(with_own_rho, encounter).public_id},
     ).content.decode()
     assert f"Other run: rules, {with_own_rho.created_at:%Y-%m-%d %H:%M} UTC, ρ 0.2" in other
     assert "This is not the study timeline." in other
@@ -156,7 +184,9 @@ def test_a_newer_run_changes_nothing_that_opens_by_itself(dataset, client, tmp_p
 
 
 def _revised(run: Run, encounter: Encounter) -> Timeline:
-    return Timeline.objects.get(case_run__run=run, encounter=encounter, kind="revised", alternative=1)
+    return Timeline.objects.get(
+        case_run__run=run, encounter=encounter, kind="revised", alternative=1
+    )
 
 
 def test_suggestions_come_from_the_study_timeline(dataset):
@@ -167,11 +197,15 @@ def test_suggestions_come_from_the_study_timeline(dataset):
     encounter = dataset.encounters.get(case_id="a")
     page = Page(make_draft(encounter, make_author(encounter), "assisted"))
     uid = page.add("reversal agent", NOTE)
-    assert page.client.get(reverse("timelines:authoring_suggestions", args=[page.id, uid])).json()["rows"]
+    assert page.client.get(reverse("timelines:authoring_suggestions", args=[page.id, uid])).json()[
+        "rows"
+    ]
     assert set(AnchorSuggestion.objects.values_list("made_by", flat=True)) == {"study"}
 
 
-def test_a_case_that_the_study_timeline_lacks_shows_another_run_and_says_so(dataset, client, tmp_path):
+def test_a_case_that_the_study_timeline_lacks_shows_another_run_and_says_so(
+    dataset, client, tmp_path
+):
     study_run = run(dataset)
     late = add_case(dataset, "late")
     newer, newest = run(dataset), run(dataset, rho_threshold=0.2)
@@ -181,7 +215,9 @@ def test_a_case_that_the_study_timeline_lacks_shows_another_run_and_says_so(data
     page = client.get(reverse("timelines:case", args=[late.public_id])).content.decode()
     assert "This case has no study timeline (rules" in page
     assert "Other run: rules" in page
-    assert [(r.case_id, r.other_run) for r in case_rows(list(cases_of(dataset.study, CaseFilter())))] == [
+    assert [
+        (r.case_id, r.other_run) for r in case_rows(list(cases_of(dataset.study, CaseFilter())))
+    ] == [
         ("a", False),
         ("b", False),
         ("late", True),
@@ -189,7 +225,11 @@ def test_a_case_that_the_study_timeline_lacks_shows_another_run_and_says_so(data
     lines, said = exported(dataset, tmp_path, source=["rules"])
     assert "1 case is not in the study timeline (rules" in said
     taken = {(line["case_id"], line["run"]) for line in map(json.loads, lines.splitlines())}
-    assert taken == {("a", study_run.public_id), ("b", study_run.public_id), ("late", newer.public_id)}
+    assert taken == {
+        ("a", study_run.public_id),
+        ("b", study_run.public_id),
+        ("late", newer.public_id),
+    }
 
 
 def test_without_a_choice_the_oldest_full_run_opens_first(dataset):
@@ -204,7 +244,9 @@ def test_without_a_choice_the_oldest_full_run_opens_first(dataset):
 
 def test_an_admin_chooses_another_with_a_reason_and_nobody_else_does(dataset, client):
     first, second = run(dataset), run(dataset, rho_threshold=0.2)
-    admin, clinician = (factories.make_user(dataset.study, role) for role in (Role.ADMIN, Role.CLINICIAN))
+    admin, clinician = (
+        factories.make_user(dataset.study, role) for role in (Role.ADMIN, Role.CLINICIAN)
+    )
     with pytest.raises(NotAllowed):
         choose_study_timeline(run=second, reason="better", by=clinician)
     with pytest.raises(ChoiceRefused, match="Say why"):
@@ -214,9 +256,14 @@ def test_an_admin_chooses_another_with_a_reason_and_nobody_else_does(dataset, cl
             choose_study_timeline(run=refused, reason="better", by=admin)
     assert chosen(dataset) == first
     client.force_login(admin)
-    client.post(reverse("timelines:study_timeline", args=[second.public_id]), {"reason": "fewer wrong rows"})
+    client.post(
+        reverse("timelines:study_timeline", args=[second.public_id]), {"reason": "fewer wrong rows"}
+    )
     assert chosen(dataset) == second
-    assert choices_of(dataset.encounters.get(case_id="a")).default.pk == _revised(second, dataset.encounters.get(case_id="a")).pk
+    assert (
+        choices_of(dataset.encounters.get(case_id="a")).default.pk
+        == _revised(second, dataset.encounters.get(case_id="a")).pk
+    )
     event = AuditEvent.objects.filter(action="study_timeline.choose", actor=admin).get()
     assert (event.object_id, event.detail) == (
         second.public_id,
@@ -225,8 +272,13 @@ def test_an_admin_chooses_another_with_a_reason_and_nobody_else_does(dataset, cl
     assert "fewer wrong rows" not in json.dumps(event.detail)
     for address in (reverse("timelines:run", args=[second.public_id]), reverse("accounts:study")):
         assert "fewer wrong rows" in client.get(address).content.decode()
-    assert client.get(reverse("timelines:runs")).content.decode().count(">Study timeline</span>") == 1
-    assert [(c.run, c.replaced_at is None) for c in StudyTimeline.objects.order_by("pk")] == [(first, False), (second, True)]
+    assert (
+        client.get(reverse("timelines:runs")).content.decode().count(">Study timeline</span>") == 1
+    )
+    assert [(c.run, c.replaced_at is None) for c in StudyTimeline.objects.order_by("pk")] == [
+        (first, False),
+        (second, True),
+    ]
 
 
 def test_the_database_keeps_choices_and_their_runs(dataset):

@@ -72,8 +72,16 @@ def test_services_that_ran_before_are_left_running(embedded_only):
 def test_a_child_that_keeps_ending_is_restarted_with_pauses_and_given_up(embedded_only):
     said = []
     with Supervisor(embedded_only, say=said.append) as supervisor:
-        supervisor.add(Child("failing", [sys.executable, "-c", "print('no such thing', flush=True); raise SystemExit(3)"]))
-        with pytest.raises(ServiceError, match=r"failing ended 3 times in a row \(status 3\): no such thing\. Its log is .*failing\.log"):
+        supervisor.add(
+            Child(
+                "failing",
+                [sys.executable, "-c", "print('no such thing', flush=True); raise SystemExit(3)"],
+            )
+        )
+        with pytest.raises(
+            ServiceError,
+            match=r"failing ended 3 times in a row \(status 3\): no such thing\. Its log is .*failing\.log",
+        ):
             supervisor.watch(until=lambda: False)
     assert [line.split("; see")[0] for line in said] == [
         "failing ended (status 3) and is started again in 1 s",
@@ -100,7 +108,9 @@ def test_children_die_with_a_killed_supervisor(embedded_only):
         print(child.process.pid, flush=True)
         supervisor.watch(until=lambda: False)
     """)
-    process = subprocess.Popen([sys.executable, "-c", script], cwd=BASE_DIR, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], cwd=BASE_DIR, stdout=subprocess.PIPE, text=True
+    )
     child = int(process.stdout.readline())
     assert alive(child)
     process.kill()
@@ -113,7 +123,12 @@ def test_worker_and_scheduler_outlive_the_broker(embedded_only):
     ping = [sys.executable, "-m", "celery", "--app", "config", "inspect", "ping", "--timeout", "2"]
 
     def answers():
-        return "pong" in subprocess.run(ping, cwd=BASE_DIR, capture_output=True, text=True, check=False).stdout
+        return (
+            "pong"
+            in subprocess.run(
+                ping, cwd=BASE_DIR, capture_output=True, text=True, check=False
+            ).stdout
+        )
 
     with Supervisor(embedded_only, say=lambda line: None) as supervisor:
         running = [worker(), beat()]

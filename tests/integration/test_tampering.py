@@ -1,7 +1,9 @@
-"""Every column of every row that a packet and the trail rest on, changed by plain SQL; rows taken away and put in.
+"""Every column of every row that a packet and the trail rest on, changed by plain SQL; rows taken
+away and put in.
 
-Each is refused by the database, or reported by `manage.py verify_chain`: once as anyone who may write to the tables, with triggers on, and
-once as the database's owner, past triggers and foreign keys. What is neither is listed here by name, with the reason.
+Each is refused by the database, or reported by `manage.py verify_chain`: once as anyone who may
+write to the tables, with triggers on, and once as the database's owner, past triggers and foreign
+keys. What is neither is listed here by name, with the reason.
 """
 
 from __future__ import annotations
@@ -176,21 +178,26 @@ def place(table: str, key: int) -> str:
 
 
 def changes(table: str, column: str, kind: str, rows: int) -> list[str]:
-    """A change of the column in so many rows; in further ones, if their own checks accept no other value in those."""
+    """A change of the column in so many rows; in further ones, if their own checks accept no other
+    value in those.
+    """
     found: list[str] = []
     for number, key in enumerate(keys(table)):
         if number >= rows and found:
             break
         values = [value.format(c=f'"{column}"') for value in VALUES.get(kind, NUMBER)]
         statements = (
-            f'UPDATE {table} SET "{column}" = {value} WHERE {place(table, key)} AND "{column}" IS DISTINCT FROM {value}' for value in values
+            f'UPDATE {table} SET "{column}" = {value} WHERE {place(table, key)} AND "{column}" IS DISTINCT FROM {value}'
+            for value in values
         )
         found += [sql for sql in statements if possible(sql)][:1]
     return found
 
 
 def possible(sql: str) -> bool:
-    """Whether the owner's statement changes a row at all: its new value fits the column's own checks."""
+    """Whether the owner's statement changes a row at all: its new value fits the column's own
+    checks.
+    """
     try:
         with undone(owner=True):
             return bool(run(sql))
@@ -200,7 +207,9 @@ def possible(sql: str) -> bool:
 
 @pytest.fixture
 def world():
-    """Two reviewers; one has signed, taken it back and signed again, the other has begun. A packet beside it is closed, one a draft."""
+    """Two reviewers; one has signed, taken it back and signed again, the other has begun. A packet
+    beside it is closed, one a draft.
+    """
     made = open_review(pairings=1, reviewers=2, per_item=2)
     me, other = made.assignments
     record_exposure(user=made.admin, encounters=made.world.encounters, page="findings")
@@ -208,7 +217,14 @@ def world():
     decisions.sign(assignment=me, password=PASSWORD, by=me.person)
     decisions.unsign(assignment=me, reason="a slip", by=me.person)
     undone_ = decisions.undo(assignment=me, token=token(), by=me.person)
-    decide(me, undone_.undone.item, "UNCLEAR", comment="on second thought", own_time=-3.25, active_seconds=7.125)
+    decide(
+        me,
+        undone_.undone.item,
+        "UNCLEAR",
+        comment="on second thought",
+        own_time=-3.25,
+        active_seconds=7.125,
+    )
     record_exposure(user=made.admin, encounters=made.world.encounters, page="games file")
     decisions.sign(assignment=me, password=PASSWORD, by=me.person)
     decide(other, made.items[0])
@@ -234,8 +250,12 @@ def test_each_column_of_each_row_is_kept_or_watched(world, rows):
                 unnoticed.add((table, column))
     stored = {(table, column) for table, column, _ in columns()}
     assert stored >= SIDES
-    assert sorted(unnoticed - FREE.keys() - {LEASED}) == [], "changed, and neither refused nor reported"
-    assert sorted((FREE.keys() & stored) - unnoticed) == [], "listed as free, and is kept or watched"
+    assert sorted(unnoticed - FREE.keys() - {LEASED}) == [], (
+        "changed, and neither refused nor reported"
+    )
+    assert sorted((FREE.keys() & stored) - unnoticed) == [], (
+        "listed as free, and is kept or watched"
+    )
     assert sorted(side_changed) == [], "which side was which could be changed with triggers on"
     assert set(untried) <= CHECKED, "no other value was tried"
 
@@ -250,15 +270,24 @@ def test_each_row_that_is_taken_away_is_missed(world, owner):
 
 def test_an_exposure_is_missed_with_its_link_too_unless_it_was_the_last_event(world):
     """The end of the trail is missed by whoever noted its head."""
-    *covered, last = AuditEvent.objects.filter(action="case.unblinded").order_by("pk").values_list("pk", flat=True)
+    *covered, last = (
+        AuditEvent.objects.filter(action="case.unblinded")
+        .order_by("pk")
+        .values_list("pk", flat=True)
+    )
     assert len(covered) == 2
     for pk in (*covered, last):
-        gone = [f"DELETE FROM accounts_auditlink WHERE event_id = {pk}", f"DELETE FROM accounts_auditevent WHERE id = {pk}"]
+        gone = [
+            f"DELETE FROM accounts_auditlink WHERE event_id = {pk}",
+            f"DELETE FROM accounts_auditevent WHERE id = {pk}",
+        ]
         assert tamper(*gone, owner=False).refused
         assert tamper(*gone, owner=True).reported is (pk != last)
 
 
-@pytest.mark.parametrize("action", ["packet.draw", "packet.open", "packet.assign", "review.sign", "review.unsign"])
+@pytest.mark.parametrize(
+    "action", ["packet.draw", "packet.open", "packet.assign", "review.sign", "review.unsign"]
+)
 def test_packets_and_signatures_need_their_events(world, action):
     """Even if the trail itself were rewritten to be whole without them."""
     event = AuditEvent.objects.filter(action=action).latest("pk")
@@ -291,9 +320,13 @@ def test_a_trail_rewritten_or_cut_off_is_found_by_a_head_from_before(world):
         rewrite_the_trail()
         assert chain_faults() == []
         assert "another head was noted there" in verify("--audit-head", str(noted))
-        assert "another head was noted there" in verify(), "the signature covers the trail before it"
+        assert "another head was noted there" in verify(), (
+            "the signature covers the trail before it"
+        )
     with undone(owner=True):
-        run(f"DELETE FROM accounts_auditevent WHERE id = (SELECT event_id FROM accounts_auditlink WHERE sequence = {noted.sequence})")
+        run(
+            f"DELETE FROM accounts_auditevent WHERE id = (SELECT event_id FROM accounts_auditlink WHERE sequence = {noted.sequence})"
+        )
         run(f"DELETE FROM accounts_auditlink WHERE sequence = {noted.sequence}")
         assert "another head was noted there" in verify("--audit-head", str(noted))
     assert verify("--audit-head", str(noted)) == ""
@@ -302,8 +335,20 @@ def test_a_trail_rewritten_or_cut_off_is_found_by_a_head_from_before(world):
 
 
 def test_a_packet_does_not_leave(world):
-    tables = ("slot", "itemmark", "decision", "packetitem", "practiceanswer", "assignment", "packet")
-    gone = [f"DELETE FROM adjudication_{table}" for table in tables if run(f"SELECT 1 FROM adjudication_{table}")]
+    tables = (
+        "slot",
+        "itemmark",
+        "decision",
+        "packetitem",
+        "practiceanswer",
+        "assignment",
+        "packet",
+    )
+    gone = [
+        f"DELETE FROM adjudication_{table}"
+        for table in tables
+        if run(f"SELECT 1 FROM adjudication_{table}")
+    ]
     assert tamper(*gone, owner=False).refused
     assert tamper(*gone, owner=True).reported
     assert tamper("UPDATE adjudication_packet SET state = 'draft'", owner=False).refused
@@ -323,13 +368,17 @@ def test_rows_that_are_put_in_are_noticed(world, owner):
         copy = f"INSERT INTO {table} SELECT (jsonb_populate_record(t, to_jsonb(t) || n.new)).* FROM {table} t, (SELECT jsonb_build_object("
         pairs = [part.split(" = ", 1) for part in values.replace(", ", " ; ").split(" ; ")]
         new = ", ".join(f"'{name}', {value}" for name, value in [("id", "999999"), *pairs])
-        outcome = tamper(f"{copy}{new}) AS new) n WHERE t.id = (SELECT max(id) FROM {table})", owner=owner)
+        outcome = tamper(
+            f"{copy}{new}) AS new) n WHERE t.id = (SELECT max(id) FROM {table})", owner=owner
+        )
         assert outcome.refused or outcome.reported, table
 
 
 def test_an_event_past_the_trigger_is_noticed(world):
     with undone(owner=True):
-        run("INSERT INTO accounts_auditevent (at, action, object_type, object_id, detail) VALUES (now(), 'case.open', '', '', '{}')")
+        run(
+            "INSERT INTO accounts_auditevent (at, action, object_type, object_id, detail) VALUES (now(), 'case.open', '', '', '{}')"
+        )
         assert "has no link" in verify()
 
 
@@ -350,7 +399,12 @@ def test_events_inserted_in_bulk_and_rolled_back_leave_a_whole_chain():
     study = factories.make_study()
 
     def events(count: int) -> list[AuditEvent]:
-        return [AuditEvent(study=study, action="case.unblinded", object_type="ehr.encounter", object_id=f"c{n}") for n in range(count)]
+        return [
+            AuditEvent(
+                study=study, action="case.unblinded", object_type="ehr.encounter", object_id=f"c{n}"
+            )
+            for n in range(count)
+        ]
 
     with transaction.atomic():
         AuditEvent.objects.bulk_create(events(300))

@@ -1,4 +1,6 @@
-"""A stage ends within its limit with a sentence, and obeys a cancellation within seconds, whatever its work is made of."""
+"""A stage ends within its limit with a sentence, and obeys a cancellation within seconds, whatever
+its work is made of.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,16 @@ LONG = 1_200_000
 
 
 def run_of(characters: int) -> Run:
-    """A run over one case whose note has that length: the notes of the demo cohort, again and again."""
-    whole = "\n\n".join(path.read_text(encoding="utf-8") for path in sorted(COHORT.glob("*/note.txt")))
+    """A run over one case whose note has that length: the notes of the demo cohort, again and
+    again.
+    """
+    whole = "\n\n".join(
+        path.read_text(encoding="utf-8") for path in sorted(COHORT.glob("*/note.txt"))
+    )
     dataset = factories.make_dataset()
-    factories.make_note(factories.make_encounter(dataset), (whole * (characters // len(whole) + 1))[:characters])
+    factories.make_note(
+        factories.make_encounter(dataset), (whole * (characters // len(whole) + 1))[:characters]
+    )
     return start_run(dataset=dataset, backbone="rules", by=None)
 
 
@@ -71,7 +79,10 @@ def test_a_stage_past_its_limit_fails_with_a_sentence_at_once_and_can_be_retried
 
 def test_cancelling_ends_the_tagging_of_a_very_long_note_within_seconds():
     warm = run_of(200)
-    assert execute_stage(StageRun.objects.get(case_run__run=warm, stage="tag").pk) == JobState.SUCCEEDED
+    assert (
+        execute_stage(StageRun.objects.get(case_run__run=warm, stage="tag").pk)
+        == JobState.SUCCEEDED
+    )
     run = run_of(LONG)
     admin = factories.make_user(run.study, Role.ADMIN)
     tagging = Beside(lambda: execute_stage(StageRun.objects.get(case_run__run=run, stage="tag").pk))
@@ -79,7 +90,9 @@ def test_cancelling_ends_the_tagging_of_a_very_long_note_within_seconds():
     began = time.monotonic()
     cancel_run(run=run, by=admin)
     assert tagging.answer() == JobState.CANCELLED
-    assert time.monotonic() - began < 30, "two seconds to notice and one step of the work; the whole takes minutes here"
+    assert time.monotonic() - began < 30, (
+        "two seconds to notice and one step of the work; the whole takes minutes here"
+    )
 
 
 def test_work_that_never_looks_is_failed_beside_it_and_stores_nothing_more(monkeypatch):
@@ -92,20 +105,30 @@ def test_work_that_never_looks_is_failed_beside_it_and_stores_nothing_more(monke
         refused.append(hold.lost.wait(60))
         hold.report(done=1, total=1, words="too late")
 
-    working = Beside(lambda: work(StageRun, row.pk, deaf, limit=lambda job: TimeLimit(0.2, "STAGE_SECONDS")))
+    working = Beside(
+        lambda: work(StageRun, row.pk, deaf, limit=lambda job: TimeLimit(0.2, "STAGE_SECONDS"))
+    )
     assert wait_until(lambda: StageRun.objects.get(pk=row.pk).state == JobState.FAILED, seconds=60)
     done.set()
     assert working.answer() is None
     row.refresh_from_db()
     sentence = "it took longer than 0.2 s. Raise STAGE_SECONDS and retry, or leave the case out"
-    assert (row.state, row.reasons, row.progress) == ("failed", [f"attempt 1: OutOfTime: {sentence}"], {})
+    assert (row.state, row.reasons, row.progress) == (
+        "failed",
+        [f"attempt 1: OutOfTime: {sentence}"],
+        {},
+    )
     assert refused == [True]
 
 
-@pytest.mark.parametrize(("backbone", "setting"), [("rules", "STAGE_SECONDS"), ("prompted", "MODEL_STAGE_SECONDS")])
+@pytest.mark.parametrize(
+    ("backbone", "setting"), [("rules", "STAGE_SECONDS"), ("prompted", "MODEL_STAGE_SECONDS")]
+)
 def test_messages_carry_the_hard_limit_of_their_kind(monkeypatch, backbone, setting):
     sent: list[float] = []
-    monkeypatch.setattr(run_stage, "apply_async", lambda arguments, **options: sent.append(options["time_limit"]))
+    monkeypatch.setattr(
+        run_stage, "apply_async", lambda arguments, **options: sent.append(options["time_limit"])
+    )
     row = stage_row()
     Run.objects.filter(cases__stages=row).update(backbone=backbone)
     send_stage_hints([row.pk])
@@ -113,21 +136,30 @@ def test_messages_carry_the_hard_limit_of_their_kind(monkeypatch, backbone, sett
 
 
 @pytest.mark.slow
-def test_a_worker_process_that_hangs_is_replaced_and_its_stage_has_failed_with_the_sentence(supervised, process_environment):  # noqa: F811
+def test_a_worker_process_that_hangs_is_replaced_and_its_stage_has_failed_with_the_sentence(
+    supervised,  # noqa: F811
+    process_environment,
+):
     hanging, next_one = stage_row(), stage_row()
     supervised(worker_child("deaf", {**process_environment, "STAGE_SECONDS": "1"}))
     run_stage.apply_async((hanging.pk,), queue="pipeline", time_limit=25)
     assert wait_until(lambda: at_work(hanging), seconds=180)
     process = int(hanging.worker.split(":")[1])
-    assert wait_until(lambda: StageRun.objects.get(pk=hanging.pk).state == JobState.FAILED, seconds=120)
+    assert wait_until(
+        lambda: StageRun.objects.get(pk=hanging.pk).state == JobState.FAILED, seconds=120
+    )
     hanging.refresh_from_db()
-    assert hanging.reasons == ["attempt 1: OutOfTime: it took longer than 1 s. Raise STAGE_SECONDS and retry, or leave the case out"]
+    assert hanging.reasons == [
+        "attempt 1: OutOfTime: it took longer than 1 s. Raise STAGE_SECONDS and retry, or leave the case out"
+    ]
     assert wait_until(lambda: not psutil.pid_exists(process), seconds=120)
     run_stage.apply_async((next_one.pk,), queue="pipeline")
     assert wait_until(lambda: at_work(next_one), seconds=180)
 
 
-@pytest.mark.parametrize("hold", [Hold(StageRun, 1, 1, 1), Hold(StageRun, 1, 1, 1, TimeLimit(3600, "STAGE_SECONDS"))])
+@pytest.mark.parametrize(
+    "hold", [Hold(StageRun, 1, 1, 1), Hold(StageRun, 1, 1, 1, TimeLimit(3600, "STAGE_SECONDS"))]
+)
 def test_a_check_costs_next_to_nothing(hold: Hold):
     """It is called for every sentence and occurrence."""
     check: Callable[[], None] = hold.check

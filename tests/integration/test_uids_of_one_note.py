@@ -1,4 +1,6 @@
-"""Two inventories of one note never use one UID for different occurrences: runs at the same time, drafts, references, imports."""
+"""Two inventories of one note never use one UID for different occurrences: runs at the same time,
+drafts, references, imports.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ TEXT = "word " * 200
 
 
 class Counting(random.Random):
-    """Every generator draws the same numbers: without the lock and the UIDs in use, all runs give the same UIDs."""
+    """Every generator draws the same numbers: without the lock and the UIDs in use, all runs give
+    the same UIDs.
+    """
 
     def __init__(self) -> None:
         super().__init__(0)
@@ -42,7 +46,9 @@ def store(note: Note, run: object, first: int) -> None:
 
 def meanings(note: Note) -> dict[str, set[tuple]]:
     found: dict[str, set[tuple]] = {}
-    for uid, *identity in Occurrence.objects.filter(inventory__note=note).values_list("uid4", "start", "end", "mention"):
+    for uid, *identity in Occurrence.objects.filter(inventory__note=note).values_list(
+        "uid4", "start", "end", "mention"
+    ):
         found.setdefault(uid, set()).add(tuple(identity))
     return found
 
@@ -84,7 +90,9 @@ def test_a_run_takes_no_uid_of_a_draft():
     for n in range(1, 4):
         factories.make_occurrence(authored, "word", uid4=f"{n:04x}")
     store(note, factories.make_run(encounter.dataset), 0)
-    assert not {"0001", "0002", "0003"} & set(Occurrence.objects.filter(inventory__run__isnull=False).values_list("uid4", flat=True))
+    assert not {"0001", "0002", "0003"} & set(
+        Occurrence.objects.filter(inventory__run__isnull=False).values_list("uid4", flat=True)
+    )
 
 
 @pytest.mark.django_db

@@ -1,4 +1,6 @@
-"""Variants on real rows: based on a full run they keep its inventory, its text-only estimates and its searches."""
+"""Variants on real rows: based on a full run they keep its inventory, its text-only estimates and
+its searches.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,18 @@ from tests import factories
 from tests.unit.timelines.reconstruction import ANDEXANET, LACTATE, NOTE, script
 from tests.unit.timelines.test_variants_pipeline import EveryVariant
 from timelines.cases.choices import choices_of
-from timelines.models import Candidate, CaseRun, Entry, Evidence, Inventory, Query, Run, StageBatch, StageRun, Timeline
+from timelines.models import (
+    Candidate,
+    CaseRun,
+    Entry,
+    Evidence,
+    Inventory,
+    Query,
+    Run,
+    StageBatch,
+    StageRun,
+    Timeline,
+)
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import actions, tools
 from timelines.runs.bases import based_config, find_base
@@ -35,10 +48,14 @@ DERIVED = [Variant.NO_UID, Variant.NO_QUERY, Variant.NO_ROWS, Variant.NO_RERANKE
 
 @pytest.fixture
 def backbone(monkeypatch) -> EveryVariant:
-    """A scripted backbone that can run every variant, with the small embedder that needs no weights."""
+    """A scripted backbone that can run every variant, with the small embedder that needs no
+    weights.
+    """
     scripted = EveryVariant(*script().spans)
     monkeypatch.setattr(tools, "backbone", lambda name, *_: scripted.backbone())
-    roles = tools.ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
+    roles = tools.ModelRoles(
+        {"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}}
+    )
     monkeypatch.setattr(tools, "roles", lambda: roles)
     return scripted
 
@@ -47,7 +64,10 @@ def backbone(monkeypatch) -> EveryVariant:
 def hints(monkeypatch) -> list[tuple[str, int]]:
     """What the broker would be told: (queue, stage id)."""
     sent: list[tuple[str, int]] = []
-    monkeypatch.setattr("timelines.tasks.run_stage.apply_async", lambda args, queue, **_: sent.append((queue, args[0])))
+    monkeypatch.setattr(
+        "timelines.tasks.run_stage.apply_async",
+        lambda args, queue, **_: sent.append((queue, args[0])),
+    )
     return sent
 
 
@@ -58,7 +78,10 @@ def dataset() -> Dataset:
     for case_id in ("a", "b"):
         encounter = factories.make_encounter(made, case_id=case_id)
         factories.make_note(encounter, NOTE)
-        rows = [factories.make_row(encounter, ANDEXANET, 6.5), factories.make_row(encounter, LACTATE, 1.0)]
+        rows = [
+            factories.make_row(encounter, ANDEXANET, 6.5),
+            factories.make_row(encounter, LACTATE, 1.0),
+        ]
         factories.make_series(encounter, ANDEXANET, rows[:1], summary="andexanet alfa administered")
         factories.make_series(encounter, LACTATE, rows[1:], summary="lactate blood 4.1")
     return made
@@ -66,8 +89,14 @@ def dataset() -> Dataset:
 
 def done(dataset: Dataset, variant: Variant, base: Run | None = None, **settings: object) -> Run:
     """A run of that variant, worked to its end in this process."""
-    config = based_config(base, variant=variant.value, **settings) if base else PipelineConfig(variant=variant)
-    run = actions.start_run(dataset=dataset, backbone="rules", config=config, based_on=base, by=None)
+    config = (
+        based_config(base, variant=variant.value, **settings)
+        if base
+        else PipelineConfig(variant=variant)
+    )
+    run = actions.start_run(
+        dataset=dataset, backbone="rules", config=config, based_on=base, by=None
+    )
     work_inline(run, lambda words: None)
     left = StageRun.objects.filter(case_run__run=run).exclude(state=JobState.SUCCEEDED)
     assert not [(s.stage, s.state, s.reasons) for s in left]
@@ -76,8 +105,13 @@ def done(dataset: Dataset, variant: Variant, base: Run | None = None, **settings
 
 def times(run: Run, kind: str = "revised", alternative: int = 1) -> list[list[float | None]]:
     """Times of each case in inventory order."""
-    found = Timeline.objects.filter(case_run__run=run, kind=kind, alternative=alternative).order_by("encounter__case_id")
-    return [list(t.entries.order_by("occurrence__ordinal", "pk").values_list("time", flat=True)) for t in found]
+    found = Timeline.objects.filter(case_run__run=run, kind=kind, alternative=alternative).order_by(
+        "encounter__case_id"
+    )
+    return [
+        list(t.entries.order_by("occurrence__ordinal", "pk").values_list("time", flat=True))
+        for t in found
+    ]
 
 
 @pytest.mark.parametrize("variant", list(Variant))
@@ -98,44 +132,74 @@ def test_the_inventory_is_held_fixed_and_the_text_is_not_read_again(backbone, hi
         assert run.based_on == base
         pairs = CaseRun.objects.filter(run=run).values_list("encounter", "inventory")
         assert set(pairs) == set(base.cases.values_list("encounter", "inventory"))
-        assert times(run, "text_only") == times(base, "text_only"), "each run has a copy of its own, for exports and pages"
-        assert set(run.cases.first().stages.values_list("stage", flat=True)) == set(actions.stages_of(variant, based=True))
+        assert times(run, "text_only") == times(base, "text_only"), (
+            "each run has a copy of its own, for exports and pages"
+        )
+        assert set(run.cases.first().stages.values_list("stage", flat=True)) == set(
+            actions.stages_of(variant, based=True)
+        )
     assert Inventory.objects.count() == inventories
-    assert set(backbone.calls) == {"revise", "revise by summaries", "revise unidentified"}, "neither tagged, timed nor asked for queries"
+    assert set(backbone.calls) == {"revise", "revise by summaries", "revise unidentified"}, (
+        "neither tagged, timed nor asked for queries"
+    )
 
 
-def test_searches_are_kept_and_only_their_fates_decided_again(backbone, hints, dataset, monkeypatch):
+def test_searches_are_kept_and_only_their_fates_decided_again(
+    backbone, hints, dataset, monkeypatch
+):
     base = done(dataset, Variant.FULL)
     alone = {v: done(dataset, v) for v in (Variant.NO_RERANKER, Variant.NO_ROWS, Variant.NO_UID)}
-    monkeypatch.setattr("timelines.runs.stages.execution.search", lambda *_: pytest.fail("the scores are known"))
-    columns = ("query__case_run__encounter", "query__text", "series__event", "dense_rank", "rerank_score", "kept", "fate")
+    monkeypatch.setattr(
+        "timelines.runs.stages.execution.search", lambda *_: pytest.fail("the scores are known")
+    )
+    columns = (
+        "query__case_run__encounter",
+        "query__text",
+        "series__event",
+        "dense_rank",
+        "rerank_score",
+        "kept",
+        "fate",
+    )
     for variant, by_itself in alone.items():
         run = done(dataset, variant, base)
         found = Candidate.objects.order_by("pk")
-        ours, theirs = (list(found.filter(query__case_run__run=r).values_list(*columns)) for r in (run, by_itself))
+        ours, theirs = (
+            list(found.filter(query__case_run__run=r).values_list(*columns))
+            for r in (run, by_itself)
+        )
         assert ours == theirs
         assert len(ours) == 12
     strict = done(dataset, Variant.FULL, base, rho_threshold=1.0)
     assert strict.source == "rules/rho=1"
     assert not Candidate.objects.filter(query__case_run__run=strict, kept=True).exists()
     assert Candidate.objects.filter(query__case_run__run=base, kept=True).exists()
-    batch = StageBatch.objects.get(stage_run__case_run=strict.cases.first(), stage_run__stage="retrieve", ordinal=1)
+    batch = StageBatch.objects.get(
+        stage_run__case_run=strict.cases.first(), stage_run__stage="retrieve", ordinal=1
+    )
     assert batch.payload["kept_from"] in set(base.cases.values_list("public_id", flat=True))
 
 
 def test_mentions_are_searched_anew(backbone, hints, dataset):
     run = done(dataset, Variant.NO_QUERY, done(dataset, Variant.FULL))
     texts = set(Query.objects.filter(case_run__run=run).values_list("text", flat=True))
-    assert texts == set(Inventory.objects.latest("pk").occurrences.values_list("mention", flat=True))
+    assert texts == set(
+        Inventory.objects.latest("pk").occurrences.values_list("mention", flat=True)
+    )
 
 
 def test_without_rows_the_chain_shows_what_was_kept_and_holds_no_evidence(backbone, hints, dataset):
     run = done(dataset, Variant.NO_ROWS, done(dataset, Variant.FULL))
     assert not Evidence.objects.filter(candidate__query__case_run__run=run).exists()
     assert Candidate.objects.filter(query__case_run__run=run, kept=True).exists()
-    assert {s.text for s in backbone.summaries} <= {"andexanet alfa administered", "lactate blood 4.1"}
+    assert {s.text for s in backbone.summaries} <= {
+        "andexanet alfa administered",
+        "lactate blood 4.1",
+    }
     assert backbone.summaries
-    payload = StageBatch.objects.filter(stage_run__case_run__run=run, stage_run__stage="expand").values_list("payload", flat=True)[0]
+    payload = StageBatch.objects.filter(
+        stage_run__case_run__run=run, stage_run__stage="expand"
+    ).values_list("payload", flat=True)[0]
     assert payload["summaries"] == len(payload["given"]) == len(backbone.summaries)
     assert payload["rows"] == 0
 
@@ -145,9 +209,14 @@ def test_without_identifiers_entries_carry_their_own_words_and_no_row(backbone, 
     timelines = Timeline.objects.filter(case_run__run=run, kind="revised")
     assert timelines.count() == 6
     assert set(timelines.values_list("inventory", flat=True)) == {None}
-    assert list(timelines[0].entries.values_list("event", "occurrence", "time")) == [("apixaban taken", None, 1.5)]
+    assert list(timelines[0].entries.values_list("event", "occurrence", "time")) == [
+        ("apixaban taken", None, 1.5)
+    ]
     timeline = timelines[0]
-    with pytest.raises(IntegrityError, match="not evidence of its occurrence"), transaction.atomic():
+    with (
+        pytest.raises(IntegrityError, match="not evidence of its occurrence"),
+        transaction.atomic(),
+    ):
         Entry.objects.create(timeline=timeline, event="x", time=1.0, adopted_rows=[0])
 
 
@@ -155,22 +224,42 @@ def test_a_base_is_refused_with_what_is_wrong(backbone, hints, dataset, monkeypa
     base = done(dataset, Variant.FULL)
     monkeypatch.setitem(tools.BACKBONES, "other", ("", "", ()))
 
-    def refusal(based_on: Run = base, on: Dataset = dataset, by: str = "rules", cases: list[str] | None = None, **settings: object) -> str:
+    def refusal(
+        based_on: Run = base,
+        on: Dataset = dataset,
+        by: str = "rules",
+        cases: list[str] | None = None,
+        **settings: object,
+    ) -> str:
         config = PipelineConfig.from_dict({"variant": "no_uid", **settings})
         with pytest.raises(actions.RunRefused) as refused:
-            actions.start_run(dataset=on, backbone=by, config=config, cases=cases, based_on=based_on, by=None)
+            actions.start_run(
+                dataset=on, backbone=by, config=config, cases=cases, based_on=based_on, by=None
+            )
         return str(refused.value)
 
-    assert refusal(on=factories.make_dataset()) == f"the run {base.public_id} is over another dataset"
+    assert (
+        refusal(on=factories.make_dataset()) == f"the run {base.public_id} is over another dataset"
+    )
     assert refusal(by="other") == f"the run {base.public_id} is by the backbone rules, not by other"
-    assert refusal(seed=3, top_k_dense=4) == f"the run {base.public_id} has other settings: seed, top_k_dense"
+    assert (
+        refusal(seed=3, top_k_dense=4)
+        == f"the run {base.public_id} has other settings: seed, top_k_dense"
+    )
     assert refusal(cases=["a", "z"]) == f"not in the run {base.public_id}: z"
     derived = done(dataset, Variant.NO_ROWS, base)
     assert "is of the variant no_rows; variants are based on a full run" in refusal(derived)
-    StageRun.objects.filter(case_run__run=base, case_run__encounter__case_id="b", stage="revise").update(state=JobState.FAILED)
+    StageRun.objects.filter(
+        case_run__run=base, case_run__encounter__case_id="b", stage="revise"
+    ).update(state=JobState.FAILED)
     assert refusal() == f"1 of 2 cases of the run {base.public_id} are not finished"
     started = actions.start_run(
-        dataset=dataset, backbone="rules", config=PipelineConfig(variant=Variant.NO_UID), cases=["a"], based_on=base, by=None
+        dataset=dataset,
+        backbone="rules",
+        config=PipelineConfig(variant=Variant.NO_UID),
+        cases=["a"],
+        based_on=base,
+        by=None,
     )
     assert started.cases.count() == 1, "the finished case may be based on"
     Run.objects.filter(pk=base.pk).update(tools=base.tools | {"backbone": "scripted 0"})
@@ -194,11 +283,29 @@ def test_the_newest_finished_full_run_is_the_latest(backbone, hints, dataset):
 
 def test_copies_wait_on_the_ordinary_queue(backbone, hints, dataset, monkeypatch):
     base = done(dataset, Variant.FULL)
-    run = actions.start_run(dataset=dataset, backbone="rules", config=PipelineConfig(variant=Variant.NO_UID), based_on=base, by=None)
+    run = actions.start_run(
+        dataset=dataset,
+        backbone="rules",
+        config=PipelineConfig(variant=Variant.NO_UID),
+        based_on=base,
+        by=None,
+    )
     monkeypatch.setitem(tools.BACKBONES, "rules", ("", "", True))  # a backbone that asks a model
     hints.clear()
-    send_stage_hints(list(StageRun.objects.filter(case_run=run.cases.first()).order_by("pk").values_list("pk", flat=True)))
-    assert [queue for queue, _ in hints] == ["pipeline", "pipeline", "pipeline", "generate", "pipeline"]
+    send_stage_hints(
+        list(
+            StageRun.objects.filter(case_run=run.cases.first())
+            .order_by("pk")
+            .values_list("pk", flat=True)
+        )
+    )
+    assert [queue for queue, _ in hints] == [
+        "pipeline",
+        "pipeline",
+        "pipeline",
+        "generate",
+        "pipeline",
+    ]
 
 
 def test_a_base_stays_while_runs_rest_on_it_and_all_go_with_their_dataset(backbone, hints, dataset):
@@ -224,7 +331,10 @@ def test_the_command_runs_a_set_of_variants_on_one_full_run(backbone, hints, dat
     base = Run.objects.get(variant="full")
     assert said[0] == f"run {base.public_id}: 2 cases by rules"
     derived = Run.objects.exclude(pk=base.pk)
-    assert [f"run {r.public_id}: 2 cases by {r.source}, based on run {base.public_id}" in said for r in derived] == [True, True]
+    assert [
+        f"run {r.public_id}: 2 cases by {r.source}, based on run {base.public_id}" in said
+        for r in derived
+    ] == [True, True]
     assert {r.config["alternatives"] for r in Run.objects.all()} == {1}
     assert said[-1] == "finished"
 
@@ -233,7 +343,10 @@ def test_the_command_adds_what_is_missing_and_nothing_else(backbone, hints, data
     command("--cases", "a", "--inline")
     first = Run.objects.get()
     command("--variants", "full,no_rows", "--missing", "--inline")
-    runs = [(r.source, r.based_on_id == first.pk, [c.encounter.case_id for c in r.cases.all()]) for r in Run.objects.order_by("pk")]
+    runs = [
+        (r.source, r.based_on_id == first.pk, [c.encounter.case_id for c in r.cases.all()])
+        for r in Run.objects.order_by("pk")
+    ]
     assert runs == [
         ("rules", False, ["a"]),
         ("rules", False, ["b"]),
@@ -259,22 +372,40 @@ def test_the_command_bases_one_run_on_another(backbone, hints, dataset):
 
 def export(tmp_path: Path, *arguments: str) -> list[dict[str, object]]:
     out = tmp_path / "out.jsonl"
-    call_command("export_timelines", "--dataset", "cohort", "--format", "jsonl", "--out", str(out), *arguments, stdout=StringIO())
+    call_command(
+        "export_timelines",
+        "--dataset",
+        "cohort",
+        "--format",
+        "jsonl",
+        "--out",
+        str(out),
+        *arguments,
+        stdout=StringIO(),
+    )
     return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
 
 
-def test_exports_of_variants_share_their_identifiers_or_have_none(backbone, hints, dataset, tmp_path):
+def test_exports_of_variants_share_their_identifiers_or_have_none(
+    backbone, hints, dataset, tmp_path
+):
     base = done(dataset, Variant.FULL)
     for variant in DERIVED:
         done(dataset, variant, base)
-    uids = set(Inventory.objects.filter(encounter__case_id="a").get().occurrences.values_list("uid4", flat=True))
+    uids = set(
+        Inventory.objects.filter(encounter__case_id="a")
+        .get()
+        .occurrences.values_list("uid4", flat=True)
+    )
     for line in export(tmp_path, "--cases", "a"):
         assert line["uid4"] in uids
         assert not (line["source"] == "rules/no_rows" and line["evidence"])
     lines = export(tmp_path, "--cases", "a", "--source", "rules/no_uid")
-    assert [(x["uid4"], x["mention"], x["start"], x["evidence"]) for x in lines if x["kind"] == "revised"] == [
-        (None, "apixaban taken", None, [])
-    ] * 3
+    assert [
+        (x["uid4"], x["mention"], x["start"], x["evidence"])
+        for x in lines
+        if x["kind"] == "revised"
+    ] == [(None, "apixaban taken", None, [])] * 3
 
 
 @pytest.fixture
@@ -288,11 +419,17 @@ def test_pages_show_a_timeline_without_identifiers(backbone, hints, dataset, rea
     base = done(dataset, Variant.FULL)
     run = done(dataset, Variant.NO_UID, base)
     encounter = dataset.encounters.get(case_id="a")
-    timeline = Timeline.objects.get(case_run__run=run, encounter=encounter, kind="revised", alternative=1)
-    page = reader.get(reverse("timelines:case", args=[encounter.public_id]), {"t": timeline.public_id}).content.decode()
+    timeline = Timeline.objects.get(
+        case_run__run=run, encounter=encounter, kind="revised", alternative=1
+    )
+    page = reader.get(
+        reverse("timelines:case", args=[encounter.public_id]), {"t": timeline.public_id}
+    ).content.decode()
     assert '"row-0"' in page
     assert "apixaban taken" in page
-    missing = reader.get(reverse("timelines:chain", args=[encounter.public_id, "0000"]), {"t": timeline.public_id})
+    missing = reader.get(
+        reverse("timelines:chain", args=[encounter.public_id, "0000"]), {"t": timeline.public_id}
+    )
     assert missing.status_code == 404, "no identifier, no chain"
     page = reader.get(reverse("timelines:run", args=[run.public_id])).content.decode()
     assert reverse("timelines:run", args=[base.public_id]) in page
@@ -302,15 +439,24 @@ def test_pages_show_a_timeline_without_identifiers(backbone, hints, dataset, rea
 def test_the_chain_says_that_revision_saw_summaries(backbone, hints, dataset, reader):
     run = done(dataset, Variant.NO_ROWS, done(dataset, Variant.FULL))
     encounter = dataset.encounters.get(case_id="a")
-    timeline = Timeline.objects.get(case_run__run=run, encounter=encounter, kind="revised", alternative=1)
+    timeline = Timeline.objects.get(
+        case_run__run=run, encounter=encounter, kind="revised", alternative=1
+    )
     uid = timeline.inventory.occurrences.get(mention__startswith="reversal").uid4
-    page = reader.get(reverse("timelines:chain", args=[encounter.public_id, uid]), {"t": timeline.public_id}).content.decode()
+    page = reader.get(
+        reverse("timelines:chain", args=[encounter.public_id, uid]), {"t": timeline.public_id}
+    ).content.decode()
     assert "Revision read the kept summaries" in page
     assert "1 of 2 kept" in page
 
 
 def test_an_admin_launches_several_variants_on_one_run(backbone, hints, dataset, reader):
-    form = {"dataset": dataset.public_id, "backbone": "rules", "alternatives": "2", "variant": ["no_uid", "no_rows"]}
+    form = {
+        "dataset": dataset.public_id,
+        "backbone": "rules",
+        "alternatives": "2",
+        "variant": ["no_uid", "no_rows"],
+    }
     refused = reader.post(reverse("timelines:run_new"), form).content.decode()
     assert "Choose the run that they are based on" in refused
     base = done(dataset, Variant.FULL)
@@ -322,11 +468,16 @@ def test_an_admin_launches_several_variants_on_one_run(backbone, hints, dataset,
     assert {r.config["alternatives"] for r in runs} == {2}
     elsewhere = factories.make_dataset(dataset.study)
     factories.make_note(factories.make_encounter(elsewhere), NOTE)
-    refused = reader.post(reverse("timelines:run_new"), {**form, "dataset": elsewhere.public_id, "based_on": base.public_id})
+    refused = reader.post(
+        reverse("timelines:run_new"),
+        {**form, "dataset": elsewhere.public_id, "based_on": base.public_id},
+    )
     assert "is over another dataset" in refused.content.decode()
 
 
-def test_a_case_opens_with_its_study_timeline_and_offers_other_runs_and_variants_after_it(backbone, hints, dataset):
+def test_a_case_opens_with_its_study_timeline_and_offers_other_runs_and_variants_after_it(
+    backbone, hints, dataset
+):
     first = done(dataset, Variant.FULL)
     second = done(dataset, Variant.FULL)
     done(dataset, Variant.NO_UID, second)
@@ -338,7 +489,10 @@ def test_a_case_opens_with_its_study_timeline_and_offers_other_runs_and_variants
     assert owners[:2] == [first, second]
     assert [run.variant for run in owners[2:]] == ["no_uid", "no_rows"]
     begun = second.created_at.strftime("%Y-%m-%d %H:%M")
-    assert [g.label for g in choices.groups[:2]] == ["Study timeline: rules", f"Other run: rules, {begun} UTC"]
+    assert [g.label for g in choices.groups[:2]] == [
+        "Study timeline: rules",
+        f"Other run: rules, {begun} UTC",
+    ]
     labels = [label for _, label in labels_of(choices)]
     assert len(set(labels)) == len(labels)
     assert choices.default is choices.groups[0].best

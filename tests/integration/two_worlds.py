@@ -1,8 +1,10 @@
-"""Worlds for noninterference: equal but for what was made of one case, which somebody reviews, and everything an address answers there.
+"""Worlds for noninterference: equal but for what was made of one case, which somebody reviews, and
+everything an address answers there.
 
-A world has an open case, a case that the person reviews, and runs, judge runs, evaluations, timelines of authors and model calls of both.
-Two worlds differ in the reviewed case alone: in names and number of its sources, in how many occurrences they have and where, in how its
-stages, calls and games ended, and in what the judge held of it.
+A world has an open case, a case that the person reviews, and runs, judge runs, evaluations,
+timelines of authors and model calls of both. Two worlds differ in the reviewed case alone: in names
+and number of its sources, in how many occurrences they have and where, in how its stages, calls and
+games ended, and in what the judge held of it.
 """
 
 from __future__ import annotations
@@ -55,7 +57,13 @@ from timelines.runs.calls import CALLS_OWNER
 QUOTAS = {"TIMING decisive": 9, "TIMING UNCLEAR": 9, "one-sided": 9, "DUPLICATE": 9, "VALUE": 9}
 STEADY = ("steady-one", "steady-two")
 BEGUN = datetime(2150, 1, 1, tzinfo=UTC)
-STAGES = {"uids": "occurrences", "infer": "entries", "retrieve": "queries", "expand": "rows", "revise": "alternatives"}
+STAGES = {
+    "uids": "occurrences",
+    "infer": "entries",
+    "retrieve": "queries",
+    "expand": "rows",
+    "revise": "alternatives",
+}
 
 
 @dataclass(frozen=True)
@@ -74,7 +82,9 @@ class Variation:
 
 @dataclass
 class World:
-    """A world, the people who review in it, and what its ids are called, so that worlds can be compared."""
+    """A world, the people who review in it, and what its ids are called, so that worlds can be
+    compared.
+    """
 
     people: dict[str, User]
     packet: Packet
@@ -91,7 +101,8 @@ class World:
 
 
 _YEAR = datetime.now(tz=UTC).year
-#: Tokens against forgery, the nonce of the content security policy, times of this year, and the seed that a form suggests.
+#: Tokens against forgery, the nonce of the content security policy, times of this year, and the
+#: seed that a form suggests.
 TOKENS = re.compile(
     r"(?<=csrfmiddlewaretoken\" value=\")\w+|(?<=X-CSRFToken\": \")\w+|(?<=nonce-)[\w+/=-]+|(?<=nonce=\")[\w+/=-]+"
     rf"|{_YEAR}-\d\d-\d\d([T ][\d:.]+)?([+]00:00|Z)?|(?<=>)\d\d:\d\d:\d\d(?=<)"
@@ -115,11 +126,19 @@ class ByNote:
 
 
 def build(variation: Variation) -> World:
-    """An empty database becomes this world. Rows that both worlds share are made first, so that they get the same keys."""
+    """An empty database becomes this world. Rows that both worlds share are made first, so that
+    they get the same keys.
+    """
     call_command("flush", interactive=False, verbosity=0, reset_sequences=True)
     study = factories.make_study("Study")
-    dataset, aside = factories.make_dataset(study, "Cohort"), factories.make_dataset(study, "Other cohort")
-    admin, author = factories.make_user(study, Role.ADMIN, username="admin"), factories.make_user(study, Role.CLINICIAN, username="vega")
+    dataset, aside = (
+        factories.make_dataset(study, "Cohort"),
+        factories.make_dataset(study, "Other cohort"),
+    )
+    admin, author = (
+        factories.make_user(study, Role.ADMIN, username="admin"),
+        factories.make_user(study, Role.CLINICIAN, username="vega"),
+    )
     people = {
         "clinician": factories.make_user(study, Role.CLINICIAN, Role.REVIEWER, username="both"),
         "admin": factories.make_user(study, *Role, username="all"),
@@ -146,12 +165,18 @@ def build(variation: Variation) -> World:
     return world
 
 
-def _vary(v: Variation, shared: Run, case: Encounter, judge: ByNote, admin: User, author: User) -> Packet:
+def _vary(
+    v: Variation, shared: Run, case: Encounter, judge: ByNote, admin: User, author: User
+) -> Packet:
     """All that is different, and the packet."""
     _reconstruct(shared, case, v.occurrences, v.states, v.tokens, v.reasons)
     for number in range(v.further_runs):
         _reconstruct(
-            _run(case.dataset, f"{v.sources[0]} {number}", source=f"{v.sources[0]}-run"), case, v.occurrences + 1, v.states, v.tokens
+            _run(case.dataset, f"{v.sources[0]} {number}", source=f"{v.sources[0]}-run"),
+            case,
+            v.occurrences + 1,
+            v.states,
+            v.tokens,
         )
     rows: tuple[Sequence[Candidate], ...] = (_moved(FIRST, v.decimals), _moved(SECOND, -v.decimals))
     for name, told in zip(v.sources, rows, strict=True):
@@ -162,7 +187,9 @@ def _vary(v: Variation, shared: Run, case: Encounter, judge: ByNote, admin: User
     _write(case, author, v.occurrences)
     _evaluate(case.dataset, case, v.sources[0], match=0.1 * v.occurrences)
     design = Design(pairings=packets.pairings_of(judged), quotas=QUOTAS, per_item=2)
-    packet = packets.draw_packet(study=case.dataset.study, judge_run=judged, label="P", design=design, seed=1, by=admin)
+    packet = packets.draw_packet(
+        study=case.dataset.study, judge_run=judged, label="P", design=design, seed=1, by=admin
+    )
     for item in packet.items.select_related("finding"):
         PacketItem.objects.filter(pk=item.pk).update(public_id=item_id(item.finding.ordinal))
     return packet
@@ -179,18 +206,34 @@ def _moved(rows: Sequence[Candidate], by: float) -> list[Candidate]:
 
 def _run(dataset: Dataset, label: str, source: str = "rules") -> Run:
     run = factories.make_run(dataset, label=label, source=source)
-    model = {"name": "m", "entry": "m", "output": "table", "context": 1000, "concurrency": 1, "reasoning": 0}
+    model = {
+        "name": "m",
+        "entry": "m",
+        "output": "table",
+        "context": 1000,
+        "concurrency": 1,
+        "reasoning": 0,
+    }
     Run.objects.filter(pk=run.pk).update(language_models={"tagger": model})
     run.refresh_from_db()
     return run
 
 
-def _reconstruct(run: Run, case: Encounter, occurrences: int, states: Sequence[str], tokens: int, reasons: Sequence[str] = ()) -> None:
+def _reconstruct(
+    run: Run,
+    case: Encounter,
+    occurrences: int,
+    states: Sequence[str],
+    tokens: int,
+    reasons: Sequence[str] = (),
+) -> None:
     """A case of a run: its inventory, one timeline, stages that ended so, and a call."""
     inventory = factories.make_inventory(case.notes.get(), run)
     found = [factories.make_occurrence(inventory, "Fever") for _ in range(occurrences)]
     case_run = factories.make_case_run(run, case, inventory)
-    factories.make_timeline(inventory, {o: float(n) for n, o in enumerate(found)}, case_run=case_run)
+    factories.make_timeline(
+        inventory, {o: float(n) for n, o in enumerate(found)}, case_run=case_run
+    )
     for (stage, counted), state in zip(STAGES.items(), states, strict=True):
         begun = state not in (JobState.QUEUED, JobState.BLOCKED)
         made = StageRun.objects.create(
@@ -205,7 +248,9 @@ def _reconstruct(run: Run, case: Encounter, occurrences: int, states: Sequence[s
 
 def _call(owner: str, of: Model | None, tokens: int) -> None:
     assert of is not None
-    text, _ = ModelRequestText.objects.get_or_create(sha256="0" * 64, defaults={"body": '{"messages": [], "schema": null}'})
+    text, _ = ModelRequestText.objects.get_or_create(
+        sha256="0" * 64, defaults={"body": '{"messages": [], "schema": null}'}
+    )
     ModelCall.objects.create(
         owner_type=owner, owner_id=str(of.pk), request=text, role="tagger", model="m", prompt="p", prompt_sha256="0" * 64,
         part="part", attempt=1, seconds=1.0, tokens_in=tokens, tokens_out=tokens, outcome="rejected",
@@ -213,7 +258,9 @@ def _call(owner: str, of: Model | None, tokens: int) -> None:
     )  # fmt: skip
 
 
-def _judge(dataset: Dataset, sources: Sequence[str], judge: ByNote, label: str, cases: Sequence[str] = ()) -> JudgeRun:
+def _judge(
+    dataset: Dataset, sources: Sequence[str], judge: ByNote, label: str, cases: Sequence[str] = ()
+) -> JudgeRun:
     keys = [SourceKey(name, TimelineKind.REVISED.value, 1) for name in sources]
     with judged_by(judge):  # type: ignore[arg-type]
         run = actions.start_judging(
@@ -227,7 +274,9 @@ def _judge(dataset: Dataset, sources: Sequence[str], judge: ByNote, label: str, 
 
 
 def _evaluate(dataset: Dataset, case: Encounter, label: str, match: float = 0.5) -> None:
-    evaluation = make_evaluation(dataset.study, [dataset], report=made_report(), label=label, reference=label)
+    evaluation = make_evaluation(
+        dataset.study, [dataset], report=made_report(), label=label, reference=label
+    )
     Evaluation.objects.filter(pk=evaluation.pk).update(sources=[f"{match:.2f}"])
     keep_case(evaluation, case)
 
@@ -238,12 +287,15 @@ def _write(case: Encounter, author: User, occurrences: int) -> None:
     for number in range(occurrences):
         values = {"start": number, "end": number + 4, "mention": f"word {number}", "time": number}
         made.refresh_from_db()
-        apply_edit(authoring=made, edit=Edit(f"t{number}", made.revision, "add", values=values), by=author)
+        apply_edit(
+            authoring=made, edit=Edit(f"t{number}", made.revision, "add", values=values), by=author
+        )
     made.refresh_from_db()
     submit(authoring=made, by=author)
 
 
-#: Rows with a public id that were made of the reviewed case alone; those of one kind have one name, since how many there are differs.
+#: Rows with a public id that were made of the reviewed case alone; those of one kind have one name,
+#: since how many there are differs.
 _OF_CASE: Mapping[type[Model], str] = {
     CaseRun: "encounter", Timeline: "encounter", Authoring: "encounter", Game: "comparison__encounter",
     Finding: "game__comparison__encounter",
@@ -258,8 +310,13 @@ def _names(case: Encounter, v: Variation) -> dict[str, str]:
     }
     secret[Run] = list(Run.objects.exclude(label="shared").values_list("pk", flat=True))
     secret[JudgeRun] = list(JudgeRun.objects.filter(label="varied").values_list("pk", flat=True))
-    secret[Evaluation] = list(Evaluation.objects.filter(label=v.sources[0]).values_list("pk", flat=True))
-    stages = [str(pk) for pk in StageRun.objects.filter(case_run__encounter=case).values_list("pk", flat=True)]
+    secret[Evaluation] = list(
+        Evaluation.objects.filter(label=v.sources[0]).values_list("pk", flat=True)
+    )
+    stages = [
+        str(pk)
+        for pk in StageRun.objects.filter(case_run__encounter=case).values_list("pk", flat=True)
+    ]
     games = [str(pk) for pk in secret[Game]]
     calls = ModelCall.objects.filter(owner_type=CALLS_OWNER, owner_id__in=stages)
     judged = ModelCall.objects.filter(owner_type=JUDGE_CALLS, owner_id__in=games)
@@ -268,32 +325,48 @@ def _names(case: Encounter, v: Variation) -> dict[str, str]:
     for model in apps.get_models():
         if any(f.name == "public_id" for f in model._meta.get_fields()) and model is not PacketItem:
             places = count(1)
-            for pk, public_id in model._default_manager.order_by("pk").values_list("pk", "public_id"):
+            for pk, public_id in model._default_manager.order_by("pk").values_list(
+                "pk", "public_id"
+            ):
                 closed = pk in secret.get(model, ())
-                names[public_id] = f"CLOSED-{model.__name__}" if closed else f"{model.__name__}-{next(places)}"
+                names[public_id] = (
+                    f"CLOSED-{model.__name__}" if closed else f"{model.__name__}-{next(places)}"
+                )
     return names
 
 
 # The walk
 
 
-def patterns(resolver: URLResolver | None = None, namespace: str = "") -> Iterator[tuple[str, str, URLPattern]]:
+def patterns(
+    resolver: URLResolver | None = None, namespace: str = ""
+) -> Iterator[tuple[str, str, URLPattern]]:
     """Every pattern of the URL configuration: its full name, its route, and itself."""
     for entry in (resolver or get_resolver()).url_patterns:
         if isinstance(entry, URLResolver):
-            yield from patterns(entry, f"{namespace}{entry.namespace}:" if entry.namespace else namespace)
+            yield from patterns(
+                entry, f"{namespace}{entry.namespace}:" if entry.namespace else namespace
+            )
         elif entry.name:
             yield f"{namespace}{entry.name}", str(entry.pattern), entry
 
 
 def ids(*models: type[Model]) -> Callable[[], list[Any]]:
     """The public ids of all rows of these models, and one that there is not."""
-    return lambda: [*(i for m in models for i in m._default_manager.order_by("pk").values_list("public_id", flat=True)), NOBODYS]
+    return lambda: [
+        *(
+            i
+            for m in models
+            for i in m._default_manager.order_by("pk").values_list("public_id", flat=True)
+        ),
+        NOBODYS,
+    ]
 
 
 #: The public id of nothing.
 NOBODYS = "z" * PUBLIC_ID_LENGTH
-#: What stands in an address behind the word before it. Words and parameters that are not here are asked for by KNOWN.
+#: What stands in an address behind the word before it. Words and parameters that are not here are
+#: asked for by KNOWN.
 BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "cases": ids(Encounter),
     "runs/cases": ids(CaseRun),
@@ -302,7 +375,10 @@ BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "evaluations": ids(Evaluation),
     "authoring": ids(Authoring),
     "adjudication/runs": ids(JudgeRun),
-    "adjudication/calls": lambda: [*ModelCall.objects.filter(owner_type=JUDGE_CALLS).values_list("public_id", flat=True), NOBODYS],
+    "adjudication/calls": lambda: [
+        *ModelCall.objects.filter(owner_type=JUDGE_CALLS).values_list("public_id", flat=True),
+        NOBODYS,
+    ],
     "judge-runs": ids(JudgeRun),
     "changes": ids(JudgeRun),
     "games": ids(Game),
@@ -311,7 +387,9 @@ BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "new": ids(JudgeRun),
     "review": ids(Assignment),
     "assignments": ids(Assignment),
-    "items": lambda: list(PacketItem.objects.order_by("public_id").values_list("public_id", flat=True)[:2]),
+    "items": lambda: list(
+        PacketItem.objects.order_by("public_id").values_list("public_id", flat=True)[:2]
+    ),
     "series": lambda: list(EventSeries.objects.order_by("pk").values_list("pk", flat=True)[::3]),
 }
 KNOWN: Mapping[str, tuple[Any, ...]] = {
@@ -332,7 +410,14 @@ KNOWN: Mapping[str, tuple[Any, ...]] = {
 }
 #: Ways to narrow and sort a page; each is asked of every address of that name.
 QUERIES: Mapping[str, Sequence[str]] = {
-    "timelines:cases": ("state=none", "state=done", "state=failed", "state=waiting", "state=running", "sort=-rows"),
+    "timelines:cases": (
+        "state=none",
+        "state=done",
+        "state=failed",
+        "state=waiting",
+        "state=running",
+        "sort=-rows",
+    ),
     "timelines:run": ("show=done", "show=failed", "show=waiting"),
     "adjudication:judge_run": ("show=judged", "show=unjudged", "show=failed"),
     "adjudication:findings": ("type=TIMING", "verdict=decisive", "sort=-weight", "source=0"),
@@ -353,7 +438,9 @@ SAME_FOR_ALL = frozenset({"api-schema", "api-docs"})
 ENDS_SESSION = frozenset({"accounts:sign_out", "accounts:sign_in", "admin:logout"})
 
 
-def addresses(name: str, route: str, pattern: URLPattern, names: Mapping[str, str]) -> Iterator[str]:
+def addresses(
+    name: str, route: str, pattern: URLPattern, names: Mapping[str, str]
+) -> Iterator[str]:
     """The pattern's address for everything that may stand in it."""
     parameters = list(pattern.pattern.converters) or list(pattern.pattern.regex.groupindex)
     for values in product(*(some(names, _values(route, parameter)) for parameter in parameters)):
@@ -362,14 +449,20 @@ def addresses(name: str, route: str, pattern: URLPattern, names: Mapping[str, st
 
 
 def some(names: Mapping[str, str], found: Sequence[Any]) -> list[Any]:
-    """Return one id of what was made of the reviewed case, the first ones of what is open, and the last, which there is not."""
+    """Return one id of what was made of the reviewed case, the first ones of what is open, and the
+    last, which there is not.
+    """
     closed = [value for value in found if names.get(str(value), "").startswith("CLOSED")]
     other = [value for value in found if value not in closed]
     return [*closed[:1], *other[:-1][:OPEN_OF_EACH], *other[-1:]]
 
 
 def _values(route: str, parameter: str) -> Sequence[Any]:
-    before = _PARAMETER.sub("", route.partition(f":{parameter}>")[0].rpartition("<")[0]).strip("/").replace("//", "/")
+    before = (
+        _PARAMETER.sub("", route.partition(f":{parameter}>")[0].rpartition("<")[0])
+        .strip("/")
+        .replace("//", "/")
+    )
     words = before.split("/")
     if parameter in KNOWN:
         return KNOWN[parameter]
@@ -380,7 +473,9 @@ def _values(route: str, parameter: str) -> Sequence[Any]:
 
 @dataclass
 class Answers:
-    """What a person gets at every address of a world: (method, address) → every answer, in plain words."""
+    """What a person gets at every address of a world: (method, address) → every answer, in plain
+    words.
+    """
 
     world: World
     client: Client
@@ -390,9 +485,18 @@ class Answers:
     def ask(self, name: str, path: str, *, method: str = "get", **how: Any) -> int:
         answer = getattr(self.client, method)(path, **how)
         content = b"".join(answer.streaming_content) if answer.streaming else answer.content
-        headers = "\n".join(f"{k}: {v}" for k, v in sorted(answer.items()) if k not in ("Set-Cookie", "Expires", "Content-Length"))
-        text = str(parquet.read_table(BytesIO(content)).to_pylist()) if content[:4] == b"PAR1" else content.decode()
-        # A message waits in a cookie for the next page. It belongs to this answer, and not to the one that is asked for next.
+        headers = "\n".join(
+            f"{k}: {v}"
+            for k, v in sorted(answer.items())
+            if k not in ("Set-Cookie", "Expires", "Content-Length")
+        )
+        text = (
+            str(parquet.read_table(BytesIO(content)).to_pylist())
+            if content[:4] == b"PAR1"
+            else content.decode()
+        )
+        # A message waits in a cookie for the next page. It belongs to this answer, and not to the
+        # one that is asked for next.
         messages = "\n".join(str(message) for message in get_messages(answer.wsgi_request))
         self.client.cookies.pop("messages", None)
         body = "" if name in SAME_FOR_ALL else self.world.plain(f"{headers}\n{messages}\n{text}")
@@ -401,7 +505,9 @@ class Answers:
             f"{method}{' '.join(sorted(how.get('headers', {})))}{json.dumps(how.get('data', ''), sort_keys=True)}",
             self.world.plain(path),
         )
-        self.found.setdefault((self.world.plain(key[0]), key[1]), set()).add((answer.status_code, body))
+        self.found.setdefault((self.world.plain(key[0]), key[1]), set()).add(
+            (answer.status_code, body)
+        )
         assert answer.status_code != 500, f"{method} {path}"
         if answer.status_code == 200:
             self.opened.add(name)
@@ -409,7 +515,8 @@ class Answers:
 
 
 def walk(world: World, person: User, *, besides: Collection[str] = (), links: int = 2) -> Answers:
-    """Ask for every address of the URL configuration, narrowed and sorted; then follow links, so many of each shape; then send forms.
+    """Ask for every address of the URL configuration, narrowed and sorted; then follow links, so
+    many of each shape; then send forms.
 
     Addresses of the names in `besides` are left out.
     """
@@ -417,7 +524,11 @@ def walk(world: World, person: User, *, besides: Collection[str] = (), links: in
     client.force_login(person)
     answers = Answers(world, client)
     for name, route, pattern in patterns():
-        if name in ENDS_SESSION or name in besides or (name.startswith("admin:") and not person.is_superuser):
+        if (
+            name in ENDS_SESSION
+            or name in besides
+            or (name.startswith("admin:") and not person.is_superuser)
+        ):
             continue
         for path in dict.fromkeys(addresses(name, route, pattern, world.names)):
             status = answers.ask(name, path)
@@ -437,35 +548,65 @@ _LINK = re.compile(r'(?:href|hx-get)="(/[^"#]*)')
 
 
 def _follow(answers: Answers, limit: int) -> None:
-    """Every link to an address that was not asked for yet, also in what comes back, at most `limit` of one shape."""
+    """Every link to an address that was not asked for yet, also in what comes back, at most `limit`
+    of one shape.
+    """
     asked, shapes = {path for _, path in answers.found}, dict[str, int]()
-    waiting = sorted({link for bodies in answers.found.values() for _, body in bodies for link in _LINK.findall(body)})
+    waiting = sorted(
+        {
+            link
+            for bodies in answers.found.values()
+            for _, body in bodies
+            for link in _LINK.findall(body)
+        }
+    )
     real = {name: public_id for public_id, name in answers.world.names.items()}
     while waiting:
         path = unescape(waiting.pop(0))
         shape = re.sub(r"[\w-]*\d[\w-]*", "#", path)
-        if path in asked or path.startswith(("/static/", "/admin/")) or shapes.get(shape, 0) >= limit:
+        if (
+            path in asked
+            or path.startswith(("/static/", "/admin/"))
+            or shapes.get(shape, 0) >= limit
+        ):
             continue
         asked.add(path)
         shapes[shape] = shapes.get(shape, 0) + 1
-        answers.ask("link", re.sub(r"[A-Z]\w+-\d+", lambda found: real.get(found.group(), found.group()), path))
+        answers.ask(
+            "link",
+            re.sub(r"[A-Z]\w+-\d+", lambda found: real.get(found.group(), found.group()), path),
+        )
 
 
 def _send(answers: Answers) -> None:
     """What searches, or what an action says when it is refused: nothing here changes what is there."""
     for text in ("b-reviewed", "open", "b-"):
-        answers.ask("timelines:cases", reverse("timelines:cases"), method="post", data={"text": text})
+        answers.ask(
+            "timelines:cases", reverse("timelines:cases"), method="post", data={"text": text}
+        )
         for run in JudgeRun.objects.order_by("pk"):
             path = reverse("adjudication:findings", args=[run.public_id])
             answers.ask("adjudication:findings", path, method="post", data={"case": text})
-    for case_run in CaseRun.objects.exclude(encounter__case_id="a-open").select_related("run").order_by("pk"):
+    for case_run in (
+        CaseRun.objects.exclude(encounter__case_id="a-open").select_related("run").order_by("pk")
+    ):
         path = reverse("timelines:case_retry", args=[case_run.run.public_id, case_run.public_id])
         answers.ask("timelines:case_retry", path, method="post")
     for game in Game.objects.select_related("run").order_by("pk"):
         path = reverse("adjudication:judge_game_again", args=[game.run.public_id, game.public_id])
         answers.ask("adjudication:judge_game_again", path, method="post")
-        answers.ask("again", reverse("adjudication_api:judge_game_again", args=[game.public_id]), method="post")
+        answers.ask(
+            "again",
+            reverse("adjudication_api:judge_game_again", args=[game.public_id]),
+            method="post",
+        )
     for run in JudgeRun.objects.order_by("pk"):
         path = reverse("adjudication_api:packet_preview", args=[run.public_id])
-        answers.ask("preview", path, method="post", data=json.dumps({"quotas": {}, "seed": 1}), content_type="application/json")
+        answers.ask(
+            "preview",
+            path,
+            method="post",
+            data=json.dumps({"quotas": {}, "seed": 1}),
+            content_type="application/json",
+        )
     answers.ask("home", "/")

@@ -1,4 +1,6 @@
-"""Who may import whom: the rules hold, a broken rule fails the check, and the web process stays light."""
+"""Who may import whom: the rules hold, a broken rule fails the check, and the web process stays
+light.
+"""
 
 import shutil
 import subprocess
@@ -14,10 +16,24 @@ PYPROJECT = tomllib.loads((BASE_DIR / "pyproject.toml").read_text(encoding="utf-
 SETTINGS = PYPROJECT["tool"]["importlinter"]
 CONTRACTS = {contract["id"]: contract for contract in SETTINGS["contracts"]}
 APPS = SETTINGS["root_packages"]
-LINT = [sys.executable, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()", "--no-cache"]
-MODEL_LIBRARIES = ("torch", "transformers", "vllm", "onnxruntime", "spacy", "thinc", "sentence_transformers")
+LINT = [
+    sys.executable,
+    "-c",
+    "from importlinter.cli import lint_imports_command; lint_imports_command()",
+    "--no-cache",
+]
+MODEL_LIBRARIES = (
+    "torch",
+    "transformers",
+    "vllm",
+    "onnxruntime",
+    "spacy",
+    "thinc",
+    "sentence_transformers",
+)
 
-# Libraries that a notebook can use, and where the architecture puts them. Each that exists must be under the "plain" contract.
+# Libraries that a notebook can use, and where the architecture puts them. Each that exists must be
+# under the "plain" contract.
 PLAIN_MODULES = [
     "llm_runtime.base", "llm_runtime.structured", "llm_runtime.calls", "llm_runtime.prompts", "llm_runtime.providers",
     "ehr.schema", "ehr.formats", "ehr.summarise", "ehr.presentation",
@@ -71,8 +87,16 @@ def test_the_rules_hold(copy):
         ("ehr/intruder.py", "def late():\n    import torch", "models"),
         ("llm_runtime/intruder.py", "import transformers", "models"),
         ("accounts/models_intruder.py", "import vllm", "models"),
-        ("timelines/models/intruder.py", "def late():\n    from timelines.runs import actions", "models-know-no-actions"),
-        ("adjudication/models/intruder.py", "from llm_runtime.providers import scripted", "models-know-no-actions"),
+        (
+            "timelines/models/intruder.py",
+            "def late():\n    from timelines.runs import actions",
+            "models-know-no-actions",
+        ),
+        (
+            "adjudication/models/intruder.py",
+            "from llm_runtime.providers import scripted",
+            "models-know-no-actions",
+        ),
         ("timelines/cases/intruder.py", "from timelines.views.cases import page", "views-are-ends"),
         ("adjudication/findings/intruder.py", "import adjudication.api.urls", "views-are-ends"),
         ("accounts/audit/intruder.py", "from accounts.sign_in import throttle", "no-circles"),
@@ -96,7 +120,12 @@ def test_every_plain_module_is_under_the_contract(module):
 
 
 def test_package_init_files_define_nothing():
-    full = {str(path.relative_to(BASE_DIR)) for app in APPS for path in (BASE_DIR / app).rglob("__init__.py") if path.stat().st_size}
+    full = {
+        str(path.relative_to(BASE_DIR))
+        for app in APPS
+        for path in (BASE_DIR / app).rglob("__init__.py")
+        if path.stat().st_size
+    }
     assert full == GATHERING
 
 
@@ -108,7 +137,9 @@ def test_no_app_has_a_flat_root(app):
 def loaded_after(script: str) -> set[str]:
     """The top-level modules of a fresh process after `script`."""
     code = f"{script}\nimport sys\nprint(' '.join(sorted({{name.partition('.')[0] for name in sys.modules}})))"
-    result = subprocess.run([sys.executable, "-c", code], cwd=BASE_DIR, capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=BASE_DIR, capture_output=True, text=True, check=True
+    )
     return set(result.stdout.splitlines()[-1].split())
 
 
@@ -120,14 +151,20 @@ def test_the_web_process_loads_no_model_library():
 
 
 def test_the_providers_load_their_libraries_only_when_used():
-    modules = sorted(path.stem for path in (BASE_DIR / "llm_runtime" / "providers").glob("*.py") if path.stem != "__init__")
+    modules = sorted(
+        path.stem
+        for path in (BASE_DIR / "llm_runtime" / "providers").glob("*.py")
+        if path.stem != "__init__"
+    )
     loaded = loaded_after("\n".join(f"import llm_runtime.providers.{module}" for module in modules))
     assert loaded.isdisjoint(MODEL_LIBRARIES)
 
 
 def test_plain_libraries_load_no_django():
     modules = [
-        module for module in CONTRACTS["plain"]["source_modules"] if (BASE_DIR / module.replace(".", "/")).with_suffix(".py").exists()
+        module
+        for module in CONTRACTS["plain"]["source_modules"]
+        if (BASE_DIR / module.replace(".", "/")).with_suffix(".py").exists()
     ]
     loaded = loaded_after("\n".join(f"import {module}" for module in modules))
     assert "timelines" in loaded

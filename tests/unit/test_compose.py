@@ -1,4 +1,6 @@
-"""The deployment file holds together. No engine runs here, so this is what can be said of it without one."""
+"""The deployment file holds together. No engine runs here, so this is what can be said of it
+without one.
+"""
 
 from __future__ import annotations
 
@@ -37,30 +39,57 @@ def test_everything_a_service_names_is_there(compose):
         named = [volume.split(":")[0] for volume in service.get("volumes", [])]
         assert set(named) <= set(compose["volumes"]), name
         if "build" in service:
-            assert (FILE.parent / service["build"]["context"] / service["build"]["dockerfile"]).resolve().is_file(), name
+            assert (
+                (FILE.parent / service["build"]["context"] / service["build"]["dockerfile"])
+                .resolve()
+                .is_file()
+            ), name
 
 
 @pytest.mark.parametrize("profile", [[], ["--profile", "gpu"]])
 def test_docker_compose_accepts_the_file(profile):
     """`docker compose config` needs no engine."""
     candidates = (["docker", "compose"], ["docker-compose"])
-    found = [c for c in candidates if shutil.which(c[0]) and subprocess.run([*c, "version"], capture_output=True).returncode == 0]
+    found = [
+        c
+        for c in candidates
+        if shutil.which(c[0])
+        and subprocess.run([*c, "version"], capture_output=True).returncode == 0
+    ]
     if not found:
         pytest.skip("docker compose is not installed here")
-    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", ""), "ALLOWED_HOSTS": "occurrent.example.org"}
-    told = subprocess.run([*found[0], "--file", str(FILE), *profile, "config", "--quiet"], capture_output=True, text=True, env=environment)
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": os.environ.get("HOME", ""),
+        "ALLOWED_HOSTS": "occurrent.example.org",
+    }
+    told = subprocess.run(
+        [*found[0], "--file", str(FILE), *profile, "config", "--quiet"],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
     assert (told.returncode, told.stderr) == (0, "")
 
 
 def test_a_worker_with_a_card_can_fetch_its_weights_and_keep_them(compose):
-    """The image forbids the net to every library; the folder of the volume belongs to who writes there."""
+    """The image forbids the net to every library; the folder of the volume belongs to who writes
+    there.
+    """
     worker = compose["services"]["gpu-worker"]
     assert worker["environment"]["HF_HUB_OFFLINE"] == "${HF_HUB_OFFLINE:-0}"
     assert set(compose["x-application"]["environment"]) < set(worker["environment"])
-    (weights,) = [volume.split(":") for volume in worker["volumes"] if volume.startswith("worker-weights")]
+    (weights,) = [
+        volume.split(":") for volume in worker["volumes"] if volume.startswith("worker-weights")
+    ]
     text = (FILE.parent / "gpu-worker.Dockerfile").read_text(encoding="utf-8")
     assert re.search(rf"install --directory --owner occurrent.* {weights[1]}$", text, re.MULTILINE)
-    shared = [name for name, s in compose["services"].items() for v in s.get("volumes", []) if v.startswith("worker-weights")]
+    shared = [
+        name
+        for name, s in compose["services"].items()
+        for v in s.get("volumes", [])
+        if v.startswith("worker-weights")
+    ]
     assert shared == ["gpu-worker"]
 
 
@@ -84,7 +113,9 @@ def test_every_secret_is_made_by_the_commands_of_the_header(compose):
 def test_only_migrate_can_connect_as_the_owner_of_the_tables(compose):
     for name, service in compose["services"].items():
         owner = {"database_owner_url", "database_password"} & set(service.get("secrets", []))
-        assert owner == {"migrate": {"database_owner_url"}, "db": {"database_password"}}.get(name, set()), name
+        assert owner == {"migrate": {"database_owner_url"}, "db": {"database_password"}}.get(
+            name, set()
+        ), name
     header = FILE.read_text(encoding="utf-8").split("x-application")[0]
     assert len(set(re.findall(r"postgresql://([a-z_]+):", header))) == 2
 
@@ -94,14 +125,18 @@ def test_what_is_waited_for_can_be_waited_for(compose):
         for other, how in service.get("depends_on", {}).items():
             waited = compose["services"][other]
             assert how["condition"] != "service_healthy" or "healthcheck" in waited, (name, other)
-            assert how["condition"] != "service_completed_successfully" or waited["restart"] == "no", (name, other)
+            assert (
+                how["condition"] != "service_completed_successfully" or waited["restart"] == "no"
+            ), (name, other)
 
 
 def test_without_a_profile_nothing_needs_a_card(compose):
     plain = {name for name, service in compose["services"].items() if "profiles" not in service}
     assert plain == {"db", "broker", "migrate", "web", "beat", "ingest-worker", "worker"}
     assert not [name for name in plain if "deploy" in compose["services"][name]]
-    cards = {name for name, service in compose["services"].items() if service.get("profiles") == ["gpu"]}
+    cards = {
+        name for name, service in compose["services"].items() if service.get("profiles") == ["gpu"]
+    }
     assert cards == {"vllm", "gpu-worker"}
     for name in cards:
         (device,) = compose["services"][name]["deploy"]["resources"]["reservations"]["devices"]
@@ -110,7 +145,9 @@ def test_without_a_profile_nothing_needs_a_card(compose):
 
 
 def test_every_queue_has_a_worker(compose):
-    """With the profile, the queue that the worker leaves is the one that the worker with a card takes."""
+    """With the profile, the queue that the worker leaves is the one that the worker with a card
+    takes.
+    """
     worked = re.search(r"WORKER_QUEUES:-([a-z,]+)\}", words(compose["services"]["worker"]))
     assert worked is not None
     wanted = {queue_of(backbone, stage) for backbone in BACKBONES for stage in STAGE_ORDER}
@@ -126,12 +163,25 @@ def test_a_worker_with_a_card_does_not_fork(compose):
 
 
 def test_ports_are_open_to_this_machine_only_and_no_secret_stands_in_the_file(compose):
-    assert [port for s in compose["services"].values() for port in s.get("ports", []) if not port.startswith("127.0.0.1:")] == []
+    assert [
+        port
+        for s in compose["services"].values()
+        for port in s.get("ports", [])
+        if not port.startswith("127.0.0.1:")
+    ] == []
     for service in compose["services"].values():
         environment = service.get("environment", {})
-        assert not [key for key in environment if re.search(r"PASSWORD$|SECRET_KEY$|DATABASE_URL$|API_KEY$", key)]
+        assert not [
+            key
+            for key in environment
+            if re.search(r"PASSWORD$|SECRET_KEY$|DATABASE_URL$|API_KEY$", key)
+        ]
 
 
 def test_every_variable_of_the_file_is_explained():
-    explained = (BASE_DIR / "docs" / "gpu.md").read_text(encoding="utf-8") + (BASE_DIR / ".env.example").read_text(encoding="utf-8")
-    assert [name for name in VARIABLE.findall(FILE.read_text(encoding="utf-8")) if name not in explained] == []
+    explained = (BASE_DIR / "docs" / "gpu.md").read_text(encoding="utf-8") + (
+        BASE_DIR / ".env.example"
+    ).read_text(encoding="utf-8")
+    assert [
+        name for name in VARIABLE.findall(FILE.read_text(encoding="utf-8")) if name not in explained
+    ] == []

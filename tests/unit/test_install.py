@@ -1,4 +1,6 @@
-"""The environment's builder: outside the checkout, named by what it holds, resumed after an interruption."""
+"""The environment's builder: outside the checkout, named by what it holds, resumed after an
+interruption.
+"""
 
 import importlib.util
 import subprocess
@@ -13,7 +15,9 @@ from config.env import BASE_DIR
 @pytest.fixture
 def install(tmp_path, monkeypatch) -> ModuleType:
     """The script as a module, with a cache of its own and locks that can be changed."""
-    spec = importlib.util.spec_from_file_location("install", BASE_DIR / "requirements" / "install.py")
+    spec = importlib.util.spec_from_file_location(
+        "install", BASE_DIR / "requirements" / "install.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -25,7 +29,9 @@ def install(tmp_path, monkeypatch) -> ModuleType:
     monkeypatch.setattr(module, "HERE", locks)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(sys, "argv", ["install.py"])
-    monkeypatch.setattr(module.venv, "create", lambda folder, **options: folder.mkdir(exist_ok=True))
+    monkeypatch.setattr(
+        module.venv, "create", lambda folder, **options: folder.mkdir(exist_ok=True)
+    )
     return module
 
 
@@ -50,7 +56,9 @@ def test_torch_comes_first_and_the_locks_follow_without_dependencies(install, co
     first, second = commands
     assert first[-2:] == ["torch==2.13.0", "uv==1.2.3"]
     assert {"--no-deps", "--require-hashes"} <= set(second)
-    assert [word for word in second if word.endswith(".txt")] == [str(install.HERE / lock) for lock in install.LOCKS]
+    assert [word for word in second if word.endswith(".txt")] == [
+        str(install.HERE / lock) for lock in install.LOCKS
+    ]
 
 
 def test_a_finished_environment_is_left_alone(install, commands):

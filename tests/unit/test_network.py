@@ -30,7 +30,10 @@ def test_a_library_cannot_fetch_a_page():
 
 
 def test_loopback_works():
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as client,
+    ):
         assert client.getpeername() == server.getsockname()
 
 

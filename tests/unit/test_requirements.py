@@ -28,7 +28,11 @@ def test_every_dependency_says_why_it_is_there(name):
 @pytest.mark.parametrize("name", ALL)
 def test_every_direct_dependency_is_locked(name):
     lines = (FOLDER / f"{name}.in").read_text(encoding="utf-8").splitlines()
-    wanted = {re.split(r"[\[~=<> ]", line)[0].lower() for line in lines if line and not line.startswith(("#", "-c "))}
+    wanted = {
+        re.split(r"[\[~=<> ]", line)[0].lower()
+        for line in lines
+        if line and not line.startswith(("#", "-c "))
+    }
     assert wanted - pinned(name) == set()
 
 
@@ -45,11 +49,17 @@ def test_every_lock_line_has_a_hash_and_no_address(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_no_lock_holds_torch_or_cuda(name):
-    assert [package for package in pinned(name) if package in {"torch", "triton"} or package.startswith(("nvidia-", "cuda-"))] == []
+    assert [
+        package
+        for package in pinned(name)
+        if package in {"torch", "triton"} or package.startswith(("nvidia-", "cuda-"))
+    ] == []
 
 
 def test_the_web_process_has_nothing_that_loads_a_model():
-    assert pinned("web").isdisjoint({"transformers", "spacy", "thinc", "onnxruntime", "vllm", "tokenizers"})
+    assert pinned("web").isdisjoint(
+        {"transformers", "spacy", "thinc", "onnxruntime", "vllm", "tokenizers"}
+    )
 
 
 def test_a_package_has_one_version_in_all_locks():

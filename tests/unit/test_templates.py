@@ -9,7 +9,8 @@ import pytest
 from django.template import Context, Template
 
 ROOT = Path(__file__).resolve().parent.parent.parent / "templates"
-#: Names that a template looks up as a key first: with data keys, `d.items` may be the value of a key "items".
+#: Names that a template looks up as a key first: with data keys, `d.items` may be the value of a
+#: key "items".
 SHADOWED = re.compile(r"\b([a-z_]+)\.(items|keys|values|get|pop|copy|update|clear)\b(?![\w(])")
 #: Counts and lists of our own dataclasses, which have no keys: (name, attribute).
 ATTRIBUTES = {("card", "items"), ("drawn", "items")}
@@ -29,7 +30,7 @@ def test_no_template_looks_up_a_method_of_a_mapping_by_name():
 
 @pytest.mark.parametrize("key", ["items", "keys", "values", "0", "<b>"])
 def test_pairs_show_every_key(key):
-    shown = Template("{% load mappings %}{% for k, v in d|pairs %}{{ k }}={{ v }};{% endfor %}").render(
-        Context({"d": {key: 3, "other": 4}})
-    )
+    shown = Template(
+        "{% load mappings %}{% for k, v in d|pairs %}{{ k }}={{ v }};{% endfor %}"
+    ).render(Context({"d": {key: 3, "other": 4}}))
     assert shown == f"{'&lt;b&gt;' if key == '<b>' else key}=3;other=4;"

@@ -1,4 +1,6 @@
-"""What the tests ask a real small model with: clients, a case, and a hand that keeps a model of 135 million parameters to simple rows."""
+"""What the tests ask a real small model with: clients, a case, and a hand that keeps a model of 135
+million parameters to simple rows.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,23 @@ WINDOW = Window(ANCHOR, discharge=120.0)
 
 def model(server: Server, **options: Any) -> OpenAIModel:
     """A client. The model is too small to end a reasoning, so it is asked for none."""
-    return OpenAIModel(**{"base_url": server.base_url, "model": server.name, "reasoning": 0, "backoff": 0.05, **options})
+    return OpenAIModel(
+        **{
+            "base_url": server.base_url,
+            "model": server.name,
+            "reasoning": 0,
+            "backoff": 0.05,
+            **options,
+        }
+    )
 
 
 def plainly(server: Server) -> dict[str, Any]:
-    """Request fields that lead the model to `null` and to rows without contexts where the schema leaves it the choice.
+    """Request fields that lead the model to `null` and to rows without contexts where the schema
+    leaves it the choice.
 
-    By itself it names identifiers over and over and breaks bounds, which the validators refuse; what it says is of no interest here.
+    By itself it names identifiers over and over and breaks bounds, which the validators refuse;
+    what it says is of no interest here.
     """
     biases = {"null": 6.0, "]}": 6.0, '["': -10.0, ",[": -10.0}
     return {"logit_bias": {str(token(server, text)): bias for text, bias in biases.items()}}
@@ -39,13 +51,19 @@ def token(server: Server, text: str) -> int:
     """The one token of a text."""
     body = json.dumps({"model": server.name, "prompt": text, "add_special_tokens": False}).encode()
     address = f"http://127.0.0.1:{server.port}/tokenize"
-    with urllib.request.urlopen(urllib.request.Request(address, body, {"Content-Type": "application/json"}), timeout=30) as answer:
+    with urllib.request.urlopen(
+        urllib.request.Request(address, body, {"Content-Type": "application/json"}), timeout=30
+    ) as answer:
         (found,) = json.load(answer)["tokens"]
     return int(found)
 
 
-def backbone(client: OpenAIModel, ledger: Ledger, config: PipelineConfig, **options: Any) -> Backbone:
-    """The prompted backbone with the tagger of the rules: a model this small invents the words it quotes."""
+def backbone(
+    client: OpenAIModel, ledger: Ledger, config: PipelineConfig, **options: Any
+) -> Backbone:
+    """The prompted backbone with the tagger of the rules: a model this small invents the words it
+    quotes.
+    """
     askers = {role: Asker(role, client, ledger, seed=config.seed, **options) for role in ROLES}
     return replace(prompted_backbone(askers, config), tagger=rules_backbone().tagger)
 

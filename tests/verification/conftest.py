@@ -1,4 +1,6 @@
-"""The servers that the tests of this folder ask. Their environment is built on first need; where that fails, the tests say so loudly."""
+"""The servers that the tests of this folder ask. Their environment is built on first need; where
+that fails, the tests say so loudly.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,16 @@ from typing import Any
 
 import pytest
 
-from tests.verification.vllm_server import GENERATE, NotInstalled, Server, environment, language_model
+from tests.verification.vllm_server import (
+    GENERATE,
+    NotInstalled,
+    Server,
+    environment,
+    language_model,
+)
 
-#: Building the environment from nothing takes minutes, and so may a server's start on a busy machine.
+#: Building the environment from nothing takes minutes, and so may a server's start on a busy
+#: machine.
 TIMEOUT = 1800
 GROUP = "verification"
 _MISSING = pytest.StashKey[str]()
@@ -18,7 +27,9 @@ _MISSING = pytest.StashKey[str]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything of this folder is a slow verification, and runs in one of pytest-xdist's workers, beside one server."""
+    """Everything of this folder is a slow verification, and runs in one of pytest-xdist's workers,
+    beside one server.
+    """
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
@@ -29,9 +40,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A pytest-xdist that does not understand this pytest loses the group without a word, and two servers would run side by side."""
+    """A pytest-xdist that does not understand this pytest loses the group without a word, and two
+    servers would run side by side.
+    """
     if item.config.option.__dict__.get("loadgroup") and not item.nodeid.endswith(f"@{GROUP}"):
-        pytest.fail("pytest-xdist no longer holds the tests of this folder together; lock versions of both that fit each other")
+        pytest.fail(
+            "pytest-xdist no longer holds the tests of this folder together; lock versions of both that fit each other"
+        )
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -47,10 +62,16 @@ def pytest_testnodedown(node: Any) -> None:
         node.config.stash[_MISSING] = reason
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """One line that cannot be overlooked where nothing was verified."""
     if reason := config.stash.get(_MISSING, ""):
-        terminalreporter.write_line(f"NOT VERIFIED AGAINST A REAL SERVER: vLLM cannot be installed here: {reason}", red=True, bold=True)
+        terminalreporter.write_line(
+            f"NOT VERIFIED AGAINST A REAL SERVER: vLLM cannot be installed here: {reason}",
+            red=True,
+            bold=True,
+        )
 
 
 @pytest.fixture(scope="session")
@@ -70,7 +91,9 @@ def small_model(vllm_environment: Path) -> Path:
 
 
 @pytest.fixture(scope="package")
-def server(vllm_environment: Path, small_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(
+    vllm_environment: Path, small_model: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
     """SmolLM2 behind vLLM. A test that kills it starts it again."""
     log = tmp_path_factory.mktemp("vllm") / "server.log"
     found = Server(vllm_environment, small_model, "smol", GENERATE, log)

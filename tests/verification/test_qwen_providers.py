@@ -1,6 +1,8 @@
-"""The Qwen providers on small real weights, against a computation of their references in NumPy, one text at a time.
+"""The Qwen providers on small real weights, against a computation of their references in NumPy, one
+text at a time.
 
-The weights are SmolLM2's: a decoder of the same kind, whose judgements mean nothing and whose numbers are as good as any.
+The weights are SmolLM2's: a decoder of the same kind, whose judgements mean nothing and whose
+numbers are as good as any.
 """
 
 from __future__ import annotations
@@ -90,10 +92,16 @@ def test_documents_are_judged_as_the_reference_has_them(reranker, reference):
 def test_scores_come_in_the_order_of_the_documents_whatever_the_batches(reranker):
     scores = waited(reranker.rerank(QUERY, TEXTS))
     assert waited(reranker.rerank(QUERY, TEXTS, batch_size=1)) == pytest.approx(scores, abs=1e-5)
-    assert waited(reranker.rerank(QUERY, TEXTS[::-1], batch_size=2)) == pytest.approx(scores[::-1], abs=1e-5)
+    assert waited(reranker.rerank(QUERY, TEXTS[::-1], batch_size=2)) == pytest.approx(
+        scores[::-1], abs=1e-5
+    )
 
 
 def test_a_long_document_is_cut_and_its_frame_is_not(small_model, reference):
     frame = sum(len(reference.tokens(part)) for part in FRAME)
-    short = QwenReranker(model=str(small_model), max_tokens=frame + 60, device="cpu", dtype="float32")
-    assert waited(short.rerank(QUERY, [TEXTS[2] * 3])) == pytest.approx([judged(reference, TEXTS[2] * 3, most=60)], abs=1e-5)
+    short = QwenReranker(
+        model=str(small_model), max_tokens=frame + 60, device="cpu", dtype="float32"
+    )
+    assert waited(short.rerank(QUERY, [TEXTS[2] * 3])) == pytest.approx(
+        [judged(reference, TEXTS[2] * 3, most=60)], abs=1e-5
+    )

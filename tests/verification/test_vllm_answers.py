@@ -1,4 +1,6 @@
-"""What a real vLLM server answers, refuses and cuts, and what becomes of it on the way to a timeline."""
+"""What a real vLLM server answers, refuses and cuts, and what becomes of it on the way to a
+timeline.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,16 @@ import pytest
 
 from llm_runtime.base import Message, ModelRequest
 from llm_runtime.calls.calling import Asker, MemoryLedger
-from llm_runtime.errors import AttemptsExhausted, ModelError, PromptTooLong, RequestRefused, SchemaRefused, TooLarge, Truncated, Unavailable
+from llm_runtime.errors import (
+    AttemptsExhausted,
+    ModelError,
+    PromptTooLong,
+    RequestRefused,
+    SchemaRefused,
+    TooLarge,
+    Truncated,
+    Unavailable,
+)
 from llm_runtime.prompts import Rendered
 from llm_runtime.structured import json_object, object_schema
 from tests.verification.asking import ANCHOR, WINDOW, marked_note, model, plainly
@@ -60,7 +71,10 @@ def test_the_server_tells_its_context_and_counts_as_it_charges(server):
 def test_thirty_identifiers_are_all_answered_in_their_order(server):
     note = marked_note(30)
     ledger = MemoryLedger()
-    timer = PromptedTimer(Asker("timer", model(server), ledger, extra=plainly(server)), PipelineConfig(infer_batch_size=30))
+    timer = PromptedTimer(
+        Asker("timer", model(server), ledger, extra=plainly(server)),
+        PipelineConfig(infer_batch_size=30),
+    )
     timeline = timer.infer(note, ANCHOR)
     assert tuple(e.uid for e in timeline) == note.inventory.uids
     accepted = [call for call in ledger.calls if not call.error]
@@ -79,7 +93,9 @@ def test_a_table_is_a_whole_timeline_or_none(server):
     else:
         assert tuple(e.uid for e in timeline) == note.inventory.uids
     assert ledger.calls
-    assert all(call.reply is not None for call in ledger.calls), "a refused answer was paid for, and is kept"
+    assert all(call.reply is not None for call in ledger.calls), (
+        "a refused answer was paid for, and is kept"
+    )
     assert all(call.reasons for call in ledger.calls if call.error)
     assert all(call.request.schema is None for call in ledger.calls)
 
@@ -123,7 +139,9 @@ def test_a_cut_answer_says_that_it_is_cut(server):
 
 
 def test_a_schema_that_the_server_cannot_hold_is_refused(server):
-    unique = object_schema({"words": {"type": "array", "items": {"type": "string"}, "uniqueItems": True}})
+    unique = object_schema(
+        {"words": {"type": "array", "items": {"type": "string"}, "uniqueItems": True}}
+    )
     with pytest.raises(SchemaRefused):
         asked(model(server), question("Words.", schema=unique))
 
@@ -148,8 +166,12 @@ def test_a_failed_call_is_a_model_error_that_quotes_nothing(server):
 def test_two_timelines_may_keep_rows_and_take_over_those_of_the_first(server):
     note = marked_note(4)
     ledger = MemoryLedger()
-    reviser = PromptedReviser(Asker("reviser", model(server), ledger, extra=plainly(server)), PipelineConfig())
-    before = Timeline.complete(note.inventory, [Entry(uid, None) for uid in note.inventory.uids], TimelineKind.TEXT_ONLY)
+    reviser = PromptedReviser(
+        Asker("reviser", model(server), ledger, extra=plainly(server)), PipelineConfig()
+    )
+    before = Timeline.complete(
+        note.inventory, [Entry(uid, None) for uid in note.inventory.uids], TimelineKind.TEXT_ONLY
+    )
     found = reviser.revise(note, before, [], WINDOW, alternatives=2)
     assert [tuple(e.uid for e in timeline) for timeline in found] == [note.inventory.uids] * 2
     accepted = next(call for call in ledger.calls if not call.error)

@@ -1,4 +1,6 @@
-"""vLLM in the worker's own process, on small real weights: schemas hold, requests at once share a batch, refusals are told apart."""
+"""vLLM in the worker's own process, on small real weights: schemas hold, requests at once share a
+batch, refusals are told apart.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +38,17 @@ if __name__ == "__main__":
 """
 
 
-def test_schemas_hold_and_refusals_are_told_apart(vllm_environment: Path, small_model: Path, tmp_path: Path) -> None:
+def test_schemas_hold_and_refusals_are_told_apart(
+    vllm_environment: Path, small_model: Path, tmp_path: Path
+) -> None:
     script = tmp_path / "ask.py"
     script.write_text(SCRIPT)
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "PYTHONPATH": str(BASE_DIR)}
+    environment = {
+        **os.environ,
+        "HF_HUB_OFFLINE": "1",
+        "VLLM_CPU_KVCACHE_SPACE": "1",
+        "PYTHONPATH": str(BASE_DIR),
+    }
     done = subprocess.run(
         [str(vllm_environment / "bin" / "python"), str(script), str(small_model)],
         env=environment,

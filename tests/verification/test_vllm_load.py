@@ -1,4 +1,6 @@
-"""What a real vLLM server does with several calls: it shares their beginning, answers them together, and stops when nobody waits."""
+"""What a real vLLM server does with several calls: it shares their beginning, answers them
+together, and stops when nobody waits.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ FULL_LENGTH = {"ignore_eos": True}
 
 
 def story(name, tokens):
-    return ModelRequest((Message("user", f"Tell a long story about {name}."),), tokens, extra=FULL_LENGTH)
+    return ModelRequest(
+        (Message("user", f"Tell a long story about {name}."),), tokens, extra=FULL_LENGTH
+    )
 
 
 async def until(condition, seconds):
@@ -40,8 +44,12 @@ def test_the_calls_of_a_stage_share_their_beginning(server):
     PromptedTimer(asker, PipelineConfig(infer_batch_size=2)).infer(note, ANCHOR)
     cached = [call.reply.tokens_cached for call in ledger.calls]
     assert server.metric(HITS) - before == sum(cached)
-    # Of every call after the first, all but its own rows (and what is left of a block of tokens) was there.
-    assert all(tokens > 0.8 * call.reply.tokens_in for tokens, call in zip(cached[1:], ledger.calls[1:], strict=True))
+    # Of every call after the first, all but its own rows (and what is left of a block of tokens)
+    # was there.
+    assert all(
+        tokens > 0.8 * call.reply.tokens_in
+        for tokens, call in zip(cached[1:], ledger.calls[1:], strict=True)
+    )
 
 
 def test_calls_at_once_are_answered_together(server):
@@ -68,7 +76,9 @@ def test_calls_at_once_are_answered_together(server):
 def test_more_calls_than_allowed_wait_here_and_not_at_the_server(server):
     async def look():
         client = model(server, concurrency=2)
-        waiting = asyncio.gather(*(client.generate(story(name, 24)) for name in ("ants", "bees", "cats", "dogs")))
+        waiting = asyncio.gather(
+            *(client.generate(story(name, 24)) for name in ("ants", "bees", "cats", "dogs"))
+        )
         most = 0.0
         while not waiting.done():
             most = max(most, await asyncio.to_thread(server.metric, RUNNING))

@@ -1,4 +1,6 @@
-"""A note through all seven stages against a real server that is killed on the way: whole timelines, and no answer paid for twice."""
+"""A note through all seven stages against a real server that is killed on the way: whole timelines,
+and no answer paid for twice.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,25 @@ ANSWERED = "vllm:request_success_total"
 
 
 def use(monkeypatch, server):
-    """The real server serves every language role, one call at a time; the rules tag, which a model this small cannot."""
-    served = {"provider": "openai", "base_url": server.base_url, "model": server.name, "reasoning": 0, "concurrency": 1}
-    roles = ModelRoles({**LOCAL_ROLES, "language_model": "smol"}, {"smol": {**served, "extra": plainly(server), "backoff": 0.05}})
+    """The real server serves every language role, one call at a time; the rules tag, which a model
+    this small cannot.
+    """
+    served = {
+        "provider": "openai",
+        "base_url": server.base_url,
+        "model": server.name,
+        "reasoning": 0,
+        "concurrency": 1,
+    }
+    roles = ModelRoles(
+        {**LOCAL_ROLES, "language_model": "smol"},
+        {"smol": {**served, "extra": plainly(server), "backoff": 0.05}},
+    )
     original = tools.prompted
     monkeypatch.setattr(tools, "roles", lambda: roles)
-    monkeypatch.setattr(tools, "prompted", lambda *args: replace(original(*args), tagger=rules_backbone().tagger))
+    monkeypatch.setattr(
+        tools, "prompted", lambda *args: replace(original(*args), tagger=rules_backbone().tagger)
+    )
 
 
 def stage(run: Run, name: str) -> StageRun:
@@ -75,7 +90,9 @@ def test_a_run_survives_kill_9_of_the_server_and_pays_for_no_answer_twice(monkey
     StageRun.objects.update(not_before=None)
     finish(run)
     assert set(StageRun.objects.values_list("state", flat=True)) == {JobState.SUCCEEDED}
-    assert ModelCall.objects.filter(reused=True).count() == answered, "what was answered before is found"
+    assert ModelCall.objects.filter(reused=True).count() == answered, (
+        "what was answered before is found"
+    )
     paid = ModelCall.objects.filter(reused=False, response__isnull=False)
     assert not paid.values("request_id").annotate(times=Count("pk")).filter(times__gt=1).exists()
 
@@ -85,11 +102,24 @@ def test_a_run_survives_kill_9_of_the_server_and_pays_for_no_answer_twice(monkey
     for timeline in Timeline.objects.all():
         assert sorted(timeline.entries.values_list("occurrence__uid4", flat=True)) == sorted(uids)
     assert Timeline.objects.filter(kind="revised").count() == 1
-    assert Entry.objects.filter(timeline__kind="text_only").exclude(decided_by__startswith="smol@").count() == 0
+    assert (
+        Entry.objects.filter(timeline__kind="text_only")
+        .exclude(decided_by__startswith="smol@")
+        .count()
+        == 0
+    )
     accepted = paid.filter(outcome="accepted")
-    assert {role for (role,) in accepted.values_list("role")} == {"timer", "query_writer", "reviser"}
-    assert sorted(uid for call in accepted.filter(role="timer") for uid in call.covers) == sorted(uids)
-    spent = paid.aggregate(read=Sum("tokens_in"), cached=Sum("tokens_cached"), written=Sum("tokens_out"))
+    assert {role for (role,) in accepted.values_list("role")} == {
+        "timer",
+        "query_writer",
+        "reviser",
+    }
+    assert sorted(uid for call in accepted.filter(role="timer") for uid in call.covers) == sorted(
+        uids
+    )
+    spent = paid.aggregate(
+        read=Sum("tokens_in"), cached=Sum("tokens_cached"), written=Sum("tokens_out")
+    )
     assert spent["read"] > spent["cached"] > 0
     assert spent["written"] > 0
     assert not paid.filter(tokens_cached__isnull=True).exists()

@@ -1,4 +1,6 @@
-"""A vLLM server of its own environment, in a process group of its own: started, asked, killed whole."""
+"""A vLLM server of its own environment, in a process group of its own: started, asked, killed
+whole.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,23 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 INSTALLER = ROOT / "requirements" / "verification.py"
-#: Seconds a server may take to be ready; 25 to 90 are usual, on a machine that others use as well it was seen to take minutes.
+#: Seconds a server may take to be ready; 25 to 90 are usual, on a machine that others use as well
+#: it was seen to take minutes.
 READY = 900.0
-#: White space between JSON tokens only costs time, most of all with a model that may choose it for ever.
+#: White space between JSON tokens only costs time, most of all with a model that may choose it for
+#: ever.
 COMPACT = json.dumps({"backend": "xgrammar", "disable_any_whitespace": True})
-GENERATE = ("--max-model-len", "4096", "--max-num-seqs", "8", "--enable-prompt-tokens-details", "--structured-outputs-config", COMPACT)
-#: With as much context as SmolLM2 was trained on, which a judge's prompt needs; given twice, an option's last value holds.
+GENERATE = (
+    "--max-model-len",
+    "4096",
+    "--max-num-seqs",
+    "8",
+    "--enable-prompt-tokens-details",
+    "--structured-outputs-config",
+    COMPACT,
+)
+#: With as much context as SmolLM2 was trained on, which a judge's prompt needs; given twice, an
+#: option's last value holds.
 GENERATE_LONG = (*GENERATE, "--max-model-len", "8192", "--max-num-seqs", "2")
 POOLING = ("--runner", "pooling", "--max-num-seqs", "8")
 
@@ -33,10 +46,14 @@ class NotInstalled(RuntimeError):
 
 def environment() -> Path:
     """The folder of vLLM's environment, built where it is not there yet. Raises NotInstalled."""
-    done = subprocess.run([sys.executable, str(INSTALLER)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, str(INSTALLER)], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise NotInstalled((done.stderr.strip() or "no reason given").splitlines()[-1])
-    told = subprocess.run([sys.executable, str(INSTALLER), "--path"], capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        [sys.executable, str(INSTALLER), "--path"], capture_output=True, text=True, check=True
+    )
     return Path(told.stdout.strip())
 
 
@@ -46,9 +63,13 @@ def language_model(folder: Path) -> Path:
 
 
 class Server:
-    """One model on a free port of this machine. 32-bit floats: the same question gets the same answer."""
+    """One model on a free port of this machine. 32-bit floats: the same question gets the same
+    answer.
+    """
 
-    def __init__(self, folder: Path, model: Path, name: str, options: Sequence[str], log: Path) -> None:
+    def __init__(
+        self, folder: Path, model: Path, name: str, options: Sequence[str], log: Path
+    ) -> None:
         self._folder, self._model, self._options, self._log = folder, model, tuple(options), log
         self.name = name
         self.port = _free_port()
@@ -59,20 +80,52 @@ class Server:
         return f"http://127.0.0.1:{self.port}/v1"
 
     def start(self) -> None:
-        """Start it and wait until it answers. Raises RuntimeError with the end of its log where it does not."""
+        """Start it and wait until it answers. Raises RuntimeError with the end of its log where it
+        does not.
+        """
         python = str(self._folder / "bin" / "python")
-        command = [python, "-m", "vllm.entrypoints.openai.api_server", "--model", str(self._model), "--served-model-name", self.name]
-        command += ["--host", "127.0.0.1", "--port", str(self.port), "--dtype", "float32", "--enforce-eager", *self._options]
-        own = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "2", "VLLM_NO_USAGE_STATS": "1", "VLLM_CACHE_ROOT": str(self._log.parent)}
+        command = [
+            python,
+            "-m",
+            "vllm.entrypoints.openai.api_server",
+            "--model",
+            str(self._model),
+            "--served-model-name",
+            self.name,
+        ]
+        command += [
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(self.port),
+            "--dtype",
+            "float32",
+            "--enforce-eager",
+            *self._options,
+        ]
+        own = {
+            "HF_HUB_OFFLINE": "1",
+            "VLLM_CPU_KVCACHE_SPACE": "2",
+            "VLLM_NO_USAGE_STATS": "1",
+            "VLLM_CACHE_ROOT": str(self._log.parent),
+        }
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                command, env={**os.environ, **own}, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                command,
+                env={**os.environ, **own},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
         until = time.monotonic() + READY
         while not self._healthy():
             if self._process.poll() is not None or time.monotonic() > until:
                 self.stop()
-                raise RuntimeError("vLLM did not start:\n" + self._log.read_text(encoding="utf-8", errors="replace")[-3000:])
+                raise RuntimeError(
+                    "vLLM did not start:\n"
+                    + self._log.read_text(encoding="utf-8", errors="replace")[-3000:]
+                )
             time.sleep(0.5)
 
     def stop(self) -> None:
@@ -84,7 +137,9 @@ class Server:
             self._process = None
 
     def kill_api(self) -> None:
-        """kill -9 of the API process alone, as an operator or the kernel would; its engine is left over until `stop`."""
+        """kill -9 of the API process alone, as an operator or the kernel would; its engine is left
+        over until `stop`.
+        """
         assert self._process is not None
         os.kill(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -93,7 +148,12 @@ class Server:
         """The sum of a metric over its labels, 0 where it was never set."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=30) as page:
             text = page.read().decode("utf-8")
-        return sum(float(value) for value in re.findall(rf"^{re.escape(name)}(?:\{{[^}}]*\}})? (\S+)$", text, re.MULTILINE))
+        return sum(
+            float(value)
+            for value in re.findall(
+                rf"^{re.escape(name)}(?:\{{[^}}]*\}})? (\S+)$", text, re.MULTILINE
+            )
+        )
 
     def _healthy(self) -> bool:
         try:

@@ -1,8 +1,10 @@
 """Who may write, and who may see what of a timeline that somebody writes.
 
 * A clinician or an admin who may open the case may author it; the draft is its author's alone.
-* While an unaided draft is open, nothing that a model made reaches its author for that case (`timelines.access.closed`).
-* Another author's timeline stays hidden from an author of the same case until all of them have submitted.
+* While an unaided draft is open, nothing that a model made reaches its author for that case
+  (`timelines.access.closed`).
+* Another author's timeline stays hidden from an author of the same case until all of them have
+  submitted.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from accounts.registry import veto
 from ehr.models import Encounter
 from timelines.models import Authoring, Timeline
 
-#: What the pages that show timelines of a case are called to page guards (`accounts.registry`); its record is "ehr.encounter".
+#: What the pages that show timelines of a case are called to page guards (`accounts.registry`); its
+#: record is "ehr.encounter".
 TIMELINE_PAGES = "timelines.case"
 #: What beginning a timeline of a case is called to them.
 AUTHORING_PAGES = "timelines.authoring"
@@ -26,8 +29,8 @@ SOURCE = "author:"
 LONGEST_SOURCE = 90
 SUPERSEDED = re.compile(r"#\d+$")
 UNAIDED_REFUSAL = (
-    "You are writing an unaided timeline of this case. Until you submit it, its reconstructions stay closed to you; "
-    "the record is open, and your draft is under Authoring."
+    "You are writing an unaided timeline of this case. Until you submit it, its reconstructions"
+    " stay closed to you; the record is open, and your draft is under Authoring."
 )
 #: Audit events of a person who has had timelines of a case before their eyes.
 EXPOSING = ("case.open", "case.chain", "agreement.open", "evaluation.case", "case.unblinded")
@@ -67,12 +70,16 @@ SUPERSEDED_TIMELINES = Q(source__startswith=SOURCE, source__regex=SUPERSEDED.pat
 
 def unaided_draft(user: User, encounter_id: str) -> Authoring | None:
     """The person's open unaided draft of the case of that public id."""
-    drafts = Authoring.objects.filter(author=user, protocol=Authoring.Protocol.UNAIDED, state=Authoring.State.DRAFT)
+    drafts = Authoring.objects.filter(
+        author=user, protocol=Authoring.Protocol.UNAIDED, state=Authoring.State.DRAFT
+    )
     return drafts.filter(encounter__public_id=encounter_id).first()
 
 
 def guard_unaided(user: User, object_type: str, object_id: str) -> str | None:
-    """Page guard: the timelines of a case are closed to whoever writes an unaided one of it; its record stays open."""
+    """Page guard: the timelines of a case are closed to whoever writes an unaided one of it; its
+    record stays open.
+    """
     closed = object_type == TIMELINE_PAGES and unaided_draft(user, object_id) is not None
     return UNAIDED_REFUSAL if closed else None
 
@@ -81,12 +88,16 @@ def closed_to_unaided(user: User, object_type: str) -> set[str]:
     """Public ids of all cases that `guard_unaided` closes to the person."""
     if object_type != TIMELINE_PAGES:
         return set()
-    drafts = Authoring.objects.filter(author=user, protocol=Authoring.Protocol.UNAIDED, state=Authoring.State.DRAFT)
+    drafts = Authoring.objects.filter(
+        author=user, protocol=Authoring.Protocol.UNAIDED, state=Authoring.State.DRAFT
+    )
     return set(drafts.values_list("encounter__public_id", flat=True))
 
 
 def check_user_may_see_timelines(user: User, encounter: Encounter) -> None:
-    """For every page that shows something made of this case's timelines. Raises CaseClosed, or NotAllowed for another guard's reason."""
+    """For every page that shows something made of this case's timelines. Raises CaseClosed, or
+    NotAllowed for another guard's reason.
+    """
     if draft := unaided_draft(user, encounter.public_id):
         raise CaseClosed(UNAIDED_REFUSAL, reverse("timelines:authoring", args=[draft.public_id]))
     if reason := veto(user, TIMELINE_PAGES, encounter.public_id):
@@ -96,14 +107,19 @@ def check_user_may_see_timelines(user: User, encounter: Encounter) -> None:
 def hidden_timelines(user: User, encounter: Encounter) -> set[int]:
     """Primary keys of the timelines of a case that the person must not see.
 
-    They are those of its other authors, if the person authors the case too and not everyone has submitted.
+    They are those of its other authors, if the person authors the case too and not everyone has
+    submitted.
     """
     states = dict(Authoring.objects.filter(encounter=encounter).values_list("author_id", "state"))
     if user.pk not in states or set(states.values()) == {Authoring.State.SUBMITTED}:
         return set()
     own = source_of(user)
-    others = Timeline.objects.filter(encounter=encounter, case_run__isnull=True, source__startswith=SOURCE)
-    return {pk for pk, source in others.values_list("pk", "source") if SUPERSEDED.sub("", source) != own}
+    others = Timeline.objects.filter(
+        encounter=encounter, case_run__isnull=True, source__startswith=SOURCE
+    )
+    return {
+        pk for pk, source in others.values_list("pk", "source") if SUPERSEDED.sub("", source) != own
+    }
 
 
 def is_agreement_open(encounter: Encounter) -> bool:
@@ -117,5 +133,7 @@ def was_exposed(user: User, encounter: Encounter) -> bool:
 
     The page of a case that had none yet does not count.
     """
-    events = AuditEvent.objects.filter(actor=user, object_type="ehr.encounter", object_id=encounter.public_id, action__in=EXPOSING)
+    events = AuditEvent.objects.filter(
+        actor=user, object_type="ehr.encounter", object_id=encounter.public_id, action__in=EXPOSING
+    )
     return events.exclude(action="case.open", detail__contains={"timelines": False}).exists()

@@ -1,7 +1,9 @@
-"""Cases whose timelines are closed to a person now: lists, counts, searches and sums treat them as if nothing was ever made of them.
+"""Cases whose timelines are closed to a person now: lists, counts, searches and sums treat them as
+if nothing was ever made of them.
 
-The one registry of page guards (`accounts.registry`) says which cases those are: cases of an open review packet, and cases
-of an open unaided draft. What stays visible is the stay and its record, which name no source (docs/adr/0033-closed-cases.md).
+The one registry of page guards (`accounts.registry`) says which cases those are: cases of an open
+review packet, and cases of an open unaided draft. What stays visible is the stay and its record,
+which name no source (docs/adr/0033-closed-cases.md).
 """
 
 from __future__ import annotations
@@ -21,17 +23,25 @@ from timelines.evaluation.values import SourceKey
 from timelines.models import CaseRun, Evaluation, Run, Timeline
 
 M = TypeVar("M", bound=Model)
-RUN_CLOSED = "Every case of this run is closed to you while you review it or write an unaided timeline of it."
+RUN_CLOSED = (
+    "Every case of this run is closed to you while you review it or write an unaided timeline"
+    " of it."
+)
 EVALUATION_CLOSED = (
-    "This evaluation has cases that are closed to you: you review them, or you author them and not every author has submitted. "
-    "Figures over all its cases would show theirs. It opens when your packet is closed and the timelines are submitted."
+    "This evaluation has cases that are closed to you: you review them, or you author them and not"
+    " every author has submitted. Figures over all its cases would show theirs. It opens when your"
+    " packet is closed and the timelines are submitted."
 )
 
 
 def closed_encounters(user: Any, object_type: str = TIMELINE_PAGES) -> frozenset[int]:
     """Return the primary keys of the encounters whose pages of that type are closed to the person."""
     ids = closed_objects(user, object_type)
-    return frozenset(Encounter.objects.filter(public_id__in=ids).values_list("pk", flat=True)) if ids else frozenset()
+    return (
+        frozenset(Encounter.objects.filter(public_id__in=ids).values_list("pk", flat=True))
+        if ids
+        else frozenset()
+    )
 
 
 def without(rows: QuerySet[M], closed: Collection[int], path: str = "encounter") -> QuerySet[M]:
@@ -53,25 +63,47 @@ def check_run_is_open(run: Run, closed: Collection[int]) -> None:
 
 def any_closed(datasets: Collection[Dataset] | QuerySet[Dataset], closed: Collection[int]) -> bool:
     """Return whether one of these datasets has a closed case, whatever was made of it."""
-    return bool(closed) and Encounter.objects.filter(pk__in=list(closed), dataset__in=datasets).exists()
+    return (
+        bool(closed)
+        and Encounter.objects.filter(pk__in=list(closed), dataset__in=datasets).exists()
+    )
 
 
 def closed_evaluations(user: Any, evaluations: Iterable[Evaluation]) -> set[int]:
-    """Return the primary keys of those with figures that depend on a case or a fellow author closed to the person."""
-    closed = set(Encounter.objects.filter(pk__in=closed_encounters(user)).values_list("dataset_id", flat=True))
+    """Return the primary keys of those with figures that depend on a case or a fellow author closed
+    to the person.
+    """
+    closed = set(
+        Encounter.objects.filter(pk__in=closed_encounters(user)).values_list(
+            "dataset_id", flat=True
+        )
+    )
     hidden: dict[int, set[str]] = defaultdict(set)
     for encounter in Encounter.objects.filter(authorings__author=user).distinct():
         hidden[encounter.dataset_id] |= {key.source for key in hidden_sources(user, encounter)}
     found = evaluations if closed or any(hidden.values()) else ()
-    return {e.pk for e in found if any(d.pk in closed or _compares(e, hidden[d.pk]) for d in e.datasets.all())}
+    return {
+        e.pk
+        for e in found
+        if any(d.pk in closed or _compares(e, hidden[d.pk]) for d in e.datasets.all())
+    }
 
 
 def _compares(evaluation: Evaluation, sources: set[str]) -> bool:
-    """Return whether one of these sources is in the evaluation; one that names no sources takes every one there is."""
-    return bool(sources & {evaluation.reference, *evaluation.sources} if evaluation.sources else sources)
+    """Return whether one of these sources is in the evaluation; one that names no sources takes
+    every one there is.
+    """
+    return bool(
+        sources & {evaluation.reference, *evaluation.sources} if evaluation.sources else sources
+    )
 
 
 def hidden_sources(user: User, encounter: Encounter) -> set[SourceKey]:
     """The timelines of a case that the person must not see, as an evaluation names them."""
-    found = Timeline.objects.filter(pk__in=hidden_timelines(user, encounter)).values_list("source", "kind", "alternative")
-    return {SourceKey(SUPERSEDED.sub("", source), kind, alternative) for source, kind, alternative in found}
+    found = Timeline.objects.filter(pk__in=hidden_timelines(user, encounter)).values_list(
+        "source", "kind", "alternative"
+    )
+    return {
+        SourceKey(SUPERSEDED.sub("", source), kind, alternative)
+        for source, kind, alternative in found
+    }

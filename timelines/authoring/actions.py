@@ -12,7 +12,12 @@ from accounts.models import User
 from accounts.permissions import NotAllowed, check_user_can_open, user_can_manage_study
 from ehr.models import Encounter
 from timelines import domain, models
-from timelines.access.authoring import AUTHORING_PAGES, check_user_can_author, source_of, was_exposed
+from timelines.access.authoring import (
+    AUTHORING_PAGES,
+    check_user_can_author,
+    source_of,
+    was_exposed,
+)
 from timelines.authoring.edits import Conflict, Locked, locked_draft, log
 from timelines.authoring.storage import insert, load_document, renumber
 from timelines.drafts.document import Document
@@ -25,7 +30,9 @@ DECIDED_BY = "reference author"
 
 
 class NotReady(ValueError):
-    """A draft that cannot be submitted: these occurrences are not placed yet (none at all where the list is empty)."""
+    """A draft that cannot be submitted: these occurrences are not placed yet (none at all where the
+    list is empty).
+    """
 
     log_safe = True
 
@@ -38,12 +45,18 @@ class NotReady(ValueError):
         if not self.unplaced:
             return "There is no occurrence yet."
         count = len(self.unplaced)
-        return f"{count} occurrence{'' if count == 1 else 's'} not placed yet. An occurrence without a defensible time is N/A."
+        return (
+            f"{count} occurrence{'' if count == 1 else 's'} not placed yet. An occurrence without a"
+            " defensible time is N/A."
+        )
 
 
 @transaction.atomic
-def start_authoring(*, encounter: Encounter, protocol: Authoring.Protocol, by: User) -> tuple[Authoring, bool]:
-    """The person's authoring of this case, and whether it was begun now; an existing one stays as it is.
+def start_authoring(
+    *, encounter: Encounter, protocol: Authoring.Protocol, by: User
+) -> tuple[Authoring, bool]:
+    """The person's authoring of this case, and whether it was begun now; an existing one stays as
+    it is.
 
     Raises NotAllowed, NoteChanged, LookupError for a case without a note.
     """
@@ -59,9 +72,15 @@ def start_authoring(*, encounter: Encounter, protocol: Authoring.Protocol, by: U
     if note is None:
         raise LookupError("a case without a note has nothing to author")
     storage.checked_text(note)
-    inventory = Inventory.objects.create(encounter=encounter, note=note, origin=Inventory.Origin.REFERENCE)
+    inventory = Inventory.objects.create(
+        encounter=encounter, note=note, origin=Inventory.Origin.REFERENCE
+    )
     made = Authoring.objects.create(
-        encounter=encounter, author=by, protocol=protocol, inventory=inventory, exposed=was_exposed(by, encounter)
+        encounter=encounter,
+        author=by,
+        protocol=protocol,
+        inventory=inventory,
+        exposed=was_exposed(by, encounter),
     )
     _audit(made, "authoring.start", by, protocol=protocol.value, exposed=made.exposed)
     return made, True
@@ -69,9 +88,11 @@ def start_authoring(*, encounter: Encounter, protocol: Authoring.Protocol, by: U
 
 @transaction.atomic
 def submit(*, authoring: Authoring, by: User, revision: int | None = None) -> Timeline:
-    """Lock the draft: its inventory is sealed and its timeline made; an earlier submission becomes superseded.
+    """Lock the draft: its inventory is sealed and its timeline made; an earlier submission becomes
+    superseded.
 
-    Raises Locked where it is submitted already, Conflict where `revision` is given and old, NotReady, NoteChanged.
+    Raises Locked where it is submitted already, Conflict where `revision` is given and old,
+    NotReady, NoteChanged.
     """
     mine = locked_draft(authoring.pk, by)
     if mine.state != Authoring.State.DRAFT:
@@ -85,18 +106,28 @@ def submit(*, authoring: Authoring, by: User, revision: int | None = None) -> Ti
     _supersede(mine)
     timeline = _seal(mine, document)
     log(mine, "submit", new_public_id())
-    Authoring.objects.filter(pk=mine.pk).update(state=Authoring.State.SUBMITTED, timeline=timeline, submitted_at=timezone.now())
-    _audit(mine, "authoring.submit", by, occurrences=len(document.occurrences), revision=mine.revision)
+    Authoring.objects.filter(pk=mine.pk).update(
+        state=Authoring.State.SUBMITTED, timeline=timeline, submitted_at=timezone.now()
+    )
+    _audit(
+        mine, "authoring.submit", by, occurrences=len(document.occurrences), revision=mine.revision
+    )
     return timeline
 
 
 @transaction.atomic
 def reopen(*, authoring: Authoring, reason: str, by: User) -> Authoring:
-    """Open a submitted timeline again: the draft is a copy with the same UIDs, the submitted timeline stays until the next one.
+    """Open a submitted timeline again: the draft is a copy with the same UIDs, the submitted
+    timeline stays until the next one.
 
-    By its author or a study admin. Raises NotAllowed, Locked where it is open already, EditRefused without a reason.
+    By its author or a study admin. Raises NotAllowed, Locked where it is open already, EditRefused
+    without a reason.
     """
-    found = Authoring.objects.select_for_update(of=("self",)).select_related("encounter__dataset__study", "inventory").get(pk=authoring.pk)
+    found = (
+        Authoring.objects.select_for_update(of=("self",))
+        .select_related("encounter__dataset__study", "inventory")
+        .get(pk=authoring.pk)
+    )
     study = found.encounter.dataset.study
     if by.pk != found.author_id and not user_can_manage_study(by, study):
         raise NotAllowed("Only its author or a study admin can open a submitted timeline again.")
@@ -105,10 +136,16 @@ def reopen(*, authoring: Authoring, reason: str, by: User) -> Authoring:
     if not reason.strip() or len(reason) > LONGEST_REASON or "\x00" in reason:
         raise EditRefused("reason", f"Say why, in at most {LONGEST_REASON} characters.")
     document = load_document(found.inventory)
-    copy = Inventory.objects.create(encounter=found.encounter, note_id=found.inventory.note_id, origin=Inventory.Origin.REFERENCE)
+    copy = Inventory.objects.create(
+        encounter=found.encounter,
+        note_id=found.inventory.note_id,
+        origin=Inventory.Origin.REFERENCE,
+    )
     insert(copy, document.ordered)
     exposed = found.exposed or was_exposed(found.author, found.encounter)
-    Authoring.objects.filter(pk=found.pk).update(state=Authoring.State.DRAFT, inventory=copy, exposed=exposed)
+    Authoring.objects.filter(pk=found.pk).update(
+        state=Authoring.State.DRAFT, inventory=copy, exposed=exposed
+    )
     log(found, "reopen", new_public_id(), reason=reason.strip())
     _audit(found, "authoring.reopen", by, by_author=by.pk == found.author_id, exposed=exposed)
     found.refresh_from_db()
@@ -116,14 +153,27 @@ def reopen(*, authoring: Authoring, reason: str, by: User) -> Authoring:
 
 
 def _seal(authoring: Authoring, document: Document) -> Timeline:
-    """The sealed inventory with mentions escaped as stage 2 does, and the complete timeline over it."""
+    """The sealed inventory with mentions escaped as stage 2 does, and the complete timeline over
+    it.
+    """
     renumber(authoring.inventory, document)
     for o in document.ordered:
         if (escaped := escape_mention(o.mention)) != o.mention:
-            models.Occurrence.objects.filter(inventory=authoring.inventory, uid4=o.uid).update(mention=escaped)
-    entries = [domain.Entry(o.uid, o.time, o.lower, o.upper, o.known, o.context, DECIDED_BY, o.reason, o.rows) for o in document.ordered]
-    complete = domain.Timeline.complete(storage.load_inventory(authoring.inventory_id), entries, domain.TimelineKind.REFERENCE)
-    timeline = storage.save_timeline(timeline=complete, inventory=authoring.inventory, source=source_of(authoring.author))
+            models.Occurrence.objects.filter(inventory=authoring.inventory, uid4=o.uid).update(
+                mention=escaped
+            )
+    entries = [
+        domain.Entry(
+            o.uid, o.time, o.lower, o.upper, o.known, o.context, DECIDED_BY, o.reason, o.rows
+        )
+        for o in document.ordered
+    ]
+    complete = domain.Timeline.complete(
+        storage.load_inventory(authoring.inventory_id), entries, domain.TimelineKind.REFERENCE
+    )
+    timeline = storage.save_timeline(
+        timeline=complete, inventory=authoring.inventory, source=source_of(authoring.author)
+    )
     Inventory.objects.filter(pk=authoring.inventory_id).update(sealed_at=Now())
     return timeline
 
@@ -133,7 +183,9 @@ def _supersede(authoring: Authoring) -> None:
     if authoring.timeline_id is None:
         return
     source = source_of(authoring.author)
-    before = Timeline.objects.filter(encounter=authoring.encounter, source__startswith=f"{source}#").count()
+    before = Timeline.objects.filter(
+        encounter=authoring.encounter, source__startswith=f"{source}#"
+    ).count()
     Timeline.objects.filter(pk=authoring.timeline_id).update(source=f"{source}#{before + 1}")
 
 

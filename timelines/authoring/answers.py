@@ -50,7 +50,11 @@ def answers_refusals(
 
 def state_json(document: Document, revision: int, anchor: Anchor) -> dict[str, Any]:
     """The whole document as the page holds it."""
-    return {"revision": revision, "occurrences": occurrences_json(document.ordered, anchor), "progress": progress_json(document)}
+    return {
+        "revision": revision,
+        "occurrences": occurrences_json(document.ordered, anchor),
+        "progress": progress_json(document),
+    }
 
 
 def stacks_json(found: Stacks) -> dict[str, bool]:

@@ -26,7 +26,9 @@ from timelines.transfer.lines import Selection, export_cases
 
 @dataclass(frozen=True)
 class Format:
-    """What a format is called on the page, the ending of its file, and how it is written: (lines, path, dataset name)."""
+    """What a format is called on the page, the ending of its file, and how it is written: (lines,
+    path, dataset name).
+    """
 
     label: str
     ending: str
@@ -34,22 +36,34 @@ class Format:
 
 
 FORMATS: Mapping[str, Format] = {
-    "jsonl": Format("JSONL", "jsonl", lambda lines, out, _: write_jsonl(lines, out, with_note_text=False)),
+    "jsonl": Format(
+        "JSONL", "jsonl", lambda lines, out, _: write_jsonl(lines, out, with_note_text=False)
+    ),
     "csv": Format("CSV", "csv", lambda lines, out, _: write_csv(lines, out, with_note_text=False)),
-    "parquet": Format("Parquet", "parquet", lambda lines, out, _: write_parquet(lines, out, with_note_text=False)),
-    "meds": Format("MEDS", "zip", lambda lines, out, name: write_meds(lines, out, dataset=name, created=timezone.now())),
+    "parquet": Format(
+        "Parquet", "parquet", lambda lines, out, _: write_parquet(lines, out, with_note_text=False)
+    ),
+    "meds": Format(
+        "MEDS",
+        "zip",
+        lambda lines, out, name: write_meds(lines, out, dataset=name, created=timezone.now()),
+    ),
     "bsv": Format("BSV", "zip", lambda lines, out, _: write_bsv(lines, out)),
     "brat": Format("brat", "zip", lambda lines, out, _: write_brat(lines, out)),
     "doccano": Format("doccano", "jsonl", lambda lines, out, _: write_doccano(lines, out)),
-    "label_studio": Format("Label Studio", "json", lambda lines, out, _: write_label_studio(lines, out)),
+    "label_studio": Format(
+        "Label Studio", "json", lambda lines, out, _: write_label_studio(lines, out)
+    ),
     "i2b2": Format("i2b2", "zip", lambda lines, out, _: write_i2b2(lines, out)),
 }
 
 
 def download(authoring: Authoring, format: str) -> tuple[str, bytes]:
-    """File name and content of the last submitted timeline; a format of several files comes as a ZIP of them.
+    """File name and content of the last submitted timeline; a format of several files comes as a
+    ZIP of them.
 
-    The name holds no record number. Raises KeyError for an unknown format, LookupError before the first submission, NoteChanged.
+    The name holds no record number. Raises KeyError for an unknown format, LookupError before the
+    first submission, NoteChanged.
     """
     chosen = FORMATS[format]
     if authoring.timeline is None:

@@ -1,4 +1,6 @@
-"""One edit of a draft: locked, checked against the revision it was made on, stored once, with its whole before and after."""
+"""One edit of a draft: locked, checked against the revision it was made on, stored once, with its
+whole before and after.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class Locked(RuntimeError):
 
 
 class Conflict(RuntimeError):
-    """The draft has moved on since the revision that the edit was made on; the current one comes along."""
+    """The draft has moved on since the revision that the edit was made on; the current one comes
+    along.
+    """
 
     log_safe = True
 
@@ -70,8 +74,12 @@ class Applied:
 
 
 def locked_draft(authoring_id: int, by: User) -> Authoring:
-    """The author's own authoring, locked until the transaction ends. Raises Authoring.DoesNotExist for anyone else."""
-    found = Authoring.objects.select_for_update(of=("self",)).select_related("encounter__dataset__study", "inventory")
+    """The author's own authoring, locked until the transaction ends. Raises Authoring.DoesNotExist
+    for anyone else.
+    """
+    found = Authoring.objects.select_for_update(of=("self",)).select_related(
+        "encounter__dataset__study", "inventory"
+    )
     return found.get(pk=authoring_id, author=by)
 
 
@@ -79,7 +87,8 @@ def locked_draft(authoring_id: int, by: User) -> Authoring:
 def apply_edit(*, authoring: Authoring, edit: Edit, by: User) -> Applied:
     """Store one edit of the draft. The same token again gives the same answer and stores nothing.
 
-    Raises Locked once submitted, Conflict for an edit made on another revision, EditRefused where the draft would not hold.
+    Raises Locked once submitted, Conflict for an edit made on another revision, EditRefused where
+    the draft would not hold.
     """
     mine = locked_draft(authoring.pk, by)
     if not TOKEN.fullmatch(edit.token):
@@ -99,11 +108,19 @@ def apply_edit(*, authoring: Authoring, edit: Edit, by: User) -> Applied:
 
 
 def log(
-    authoring: Authoring, kind: str, token: str, *, change: Change = UNCHANGED, undoes: AuthoringEdit | None = None, reason: str = ""
+    authoring: Authoring,
+    kind: str,
+    token: str,
+    *,
+    change: Change = UNCHANGED,
+    undoes: AuthoringEdit | None = None,
+    reason: str = "",
 ) -> AuthoringEdit:
     """Append to the log and count the revision on; the authoring is locked by the caller."""
     authoring.revision += 1
-    Authoring.objects.filter(pk=authoring.pk).update(revision=authoring.revision, updated_at=timezone.now())
+    Authoring.objects.filter(pk=authoring.pk).update(
+        revision=authoring.revision, updated_at=timezone.now()
+    )
     return AuthoringEdit.objects.create(
         authoring=authoring,
         number=authoring.revision,
@@ -118,7 +135,10 @@ def log(
 
 def stored_change(edit: AuthoringEdit) -> Change:
     """What a stored edit did."""
-    return Change(tuple(map(DraftOccurrence.from_dict, edit.before)), tuple(map(DraftOccurrence.from_dict, edit.after)))
+    return Change(
+        tuple(map(DraftOccurrence.from_dict, edit.before)),
+        tuple(map(DraftOccurrence.from_dict, edit.after)),
+    )
 
 
 def stacks_of(authoring: Authoring) -> Stacks:
@@ -131,20 +151,28 @@ def log_of(authoring: Authoring) -> Iterable[tuple[int, str, int | None]]:
     return authoring.edits.order_by("number").values_list("number", "kind", "undoes__number")
 
 
-def _change(authoring: Authoring, document: Document, edit: Edit) -> tuple[Change, AuthoringEdit | None]:
+def _change(
+    authoring: Authoring, document: Document, edit: Edit
+) -> tuple[Change, AuthoringEdit | None]:
     """The change that an edit asks for, and the earlier edit that it takes or brings back."""
     if edit.kind in (UNDO, REDO):
         return _step(authoring, edit.kind)
     encounter = authoring.encounter
     if edit.kind == "add":
-        return edits.added(document, _new_uids(authoring, document, 1)[0], _complete(_fields(encounter, edit.values))), None
+        return edits.added(
+            document,
+            _new_uids(authoring, document, 1)[0],
+            _complete(_fields(encounter, edit.values)),
+        ), None
     if edit.kind == "change":
         return edits.changed(document, edit.uid, _fields(encounter, edit.values)), None
     if edit.kind == "remove":
         return edits.removed(document, edit.uid), None
     if edit.kind == "split":
         parts = [_fields(encounter, part) for part in edit.parts]
-        return edits.split(document, edit.uid, parts, _new_uids(authoring, document, max(len(parts) - 1, 0))), None
+        return edits.split(
+            document, edit.uid, parts, _new_uids(authoring, document, max(len(parts) - 1, 0))
+        ), None
     if edit.kind == "merge":
         return edits.merged(document, edit.uids, _fields(encounter, edit.values)), None
     raise EditRefused("kind", "There is no such edit.")
@@ -169,7 +197,9 @@ def _fields(encounter: Encounter, data: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_rows(encounter: Encounter, rows: Sequence[int]) -> None:
     """Raises EditRefused for a row that the record of this stay does not have."""
-    found = SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter_id=encounter.pk, row_index__in=rows).count()
+    found = SourceRow.objects.filter(
+        dataset_id=encounter.dataset_id, encounter_id=encounter.pk, row_index__in=rows
+    ).count()
     if found != len(set(rows)):
         raise EditRefused("rows", "The record has no such row.")
 

@@ -13,10 +13,16 @@ from timelines.models import Authoring
 
 
 def own_authoring(request: HttpRequest, public_id: str) -> Authoring:
-    """Return the person's own authoring. Raise Http404 for anybody else's, also to admins, and without the role in its study."""
+    """Return the person's own authoring. Raise Http404 for anybody else's, also to admins, and
+    without the role in its study.
+    """
     assert request.user.is_authenticated
-    found = Authoring.objects.select_related("encounter__dataset__study", "inventory__note", "author")
-    mine = scoped(found, request.user, "encounter__dataset__study", roles=CASE_READERS).filter(author=request.user)
+    found = Authoring.objects.select_related(
+        "encounter__dataset__study", "inventory__note", "author"
+    )
+    mine = scoped(found, request.user, "encounter__dataset__study", roles=CASE_READERS).filter(
+        author=request.user
+    )
     authoring = mine.filter(public_id=public_id).first()
     if authoring is None:
         raise Http404
@@ -30,12 +36,26 @@ def record_seen(request: StudyRequest, authoring: Authoring, action: str, **deta
     """Record that the person has read the note or rows of the case while writing its timeline."""
     case = authoring.encounter.public_id
     study, told = authoring.encounter.dataset.study, {"case": case, **detail}
-    record(actor=request.user, study=study, action=action, object_type="timelines.authoring", object_id=authoring.public_id, detail=told)
+    record(
+        actor=request.user,
+        study=study,
+        action=action,
+        object_type="timelines.authoring",
+        object_id=authoring.public_id,
+        detail=told,
+    )
 
 
 def authorable(request: StudyRequest, public_id: str) -> Encounter:
-    """The encounter, if it is in one of the person's studies and they may author its timeline. Raises Http404, NotAllowed."""
-    cases = scoped(Encounter.objects.select_related("dataset__study"), request.user, "dataset__study", roles=CASE_READERS)
+    """The encounter, if it is in one of the person's studies and they may author its timeline.
+    Raises Http404, NotAllowed.
+    """
+    cases = scoped(
+        Encounter.objects.select_related("dataset__study"),
+        request.user,
+        "dataset__study",
+        roles=CASE_READERS,
+    )
     encounter = cases.filter(public_id=public_id).first()
     if encounter is None:
         raise Http404

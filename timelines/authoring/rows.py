@@ -1,4 +1,6 @@
-"""Rows of the structured record for an author: searched by words, nearest in time first. Hours from admission."""
+"""Rows of the structured record for an author: searched by words, nearest in time first. Hours from
+admission.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from ehr.models import Encounter, SourceRow
-from ehr.presentation.wording import clock_words, event_words, hours_words, time_kind_words, value_words
+from ehr.presentation.wording import (
+    clock_words,
+    event_words,
+    hours_words,
+    time_kind_words,
+    value_words,
+)
 from timelines.domain import Anchor
 from timelines.drafts.values import EditRefused
 from timelines.presentation.wording import moment_words
@@ -20,10 +28,13 @@ LONGEST_SEARCH = 200
 _ACTS = {"started": "start", "stopped": "stop", "ended": "end", "microbiology": "micro"}
 
 
-def search_rows(encounter: Encounter, text: str, near: float | None) -> tuple[list[SourceRow], bool]:
+def search_rows(
+    encounter: Encounter, text: str, near: float | None
+) -> tuple[list[SourceRow], bool]:
     """Timed rows whose event, value or unit holds every word, and whether there are more.
 
-    Nearest to `near` (hours) first, else in order of time. Raises EditRefused for a text without words.
+    Nearest to `near` (hours) first, else in order of time. Raises EditRefused for a text without
+    words.
     """
     words = text.casefold().split()
     if not words or len(text) > LONGEST_SEARCH or "\x00" in text:
@@ -31,7 +42,9 @@ def search_rows(encounter: Encounter, text: str, near: float | None) -> tuple[li
     found = timed_rows(encounter)
     for word in words:
         said = _ACTS.get(word, word)
-        found = found.filter(Q(event__icontains=said) | Q(value__icontains=word) | Q(unit__icontains=word))
+        found = found.filter(
+            Q(event__icontains=said) | Q(value__icontains=word) | Q(unit__icontains=word)
+        )
     moment = None if near is None else _clock(encounter, near)
     if moment is None:
         rows = list(found.order_by("time", "row_index")[: FOUND_AT_MOST + 1])
@@ -44,17 +57,23 @@ def search_rows(encounter: Encounter, text: str, near: float | None) -> tuple[li
 
 def timed_rows(encounter: Encounter) -> QuerySet[SourceRow]:
     """The rows that can date something; both keys, so that one partition alone is read."""
-    return SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter_id=encounter.pk, time__isnull=False)
+    return SourceRow.objects.filter(
+        dataset_id=encounter.dataset_id, encounter_id=encounter.pk, time__isnull=False
+    )
 
 
 def rows_of(encounter: Encounter, indices: Sequence[int]) -> list[SourceRow]:
     """The timed rows of these indices, in their order."""
-    found = {row.row_index: row for row in timed_rows(encounter).filter(row_index__in=list(indices))}
+    found = {
+        row.row_index: row for row in timed_rows(encounter).filter(row_index__in=list(indices))
+    }
     return [found[index] for index in indices if index in found]
 
 
 def row_json(row: SourceRow, anchor: Anchor) -> dict[str, Any]:
-    """A row as the page gets it: its values, and in words what it is (`words`), when it was and the kind of that time (`kind`)."""
+    """A row as the page gets it: its values, and in words what it is (`words`), when it was and the
+    kind of that time (`kind`).
+    """
     assert row.time is not None
     hours = round(anchor.hours(row.time), 6)
     return {

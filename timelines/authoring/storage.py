@@ -1,4 +1,5 @@
-"""Between a draft as a value and its rows: the occurrences of an unsealed inventory, each with its `DraftEntry`.
+"""Between a draft as a value and its rows: the occurrences of an unsealed inventory, each with its
+`DraftEntry`.
 
 Saving happens inside the caller's transaction.
 """
@@ -28,11 +29,19 @@ FROM unnest(%s::text[]) WITH ORDINALITY AS n(uid4, place) WHERE o.inventory_id =
 
 
 def load_document(inventory: Inventory) -> Document:
-    """The draft of that inventory, in two queries whatever its size; mentions as typed, also once sealing has escaped them."""
-    length = Note.objects.annotate(length=Length("text")).values_list("length", flat=True).get(pk=inventory.note_id)
+    """The draft of that inventory, in two queries whatever its size; mentions as typed, also once
+    sealing has escaped them.
+    """
+    length = (
+        Note.objects.annotate(length=Length("text"))
+        .values_list("length", flat=True)
+        .get(pk=inventory.note_id)
+    )
     said = unescape_mention if inventory.sealed_at is not None else str
     # Plain values: an edit reads the whole draft, and rows as objects would take most of its time.
-    rows = Occurrence.objects.filter(inventory=inventory).values_list(*OCCURRENCE_FIELDS, *(f"draft__{name}" for name in ENTRY_FIELDS))
+    rows = Occurrence.objects.filter(inventory=inventory).values_list(
+        *OCCURRENCE_FIELDS, *(f"draft__{name}" for name in ENTRY_FIELDS)
+    )
     return document_of(length, (_occurrence(row, said) for row in rows))
 
 
@@ -49,18 +58,24 @@ def insert(inventory: Inventory, occurrences: Iterable[DraftOccurrence]) -> None
     """Store new occurrences after those that are there."""
     last = Occurrence.objects.filter(inventory=inventory).aggregate(last=Max("ordinal"))["last"]
     first = 0 if last is None else last + 1
-    made = [(o, Occurrence(inventory=inventory, ordinal=first + n)) for n, o in enumerate(occurrences)]
+    made = [
+        (o, Occurrence(inventory=inventory, ordinal=first + n)) for n, o in enumerate(occurrences)
+    ]
     for o, row in made:
         row.uid4 = o.uid
         _fill(row, o)
     Occurrence.objects.bulk_create((row for _, row in made), batch_size=BATCH_ROWS)
-    DraftEntry.objects.bulk_create((DraftEntry(occurrence=row, **_entry(o)) for o, row in made), batch_size=BATCH_ROWS)
+    DraftEntry.objects.bulk_create(
+        (DraftEntry(occurrence=row, **_entry(o)) for o, row in made), batch_size=BATCH_ROWS
+    )
 
 
 def renumber(inventory: Inventory, document: Document) -> None:
     """Ordinals as the note reads, from 0 (an inventory counts so, `domain.Inventory`)."""
     uids = [o.uid for o in document.ordered]
-    last = Occurrence.objects.filter(inventory=inventory).aggregate(last=Max("ordinal"))["last"] or 0
+    last = (
+        Occurrence.objects.filter(inventory=inventory).aggregate(last=Max("ordinal"))["last"] or 0
+    )
     with connection.cursor() as cursor:
         # Twice, because no two may share an ordinal on the way.
         for first in (last + 1, 0):
@@ -68,7 +83,12 @@ def renumber(inventory: Inventory, document: Document) -> None:
 
 
 def _update(inventory: Inventory, occurrences: list[DraftOccurrence]) -> None:
-    rows = {row.uid4: row for row in Occurrence.objects.filter(inventory=inventory, uid4__in=[o.uid for o in occurrences])}
+    rows = {
+        row.uid4: row
+        for row in Occurrence.objects.filter(
+            inventory=inventory, uid4__in=[o.uid for o in occurrences]
+        )
+    }
     for o in occurrences:
         row = rows[o.uid]
         _fill(row, o)
@@ -77,7 +97,13 @@ def _update(inventory: Inventory, occurrences: list[DraftOccurrence]) -> None:
 
 
 def _fill(row: Occurrence, o: DraftOccurrence) -> None:
-    row.mention, row.start, row.end, row.polarity, row.lane = o.mention, o.start, o.end, o.polarity, o.lane
+    row.mention, row.start, row.end, row.polarity, row.lane = (
+        o.mention,
+        o.start,
+        o.end,
+        o.polarity,
+        o.lane,
+    )
 
 
 def _entry(o: DraftOccurrence) -> dict[str, object]:
@@ -87,7 +113,23 @@ def _entry(o: DraftOccurrence) -> dict[str, object]:
 
 def _occurrence(row: Sequence[Any], said: Callable[[str], str]) -> DraftOccurrence:
     """From the values of OCCURRENCE_FIELDS and ENTRY_FIELDS."""
-    uid, start, end, mention, polarity, lane, placed, time, lower, upper, known, context, rows, entered, reason = row
+    (
+        uid,
+        start,
+        end,
+        mention,
+        polarity,
+        lane,
+        placed,
+        time,
+        lower,
+        upper,
+        known,
+        context,
+        rows,
+        entered,
+        reason,
+    ) = row
     return DraftOccurrence(
         uid=uid,
         start=start,

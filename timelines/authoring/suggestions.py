@@ -1,7 +1,9 @@
-"""Rows of the record that an assisted author is shown beside an occurrence. What is shown, and what becomes of it, is kept.
+"""Rows of the record that an assisted author is shown beside an occurrence. What is shown, and what
+becomes of it, is kept.
 
-They come from the evidence of the study timeline (else of the oldest finished full run) where its occurrences overlap the span, else
-from a search of words (`llm_runtime.providers.lexical`: no model). Nothing of this is ever served to an unaided author.
+They come from the evidence of the study timeline (else of the oldest finished full run) where its
+occurrences overlap the span, else from a search of words (`llm_runtime.providers.lexical`: no
+model). Nothing of this is ever served to an unaided author.
 """
 
 from __future__ import annotations
@@ -47,9 +49,11 @@ class Offer:
 
 @transaction.atomic
 def suggestions(*, authoring: Authoring, uid: str, by: User) -> list[AnchorSuggestion]:
-    """What the author is shown beside that occurrence, by rank; shown for the first time, it is recorded.
+    """What the author is shown beside that occurrence, by rank; shown for the first time, it is
+    recorded.
 
-    Raises NotAllowed for an unaided timeline, EditRefused for a UID that is not there. A submitted timeline shows what was shown.
+    Raises NotAllowed for an unaided timeline, EditRefused for a UID that is not there. A submitted
+    timeline shows what was shown.
     """
     mine = _assisted(authoring, by)
     occurrence = load_document(mine.inventory).get(uid)
@@ -58,7 +62,14 @@ def suggestions(*, authoring: Authoring, uid: str, by: User) -> list[AnchorSugge
         return sorted(shown.values(), key=lambda s: s.rank)
     offers, made_by = _offers(mine.encounter, occurrence)
     new = [
-        AnchorSuggestion(authoring=mine, uid4=uid, row_index=o.row_index, rank=rank, score=o.score, made_by=made_by)
+        AnchorSuggestion(
+            authoring=mine,
+            uid4=uid,
+            row_index=o.row_index,
+            rank=rank,
+            score=o.score,
+            made_by=made_by,
+        )
         for rank, o in enumerate(offers, start=1)
         if o.row_index not in shown
     ]
@@ -71,7 +82,9 @@ def suggestions(*, authoring: Authoring, uid: str, by: User) -> list[AnchorSugge
 
 @transaction.atomic
 def decide(*, authoring: Authoring, uid: str, row: int, accept: bool, by: User) -> AnchorSuggestion:
-    """Record that a shown row was accepted or dismissed; the last word counts. Raises NotAllowed, Locked, EditRefused."""
+    """Record that a shown row was accepted or dismissed; the last word counts. Raises NotAllowed,
+    Locked, EditRefused.
+    """
     mine = _assisted(authoring, by)
     if mine.state == Authoring.State.SUBMITTED:
         raise Locked("submitted")
@@ -100,7 +113,9 @@ def _assisted(authoring: Authoring, by: User) -> Authoring:
 
 
 def _offers(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Offer], str]:
-    """The best few rows and what made them: nearest to the stated time, where there is one, else by score."""
+    """The best few rows and what made them: nearest to the stated time, where there is one, else by
+    score.
+    """
     found, made_by = _of_run(encounter, occurrence)
     if not found:
         found, made_by = _of_search(encounter, occurrence), SEARCH
@@ -113,9 +128,16 @@ def _offers(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Off
 
 
 def _of_run(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Offer], str]:
-    """The evidence that the shown run (`study_timeline`) found for occurrences on the same words of the note."""
+    """The evidence that the shown run (`study_timeline`) found for occurrences on the same words of
+    the note.
+    """
     unfinished = StageRun.objects.filter(case_run=OuterRef("pk")).exclude(state=JobState.SUCCEEDED)
-    finished = CaseRun.objects.filter(~Exists(unfinished), encounter=encounter, run__variant=Variant.FULL.value, inventory__isnull=False)
+    finished = CaseRun.objects.filter(
+        ~Exists(unfinished),
+        encounter=encounter,
+        run__variant=Variant.FULL.value,
+        inventory__isnull=False,
+    )
     case_runs = finished.select_related("run").annotate(of_study=is_study_run("run"))
     case_run = min(case_runs, key=lambda c: (not c.of_study, fallback_order(c.run)), default=None)
     if case_run is None:
@@ -126,25 +148,39 @@ def _of_run(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Off
         candidate__query__occurrence__end__gt=occurrence.start,
     )
     best: dict[int, Offer] = {}
-    for row, hours, rerank, dense in evidence.values_list("row_index", "hours", "candidate__rerank_score", "candidate__dense_score"):
+    for row, hours, rerank, dense in evidence.values_list(
+        "row_index", "hours", "candidate__rerank_score", "candidate__dense_score"
+    ):
         score = dense if rerank is None else rerank
         if row not in best or score > (best[row].score or 0.0):
             best[row] = Offer(row, hours, score)
-    tools = [str(case_run.run.tools[name]) for name in ("backbone", "embedder", "reranker") if case_run.run.tools.get(name)]
+    tools = [
+        str(case_run.run.tools[name])
+        for name in ("backbone", "embedder", "reranker")
+        if case_run.run.tools.get(name)
+    ]
     return list(best.values()), " · ".join(tools or [case_run.run.source])[:LONGEST_MAKER]
 
 
 def _of_search(encounter: Encounter, occurrence: DraftOccurrence) -> list[Offer]:
     """Rows of those series whose summaries answer to the mention's words."""
-    series = list(EventSeries.objects.filter(encounter=encounter).values_list("summary", "row_indices"))
+    series = list(
+        EventSeries.objects.filter(encounter=encounter).values_list("summary", "row_indices")
+    )
     reranker = LexicalReranker()
     scores = waited(reranker.rerank(occurrence.mention, [summary for summary, _ in series]))
     ranked = sorted(zip(scores, series, strict=True), key=lambda pair: -pair[0])
-    kept = [(score, rows) for score, (_, rows) in ranked[:SERIES_AT_MOST] if score >= reranker.threshold]
+    kept = [
+        (score, rows) for score, (_, rows) in ranked[:SERIES_AT_MOST] if score >= reranker.threshold
+    ]
     score_of = {row: score for score, rows in reversed(kept) for row in rows}
     anchor = Anchor(encounter.admitted_at)
-    timed = timed_rows(encounter).filter(row_index__in=list(score_of)).values_list("row_index", "time")
-    return [Offer(row, anchor.hours(time), score_of[row]) for row, time in timed if time is not None]
+    timed = (
+        timed_rows(encounter).filter(row_index__in=list(score_of)).values_list("row_index", "time")
+    )
+    return [
+        Offer(row, anchor.hours(time), score_of[row]) for row, time in timed if time is not None
+    ]
 
 
 def _audit(authoring: Authoring, action: str, by: User, **detail: str | int | bool) -> None:

@@ -1,4 +1,6 @@
-"""Which timelines a case has, in groups a reader switches between: one group a run or other source, the references apart."""
+"""Which timelines a case has, in groups a reader switches between: one group a run or other source,
+the references apart.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,20 @@ from ehr.models import Encounter
 from timelines.access.authoring import SOURCE, SUPERSEDED_TIMELINES
 from timelines.domain import TimelineKind
 from timelines.models import Run, Timeline
-from timelines.runs.study_timeline.selection import fallback_order, is_study_run, run_words, study_run_of
+from timelines.runs.study_timeline.selection import (
+    fallback_order,
+    is_study_run,
+    run_words,
+    study_run_of,
+)
 from timelines.transfer.references import SOURCE as REFERENCE_SOURCE
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One timeline that may be shown. `settled` timelines can no longer change, so what is drawn from them may be kept."""
+    """One timeline that may be shown. `settled` timelines can no longer change, so what is drawn
+    from them may be kept.
+    """
 
     pk: int
     public_id: str
@@ -34,7 +43,9 @@ class Choice:
 
 @dataclass(frozen=True)
 class Group:
-    """The timelines of one run, or of one source without a run. `is_study`: its run is the study timeline (docs/adr/0040)."""
+    """The timelines of one run, or of one source without a run. `is_study`: its run is the study
+    timeline (docs/adr/0040).
+    """
 
     label: str
     text_only: Choice | None = None
@@ -52,7 +63,9 @@ class Group:
 
 @dataclass(frozen=True)
 class Choices:
-    """All timelines of a case: the study timeline's group first, then other full runs, variants and foreign sources."""
+    """All timelines of a case: the study timeline's group first, then other full runs, variants and
+    foreign sources.
+    """
 
     groups: tuple[Group, ...] = ()
     references: tuple[Choice, ...] = field(default=())
@@ -65,7 +78,9 @@ class Choices:
     @property
     def count(self) -> int:
         """How many timelines there are."""
-        return len(self.references) + sum(len(g.revised) + (g.text_only is not None) for g in self.groups)
+        return len(self.references) + sum(
+            len(g.revised) + (g.text_only is not None) for g in self.groups
+        )
 
     @property
     def authors(self) -> int:
@@ -91,27 +106,47 @@ class Choices:
         return next((g for g in self.groups if choice is g.text_only or choice in g.revised), None)
 
     def notice(self, group: Group | None) -> str:
-        """What a reader must know of a group that is not the study timeline; empty if there is nothing to say."""
+        """What a reader must know of a group that is not the study timeline; empty if there is
+        nothing to say.
+        """
         if group is None or (group.is_study and group.revised):
             return ""
         if group.is_study:
-            return "The study timeline is not finished for this case: it has no times from the record yet."
+            return (
+                "The study timeline is not finished for this case: it has no times from the record"
+                " yet."
+            )
         if not self.study_label:
-            return "No study timeline is chosen for this cohort. The oldest full run opens first." if len(self.groups) > 1 else ""
+            return (
+                "No study timeline is chosen for this cohort. The oldest full run opens first."
+                if len(self.groups) > 1
+                else ""
+            )
         if self.first_group and self.first_group.is_study:
             return "This is not the study timeline."
         return f"This case has no study timeline ({self.study_label}). Another run is shown."
 
 
 _FIELDS = (
-    *("pk", "public_id", "kind", "alternative", "source", "inventory_id", "case_run_id", "inventory__sealed_at", "case_run__run_id"),
+    *(
+        "pk",
+        "public_id",
+        "kind",
+        "alternative",
+        "source",
+        "inventory_id",
+        "case_run_id",
+        "inventory__sealed_at",
+        "case_run__run_id",
+    ),
 )
 
 
 def choices_of(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choices:
     """Two queries, three for a case that no study timeline has.
 
-    Without the `hidden` ones (`authoring_access.hidden_timelines`), and without submissions that a later one replaced.
+    Without the `hidden` ones (`authoring_access.hidden_timelines`), and without submissions that a
+    later one replaced.
     """
     rows = (
         Timeline.objects.filter(encounter=encounter)
@@ -125,22 +160,47 @@ def choices_of(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choices
     study = next((run for run in found if run.of_study), None) or study_run_of(encounter.dataset_id)
     grouped: dict[tuple[int, str], list[Choice]] = {}
     references = []
-    for pk, public_id, kind, alternative, source, inventory_id, case_run_id, sealed_at, run_id in rows:
+    for (
+        pk,
+        public_id,
+        kind,
+        alternative,
+        source,
+        inventory_id,
+        case_run_id,
+        sealed_at,
+        run_id,
+    ) in rows:
         settled = sealed_at is not None or inventory_id is None
-        choice = Choice(pk, public_id, TimelineKind(kind), alternative, source, inventory_id, case_run_id, settled)
+        choice = Choice(
+            pk,
+            public_id,
+            TimelineKind(kind),
+            alternative,
+            source,
+            inventory_id,
+            case_run_id,
+            settled,
+        )
         if choice.kind is TimelineKind.REFERENCE:
             references.append(choice)
         else:
             grouped.setdefault((run_id or 0, "" if run_id else source), []).append(choice)
-    groups = [_group(runs.get(run_id), source, members, study) for (run_id, source), members in sorted(grouped.items())]
-    # The cohort's own reference first, then imported ones, then people's: the first is what the others are compared with.
+    groups = [
+        _group(runs.get(run_id), source, members, study)
+        for (run_id, source), members in sorted(grouped.items())
+    ]
+    # The cohort's own reference first, then imported ones, then people's: the first is what the
+    # others are compared with.
     references.sort(key=lambda c: (c.source != REFERENCE_SOURCE, c.source.startswith(SOURCE)))
     study_label = run_words(study) if study else ""
     return Choices(tuple(sorted(groups, key=_order)), tuple(references), study_label)
 
 
 def _order(group: Group) -> tuple[object, ...]:
-    """The study timeline, if it has revised times; then other runs, full and revised ones first; then sources without a run by name."""
+    """The study timeline, if it has revised times; then other runs, full and revised ones first;
+    then sources without a run by name.
+    """
     if group.run is None:
         return 2, group.label
     full, own_rho, pk = fallback_order(group.run)
@@ -150,7 +210,13 @@ def _order(group: Group) -> tuple[object, ...]:
 def _group(run: Run | None, source: str, members: Sequence[Choice], study: Run | None) -> Group:
     text = next((c for c in members if c.kind is TimelineKind.TEXT_ONLY), None)
     is_study = run is not None and run == study
-    return Group(_label(run, source, study), text, tuple(c for c in members if c.kind is TimelineKind.REVISED), run, is_study)
+    return Group(
+        _label(run, source, study),
+        text,
+        tuple(c for c in members if c.kind is TimelineKind.REVISED),
+        run,
+        is_study,
+    )
 
 
 def _label(run: Run | None, source: str, study: Run | None) -> str:
@@ -158,4 +224,8 @@ def _label(run: Run | None, source: str, study: Run | None) -> str:
         return f"Imported: {source}"
     if study is None:
         return f"Run: {run_words(run)}"
-    return f"Study timeline: {run.label or run.source}" if run == study else f"Other run: {run_words(run)}"
+    return (
+        f"Study timeline: {run.label or run.source}"
+        if run == study
+        else f"Other run: {run_words(run)}"
+    )

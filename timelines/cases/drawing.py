@@ -1,4 +1,6 @@
-"""The note and the plot of one timeline of a case, drawn once and reused while nothing of it can change."""
+"""The note and the plot of one timeline of a case, drawn once and reused while nothing of it can
+change.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ KEEP_SECONDS = 3600
 
 @dataclass(frozen=True)
 class Drawn:
-    """What one timeline of a case looks like: the note with its highlights, and the data of plot and table."""
+    """What one timeline of a case looks like: the note with its highlights, and the data of plot
+    and table.
+    """
 
     note: SafeString
     data: SafeString
@@ -32,15 +36,24 @@ class Drawn:
 
 
 def shown_note(choice: Choice, encounter: Encounter) -> Note | None:
-    """The note that the timeline's spans point into. Raises NoteChanged where its text no longer has the checksum of its import."""
-    note = Inventory.objects.select_related("note").get(pk=choice.inventory_id).note if choice.inventory_id else note_of(encounter)
+    """The note that the timeline's spans point into. Raises NoteChanged where its text no longer
+    has the checksum of its import.
+    """
+    note = (
+        Inventory.objects.select_related("note").get(pk=choice.inventory_id).note
+        if choice.inventory_id
+        else note_of(encounter)
+    )
     if note is not None:
         checked_text(note)
     return note
 
 
-def drawn(encounter: Encounter, choice: Choice, choices: Choices, pairs: CasePairs | None = None) -> Drawn:
-    """The note and data of one timeline, kept once neither it nor what it is compared with can change any more.
+def drawn(
+    encounter: Encounter, choice: Choice, choices: Choices, pairs: CasePairs | None = None
+) -> Drawn:
+    """The note and data of one timeline, kept once neither it nor what it is compared with can
+    change any more.
 
     With `pairs` of an evaluation it is compared with those instead, and not kept.
     """
@@ -57,7 +70,9 @@ def drawn(encounter: Encounter, choice: Choice, choices: Choices, pairs: CasePai
     return found
 
 
-def _draw(encounter: Encounter, choice: Choice, choices: Choices, pairs: CasePairs | None = None) -> Drawn:
+def _draw(
+    encounter: Encounter, choice: Choice, choices: Choices, pairs: CasePairs | None = None
+) -> Drawn:
     note = shown_note(choice, encounter)
     spans, items = spans_and_items(choice, choices)
     items = pairs.on(items) if pairs else items
@@ -68,7 +83,13 @@ def _draw(encounter: Encounter, choice: Choice, choices: Choices, pairs: CasePai
 
 
 def _finished(choice: Choice) -> bool:
-    """Whether the run behind a timeline has no stage left that could still store evidence or alternatives."""
+    """Whether the run behind a timeline has no stage left that could still store evidence or
+    alternatives.
+    """
     if choice.case_run_id is None:
         return True
-    return not StageRun.objects.filter(case_run_id=choice.case_run_id).exclude(state="succeeded").exists()
+    return (
+        not StageRun.objects.filter(case_run_id=choice.case_run_id)
+        .exclude(state="succeeded")
+        .exists()
+    )

@@ -12,12 +12,23 @@ from accounts.permissions import user_can_manage_study, user_can_open_cases
 from accounts.registry import Card, Link
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
-from timelines.access.closed import any_closed, closed_encounters, closed_evaluations, open_runs, without
+from timelines.access.closed import (
+    any_closed,
+    closed_encounters,
+    closed_evaluations,
+    open_runs,
+    without,
+)
 from timelines.case_state import CaseState
 from timelines.domain import TimelineKind
 from timelines.models import Authoring, CaseRun, Evaluation, Run, Timeline
 from timelines.runs.progress import run_line, totals_of
-from timelines.runs.study_timeline.selection import history, is_study_run, run_words, study_timelines
+from timelines.runs.study_timeline.selection import (
+    history,
+    is_study_run,
+    run_words,
+    study_timelines,
+)
 
 SHOWN_RUNS = 3
 SHOWN_FAILURES = 5
@@ -33,7 +44,9 @@ class Attention:
 
 
 def cases_card(user: User, study: Study) -> Card | None:
-    """Cohorts and how many of their cases the study timeline has; without one, how many any run has."""
+    """Cohorts and how many of their cases the study timeline has; without one, how many any run
+    has.
+    """
     if not user_can_open_cases(user, study):
         return None
     link = Link("All cases", reverse("timelines:cases"))
@@ -41,13 +54,27 @@ def cases_card(user: User, study: Study) -> Card | None:
     datasets = Dataset.objects.filter(study=study).order_by("name")
     datasets = datasets.annotate(cases=Count("encounters", filter=~Q(encounters__in=list(closed))))
     if not datasets:
-        return Card("Cases", ["No cohort has been imported yet. A study admin imports one with manage.py import_dataset."])
+        return Card(
+            "Cases",
+            [
+                "No cohort has been imported yet. A study admin imports one with manage.py"
+                " import_dataset."
+            ],
+        )
     chosen = study_timelines(study)
     opened = set(open_runs(Run.objects.filter(pk__in=[c.run_id for c in chosen.values()]), closed))
     of_runs = without(Timeline.objects.filter(case_run__isnull=False), closed)
-    revised = of_runs.annotate(of_study=is_study_run("case_run__run")).filter(of_study=True, kind=TimelineKind.REVISED.value)
-    placed = Q(pk__in=revised.values("encounter")) | Q(pk__in=of_runs.values("encounter")) & ~Q(dataset__in=chosen)
-    done = Encounter.objects.filter(placed, dataset__study=study).values("dataset").annotate(n=Count("pk"))
+    revised = of_runs.annotate(of_study=is_study_run("case_run__run")).filter(
+        of_study=True, kind=TimelineKind.REVISED.value
+    )
+    placed = Q(pk__in=revised.values("encounter")) | Q(pk__in=of_runs.values("encounter")) & ~Q(
+        dataset__in=chosen
+    )
+    done = (
+        Encounter.objects.filter(placed, dataset__study=study)
+        .values("dataset")
+        .annotate(n=Count("pk"))
+    )
     counts = {d["dataset"]: d["n"] for d in done}
     cohorts = [
         {
@@ -56,7 +83,9 @@ def cases_card(user: User, study: Study) -> Card | None:
             "cases": d.cases,
             "done": counts.get(d.pk, 0),
             # A run that is closed to the person is not named: its name says who made the timelines.
-            "study_run": chosen[d.pk].run if d.pk in chosen and chosen[d.pk].run in opened else None,
+            "study_run": (
+                chosen[d.pk].run if d.pk in chosen and chosen[d.pk].run in opened else None
+            ),
         }
         for d in datasets
     ]
@@ -68,15 +97,25 @@ def authoring_card(user: User, study: Study) -> Card | None:
     """The person's own open drafts, with how far they are. Nothing where none is open."""
     if not user_can_open_cases(user, study):
         return None
-    drafts = Authoring.objects.filter(author=user, encounter__dataset__study=study, state=Authoring.State.DRAFT).select_related("encounter")
+    drafts = Authoring.objects.filter(
+        author=user, encounter__dataset__study=study, state=Authoring.State.DRAFT
+    ).select_related("encounter")
     counted = drafts.annotate(
-        total=Count("inventory__occurrences"), placed=Count("inventory__occurrences", filter=Q(inventory__occurrences__draft__placed=True))
+        total=Count("inventory__occurrences"),
+        placed=Count(
+            "inventory__occurrences", filter=Q(inventory__occurrences__draft__placed=True)
+        ),
     )
     shown = list(counted[:SHOWN_DRAFTS])
     if not shown:
         return None
     link = Link("My timelines", reverse("timelines:authorings"))
-    return Card("My timelines", links=[link], template="timelines/_authoring_card.html", context={"drafts": shown})
+    return Card(
+        "My timelines",
+        links=[link],
+        template="timelines/_authoring_card.html",
+        context={"drafts": shown},
+    )
 
 
 def runs_card(user: User, study: Study) -> Card | None:
@@ -84,7 +123,9 @@ def runs_card(user: User, study: Study) -> Card | None:
     if not user_can_open_cases(user, study):
         return None
     closed = closed_encounters(user)
-    runs = list(open_runs(Run.objects.filter(study=study).select_related("dataset"), closed)[:SHOWN_RUNS])
+    runs = list(
+        open_runs(Run.objects.filter(study=study).select_related("dataset"), closed)[:SHOWN_RUNS]
+    )
     links = [Link("All runs", reverse("timelines:runs"))]
     if user_can_manage_study(user, study):
         links.insert(0, Link("Launch a run", reverse("timelines:run_new")))
@@ -93,7 +134,12 @@ def runs_card(user: User, study: Study) -> Card | None:
     counted = totals_of(runs, closed)
     lines = [run_line(run, counted[run.pk]) for run in runs]
     study_runs = {chosen.run_id for chosen in study_timelines(study).values()}
-    return Card("Runs", links=links, template="timelines/_runs_card.html", context={"lines": lines, "study_runs": study_runs})
+    return Card(
+        "Runs",
+        links=links,
+        template="timelines/_runs_card.html",
+        context={"lines": lines, "study_runs": study_runs},
+    )
 
 
 def study_timelines_card(user: User, study: Study) -> Card | None:
@@ -103,23 +149,43 @@ def study_timelines_card(user: User, study: Study) -> Card | None:
         return None
     choices = history(study)
     opened = set(open_runs(Run.objects.filter(study=study), closed_encounters(user)))
-    lines = [{"choice": choice, "words": run_words(choice.run)} for choice in choices if choice.run in opened]
+    lines = [
+        {"choice": choice, "words": run_words(choice.run)}
+        for choice in choices
+        if choice.run in opened
+    ]
     chosen = study_timelines(study)
     context = {"lines": lines, "without": [d.name for d in datasets if d.pk not in chosen]}
     links = [Link("All runs", reverse("timelines:runs"))]
-    return Card("Study timelines", links=links, template="timelines/_study_timelines_card.html", context=context)
+    return Card(
+        "Study timelines",
+        links=links,
+        template="timelines/_study_timelines_card.html",
+        context=context,
+    )
 
 
 def attention_card(user: User, study: Study) -> Card | None:
     """For admins: what needs a person."""
     if not user_can_manage_study(user, study):
         return None
-    broken = Dataset.objects.filter(study=study).annotate(n=Count("rejected")).filter(n__gt=0).order_by("name")
+    broken = (
+        Dataset.objects.filter(study=study)
+        .annotate(n=Count("rejected"))
+        .filter(n__gt=0)
+        .order_by("name")
+    )
     items: list[Attention] = [
-        Attention(f"{d.name}: {d.n} piece{'' if d.n == 1 else 's'} of its input could not be imported") for d in broken
+        Attention(
+            f"{d.name}: {d.n} piece{'' if d.n == 1 else 's'} of its input could not be imported"
+        )
+        for d in broken
     ]
     failed = (
-        without(CaseRun.objects.filter(run__study=study, state=CaseState.FAILED), closed_encounters(user))
+        without(
+            CaseRun.objects.filter(run__study=study, state=CaseState.FAILED),
+            closed_encounters(user),
+        )
         .values("run__public_id", "run__label", "run__source")
         .annotate(n=Count("pk"))
         .order_by("-run__created_at")
@@ -127,8 +193,21 @@ def attention_card(user: User, study: Study) -> Card | None:
     for f in failed[:SHOWN_FAILURES]:
         name = f["run__label"] or f["run__source"]
         address = f"{reverse('timelines:run', args=[f['run__public_id']])}?show={CaseState.FAILED}"
-        items.append(Attention(f"{name}: {f['n']} case{'' if f['n'] == 1 else 's'} failed", Link("See why", address)))
-    return Card("Needs attention", template="timelines/_attention_card.html", context={"attention": items}) if items else None
+        items.append(
+            Attention(
+                f"{name}: {f['n']} case{'' if f['n'] == 1 else 's'} failed",
+                Link("See why", address),
+            )
+        )
+    return (
+        Card(
+            "Needs attention",
+            template="timelines/_attention_card.html",
+            context={"attention": items},
+        )
+        if items
+        else None
+    )
 
 
 def evaluations_card(user: User, study: Study) -> Card | None:
@@ -136,7 +215,9 @@ def evaluations_card(user: User, study: Study) -> Card | None:
     if not user_can_open_cases(user, study):
         return None
     finished = Evaluation.objects.filter(study=study, state=JobState.SUCCEEDED).defer("report")
-    found = finished.exclude(pk__in=closed_evaluations(user, finished.prefetch_related("datasets"))).first()
+    found = finished.exclude(
+        pk__in=closed_evaluations(user, finished.prefetch_related("datasets"))
+    ).first()
     if found is None:
         return None
     datasets = ", ".join(found.datasets.order_by("name").values_list("name", flat=True))
@@ -144,4 +225,8 @@ def evaluations_card(user: User, study: Study) -> Card | None:
         Link("See its figures", reverse("timelines:evaluation", args=[found.public_id])),
         Link("All", reverse("timelines:evaluations")),
     ]
-    return Card("Evaluation", [f"{found.label or 'Latest evaluation'}: {datasets} against {found.reference}."], links)
+    return Card(
+        "Evaluation",
+        [f"{found.label or 'Latest evaluation'}: {datasets} against {found.reference}."],
+        links,
+    )

@@ -1,4 +1,6 @@
-"""Reads one timeline of a case with what it is compared with, in as few queries as its size allows (four, whatever the size)."""
+"""Reads one timeline of a case with what it is compared with, in as few queries as its size allows
+(four, whatever the size).
+"""
 
 from __future__ import annotations
 
@@ -31,19 +33,41 @@ class _Row:
 
 
 _FIELDS = (
-    *("occurrence_id", "occurrence__uid4", "occurrence__ordinal", "occurrence__mention", "occurrence__start", "occurrence__end"),
-    *("occurrence__polarity", "occurrence__lane", "event", "time", "lower", "upper", "known", "adopted_rows"),
+    *(
+        "occurrence_id",
+        "occurrence__uid4",
+        "occurrence__ordinal",
+        "occurrence__mention",
+        "occurrence__start",
+        "occurrence__end",
+    ),
+    *(
+        "occurrence__polarity",
+        "occurrence__lane",
+        "event",
+        "time",
+        "lower",
+        "upper",
+        "known",
+        "adopted_rows",
+    ),
 )
 
 
 def spans_and_items(choice: Choice, choices: Choices) -> tuple[list[Span], list[Item]]:
-    """The spans to highlight and the occurrences to draw, in order of the note (of time, where a source has no inventory)."""
+    """The spans to highlight and the occurrences to draw, in order of the note (of time, where a
+    source has no inventory).
+    """
     rows = _rows(choice)
     spans = [Span(r.uid, r.start, r.end) for r in rows if r.start is not None and r.end is not None]
     group = choices.group_of(choice)
     revised = choice.kind is TimelineKind.REVISED
     text = _text_times(group.text_only) if group and group.text_only and revised else {}
-    reference = choices.references[0] if choices.references and choice.kind is not TimelineKind.REFERENCE else None
+    reference = (
+        choices.references[0]
+        if choices.references and choice.kind is not TimelineKind.REFERENCE
+        else None
+    )
     compared = _reference_times(spans, choice, reference) if reference else {}
     evidence = _evidence(choice)
     return spans, [_item(n, r, choice.kind, text, compared, evidence) for n, r in enumerate(rows)]
@@ -51,9 +75,28 @@ def spans_and_items(choice: Choice, choices: Choices) -> tuple[list[Span], list[
 
 def _rows(choice: Choice) -> list[_Row]:
     found = []
-    entries = Entry.objects.filter(timeline_id=choice.pk).order_by("occurrence__ordinal", "time", "pk").values_list(*_FIELDS)
+    entries = (
+        Entry.objects.filter(timeline_id=choice.pk)
+        .order_by("occurrence__ordinal", "time", "pk")
+        .values_list(*_FIELDS)
+    )
     for number, e in enumerate(entries):
-        occurrence_id, uid, ordinal, mention, start, end, polarity, lane, event, time, lower, upper, known, adopted = e
+        (
+            occurrence_id,
+            uid,
+            ordinal,
+            mention,
+            start,
+            end,
+            polarity,
+            lane,
+            event,
+            time,
+            lower,
+            upper,
+            known,
+            adopted,
+        ) = e
         found.append(
             _Row(
                 occurrence_id=occurrence_id,
@@ -75,13 +118,23 @@ def _rows(choice: Choice) -> list[_Row]:
 
 
 def _text_times(choice: Choice) -> dict[int, float | None]:
-    return dict(Entry.objects.filter(timeline_id=choice.pk, occurrence__isnull=False).values_list("occurrence_id", "time"))
+    return dict(
+        Entry.objects.filter(timeline_id=choice.pk, occurrence__isnull=False).values_list(
+            "occurrence_id", "time"
+        )
+    )
 
 
-def _reference_times(spans: list[Span], choice: Choice, reference: Choice) -> dict[str, tuple[str, float | None]]:
-    """Our UID → the paired reference occurrence's UID and time; the same inventory pairs by identity."""
+def _reference_times(
+    spans: list[Span], choice: Choice, reference: Choice
+) -> dict[str, tuple[str, float | None]]:
+    """Our UID → the paired reference occurrence's UID and time; the same inventory pairs by
+    identity.
+    """
     fields = ("occurrence__uid4", "occurrence__start", "occurrence__end", "time")
-    theirs = Entry.objects.filter(timeline_id=reference.pk, occurrence__start__isnull=False).values_list(*fields)
+    theirs = Entry.objects.filter(
+        timeline_id=reference.pk, occurrence__start__isnull=False
+    ).values_list(*fields)
     times = {uid: time for uid, _, _, time in theirs}
     if reference.inventory_id == choice.inventory_id:
         return {uid: (uid, time) for uid, time in times.items()}
@@ -95,7 +148,9 @@ def _evidence(choice: Choice) -> dict[int, list[tuple[int, float]]]:
         return {}
     found: dict[int, list[tuple[int, float]]] = {}
     rows = Evidence.objects.filter(candidate__query__case_run_id=choice.case_run_id)
-    for occurrence, row, hours in rows.values_list("candidate__query__occurrence_id", "row_index", "hours").distinct():
+    for occurrence, row, hours in rows.values_list(
+        "candidate__query__occurrence_id", "row_index", "hours"
+    ).distinct():
         found.setdefault(occurrence, []).append((row, hours))
     return found
 
@@ -127,7 +182,9 @@ def _item(
         revised=has_text,
         reference_time=reference_time,
         reference_key=reference_key,
-        evidence=tuple(Tick(hours, index in row.adopted) for index, hours in sorted(ticks, key=lambda t: t[1])),
+        evidence=tuple(
+            Tick(hours, index in row.adopted) for index, hours in sorted(ticks, key=lambda t: t[1])
+        ),
     )
 
 
@@ -135,4 +192,8 @@ def occurrence_of(choice: Choice, uid4: str) -> Occurrence | None:
     """The occurrence of that UID in the timeline's inventory, with the note that it stands in."""
     if choice.inventory_id is None:
         return None
-    return Occurrence.objects.select_related("inventory__note").filter(inventory_id=choice.inventory_id, uid4=uid4).first()
+    return (
+        Occurrence.objects.select_related("inventory__note")
+        .filter(inventory_id=choice.inventory_id, uid4=uid4)
+        .first()
+    )

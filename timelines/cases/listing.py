@@ -1,4 +1,5 @@
-"""The list of cases: filter, sort and page over thousands of stays, with the state of each one's shown reconstruction.
+"""The list of cases: filter, sort and page over thousands of stays, with the state of each one's
+shown reconstruction.
 
 Shown is the study timeline's run; for a case that it lacks, the latest run.
 """
@@ -34,7 +35,9 @@ DEFAULT_SORT = "case"
 
 @dataclass(frozen=True, slots=True)
 class CaseFilter:
-    """What the reader asked for. `text` matches case id and title and travels in a request's body only."""
+    """What the reader asked for. `text` matches case id and title and travels in a request's body
+    only.
+    """
 
     text: str = ""
     dataset: str = ""
@@ -56,10 +59,11 @@ class CaseFilter:
 
 @dataclass(frozen=True, slots=True)
 class CaseRow:
-    """One line of the list. `occurrences` is the size of the shown run's inventory, None before there is one.
+    """One line of the list. `occurrences` is the size of the shown run's inventory, None before
+    there is one.
 
-    Of a case that is closed to the reader, `state` and `occurrences` are None and `kinds` is empty. `other_run`: the cohort has a
-    study timeline and this case's state is of another run.
+    Of a case that is closed to the reader, `state` and `occurrences` are None and `kinds` is empty.
+    `other_run`: the cohort has a study timeline and this case's state is of another run.
     """
 
     public_id: str
@@ -79,11 +83,17 @@ class CaseRow:
         return ", ".join(_KIND_WORDS[k] for k in self.kinds) or "–"
 
 
-_KIND_WORDS = {TimelineKind.TEXT_ONLY.value: "text-only", TimelineKind.REVISED.value: "revised", TimelineKind.REFERENCE.value: "reference"}
+_KIND_WORDS = {
+    TimelineKind.TEXT_ONLY.value: "text-only",
+    TimelineKind.REVISED.value: "revised",
+    TimelineKind.REFERENCE.value: "reference",
+}
 
 
 def cases_of(study: Study, wanted: CaseFilter, closed: Collection[int] = ()) -> QuerySet[Encounter]:
-    """Return the encounters of a study that match, in the requested order. A `closed` encounter matches no state."""
+    """Return the encounters of a study that match, in the requested order. A `closed` encounter
+    matches no state.
+    """
     cases = Encounter.objects.filter(dataset__study=study).select_related("dataset")
     if wanted.text:
         cases = cases.filter(Q(case_id__icontains=wanted.text) | Q(title__icontains=wanted.text))
@@ -105,7 +115,11 @@ def _in_state(cases: QuerySet[Encounter], state: CaseState) -> QuerySet[Encounte
         return Exists(StageRun.objects.filter(case_run=OuterRef("shown_run"), state__in=states))
 
     cases = cases.filter(shown_run__isnull=False)
-    failed, cancelled, running = some(JobState.FAILED), some(JobState.CANCELLED), some(JobState.RUNNING)
+    failed, cancelled, running = (
+        some(JobState.FAILED),
+        some(JobState.CANCELLED),
+        some(JobState.RUNNING),
+    )
     waiting = some(JobState.QUEUED, JobState.BLOCKED)
     match state:
         case CaseState.FAILED:
@@ -121,7 +135,9 @@ def _in_state(cases: QuerySet[Encounter], state: CaseState) -> QuerySet[Encounte
 
 
 def case_rows(encounters: Sequence[Encounter], *, closed: Collection[int] = ()) -> list[CaseRow]:
-    """Return the lines of one page: as many queries, however many cases. They say nothing of what was made of the `closed` ones."""
+    """Return the lines of one page: as many queries, however many cases. They say nothing of what
+    was made of the `closed` ones.
+    """
     ids = [e.pk for e in encounters if e.pk not in closed]
     shown = shown_case_runs(ids)
     states = states_of(run.pk for run in shown.values())
@@ -138,7 +154,11 @@ def case_rows(encounters: Sequence[Encounter], *, closed: Collection[int] = ()) 
                 admitted_at=e.admitted_at,
                 stay=_stay_words(e),
                 rows=e.row_count,
-                state=None if e.pk in closed else case_state(states[run.pk]) if run else CaseState.NONE,
+                state=None
+                if e.pk in closed
+                else case_state(states[run.pk])
+                if run
+                else CaseState.NONE,
                 occurrences=getattr(run, "size", None) if run and run.inventory_id else None,
                 kinds=kinds[e.pk],
                 other_run=getattr(run, "other_run", False),
@@ -154,29 +174,46 @@ def _stay_words(encounter: Encounter) -> str:
 
 
 def _shown_first(case_runs: QuerySet[CaseRun], *by: str) -> QuerySet[CaseRun]:
-    """Case runs in order: that of the study timeline, then the latest first. `by` sorts before that."""
+    """Case runs in order: that of the study timeline, then the latest first. `by` sorts before
+    that.
+    """
     return case_runs.annotate(of_study=is_study_run("run")).order_by(*by, "-of_study", "-id")
 
 
 def shown_case_runs(encounter_ids: Sequence[int]) -> dict[int, CaseRun]:
-    """Encounter id → the case run that lists speak of, with `size` = occurrences of its inventory, and whether it is an `other_run`."""
+    """Encounter id → the case run that lists speak of, with `size` = occurrences of its inventory,
+    and whether it is an `other_run`.
+    """
     found = _shown_first(CaseRun.objects.filter(encounter_id__in=encounter_ids), "encounter_id")
     runs = found.distinct("encounter_id").values_list("id", flat=True)
-    other_run = Exists(current().filter(dataset=OuterRef("encounter__dataset"))) & ~is_study_run("run")
-    counted = CaseRun.objects.filter(id__in=list(runs)).annotate(size=Count("inventory__occurrences"), other_run=other_run)
+    other_run = Exists(current().filter(dataset=OuterRef("encounter__dataset"))) & ~is_study_run(
+        "run"
+    )
+    counted = CaseRun.objects.filter(id__in=list(runs)).annotate(
+        size=Count("inventory__occurrences"), other_run=other_run
+    )
     return {run.encounter_id: run for run in counted}
 
 
 def states_of(case_run_ids: Iterable[int]) -> dict[int, list[str]]:
     """Case run id → the states of its stages."""
     found: dict[int, list[str]] = defaultdict(list)
-    for case_run, state in StageRun.objects.filter(case_run_id__in=list(case_run_ids)).values_list("case_run_id", "state"):
+    for case_run, state in StageRun.objects.filter(case_run_id__in=list(case_run_ids)).values_list(
+        "case_run_id", "state"
+    ):
         found[case_run].append(state)
     return found
 
 
 def _kinds(encounter_ids: Sequence[int]) -> dict[int, tuple[str, ...]]:
     found: dict[int, set[str]] = defaultdict(set)
-    for encounter, kind in Timeline.objects.filter(encounter_id__in=encounter_ids).values_list("encounter_id", "kind").distinct():
+    for encounter, kind in (
+        Timeline.objects.filter(encounter_id__in=encounter_ids)
+        .values_list("encounter_id", "kind")
+        .distinct()
+    ):
         found[encounter].add(kind)
-    return defaultdict(tuple, {e: tuple(k.value for k in TimelineKind if k.value in kinds) for e, kinds in found.items()})
+    return defaultdict(
+        tuple,
+        {e: tuple(k.value for k in TimelineKind if k.value in kinds) for e, kinds in found.items()},
+    )

@@ -1,4 +1,6 @@
-"""Opening a case for a person: the guards of its page, the timeline they ask for, and its time zero."""
+"""Opening a case for a person: the guards of its page, the timeline they ask for, and its time
+zero.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,15 @@ from timelines.domain import Anchor
 
 
 def opened(request: HttpRequest, public_id: str) -> Encounter:
-    """The encounter, if it is in one of the person's studies and they may see its timelines. Raises Http404, NotAllowed."""
-    cases = scoped(Encounter.objects.select_related("dataset__study"), request.user, "dataset__study", roles=CASE_READERS)
+    """The encounter, if it is in one of the person's studies and they may see its timelines. Raises
+    Http404, NotAllowed.
+    """
+    cases = scoped(
+        Encounter.objects.select_related("dataset__study"),
+        request.user,
+        "dataset__study",
+        roles=CASE_READERS,
+    )
     encounter = cases.filter(public_id=public_id).first()
     if encounter is None:
         raise Http404
@@ -25,7 +34,9 @@ def opened(request: HttpRequest, public_id: str) -> Encounter:
 
 
 def chosen_timeline(request: HttpRequest, choices: Choices) -> Choice:
-    """The timeline that `t` names, else the case's default. Raises Http404 for a timeline of another case."""
+    """The timeline that `t` names, else the case's default. Raises Http404 for a timeline of
+    another case.
+    """
     wanted = request.GET.get("t", "")
     if not wanted:
         return choices.default
@@ -37,5 +48,12 @@ def chosen_timeline(request: HttpRequest, choices: Choices) -> Choice:
 
 def stay(encounter: Encounter) -> tuple[Anchor, float | None]:
     """What time zero is, and the hour of discharge."""
-    anchor = Anchor(encounter.admitted_at, "presentation" if encounter.anchor_kind == Encounter.AnchorKind.PRESENTATION else "admission")
-    return anchor, None if encounter.discharged_at is None else anchor.hours(encounter.discharged_at)
+    anchor = Anchor(
+        encounter.admitted_at,
+        "presentation"
+        if encounter.anchor_kind == Encounter.AnchorKind.PRESENTATION
+        else "admission",
+    )
+    return anchor, None if encounter.discharged_at is None else anchor.hours(
+        encounter.discharged_at
+    )

@@ -1,4 +1,6 @@
-"""The pairs of an evaluation on the case page: which occurrence of the shown timeline was paired with which of the reference."""
+"""The pairs of an evaluation on the case page: which occurrence of the shown timeline was paired
+with which of the reference.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ from timelines.presentation.evaluation_tables import BASIS_WORDS
 
 @dataclass(frozen=True)
 class CasePairs:
-    """The pairs of one timeline under one basis: key of an occurrence here → its partner in the reference."""
+    """The pairs of one timeline under one basis: key of an occurrence here → its partner in the
+    reference.
+    """
 
     evaluation: Evaluation
     basis: Basis
@@ -38,10 +42,14 @@ class CasePairs:
         return [_with_partner(item, self.partners.get(item.key)) for item in items]
 
 
-def pairs_asked_for(request: StudyRequest, encounter: Encounter, choice: Choice) -> CasePairs | None:
-    """What `e` (an evaluation) and `b` (a basis, else its first) ask for; None where the shown timeline was not compared in it.
+def pairs_asked_for(
+    request: StudyRequest, encounter: Encounter, choice: Choice
+) -> CasePairs | None:
+    """What `e` (an evaluation) and `b` (a basis, else its first) ask for; None where the shown
+    timeline was not compared in it.
 
-    Raises Http404 for an evaluation that the person does not have or that lacks the case, NotAllowed while it is closed to them.
+    Raises Http404 for an evaluation that the person does not have or that lacks the case,
+    NotAllowed while it is closed to them.
     """
     if not request.GET.get("e"):
         return None
@@ -52,11 +60,16 @@ def pairs_asked_for(request: StudyRequest, encounter: Encounter, choice: Choice)
     source = source_in(case_from_plain(stored.result), key, basis)
     if source is None:
         return None
-    compared, reference = compared_timeline(evaluation, encounter, source), reference_timeline(evaluation, encounter, source)
+    compared, reference = (
+        compared_timeline(evaluation, encounter, source),
+        reference_timeline(evaluation, encounter, source),
+    )
     if compared is None or reference is None or compared.timeline.pk != choice.pk:
         return None
     shown = _shown_keys(choice)
-    partners = {shown.get(p.predicted, p.predicted): reference.events[p.reference] for p in source.pairs}
+    partners = {
+        shown.get(p.predicted, p.predicted): reference.events[p.reference] for p in source.pairs
+    }
     return CasePairs(evaluation, basis, partners)
 
 
@@ -68,7 +81,9 @@ def _basis(wanted: str, bases: Sequence[Basis]) -> Basis:
 
 
 def _shown_keys(choice: Choice) -> dict[str, str]:
-    """Where a timeline has no inventory: an evaluation's names of its entries → those of this page, which lists them by time."""
+    """Where a timeline has no inventory: an evaluation's names of its entries → those of this page,
+    which lists them by time.
+    """
     if choice.inventory_id is not None:
         return {}
     entries = Entry.objects.filter(timeline_id=choice.pk)
@@ -83,5 +98,10 @@ def _with_partner(item: Item, partner: PlacedEvent | None) -> Item:
         return replace(item, reference_key="", reference_time=None)
     span = None if partner.start is None or partner.end is None else (partner.start, partner.end)
     return replace(
-        item, reference_key=partner.key, reference_time=partner.time, reference_mention=partner.mention, reference_span=span, paired=True
+        item,
+        reference_key=partner.key,
+        reference_time=partner.time,
+        reference_mention=partner.mention,
+        reference_span=span,
+        paired=True,
     )

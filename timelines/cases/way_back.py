@@ -1,4 +1,6 @@
-"""What an unaided author meets on a page that shows timelines of their case: why it is closed, and the way back to the draft."""
+"""What an unaided author meets on a page that shows timelines of their case: why it is closed, and
+the way back to the draft.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,20 @@ P = ParamSpec("P")
 def leads_back_to_draft(
     view: Callable[Concatenate[StudyRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[StudyRequest, P], HttpResponseBase]:
-    """Answer CaseClosed with a page of its own; without this the plain 403 page says the same sentence."""
+    """Answer CaseClosed with a page of its own; without this the plain 403 page says the same
+    sentence.
+    """
 
     @wraps(view)
     def answered(request: StudyRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         try:
             return view(request, *args, **kwargs)
         except CaseClosed as closed:
-            return render(request, "timelines/case_closed.html", {"closed": closed}, status=HTTPStatus.FORBIDDEN)
+            return render(
+                request,
+                "timelines/case_closed.html",
+                {"closed": closed},
+                status=HTTPStatus.FORBIDDEN,
+            )
 
     return answered

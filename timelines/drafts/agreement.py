@@ -1,8 +1,9 @@
-"""How far two authors of one case agree: which occurrences both have, and how their times stand to each other. No Django.
+"""How far two authors of one case agree: which occurrences both have, and how their times stand to
+each other. No Django.
 
-Occurrences pair by their spans (IoU ≥ 0.4, as span recall pairs them), what is left over by its names (normalised Levenshtein distance
-below 0.1). Neither author is the truth: every figure here is the same with the two exchanged, signs of differences aside.
-Source: protocol section 3.
+Occurrences pair by their spans (IoU ≥ 0.4, as span recall pairs them), what is left over by its
+names (normalised Levenshtein distance below 0.1). Neither author is the truth: every figure here is
+the same with the two exchanged, signs of differences aside. Source: protocol section 3.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class Authored:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One occurrence that both have. `how`: paired by span or by name, with the IoU or the distance as `closeness`."""
+    """One occurrence that both have. `how`: paired by span or by name, with the IoU or the distance
+    as `closeness`.
+    """
 
     first: Authored
     second: Authored
@@ -99,7 +102,9 @@ class Agreement:
 
     @property
     def concordance(self) -> float | None:
-        """Share of pairs of occurrences that both put in the same order, among those that neither ties."""
+        """Share of pairs of occurrences that both put in the same order, among those that neither
+        ties.
+        """
         placed = self.placed
         return concordance([p.first.time for p in placed], [p.second.time for p in placed])
 
@@ -126,19 +131,28 @@ class Agreement:
 
 
 def agreement(first: Sequence[Authored], second: Sequence[Authored]) -> Agreement:
-    """Pair the occurrences of two authors; pairs and leftovers in the order of the first's and the second's list."""
-    matched = {(f, s): (BY_SPAN, iou) for f, s, iou in match_spans([o.span for o in first], [o.span for o in second], IOU)}
+    """Pair the occurrences of two authors; pairs and leftovers in the order of the first's and the
+    second's list.
+    """
+    matched = {
+        (f, s): (BY_SPAN, iou)
+        for f, s, iou in match_spans([o.span for o in first], [o.span for o in second], IOU)
+    }
     left_first = [n for n in range(len(first)) if n not in {f for f, _ in matched}]
     left_second = [n for n in range(len(second)) if n not in {s for _, s in matched}]
     if left_first and left_second:
         distance = levenshtein_distance(
-            [first[n].mention.casefold() for n in left_first], [second[n].mention.casefold() for n in left_second]
+            [first[n].mention.casefold() for n in left_first],
+            [second[n].mention.casefold() for n in left_second],
         )
         for f, s in match_events(distance, NAME_DISTANCE):
             matched[left_first[f], left_second[s]] = (BY_NAME, float(distance[f, s]))
     taken_first, taken_second = {f for f, _ in matched}, {s for _, s in matched}
     return Agreement(
-        tuple(Pair(first[f], second[s], how, closeness) for (f, s), (how, closeness) in sorted(matched.items())),
+        tuple(
+            Pair(first[f], second[s], how, closeness)
+            for (f, s), (how, closeness) in sorted(matched.items())
+        ),
         tuple(o for n, o in enumerate(first) if n not in taken_first),
         tuple(o for n, o in enumerate(second) if n not in taken_second),
     )

@@ -1,8 +1,9 @@
 """A draft as a value, and its edits as pure functions with exact inverses.
 
-An edit is a `Change`: the touched occurrences whole, before and after. Applying it needs the document to be as `before` says, and
-`Change.inverse` takes it back exactly. UIDs are given once and stay: a split keeps the UID for its first part, a merge that of the first
-occurrence named; contexts follow. No Django.
+An edit is a `Change`: the touched occurrences whole, before and after. Applying it needs the
+document to be as `before` says, and `Change.inverse` takes it back exactly. UIDs are given once and
+stay: a split keeps the UID for its first part, a merge that of the first occurrence named; contexts
+follow. No Django.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Document:
-    """All occurrences of a draft over a note of `length` code points. Raises EditRefused for a span or context that cannot be."""
+    """All occurrences of a draft over a note of `length` code points. Raises EditRefused for a span
+    or context that cannot be.
+    """
 
     length: int
     occurrences: Mapping[str, DraftOccurrence] = field(default_factory=dict)
@@ -77,7 +80,9 @@ def document_of(length: int, occurrences: Iterable[DraftOccurrence]) -> Document
 
 
 def applied(document: Document, change: Change) -> Document:
-    """The document after the change. Raises EditRefused where it is not as the change expects, or would not hold afterwards."""
+    """The document after the change. Raises EditRefused where it is not as the change expects, or
+    would not hold afterwards.
+    """
     left = dict(document.occurrences)
     for o in change.before:
         if left.pop(o.uid, None) != o:
@@ -108,43 +113,64 @@ def removed(document: Document, uid: str) -> Change:
 
 
 def split(document: Document, uid: str, parts: Sequence[Values], new_uids: Sequence[str]) -> Change:
-    """Several occurrences for one: the first part keeps the UID (contexts that name it stay true), the others get new ones.
+    """Several occurrences for one: the first part keeps the UID (contexts that name it stay true),
+    the others get new ones.
 
-    A part has the values of the whole where it says nothing else, except that its mention is its own.
+    A part has the values of the whole where it says nothing else, except that its mention is its
+    own.
     """
     whole = document.get(uid)
     if len(parts) < 2:
         raise EditRefused("parts", "A split has at least two parts.")
     if any("mention" not in part for part in parts):
         raise EditRefused("mention", "Name each part so that it stands alone.")
-    made = [replace(whole, **{**part, "uid": own}) for part, own in zip(parts, [uid, *new_uids], strict=True)]
+    made = [
+        replace(whole, **{**part, "uid": own})
+        for part, own in zip(parts, [uid, *new_uids], strict=True)
+    ]
     return _held(document, Change((whole,), tuple(made)))
 
 
 def merged(document: Document, uids: Sequence[str], values: Values) -> Change:
-    """One occurrence for several: it keeps the UID, mention and time of the first named, spans all, and has everyone's rows and context.
+    """One occurrence for several: it keeps the UID, mention and time of the first named, spans all,
+    and has everyone's rows and context.
 
-    `values` says otherwise where the author does. Contexts that named the others name the merged one.
+    `values` says otherwise where the author does. Contexts that named the others name the merged
+    one.
     """
     if len(uids) < 2 or len(set(uids)) != len(uids):
         raise EditRefused("uids", "A merge takes at least two different occurrences.")
     members = [document.get(uid) for uid in uids]
     first = members[0]
-    context = [uid for uid in dict.fromkeys(uid for o in members for uid in o.context) if uid not in uids]
+    context = [
+        uid for uid in dict.fromkeys(uid for o in members for uid in o.context) if uid not in uids
+    ]
     rows = tuple(dict.fromkeys(row for o in members for row in o.rows))
-    whole = replace(first, start=min(o.start for o in members), end=max(o.end for o in members), rows=rows)
+    whole = replace(
+        first, start=min(o.start for o in members), end=max(o.end for o in members), rows=rows
+    )
     whole = replace(whole, context=tuple(context[:MAX_CONTEXT]))
-    others = {o: after for o, after in _followed(document, dict.fromkeys(uids[1:], first.uid)).items() if o.uid not in uids}
-    return _held(document, Change((*members, *others), (replace(whole, **values), *others.values())))
+    others = {
+        o: after
+        for o, after in _followed(document, dict.fromkeys(uids[1:], first.uid)).items()
+        if o.uid not in uids
+    }
+    return _held(
+        document, Change((*members, *others), (replace(whole, **values), *others.values()))
+    )
 
 
-def _followed(document: Document, replaced: Mapping[str, str | None]) -> dict[DraftOccurrence, DraftOccurrence]:
+def _followed(
+    document: Document, replaced: Mapping[str, str | None]
+) -> dict[DraftOccurrence, DraftOccurrence]:
     """Those whose context names a replaced UID → the same with the new UID (None: without it)."""
     found = {}
     for o in document.ordered:
         if o.uid not in replaced and any(uid in replaced for uid in o.context):
             names = (replaced.get(uid, uid) for uid in o.context)
-            found[o] = replace(o, context=tuple(uid for uid in dict.fromkeys(names) if uid and uid != o.uid))
+            found[o] = replace(
+                o, context=tuple(uid for uid in dict.fromkeys(names) if uid and uid != o.uid)
+            )
     return found
 
 

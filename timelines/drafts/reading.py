@@ -1,6 +1,7 @@
 """What the page sends about an occurrence → checked fields of it. No Django.
 
-The page is trusted with nothing: names, types and sizes are checked here, the protocol's invariants in `values` and `document`.
+The page is trusted with nothing: names, types and sizes are checked here, the protocol's invariants
+in `values` and `document`.
 """
 
 from __future__ import annotations
@@ -16,19 +17,26 @@ from timelines.drafts.values import EditRefused
 NO_TIME: dict[str, Any] = {"time": None, "lower": None, "upper": None, "known": False}
 
 
-def fields_of(data: object, admitted: datetime, discharged: datetime | None = None) -> dict[str, Any]:
+def fields_of(
+    data: object, admitted: datetime, discharged: datetime | None = None
+) -> dict[str, Any]:
     """Those fields of an occurrence that `data` speaks of. Raises EditRefused, naming the field.
 
-    `time_text` is read as typed (empty: not placed) and kept as `entered`; it changes `known` only if its words say
-    "about". Explicit `lower` and `upper` go before the bounds it implies.
-    `time` in hours or null places the occurrence, within the bounds given with it or none; `placed` false takes every time away.
+    `time_text` is read as typed (empty: not placed) and kept as `entered`; it changes `known` only
+    if its words say "about". Explicit `lower` and `upper` go before the bounds it implies. `time`
+    in hours or null places the occurrence, within the bounds given with it or none; `placed` false
+    takes every time away.
     """
     if not isinstance(data, Mapping):
         raise EditRefused("values", "An occurrence is an object of values.")
-    unknown = sorted(str(name)[:40] for name in data if name not in _READERS and name != "time_text")
+    unknown = sorted(
+        str(name)[:40] for name in data if name not in _READERS and name != "time_text"
+    )
     if unknown:
         raise EditRefused("values", "An occurrence has no such value.")
-    given = {name: _READERS[name](name, value) for name, value in data.items() if name != "time_text"}
+    given = {
+        name: _READERS[name](name, value) for name, value in data.items() if name != "time_text"
+    }
     if "time_text" in data:
         given = {**_typed(data["time_text"], admitted, discharged), **given}
     elif "time" in given:
@@ -47,7 +55,14 @@ def _typed(text: object, admitted: datetime, discharged: datetime | None) -> dic
     except TimeNotUnderstood as error:
         raise EditRefused("time_text", str(error)) from None
     known = {} if read.known is None else {"known": read.known}
-    return {"time": read.time, "lower": read.lower, "upper": read.upper, **known, "placed": True, "entered": said}
+    return {
+        "time": read.time,
+        "lower": read.lower,
+        "upper": read.upper,
+        **known,
+        "placed": True,
+        "entered": said,
+    }
 
 
 def _text(name: str, value: object) -> str:
@@ -79,7 +94,12 @@ def _index(name: str, value: object) -> int:
 def _hours(name: str, value: object) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e9 or not math.isfinite(value):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not abs(value) < 1e9
+        or not math.isfinite(value)
+    ):
         raise EditRefused(name, "Hours from admission, or nothing.")
     return float(value)
 

@@ -14,7 +14,8 @@
 | `admission`, `discharge`                       | 0, the hour of discharge                                                  |
 | `N/A`                                          | no point, no bounds: a decision                                           |
 
-A point carries no bounds unless its words have an extent: nothing is made up. A day is 24 h, a week 168, a month 720, a year 8760.
+A point carries no bounds unless its words have an extent: nothing is made up. A day is 24 h, a week
+168, a month 720, a year 8760.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from timelines.domain import DAY, HOUR, MONTH, WEEK, YEAR
 from timelines.drafts.values import FARTHEST_HOURS
 
 UNDERSTOOD = (
-    "Not understood. A time is hours from admission (+6.5, -3 d, 2 weeks before), a hospital day (HD 4 08:00, HD 4), "
-    "a date (2196-02-24 14:00, 24 Feb 14:00), a time on the day of admission (14:00), a range (between -96 and -48), or N/A."
+    "Not understood. A time is hours from admission (+6.5, -3 d, 2 weeks before), a hospital day"
+    " (HD 4 08:00, HD 4), a date (2196-02-24 14:00, 24 Feb 14:00), a time on the day of admission"
+    " (14:00), a range (between -96 and -48), or N/A."
 )
 LONGEST = 100
 #: Shares of an hour are kept to this many decimals: less than a hundredth of a second.
@@ -49,7 +51,8 @@ class TimeEntry:
     time: float | None
     lower: float | None = None
     upper: float | None = None
-    #: False for words that call the time an estimate; None where they say nothing of it: whether the note states it, its author says.
+    #: False for words that call the time an estimate; None where they say nothing of it: whether
+    #: the note states it, its author says.
     known: bool | None = None
 
     @property
@@ -69,7 +72,13 @@ _UNITS = {
     **dict.fromkeys(("mo", "mos", "month", "months"), MONTH),
     **dict.fromkeys(("y", "yr", "yrs", "year", "years"), YEAR),
 }
-_MONTHS = {name: n for n, name in enumerate(["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], start=1)}
+_MONTHS = {
+    name: n
+    for n, name in enumerate(
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"],
+        start=1,
+    )
+}
 _NUMBER = r"(?:\d+(?:\.\d+)?|\.\d+)"
 _UNIT = rf"(?:{'|'.join(sorted(_UNITS, key=len, reverse=True))})\b"
 _TERM = re.compile(rf"({_NUMBER}) ?({_UNIT})")
@@ -78,16 +87,30 @@ _AMOUNT = re.compile(
     rf"(?P<sign>[+-])? ?(?P<terms>{_NUMBER}(?: ?{_UNIT}(?: ?{_NUMBER} ?{_UNIT})*)?)"
     rf"(?: (?P<side>(?:before|prior to){_ANCHOR}|prior|ago|after{_ANCHOR}))?"
 )
-_CLOCK = r"(?:at )?(?P<hour>\d{1,2})(?::(?P<minute>\d{2})(?::(?P<second>\d{2}))?)? ?(?P<half>am|pm)?"
+_CLOCK = (
+    r"(?:at )?(?P<hour>\d{1,2})(?::(?P<minute>\d{2})(?::(?P<second>\d{2}))?)? ?(?P<half>am|pm)?"
+)
 _TIME_OF_DAY = re.compile(_CLOCK)
 _HOSPITAL_DAY = re.compile(rf"(?:hd|hospital day) ?(?P<day>\d{{1,4}})(?: {_CLOCK})?")
 _ISO = re.compile(rf"(?P<year>\d{{4}})-(?P<month>\d{{1,2}})-(?P<day>\d{{1,2}})(?:[ t]{_CLOCK})?")
 _MONTH_NAME = rf"(?P<name>{'|'.join(_MONTHS)})[a-z]*\.?"
 _DATES = [
-    re.compile(rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th)? {_MONTH_NAME}(?: (?P<year>\d{{4}}))?(?: {_CLOCK})?"),
-    re.compile(rf"{_MONTH_NAME} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: (?P<year>\d{{4}}))?(?: {_CLOCK})?"),
+    re.compile(
+        rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th)? {_MONTH_NAME}(?: (?P<year>\d{{4}}))?(?: {_CLOCK})?"
+    ),
+    re.compile(
+        rf"{_MONTH_NAME} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: (?P<year>\d{{4}}))?(?: {_CLOCK})?"
+    ),
 ]
-_RANGES = [re.compile(form) for form in (r"between (.+) and (.+)", r"from (.+) to (.+)", r"(.+?) ?\.\. ?(.+)", r"(.+) to (.+)")]
+_RANGES = [
+    re.compile(form)
+    for form in (
+        r"between (.+) and (.+)",
+        r"from (.+) to (.+)",
+        r"(.+?) ?\.\. ?(.+)",
+        r"(.+) to (.+)",
+    )
+]
 _ABOUT = re.compile(r"(?:~|≈|(?:about|around|approximately|approx\.?|ca\.?|circa)(?= )) ?")
 _NOT_PLACED = frozenset({"n/a", "na", "not placed", "unknown"})
 _AT_ADMISSION = re.compile(r"(?:(?:at|on) )?(?:admission|presentation|arrival)")
@@ -95,7 +118,9 @@ _AT_DISCHARGE = re.compile(r"(?:(?:at|on) )?discharge")
 
 
 def read_time(text: str, admitted: datetime, discharged: datetime | None = None) -> TimeEntry:
-    """The hours that a text says. `admitted` is t = 0, naive local like all clocks. Raises TimeNotUnderstood."""
+    """The hours that a text says. `admitted` is t = 0, naive local like all clocks. Raises
+    TimeNotUnderstood.
+    """
     said = _tidy(text)
     if not said or len(said) > LONGEST:
         raise TimeNotUnderstood(UNDERSTOOD)
@@ -107,8 +132,13 @@ def read_time(text: str, admitted: datetime, discharged: datetime | None = None)
     try:
         found = _Reader(admitted, discharged).read(said)
     except (ValueError, OverflowError) as error:
-        raise error if isinstance(error, TimeNotUnderstood) else TimeNotUnderstood(UNDERSTOOD) from None
-    if any(hours is not None and abs(hours) > FARTHEST_HOURS for hours in (found.time, found.lower, found.upper)):
+        raise (
+            error if isinstance(error, TimeNotUnderstood) else TimeNotUnderstood(UNDERSTOOD)
+        ) from None
+    if any(
+        hours is not None and abs(hours) > FARTHEST_HOURS
+        for hours in (found.time, found.lower, found.upper)
+    ):
         raise TimeNotUnderstood("Not within 200 years of admission.")
     return replace(found, known=False) if about else found
 
@@ -133,8 +163,12 @@ class _Reader:
         raise TimeNotUnderstood(UNDERSTOOD)
 
     def _range(self, first: str, last: str) -> TimeEntry:
-        """Both ends; a bare number takes unit and direction of the other end ("-4 to -2 d", "between 4 and 2 days before")."""
-        if re.fullmatch(rf"[+-]? ?{_NUMBER}", first) and (tail := re.fullmatch(rf"[+-]? ?{_NUMBER}( ?{_UNIT}.*)", last)):
+        """Both ends; a bare number takes unit and direction of the other end ("-4 to -2 d",
+        "between 4 and 2 days before").
+        """
+        if re.fullmatch(rf"[+-]? ?{_NUMBER}", first) and (
+            tail := re.fullmatch(rf"[+-]? ?{_NUMBER}( ?{_UNIT}.*)", last)
+        ):
             first += tail[1]
         lower, upper = self._point(first).earliest, self._point(last).latest
         if lower is None or upper is None or lower > upper:
@@ -147,7 +181,9 @@ class _Reader:
         return found
 
     def _point_or_none(self, said: str) -> TimeEntry | None:
-        """None for words of no known form; raises TimeNotUnderstood for a form whose numbers cannot be."""
+        """None for words of no known form; raises TimeNotUnderstood for a form whose numbers cannot
+        be.
+        """
         if _AT_ADMISSION.fullmatch(said):
             return TimeEntry(0.0)
         if self.discharged is not None and _AT_DISCHARGE.fullmatch(said):
@@ -166,7 +202,11 @@ class _Reader:
 
     def _amount(self, match: re.Match[str]) -> TimeEntry:
         terms = _TERM.findall(match["terms"])
-        hours = sum(float(number) * _UNITS[unit] for number, unit in terms) if terms else float(match["terms"])
+        hours = (
+            sum(float(number) * _UNITS[unit] for number, unit in terms)
+            if terms
+            else float(match["terms"])
+        )
         before = (match["side"] or "").startswith(("before", "prior", "ago"))
         if match["side"] and match["sign"] == ("+" if before else "-"):
             raise TimeNotUnderstood("The sign and the words say opposite directions.")
@@ -186,7 +226,9 @@ class _Reader:
         parts = match.groupdict()
         month = _MONTHS[parts["name"]] if "name" in parts else int(parts["month"])
         day = self._day(parts["year"], month, int(parts["day"]))
-        return self._at(datetime.combine(day, _time_of(match))) if match["hour"] else self._whole(day)
+        return (
+            self._at(datetime.combine(day, _time_of(match))) if match["hour"] else self._whole(day)
+        )
 
     def _day(self, year: str | None, month: int, day: int) -> date:
         if year:
@@ -213,7 +255,9 @@ class _Reader:
 
 
 def _tidy(text: str) -> str:
-    """Lower case, one kind of minus and space, a decimal point for a decimal comma. Raises TimeNotUnderstood for "1,000"."""
+    """Lower case, one kind of minus and space, a decimal point for a decimal comma. Raises
+    TimeNotUnderstood for "1,000".
+    """
     said = re.sub(r"[\u2010-\u2015\u2212]", "-", text.casefold().replace("\u2026", ".."))
     if re.search(r"\d,\d{3}(?!\d)", said):
         raise TimeNotUnderstood("Write a thousand without a comma, and a decimal with a point.")
@@ -222,7 +266,9 @@ def _tidy(text: str) -> str:
 
 
 def _time_of(match: re.Match[str]) -> time:
-    """The clock of a match. Raises ValueError for a time of day that is none, and for an hour alone ("HD 4 8")."""
+    """The clock of a match. Raises ValueError for a time of day that is none, and for an hour alone
+    ("HD 4 8").
+    """
     hour, minute, half = int(match["hour"]), match["minute"], match["half"]
     if half:
         if not 1 <= hour <= 12:

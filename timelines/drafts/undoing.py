@@ -1,6 +1,7 @@
 """What can be undone and redone, from the edit log alone: the history outlives the page. No Django.
 
-An undo names the edit that it takes back, a redo the edit that it brings back; a new edit forgets what had been taken back.
+An undo names the edit that it takes back, a redo the edit that it brings back; a new edit forgets
+what had been taken back.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ MARKS = frozenset({"submit", "reopen"})
 
 @dataclass
 class Stacks:
-    """Numbers of the edits that can be taken back, and of those that can be brought back; the next one last."""
+    """Numbers of the edits that can be taken back, and of those that can be brought back; the next
+    one last.
+    """
 
     undo: list[int] = field(default_factory=list)
     redo: list[int] = field(default_factory=list)

@@ -1,4 +1,5 @@
-"""What one occurrence of a draft is: frozen, checked by itself, and the same as plain values for the page and the edit log.
+"""What one occurrence of a draft is: frozen, checked by itself, and the same as plain values for
+the page and the edit log.
 
 Offsets are code points of the note, end-exclusive; times are hours from admission. No Django.
 """
@@ -21,7 +22,9 @@ FARTHEST_HOURS = 200 * 8760.0
 
 
 class EditRefused(ValueError):
-    """An edit that would break an invariant of the protocol. `field` is the value at fault; the message quotes no text."""
+    """An edit that would break an invariant of the protocol. `field` is the value at fault; the
+    message quotes no text.
+    """
 
     log_safe = True
 
@@ -35,8 +38,9 @@ class EditRefused(ValueError):
 class DraftOccurrence:
     """One occurrence of a draft and its time, as far as the author has said.
 
-    `placed` says that the author has decided: placed without a time is N/A, not placed is still to do. `entered` is what was typed.
-    Raises EditRefused where the protocol would be broken (section 1; section 2, stages 2 and 3).
+    `placed` says that the author has decided: placed without a time is N/A, not placed is still to
+    do. `entered` is what was typed. Raises EditRefused where the protocol would be broken (section
+    1; section 2, stages 2 and 3).
     """
 
     uid: str
@@ -61,7 +65,9 @@ class DraftOccurrence:
         if len(self.context) > MAX_CONTEXT:
             raise EditRefused("context", f"At most {MAX_CONTEXT} context occurrences.")
         if len(set(self.context)) != len(self.context) or self.uid in self.context:
-            raise EditRefused("context", "Context occurrences are distinct, and others than this one.")
+            raise EditRefused(
+                "context", "Context occurrences are distinct, and others than this one."
+            )
         if len(self.rows) > MOST_ROWS or len(set(self.rows)) != len(self.rows):
             raise EditRefused("rows", f"At most {MOST_ROWS} rows, each once.")
 
@@ -70,7 +76,11 @@ class DraftOccurrence:
             raise EditRefused("start", "The selection is empty.")
         if not self.mention.strip():
             raise EditRefused("mention", "Name the occurrence so that it stands alone.")
-        for name, longest in (("mention", LONGEST_MENTION), ("entered", LONGEST_ENTERED), ("reason", LONGEST_REASON)):
+        for name, longest in (
+            ("mention", LONGEST_MENTION),
+            ("entered", LONGEST_ENTERED),
+            ("reason", LONGEST_REASON),
+        ):
             if len(getattr(self, name)) > longest:
                 raise EditRefused(name, f"At most {longest} characters.")
         if self.polarity not in tuple(Polarity):
@@ -85,7 +95,11 @@ class DraftOccurrence:
                 raise EditRefused(name, "Not within 200 years of admission.")
         if not self.placed and (self.time, self.lower, self.upper) != (None, None, None):
             raise EditRefused("placed", "A time belongs to an occurrence that is placed.")
-        for low, high, field in (("lower", "time", "lower"), ("time", "upper", "upper"), ("lower", "upper", "lower")):
+        for low, high, field in (
+            ("lower", "time", "lower"),
+            ("time", "upper", "upper"),
+            ("lower", "upper", "lower"),
+        ):
             first, second = getattr(self, low), getattr(self, high)
             if first is not None and second is not None and first > second:
                 raise EditRefused(field, "The bounds do not hold the time between them.")

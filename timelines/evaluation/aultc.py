@@ -1,6 +1,8 @@
-"""How far predicted times lie from the reference times, on a log scale: the area under the CDF of log(1 + error).
+"""How far predicted times lie from the reference times, on a log scale: the area under the CDF of
+log(1 + error).
 
-No Django. Errors are absolute differences in hours. Source: protocol section 3; the paper's appendix (time discrepancy and AULTC).
+No Django. Errors are absolute differences in hours. Source: protocol section 3; the paper's
+appendix (time discrepancy and AULTC).
 """
 
 from __future__ import annotations
@@ -10,19 +12,20 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: The fixed horizon of the code that the paper's authors released: the log of the minutes in a year. It is compared with
-#: logs of hours, as there.
+#: The fixed horizon of the code that the paper's authors released: the log of the minutes in a
+#: year. It is compared with logs of hours, as there.
 U = math.log(60 * 24 * 365.26)
 
 
 def aultc(errors: ArrayLike, s_max: float) -> float | None:
     """The area as the paper prints it, 0…1, larger is better; None without errors.
 
-    With x(1) ≤ … ≤ x(k) the sorted log(1 + error), x(0) = 0 and L = log(1 + s_max):
-    [Σ (x(i) − x(i−1)) · i/k + (L − x(k))] / L. Summed by parts this is 1 − (Σ x − x(k)) / (k·L), which is computed.
-    The printed step counts i/k already before x(i), so the largest error goes free: a single error gives 1 whatever it is.
-    `s_max` in hours, the largest error of the whole report. Where it is 0 every error is 0 and the area is 1.
-    Raises ValueError for NaN, infinity or negative errors, and for an `s_max` below the largest error.
+    With x(1) ≤ … ≤ x(k) the sorted log(1 + error), x(0) = 0 and L = log(1 + s_max): [Σ (x(i) −
+    x(i−1)) · i/k + (L − x(k))] / L. Summed by parts this is 1 − (Σ x − x(k)) / (k·L), which is
+    computed. The printed step counts i/k already before x(i), so the largest error goes free: a
+    single error gives 1 whatever it is. `s_max` in hours, the largest error of the whole report.
+    Where it is 0 every error is 0 and the area is 1. Raises ValueError for NaN, infinity or
+    negative errors, and for an `s_max` below the largest error.
     """
     logs = log_errors(errors)
     check_s_max(logs, s_max)
@@ -32,7 +35,8 @@ def aultc(errors: ArrayLike, s_max: float) -> float | None:
 
 
 def aultc_ref(errors: ArrayLike) -> float | None:
-    """1 − mean(min(x, U)) / U with x = log(1 + error in hours) and a horizon that no report changes; None without errors.
+    """1 − mean(min(x, U)) / U with x = log(1 + error in hours) and a horizon that no report
+    changes; None without errors.
 
     Raises ValueError for NaN, infinity or negative errors.
     """
@@ -41,7 +45,9 @@ def aultc_ref(errors: ArrayLike) -> float | None:
 
 
 def log_errors(errors: ArrayLike) -> NDArray[np.float64]:
-    """log(1 + error) of a flat list of errors in hours. Raises ValueError for NaN, infinity or a negative error."""
+    """log(1 + error) of a flat list of errors in hours. Raises ValueError for NaN, infinity or a
+    negative error.
+    """
     hours = np.asarray(errors, dtype=np.float64).ravel()
     if not np.isfinite(hours).all() or (hours < 0).any():
         raise ValueError("errors are finite numbers of hours from 0 up")

@@ -1,7 +1,8 @@
-"""How sure a figure is: cases drawn with replacement, the statistic anew on each draw, the middle 95 % of what comes out.
+"""How sure a figure is: cases drawn with replacement, the statistic anew on each draw, the middle
+95 % of what comes out.
 
-No Django. The case is the unit, since events of one admission are not independent. Matching is done once, before.
-Source: protocol section 3 ("Intervals").
+No Django. The case is the unit, since events of one admission are not independent. Matching is done
+once, before. Source: protocol section 3 ("Intervals").
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ def case_bootstrap(
 ) -> Interval:
     """(low, high): the 95 % percentile interval of a statistic of cases.
 
-    `statistic` sees each resample as a list of as many cases as there are, some twice and some not at all. Where it gives
-    None (no data in that resample) the resample is left out. (None, None) where no resample is left, and with fewer than two
-    cases. The same cases, seed and count always give the same draws (`resample_indices`).
-    Raises ValueError for fewer than one resample and where the statistic gives infinity.
+    `statistic` sees each resample as a list of as many cases as there are, some twice and some not
+    at all. Where it gives None (no data in that resample) the resample is left out. (None, None)
+    where no resample is left, and with fewer than two cases. The same cases, seed and count always
+    give the same draws (`resample_indices`). Raises ValueError for fewer than one resample and
+    where the statistic gives infinity.
     """
     drawn = resample_indices(len(cases), resamples, seed)
     if len(cases) < FEWEST_CASES:
@@ -41,8 +43,11 @@ def case_bootstrap(
     return percentile_interval([statistic([cases[i] for i in row]) for row in drawn.tolist()])
 
 
-def resample_indices(n_cases: int, resamples: int = RESAMPLES, seed: int = SEED) -> NDArray[np.intp]:
-    """Which cases each resample holds, shape (resamples, n_cases): to be shared by all figures that are to be compared.
+def resample_indices(
+    n_cases: int, resamples: int = RESAMPLES, seed: int = SEED
+) -> NDArray[np.intp]:
+    """Which cases each resample holds, shape (resamples, n_cases): to be shared by all figures that
+    are to be compared.
 
     Raises ValueError for a negative number of cases or fewer than one resample.
     """
@@ -50,11 +55,16 @@ def resample_indices(n_cases: int, resamples: int = RESAMPLES, seed: int = SEED)
         raise ValueError(f"cannot draw {resamples} resamples of {n_cases} cases")
     if not n_cases:
         return np.empty((resamples, 0), dtype=np.intp)
-    return np.random.default_rng(seed).integers(0, n_cases, size=(resamples, n_cases), dtype=np.intp)
+    return np.random.default_rng(seed).integers(
+        0, n_cases, size=(resamples, n_cases), dtype=np.intp
+    )
 
 
-def percentile_interval(values: ArrayLike | Sequence[float | None], level: float = LEVEL) -> Interval:
-    """The middle `level` of a statistic over resamples, linear between order statistics; None and NaN stand for no data.
+def percentile_interval(
+    values: ArrayLike | Sequence[float | None], level: float = LEVEL
+) -> Interval:
+    """The middle `level` of a statistic over resamples, linear between order statistics; None and
+    NaN stand for no data.
 
     (None, None) where nothing is left. Raises ValueError for infinity.
     """

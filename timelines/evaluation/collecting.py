@@ -11,10 +11,24 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from timelines.evaluation.scoring import WIDEST, Paired, has_span, mention_distance, pair_by_distance, pair_by_span
-from timelines.evaluation.values import Basis, EvaluatedCase, EvaluationSettings, PlacedEvent, SourceKey
+from timelines.evaluation.scoring import (
+    WIDEST,
+    Paired,
+    has_span,
+    mention_distance,
+    pair_by_distance,
+    pair_by_span,
+)
+from timelines.evaluation.values import (
+    Basis,
+    EvaluatedCase,
+    EvaluationSettings,
+    PlacedEvent,
+    SourceKey,
+)
 
-#: Texts → (n, d) vectors. Each distinct mention of a case is embedded once, so that equal mentions are at distance 0 exactly.
+#: Texts → (n, d) vectors. Each distinct mention of a case is embedded once, so that equal mentions
+#: are at distance 0 exactly.
 Embed = Callable[[list[str]], NDArray[np.floating]]
 
 
@@ -30,13 +44,20 @@ class Collected:
     reference_rows: bool = False
     #: The largest error at the widest threshold, in hours.
     largest: dict[tuple[SourceKey, Basis], float] = field(default_factory=dict)
-    #: (occurrences with a span, all) of the references and of each timeline; kept only where spans are compared.
+    #: (occurrences with a span, all) of the references and of each timeline; kept only where spans
+    #: are compared.
     reference_spans: tuple[int, int] = (0, 0)
     spans: dict[SourceKey, tuple[int, int]] = field(default_factory=dict)
 
-    def add(self, case: EvaluatedCase, vectors: dict[str, NDArray[np.float64]] | None) -> dict[tuple[SourceKey, Basis], Paired]:
+    def add(
+        self, case: EvaluatedCase, vectors: dict[str, NDArray[np.float64]] | None
+    ) -> dict[tuple[SourceKey, Basis], Paired]:
         """Pair every timeline of a case. `vectors` has one for each mention on basis `embedding`."""
-        found = {(key, basis): self._pair(case, key, basis, vectors) for key in case.timelines for basis in self.settings.bases}
+        found = {
+            (key, basis): self._pair(case, key, basis, vectors)
+            for key in case.timelines
+            for basis in self.settings.bases
+        }
         before = len(self.sizes)
         for known in found:
             self.pairs.setdefault(known, [None] * before)
@@ -49,7 +70,13 @@ class Collected:
         self.reference_spans = _counted(self.reference_spans, case.reference)
         return found
 
-    def _pair(self, case: EvaluatedCase, key: SourceKey, basis: Basis, vectors: dict[str, NDArray[np.float64]] | None) -> Paired:
+    def _pair(
+        self,
+        case: EvaluatedCase,
+        key: SourceKey,
+        basis: Basis,
+        vectors: dict[str, NDArray[np.float64]] | None,
+    ) -> Paired:
         events = case.timelines[key]
         if basis is Basis.SPAN:
             self.spans[key] = _counted(self.spans.get(key, (0, 0)), events)
@@ -57,22 +84,45 @@ class Collected:
         else:
             distance = mention_distance(basis, case.reference, events, vectors)
             paired = pair_by_distance(case.reference, events, distance, self.settings)
-            if self.settings.method != "greedy":  # a greedy matching holds the one at every lower threshold
-                self._note(key, basis, pair_by_distance(case.reference, events, distance, replace(self.settings, threshold=WIDEST)))
+            if (
+                self.settings.method != "greedy"
+            ):  # a greedy matching holds the one at every lower threshold
+                self._note(
+                    key,
+                    basis,
+                    pair_by_distance(
+                        case.reference, events, distance, replace(self.settings, threshold=WIDEST)
+                    ),
+                )
         self._note(key, basis, paired)
         return paired
 
     def _note(self, key: SourceKey, basis: Basis, paired: Paired) -> None:
         if paired.errors.size:
-            self.largest[key, basis] = max(self.largest.get((key, basis), 0.0), float(paired.errors.max()))
+            self.largest[key, basis] = max(
+                self.largest.get((key, basis), 0.0), float(paired.errors.max())
+            )
 
     def comparable(self, key: SourceKey, basis: Basis) -> bool:
-        """Whether a source takes part on a basis: on spans, only where it and the reference have some."""
-        return basis is not Basis.SPAN or bool(self.spans.get(key, (0, 0))[0] and self.reference_spans[0])
+        """Whether a source takes part on a basis: on spans, only where it and the reference have
+        some.
+        """
+        return basis is not Basis.SPAN or bool(
+            self.spans.get(key, (0, 0))[0] and self.reference_spans[0]
+        )
 
     def s_max(self, basis: Basis) -> float | None:
-        """The largest error of any compared source at threshold 0.50. A resample repeats cases and so cannot exceed it."""
-        return max((e for (key, found), e in self.largest.items() if found is basis and self.comparable(key, basis)), default=None)
+        """The largest error of any compared source at threshold 0.50. A resample repeats cases and
+        so cannot exceed it.
+        """
+        return max(
+            (
+                e
+                for (key, found), e in self.largest.items()
+                if found is basis and self.comparable(key, basis)
+            ),
+            default=None,
+        )
 
 
 def _counted(before: tuple[int, int], events: Sequence[PlacedEvent]) -> tuple[int, int]:
@@ -81,5 +131,12 @@ def _counted(before: tuple[int, int], events: Sequence[PlacedEvent]) -> tuple[in
 
 def vectors_of(case: EvaluatedCase, embed: Embed) -> dict[str, NDArray[np.float64]]:
     """Mention → its vector, of every mention of the case."""
-    mentions = sorted({e.mention for e in case.reference} | {e.mention for events in case.timelines.values() for e in events})
-    return dict(zip(mentions, np.asarray(embed(mentions), dtype=np.float64), strict=True)) if mentions else {}
+    mentions = sorted(
+        {e.mention for e in case.reference}
+        | {e.mention for events in case.timelines.values() for e in events}
+    )
+    return (
+        dict(zip(mentions, np.asarray(embed(mentions), dtype=np.float64), strict=True))
+        if mentions
+        else {}
+    )

@@ -1,7 +1,9 @@
-"""Differences between two timelines over the cases that both have, with paired intervals (protocol section 3).
+"""Differences between two timelines over the cases that both have, with paired intervals (protocol
+section 3).
 
-No Django. Two kinds of comparison are made of a report's sources: the text-only timeline of a source against its revised one, and the
-revised timeline of a full run against that of each of its variants.
+No Django. Two kinds of comparison are made of a report's sources: the text-only timeline of a
+source against its revised one, and the revised timeline of a full run against that of each of its
+variants.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ MEDIAN_COMMON, LOG_COMMON = "median_error_common", "mean_log_error_common"
 
 
 def differences(by_key: Mapping[tuple[SourceKey, Basis], Cases]) -> tuple[Difference, ...]:
-    """Text-only → revised of each source that is no variant of another one there, then full → variant."""
+    """Text-only → revised of each source that is no variant of another one there, then full →
+    variant.
+    """
     found = []
     for key, basis in by_key:
         for other in _compared_with(key, [k for k, b in by_key if b is basis]):
@@ -33,7 +37,8 @@ def differences(by_key: Mapping[tuple[SourceKey, Basis], Cases]) -> tuple[Differ
 def _compared_with(first: SourceKey, keys: list[SourceKey]) -> list[SourceKey]:
     base, variant = variant_of(first.source)
     if variant and any(k.source == base and k.kind == "revised" for k in keys):
-        return []  # a variant keeps the text-only estimates of the full run, and is compared with that
+        # a variant keeps the text-only estimates of the full run, and is compared with that
+        return []
     revised = [k for k in keys if k.kind == "revised" and k.alternative == 1]
     if first.kind == "text_only":
         return [k for k in revised if (k.source, first.alternative) == (first.source, 1)]
@@ -42,42 +47,64 @@ def _compared_with(first: SourceKey, keys: list[SourceKey]) -> list[SourceKey]:
     return []
 
 
-def difference(first: SourceKey, second: SourceKey, basis: Basis, one: Cases, two: Cases) -> Difference:
-    """Second minus first on the cases both have; matched pairs of each, and errors on the reference events both place."""
+def difference(
+    first: SourceKey, second: SourceKey, basis: Basis, one: Cases, two: Cases
+) -> Difference:
+    """Second minus first on the cases both have; matched pairs of each, and errors on the reference
+    events both place.
+    """
     both = one.available & two.available
     a, b = one.only(both), two.only(both)
     metrics = {name: _difference(a, b, name) for name in COMPARED}
     errors = [_common(p, q) for p, q in zip(a.paired, b.paired, strict=True)]
     before, after = [e for e, _ in errors], [e for _, e in errors]
     metrics[MEDIAN_COMMON] = _estimated(
-        a, _median(before), _median(after), a.resamples.median_error(after) - a.resamples.median_error(before), sum(e.size for e in after)
+        a,
+        _median(before),
+        _median(after),
+        a.resamples.median_error(after) - a.resamples.median_error(before),
+        sum(e.size for e in after),
     )
-    (low, low_samples, n), (high, high_samples, _) = mean_log_error(before, a.resamples), mean_log_error(after, a.resamples)
+    (low, low_samples, n), (high, high_samples, _) = (
+        mean_log_error(before, a.resamples),
+        mean_log_error(after, a.resamples),
+    )
     metrics[LOG_COMMON] = _estimated(a, low, high, high_samples - low_samples, n)
     return Difference(first, second, basis, metrics)
 
 
 def _difference(one: Cases, two: Cases, name: str) -> Estimate:
-    (first, before, _, why), (second, after, n, _) = FIGURES[name](one, False), FIGURES[name](two, False)
+    (first, before, _, why), (second, after, n, _) = (
+        FIGURES[name](one, False),
+        FIGURES[name](two, False),
+    )
     if first is None or second is None:
         return Estimate(None, n=0, why=why)
     return _estimated(one, first, second, after - before, n)
 
 
-def _estimated(cases: Cases, first: float | None, second: float | None, samples: NDArray[np.float64], n: int) -> Estimate:
+def _estimated(
+    cases: Cases, first: float | None, second: float | None, samples: NDArray[np.float64], n: int
+) -> Estimate:
     if first is None or second is None:
         return Estimate(None, n=0, why=NO_TIME)
     low, high = cases.resamples.interval(samples)
     return Estimate(second - first, low, high, n)
 
 
-def _common(one: Paired | None, two: Paired | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The errors of both on the reference events that both match and place, in the order of these events."""
+def _common(
+    one: Paired | None, two: Paired | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The errors of both on the reference events that both match and place, in the order of these
+    events.
+    """
     if one is None or two is None:
         return np.empty(0), np.empty(0)
     first, second = _error_of(one), _error_of(two)
     shared = sorted(set(first) & set(second))
-    return np.array([first[r] for r in shared], dtype=np.float64), np.array([second[r] for r in shared], dtype=np.float64)
+    return np.array([first[r] for r in shared], dtype=np.float64), np.array(
+        [second[r] for r in shared], dtype=np.float64
+    )
 
 
 def _error_of(paired: Paired) -> dict[int, float]:

@@ -1,6 +1,8 @@
-"""Do predicted times stand in the order of the reference times? Two conventions of the concordance index.
+"""Do predicted times stand in the order of the reference times? Two conventions of the concordance
+index.
 
-No Django. Times in hours from admission. Source: protocol section 3; the paper's appendix (temporal concordance).
+No Django. Times in hours from admission. Source: protocol section 3; the paper's appendix (temporal
+concordance).
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ Times = Sequence[float | None]
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """Pairs of matched events with different reference times, by what the predicted times say of their order."""
+    """Pairs of matched events with different reference times, by what the predicted times say of
+    their order.
+    """
 
     concordant: int
     discordant: int
@@ -37,19 +41,23 @@ class PairCounts:
 
 
 def concordance(reference: Times, predicted: Times) -> float | None:
-    """Share of pairs in the right order among pairs with different reference and different predicted times.
+    """Share of pairs in the right order among pairs with different reference and different
+    predicted times.
 
-    `reference` and `predicted` are the times of the matched events of one case, in the same order. Events with N/A (None) on
-    either side are left out. Times differ when the numbers differ. None where no pair can be compared, as with fewer than
-    two events. Raises ValueError for lists of different lengths and for NaN or infinity. O(n log n).
+    `reference` and `predicted` are the times of the matched events of one case, in the same order.
+    Events with N/A (None) on either side are left out. Times differ when the numbers differ. None
+    where no pair can be compared, as with fewer than two events. Raises ValueError for lists of
+    different lengths and for NaN or infinity. O(n log n).
     """
     return count_pairs(reference, predicted).concordance
 
 
 def concordance_ref(reference: Times, predicted: Times) -> float | None:
-    """As `concordance`, but pairs with equal predicted times are compared and count ½: the c-index of lifelines.
+    """As `concordance`, but pairs with equal predicted times are compared and count ½: the c-index
+    of lifelines.
 
-    The convention of the code that the paper's authors released. None and errors as in `concordance`.
+    The convention of the code that the paper's authors released. None and errors as in
+    `concordance`.
     """
     return count_pairs(reference, predicted).concordance_ref
 
@@ -57,12 +65,14 @@ def concordance_ref(reference: Times, predicted: Times) -> float | None:
 def count_pairs(reference: Times, predicted: Times) -> PairCounts:
     """What both indices are made of; arguments and errors as in `concordance`.
 
-    Knight's count: sorted by reference time, then predicted time, the discordant pairs are the inversions of the predicted
-    times, and the ties follow from how often each value stands there.
+    Knight's count: sorted by reference time, then predicted time, the discordant pairs are the
+    inversions of the predicted times, and the ties follow from how often each value stands there.
     """
     if len(reference) != len(predicted):
         raise ValueError(f"{len(reference)} reference times and {len(predicted)} predicted times")
-    both = [(r, p) for r, p in zip(reference, predicted, strict=True) if r is not None and p is not None]
+    both = [
+        (r, p) for r, p in zip(reference, predicted, strict=True) if r is not None and p is not None
+    ]
     times = np.array(both, dtype=np.float64).reshape(-1, 2)
     if not np.isfinite(times).all():
         raise ValueError("times hold NaN or infinity")
@@ -71,7 +81,11 @@ def count_pairs(reference: Times, predicted: Times) -> PairCounts:
     span = int(guess.max(initial=0)) + 1
     cells = truth * span + guess
     discordant = _inversions(np.sort(cells) % span)
-    equal_truth, equal_guess, equal_both = _equal_pairs(truth), _equal_pairs(guess), _equal_pairs(np.unique(cells, return_inverse=True)[1])
+    equal_truth, equal_guess, equal_both = (
+        _equal_pairs(truth),
+        _equal_pairs(guess),
+        _equal_pairs(np.unique(cells, return_inverse=True)[1]),
+    )
     total = len(both) * (len(both) - 1) // 2
     tied = equal_guess - equal_both
     return PairCounts(total - equal_truth - tied - discordant, discordant, tied)
@@ -86,8 +100,9 @@ def _equal_pairs(labels: NDArray[np.intp]) -> int:
 def _inversions(ranks: NDArray[np.intp]) -> int:
     """Pairs of positions i < j with ranks[i] > ranks[j]; ranks are whole numbers from 0.
 
-    Bit by bit from the highest: two ranks that agree in all higher bits are out of order when a 1 stands before a 0. The
-    ranks are then sorted by that bit too, in linear time, keeping the order within.
+    Bit by bit from the highest: two ranks that agree in all higher bits are out of order when a 1
+    stands before a 0. The ranks are then sorted by that bit too, in linear time, keeping the order
+    within.
     """
     found = 0
     for bit in range(int(ranks.max(initial=0)).bit_length() - 1, -1, -1):

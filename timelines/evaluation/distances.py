@@ -10,16 +10,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: Decimals kept of a cosine distance. Products of equal vectors differ in their last bits with the place in the matrix;
-#: without rounding that noise, not the tie rule, would choose between duplicate mentions.
+#: Decimals kept of a cosine distance. Products of equal vectors differ in their last bits with the
+#: place in the matrix; without rounding that noise, not the tie rule, would choose between
+#: duplicate mentions.
 DECIMALS = 12
 
 
 def cosine_distance(ref_vectors: ArrayLike, pred_vectors: ArrayLike) -> NDArray[np.float64]:
-    """1 − cosine, 0…2, shape (n_ref, n_pred), for vectors of shapes (n_ref, d) and (n_pred, d); lengths need not be 1.
+    """1 − cosine, 0…2, shape (n_ref, n_pred), for vectors of shapes (n_ref, d) and (n_pred, d);
+    lengths need not be 1.
 
-    A vector of zeros has no direction and is at distance 1 from everything. Either side may be empty.
-    Raises ValueError for vectors that are not finite or differ in size.
+    A vector of zeros has no direction and is at distance 1 from everything. Either side may be
+    empty. Raises ValueError for vectors that are not finite or differ in size.
     """
     references, predictions = _directions(ref_vectors), _directions(pred_vectors)
     if not len(references) or not len(predictions):
@@ -30,10 +32,11 @@ def cosine_distance(ref_vectors: ArrayLike, pred_vectors: ArrayLike) -> NDArray[
 
 
 def levenshtein_distance(refs: Sequence[str], preds: Sequence[str]) -> NDArray[np.float64]:
-    """Fewest insertions, deletions and substitutions of code points over the longer text's length, 0…1, shape (n_ref, n_pred).
+    """Fewest insertions, deletions and substitutions of code points over the longer text's length,
+    0…1, shape (n_ref, n_pred).
 
-    Texts are compared as they are: case and spaces count. Two empty texts are at distance 0. Each row is computed against
-    all predictions at once, one step a character of the reference.
+    Texts are compared as they are: case and spaces count. Two empty texts are at distance 0. Each
+    row is computed against all predictions at once, one step a character of the reference.
     """
     distance = np.zeros((len(refs), len(preds)))
     if not len(refs) or not len(preds):
@@ -42,7 +45,11 @@ def levenshtein_distance(refs: Sequence[str], preds: Sequence[str]) -> NDArray[n
     letters = np.zeros((len(preds), max(1, lengths.max())), dtype=np.uint32)
     for p, text in enumerate(preds):
         letters[p, : len(text)] = _letters(text)
-    rows = {text: _edits(_letters(text), letters, lengths) / np.maximum(np.maximum(lengths, len(text)), 1) for text in set(refs)}
+    rows = {
+        text: _edits(_letters(text), letters, lengths)
+        / np.maximum(np.maximum(lengths, len(text)), 1)
+        for text in set(refs)
+    }
     for r, text in enumerate(refs):
         distance[r] = rows[text]
     return distance
@@ -54,7 +61,9 @@ def _directions(vectors: ArrayLike) -> NDArray[np.float64]:
         return np.empty((len(matrix), 0))
     if matrix.ndim != 2 or not np.isfinite(matrix).all():
         raise ValueError("vectors are rows of finite numbers")
-    matrix = matrix / (np.abs(matrix).max(axis=1, keepdims=True) + (matrix == 0).all(axis=1, keepdims=True))
+    matrix = matrix / (
+        np.abs(matrix).max(axis=1, keepdims=True) + (matrix == 0).all(axis=1, keepdims=True)
+    )
     norms = np.linalg.norm(matrix, axis=1, keepdims=True)
     return matrix / np.where(norms == 0, 1, norms)
 
@@ -63,11 +72,14 @@ def _letters(text: str) -> NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
 
-def _edits(text: NDArray[np.uint32], letters: NDArray[np.uint32], lengths: NDArray[np.intp]) -> NDArray[np.int32]:
-    """Edits from one text to each row of `letters` (rows are padded; `lengths` tells how much of each counts).
+def _edits(
+    text: NDArray[np.uint32], letters: NDArray[np.uint32], lengths: NDArray[np.intp]
+) -> NDArray[np.int32]:
+    """Edits from one text to each row of `letters` (rows are padded; `lengths` tells how much of
+    each counts).
 
-    Wagner and Fischer's table, a row at a time. The cost of insertions runs along the row: subtracting the column number
-    turns it into a running minimum.
+    Wagner and Fischer's table, a row at a time. The cost of insertions runs along the row:
+    subtracting the column number turns it into a running minimum.
     """
     columns = np.arange(letters.shape[1] + 1, dtype=np.int32)
     row = np.broadcast_to(columns, (len(letters), len(columns))).copy()

@@ -1,7 +1,8 @@
 """Pooled figures of one source over cases, each with its interval from the report's resamples.
 
-No Django. The available-case figure leaves out cases without the timeline; the other counts their match rate and concordance 0 and
-an error S_max for each of their timed reference events (protocol section 3).
+No Django. The available-case figure leaves out cases without the timeline; the other counts their
+match rate and concordance 0 and an error S_max for each of their timed reference events (protocol
+section 3).
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ NO_REFERENCE_ROWS = "no paired reference occurrence has rows"
 class Cases:
     """One source over all cases of a report in order: None where the case has no such timeline.
 
-    `reference_sizes` and `reference_timed` count each case's reference events, and those with a time.
+    `reference_sizes` and `reference_timed` count each case's reference events, and those with a
+    time.
     """
 
     paired: Sequence[Paired | None]
@@ -55,7 +57,10 @@ class Cases:
 
     def sizes(self, *, missing: bool) -> list[int]:
         """Reference events a case; without `missing` only of cases that have the timeline."""
-        return [n if here or missing else 0 for n, here in zip(self.reference_sizes, self.available, strict=True)]
+        return [
+            n if here or missing else 0
+            for n, here in zip(self.reference_sizes, self.available, strict=True)
+        ]
 
     def orders(self, convention: str, *, missing: bool) -> list[float | None]:
         gone = 0.0 if missing else None
@@ -64,15 +69,24 @@ class Cases:
     def errors_with_missing(self) -> list[Numbers]:
         """As `errors`, with S_max for each timed reference event of a missing case."""
         worst = self.s_max or 0.0
-        return [np.full(timed, worst) if p is None else p.errors for p, timed in zip(self.paired, self.reference_timed, strict=True)]
+        return [
+            np.full(timed, worst) if p is None else p.errors
+            for p, timed in zip(self.paired, self.reference_timed, strict=True)
+        ]
 
     def only(self, kept: NDArray[np.bool_]) -> Cases:
-        """The same source as if it, and its reference, had the kept cases alone; the resamples stay."""
+        """The same source as if it, and its reference, had the kept cases alone; the resamples
+        stay.
+        """
         return replace(
             self,
             paired=[p if k else None for p, k in zip(self.paired, kept, strict=True)],
-            reference_sizes=[n if k else 0 for n, k in zip(self.reference_sizes, kept, strict=True)],
-            reference_timed=[n if k else 0 for n, k in zip(self.reference_timed, kept, strict=True)],
+            reference_sizes=[
+                n if k else 0 for n, k in zip(self.reference_sizes, kept, strict=True)
+            ],
+            reference_timed=[
+                n if k else 0 for n, k in zip(self.reference_timed, kept, strict=True)
+            ],
         )
 
 
@@ -89,7 +103,9 @@ _COUNTS = {
 
 
 def metrics(cases: Cases, *, missing: bool = False) -> dict[str, Estimate]:
-    """Every figure of `values.METRICS`. With `missing`, cases without the timeline count as the protocol says."""
+    """Every figure of `values.METRICS`. With `missing`, cases without the timeline count as the
+    protocol says.
+    """
     return {name: estimate(cases, name, missing=missing) for name in FIGURES}
 
 
@@ -111,7 +127,12 @@ def ratio(cases: Cases, above: Sequence[int], below: Sequence[int], why: str) ->
 
 
 def _match_rate(cases: Cases, missing: bool) -> Figure:
-    return ratio(cases, cases.counts("matched"), cases.sizes(missing=missing), "the reference has no occurrence")
+    return ratio(
+        cases,
+        cases.counts("matched"),
+        cases.sizes(missing=missing),
+        "the reference has no occurrence",
+    )
 
 
 def _precision(cases: Cases, missing: bool) -> Figure:
@@ -121,7 +142,12 @@ def _precision(cases: Cases, missing: bool) -> Figure:
 def _concordance(cases: Cases, missing: bool, convention: str) -> Figure:
     values = cases.orders(convention, missing=missing)
     known = [v for v in values if v is not None]
-    return (float(np.median(known)) if known else None), cases.resamples.median_of_cases(values), len(known), NO_ORDER
+    return (
+        (float(np.median(known)) if known else None),
+        cases.resamples.median_of_cases(values),
+        len(known),
+        NO_ORDER,
+    )
 
 
 def _aultc(cases: Cases, missing: bool) -> Figure:
@@ -129,7 +155,12 @@ def _aultc(cases: Cases, missing: bool) -> Figure:
     pooled = _pooled(errors)
     if cases.s_max is None or not pooled.size:
         return None, np.empty(0), 0, NO_TIME
-    return aultc(pooled, cases.s_max), cases.resamples.aultc(errors, cases.s_max), pooled.size, NO_TIME
+    return (
+        aultc(pooled, cases.s_max),
+        cases.resamples.aultc(errors, cases.s_max),
+        pooled.size,
+        NO_TIME,
+    )
 
 
 def _aultc_ref(cases: Cases, missing: bool) -> Figure:
@@ -143,18 +174,31 @@ def _aultc_ref(cases: Cases, missing: bool) -> Figure:
 def _median_error(cases: Cases, missing: bool) -> Figure:
     errors = cases.errors_with_missing() if missing else cases.errors
     pooled = _pooled(errors)
-    return (float(np.median(pooled)) if pooled.size else None), cases.resamples.median_error(errors), pooled.size, NO_TIME
+    return (
+        (float(np.median(pooled)) if pooled.size else None),
+        cases.resamples.median_error(errors),
+        pooled.size,
+        NO_TIME,
+    )
 
 
 def _within_tolerance(cases: Cases, missing: bool) -> Figure:
     below = cases.counts("placed")
     if missing:
-        below = [b if here else timed for b, here, timed in zip(below, cases.available, cases.reference_timed, strict=True)]
+        below = [
+            b if here else timed
+            for b, here, timed in zip(below, cases.available, cases.reference_timed, strict=True)
+        ]
     return ratio(cases, cases.counts("tolerated"), below, NO_TIME)
 
 
 def _numeric_share(cases: Cases, missing: bool) -> Figure:
-    return ratio(cases, cases.counts("placed"), cases.counts("asked_time"), "no paired reference occurrence has a time")
+    return ratio(
+        cases,
+        cases.counts("placed"),
+        cases.counts("asked_time"),
+        "no paired reference occurrence has a time",
+    )
 
 
 def _evidence_precision(cases: Cases, missing: bool) -> Figure:
@@ -165,7 +209,8 @@ def _evidence_recall(cases: Cases, missing: bool) -> Figure:
     return ratio(cases, cases.counts("cited_right"), cases.counts("with_rows"), NO_REFERENCE_ROWS)
 
 
-#: Metric → (value, one value a resample, what it counts over, why there is none); the names of `values.METRICS`.
+#: Metric → (value, one value a resample, what it counts over, why there is none); the names of
+#: `values.METRICS`.
 FIGURES = {
     "match_rate": _match_rate,
     "precision": _precision,
@@ -186,16 +231,25 @@ def cumulative(cases: Cases) -> tuple[tuple[str, Estimate], ...]:
     sizes = [e.size for e in cases.errors]
     found = []
     for words, hours in HORIZONS:
-        value, samples, n, why = ratio(cases, [int((e <= hours).sum()) for e in cases.errors], sizes, NO_TIME)
+        value, samples, n, why = ratio(
+            cases, [int((e <= hours).sum()) for e in cases.errors], sizes, NO_TIME
+        )
         found.append((words, _with_interval(cases, value, samples, n, why)))
     return tuple(found)
 
 
 def by_distance(cases: Cases) -> tuple[tuple[str, int, Estimate, Estimate], ...]:
-    """Errors grouped by |reference time|: (words, pairs with both times, median error, share within tolerance)."""
-    bands = [np.empty(0, dtype=int) if p is None else band_indices(p.reference_times[p.placed]) for p in cases.paired]
+    """Errors grouped by |reference time|: (words, pairs with both times, median error, share within
+    tolerance).
+    """
+    bands = [
+        np.empty(0, dtype=int) if p is None else band_indices(p.reference_times[p.placed])
+        for p in cases.paired
+    ]
     right = [
-        np.empty(0, dtype=bool) if p is None else within_tolerance(p.reference_times[p.placed], p.predicted_times[p.placed])
+        np.empty(0, dtype=bool)
+        if p is None
+        else within_tolerance(p.reference_times[p.placed], p.predicted_times[p.placed])
         for p in cases.paired
     ]
     found = []
@@ -203,7 +257,9 @@ def by_distance(cases: Cases) -> tuple[tuple[str, int, Estimate, Estimate], ...]
         errors = [e[b == number] for e, b in zip(cases.errors, bands, strict=True)]
         pooled = _pooled(errors)
         middle = float(np.median(pooled)) if pooled.size else None
-        median = _with_interval(cases, middle, cases.resamples.median_error(errors), pooled.size, NO_TIME)
+        median = _with_interval(
+            cases, middle, cases.resamples.median_error(errors), pooled.size, NO_TIME
+        )
         near = [int(r[b == number].sum()) for r, b in zip(right, bands, strict=True)]
         value, samples, n, why = ratio(cases, near, [e.size for e in errors], NO_TIME)
         found.append((words, pooled.size, median, _with_interval(cases, value, samples, n, why)))
@@ -211,7 +267,9 @@ def by_distance(cases: Cases) -> tuple[tuple[str, int, Estimate, Estimate], ...]
 
 
 def error_cdf(cases: Cases, points: int = 400) -> tuple[tuple[float, float], ...]:
-    """(hours, share of errors up to it) at no more than `points` of the sorted errors, the largest among them."""
+    """(hours, share of errors up to it) at no more than `points` of the sorted errors, the largest
+    among them.
+    """
     pooled = np.sort(_pooled(cases.errors))
     if not pooled.size:
         return ()
@@ -219,13 +277,21 @@ def error_cdf(cases: Cases, points: int = 400) -> tuple[tuple[float, float], ...
     return tuple((float(pooled[i]), float((i + 1) / pooled.size)) for i in at)
 
 
-def mean_log_error(errors: Sequence[Numbers], resamples: Resamples) -> tuple[float | None, Numbers, int]:
+def mean_log_error(
+    errors: Sequence[Numbers], resamples: Resamples
+) -> tuple[float | None, Numbers, int]:
     """Mean of ln(1 + |Δ|) over pooled errors in hours, its resamples, and how many errors."""
     sums, sizes = [float(np.log1p(e).sum()) for e in errors], [e.size for e in errors]
-    return (sum(sums) / sum(sizes) if sum(sizes) else None), resamples.ratio(sums, sizes), sum(sizes)
+    return (
+        (sum(sums) / sum(sizes) if sum(sizes) else None),
+        resamples.ratio(sums, sizes),
+        sum(sizes),
+    )
 
 
-def _with_interval(cases: Cases, value: float | None, samples: Numbers, n: int, why: str) -> Estimate:
+def _with_interval(
+    cases: Cases, value: float | None, samples: Numbers, n: int, why: str
+) -> Estimate:
     if value is None:
         return Estimate(None, n=n, why=why)
     low, high = cases.resamples.interval(samples)

@@ -1,6 +1,8 @@
-"""Pairs of reference and predicted events by the distance of their words, each event in one pair at most.
+"""Pairs of reference and predicted events by the distance of their words, each event in one pair at
+most.
 
-No Django. Source: protocol section 3 ("Matching") and the paper's recursive best match (appendix, event match rate).
+No Django. Source: protocol section 3 ("Matching") and the paper's recursive best match (appendix,
+event match rate).
 """
 
 from __future__ import annotations
@@ -20,15 +22,18 @@ Pair = tuple[int, int, float]
 FEW = 1 / 16
 
 
-def match_events(distance: ArrayLike, threshold: float = 0.1, method: Method = "greedy") -> list[tuple[int, int]]:
+def match_events(
+    distance: ArrayLike, threshold: float = 0.1, method: Method = "greedy"
+) -> list[tuple[int, int]]:
     """The (reference index, predicted index) pairs whose distance is strictly below the threshold.
 
-    `distance` has shape (n_ref, n_pred) and finite values; either side may be empty, which gives no pairs.
-    `greedy`: the globally closest pair of unmatched events again and again, ties (exactly equal numbers) to the lower
-    reference, then the lower predicted index; pairs come in the order taken. The same, pair for pair, as the paper's recursion.
-    `assignment`: as many pairs below the threshold as there can be, and among those the smallest total distance; pairs
-    come by reference index. Other thresholds give other assignments, so a sweep needs one a threshold.
-    Raises ValueError for another shape, NaN or infinity, a threshold that is NaN, or an unknown method.
+    `distance` has shape (n_ref, n_pred) and finite values; either side may be empty, which gives no
+    pairs. `greedy`: the globally closest pair of unmatched events again and again, ties (exactly
+    equal numbers) to the lower reference, then the lower predicted index; pairs come in the order
+    taken. The same, pair for pair, as the paper's recursion. `assignment`: as many pairs below the
+    threshold as there can be, and among those the smallest total distance; pairs come by reference
+    index. Other thresholds give other assignments, so a sweep needs one a threshold. Raises
+    ValueError for another shape, NaN or infinity, a threshold that is NaN, or an unknown method.
     """
     matrix = _checked(distance)
     if np.isnan(threshold):
@@ -41,16 +46,19 @@ def match_events(distance: ArrayLike, threshold: float = 0.1, method: Method = "
 
 
 def greedy_order(distance: ArrayLike) -> list[Pair]:
-    """The whole greedy matching, min(n_ref, n_pred) triples (reference index, predicted index, distance) in the order taken.
+    """The whole greedy matching, min(n_ref, n_pred) triples (reference index, predicted index,
+    distance) in the order taken.
 
-    Distances never fall along it, so the matching at any threshold is a prefix of it (see `cut`). Same rules and errors as
-    `match_events`. O(n_ref · n_pred · log).
+    Distances never fall along it, so the matching at any threshold is a prefix of it (see `cut`).
+    Same rules and errors as `match_events`. O(n_ref · n_pred · log).
     """
     return _in_order(_checked(distance))
 
 
 def cut(order: Sequence[Pair], threshold: float) -> list[tuple[int, int]]:
-    """The pairs of a greedy order below a threshold: what `match_events` gives there, without matching anew."""
+    """The pairs of a greedy order below a threshold: what `match_events` gives there, without
+    matching anew.
+    """
     return [(r, p) for r, p, _ in order[: bisect_left(order, threshold, key=lambda pair: pair[2])]]
 
 
@@ -66,11 +74,13 @@ def _checked(distance: ArrayLike) -> NDArray[np.float64]:
 
 
 def _in_order(matrix: NDArray[np.float64]) -> list[Pair]:
-    """The greedy matching by rounds: two events that are each other's closest, of those left, are a greedy pair.
+    """The greedy matching by rounds: two events that are each other's closest, of those left, are a
+    greedy pair.
 
-    No other pair with either of them comes earlier in the order (distance, reference index, predicted index), and `argmin`
-    breaks ties as that order does; the closest of all left is such a pair, so each round takes one at least. Most rounds
-    take many. Where one takes few, as among duplicates, the rest is sorted as a whole, which bounds the work.
+    No other pair with either of them comes earlier in the order (distance, reference index,
+    predicted index), and `argmin` breaks ties as that order does; the closest of all left is such a
+    pair, so each round takes one at least. Most rounds take many. Where one takes few, as among
+    duplicates, the rest is sorted as a whole, which bounds the work.
     """
     pairs: list[Pair] = []
     rows, columns = np.arange(matrix.shape[0]), np.arange(matrix.shape[1])
@@ -88,11 +98,15 @@ def _in_order(matrix: NDArray[np.float64]) -> list[Pair]:
 
 
 def _sorted_out(matrix: NDArray[np.float64]) -> list[Pair]:
-    """The same matching from one stable sort of all distances, which leaves equal ones by reference, then predicted index."""
+    """The same matching from one stable sort of all distances, which leaves equal ones by
+    reference, then predicted index.
+    """
     order = np.argsort(matrix, axis=None, kind="stable")
     free_rows, free_columns = [True] * matrix.shape[0], [True] * matrix.shape[1]
     pairs: list[Pair] = []
-    for r, p in zip(*(indices.tolist() for indices in np.divmod(order, matrix.shape[1])), strict=True):
+    for r, p in zip(
+        *(indices.tolist() for indices in np.divmod(order, matrix.shape[1])), strict=True
+    ):
         if free_rows[r] and free_columns[p]:
             free_rows[r] = free_columns[p] = False
             pairs.append((r, p, float(matrix[r, p])))
@@ -100,10 +114,12 @@ def _sorted_out(matrix: NDArray[np.float64]) -> list[Pair]:
 
 
 def _assigned(matrix: NDArray[np.float64], threshold: float) -> list[tuple[int, int]]:
-    """A pair at or above the threshold costs more than all others together, so none is taken while one below can be added.
+    """A pair at or above the threshold costs more than all others together, so none is taken while
+    one below can be added.
 
-    Distances below are laid on 0…1 first, to keep that cost small beside the precision of a float. Where several assignments
-    are equally good, the solver's choice stands; it is the same for the same matrix.
+    Distances below are laid on 0…1 first, to keep that cost small beside the precision of a float.
+    Where several assignments are equally good, the solver's choice stands; it is the same for the
+    same matrix.
     """
     below = matrix < threshold
     if not below.any():
@@ -112,4 +128,6 @@ def _assigned(matrix: NDArray[np.float64], threshold: float) -> list[tuple[int, 
 
     low, high = matrix[below].min(), matrix[below].max()
     cost = np.where(below, (matrix - low) / ((high - low) or 1.0), min(matrix.shape) + 1.0)
-    return [(int(r), int(p)) for r, p in zip(*linear_sum_assignment(cost), strict=True) if below[r, p]]
+    return [
+        (int(r), int(p)) for r, p in zip(*linear_sum_assignment(cost), strict=True) if below[r, p]
+    ]

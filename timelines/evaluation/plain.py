@@ -1,4 +1,5 @@
-"""Reports as plain values that JSON holds, and back: nothing is lost, and a stored report of another form is refused.
+"""Reports as plain values that JSON holds, and back: nothing is lost, and a stored report of
+another form is refused.
 
 No Django. pydantic does the work from the types in `values.py`.
 """

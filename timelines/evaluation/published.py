@@ -1,6 +1,8 @@
-"""Figures that were published for this method and the baselines, on a cohort that is not here: context, never a result of ours.
+"""Figures that were published for this method and the baselines, on a cohort that is not here:
+context, never a result of ours.
 
-No Django. Source: the tables of the method's publication (`published.json`); 40 cases at the matching threshold 0.1.
+No Django. Source: the tables of the method's publication (`published.json`); 40 cases at the
+matching threshold 0.1.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ _PATH = Path(__file__).with_name("published.json")
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """One method of the main table, or one variant of the ablation table; None where nothing was published."""
+    """One method of the main table, or one variant of the ablation table; None where nothing was
+    published.
+    """
 
     name: str
     text_only: Mapping[str, float] | None
@@ -32,15 +36,23 @@ class PublishedRow:
 def main_table() -> tuple[PublishedRow, ...]:
     """Methods and backbones, text-only beside revised."""
     rows = json.loads(_PATH.read_text(encoding="utf-8"))["main"]
-    return tuple(PublishedRow(name, _named(told.get("unimodal")), _named(told.get("multimodal"))) for name, told in rows.items())
+    return tuple(
+        PublishedRow(name, _named(told.get("unimodal")), _named(told.get("multimodal")))
+        for name, told in rows.items()
+    )
 
 
 @cache
 def ablation_table() -> tuple[PublishedRow, ...]:
-    """The variants of one backbone, `ABLATED`, named after it ("GLM-5.2 no_rows"); `unimodal` has its figures as text-only."""
+    """The variants of one backbone, `ABLATED`, named after it ("GLM-5.2 no_rows"); `unimodal` has
+    its figures as text-only.
+    """
     rows = json.loads(_PATH.read_text(encoding="utf-8"))["ablations_glm"]
     return tuple(
-        PublishedRow(f"{ABLATED} {name}", *((_named(told), None) if name == "unimodal" else (None, _named(told))))
+        PublishedRow(
+            f"{ABLATED} {name}",
+            *((_named(told), None) if name == "unimodal" else (None, _named(told))),
+        )
         for name, told in rows.items()
     )
 

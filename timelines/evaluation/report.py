@@ -1,7 +1,9 @@
-"""A whole evaluation: every source, kind and alternative held against the reference, with intervals (protocol section 3).
+"""A whole evaluation: every source, kind and alternative held against the reference, with intervals
+(protocol section 3).
 
-No Django: a notebook gives `evaluate` its cases and gets values back. Every interval of a report comes from the same resamples of
-its cases, so differences are paired; matching is done once a case and source, and everything else cuts or counts it.
+No Django: a notebook gives `evaluate` its cases and gets values back. Every interval of a report
+comes from the same resamples of its cases, so differences are paired; matching is done once a case
+and source, and everything else cuts or counts it.
 """
 
 from __future__ import annotations
@@ -34,10 +36,17 @@ from timelines.evaluation.values import (
 Sweep = tuple[tuple[float, float | None, float | None, float | None], ...]
 
 CONFOUNDED = (
-    "The cases come from several datasets, which differ in more than their source: a comparison across them is descriptive, not causal."
+    "The cases come from several datasets, which differ in more than their source: a comparison"
+    " across them is descriptive, not causal."
 )
-ROWS_KNOWN = "The reference cites source rows: its author saw the record, which favours times that rest on rows over times from text."
-SOME_LOCATED = "{}: {} of {} occurrences have no span and cannot be paired by spans, which lowers the figures on that basis."
+ROWS_KNOWN = (
+    "The reference cites source rows: its author saw the record, which favours times that rest on"
+    " rows over times from text."
+)
+SOME_LOCATED = (
+    "{}: {} of {} occurrences have no span and cannot be paired by spans, which lowers the figures"
+    " on that basis."
+)
 FEW_CASES = "Fewer than ten cases: intervals over cases are rough."
 
 
@@ -52,11 +61,13 @@ def evaluate(
     rho_runs: Mapping[SourceKey, tuple[str, float]] | None = None,
     on_case: Callable[[CaseResult], None] = lambda result: None,
 ) -> Report:
-    """Hold every timeline of `cases` against their references. Cases are taken one by one and handed to `on_case` when paired.
+    """Hold every timeline of `cases` against their references. Cases are taken one by one and
+    handed to `on_case` when paired.
 
-    `rho` names the timelines that stand for a source's revision at a reranker threshold; they give the ρ sweep and no result
-    of their own. `rho_runs` names those that are runs in their own right: results, and points of the sweep where `rho` has none
-    at that threshold. Raises ValueError where basis `embedding` is asked for without `embed`, and for thresholds beyond 0.50.
+    `rho` names the timelines that stand for a source's revision at a reranker threshold; they give
+    the ρ sweep and no result of their own. `rho_runs` names those that are runs in their own right:
+    results, and points of the sweep where `rho` has none at that threshold. Raises ValueError where
+    basis `embedding` is asked for without `embed`, and for thresholds beyond 0.50.
     """
     by_vectors = Basis.EMBEDDING in settings.bases
     if by_vectors and embed is None:
@@ -65,18 +76,29 @@ def evaluate(
         raise ValueError(f"thresholds go up to {WIDEST}, where S_max is fixed")
     scored, swept = Collected(settings), rho or {}
     for case in cases:
-        found = scored.add(case, vectors_of(case, embed) if by_vectors and embed is not None else None)
+        found = scored.add(
+            case, vectors_of(case, embed) if by_vectors and embed is not None else None
+        )
         on_case(_case_result(case, found, scored, settings, swept))
     resamples = Resamples.draw(len(scored.sizes), settings.resamples, settings.seed)
     s_max = {basis.value: scored.s_max(basis) for basis in settings.bases}
     by_key = {
-        known: Cases(_at(paired, settings, known[1]), scored.sizes, scored.timed, resamples, s_max[known[1].value])
+        known: Cases(
+            _at(paired, settings, known[1]),
+            scored.sizes,
+            scored.timed,
+            resamples,
+            s_max[known[1].value],
+        )
         for known, paired in scored.pairs.items()
         if scored.comparable(*known)
     }
     main = {known: found for known, found in by_key.items() if known[0] not in swept}
     ordered = sorted(main, key=lambda known: (settings.bases.index(known[1]), _order(known[0])))
-    results = tuple(_source_result(*known, main[known], _sweep(scored, *known, resamples, s_max)) for known in ordered)
+    results = tuple(
+        _source_result(*known, main[known], _sweep(scored, *known, resamples, s_max))
+        for known in ordered
+    )
     return Report(
         settings=settings,
         reference=reference,
@@ -92,7 +114,9 @@ def evaluate(
     )
 
 
-def _at(paired: Sequence[Paired | None], settings: EvaluationSettings, basis: Basis) -> list[Paired | None]:
+def _at(
+    paired: Sequence[Paired | None], settings: EvaluationSettings, basis: Basis
+) -> list[Paired | None]:
     """The pairs that count at the report's threshold."""
     threshold = None if basis is Basis.SPAN else settings.threshold
     return [None if p is None else p.upto(threshold) for p in paired]
@@ -117,8 +141,16 @@ def _source_result(key: SourceKey, basis: Basis, cases: Cases, sweep: Sweep) -> 
     )
 
 
-def _sweep(scored: Collected, key: SourceKey, basis: Basis, resamples: Resamples, s_max: Mapping[str, float | None]) -> Sweep:
-    """Threshold → match rate, concordance, AULTC, on the available cases. An assignment is made for one threshold and has no sweep."""
+def _sweep(
+    scored: Collected,
+    key: SourceKey,
+    basis: Basis,
+    resamples: Resamples,
+    s_max: Mapping[str, float | None],
+) -> Sweep:
+    """Threshold → match rate, concordance, AULTC, on the available cases. An assignment is made for
+    one threshold and has no sweep.
+    """
     if basis is Basis.SPAN or scored.settings.method != "greedy":
         return ()
     found = []
@@ -137,8 +169,12 @@ def _points(cases: Cases) -> tuple[float | None, float | None, float | None]:
     return (matched / size if size else None), (float(np.median(orders)) if orders else None), area
 
 
-def _alternatives(main: Mapping[tuple[SourceKey, Basis], Cases], settings: EvaluationSettings) -> tuple[SourceResult, ...]:
-    """Alternatives 1…A of a source on the cases where all of them are valid; nothing for a source with a single one."""
+def _alternatives(
+    main: Mapping[tuple[SourceKey, Basis], Cases], settings: EvaluationSettings
+) -> tuple[SourceResult, ...]:
+    """Alternatives 1…A of a source on the cases where all of them are valid; nothing for a source
+    with a single one.
+    """
     found = []
     for basis in settings.bases:
         families: dict[tuple[str, str], list[SourceKey]] = {}
@@ -148,7 +184,10 @@ def _alternatives(main: Mapping[tuple[SourceKey, Basis], Cases], settings: Evalu
         for keys in families.values():
             if len(keys) > 1:
                 common = np.logical_and.reduce([main[key, basis].available for key in keys])
-                found += [_source_result(key, basis, main[key, basis].only(common), ()) for key in sorted(keys, key=_order)]
+                found += [
+                    _source_result(key, basis, main[key, basis].only(common), ())
+                    for key in sorted(keys, key=_order)
+                ]
     return tuple(found)
 
 
@@ -171,7 +210,11 @@ def _strata(
         for key, basis in ordered:
             whole = main[key, basis]
             part = Cases(
-                [whole.paired[i] for i in at], [scored.sizes[i] for i in at], [scored.timed[i] for i in at], resamples, s_max[basis.value]
+                [whole.paired[i] for i in at],
+                [scored.sizes[i] for i in at],
+                [scored.timed[i] for i in at],
+                resamples,
+                s_max[basis.value],
             )
             results.append(_source_result(key, basis, part, ()))
         found.append(StratumResult(name, len(at), tuple(results)))
@@ -187,7 +230,9 @@ def _rho(
     """The sweep on the report's first basis that the timelines take part in."""
     points = {}
     for key, (source, threshold) in (*runs.items(), *swept.items()):
-        cases = next((by_key[key, basis] for basis in settings.bases if (key, basis) in by_key), None)
+        cases = next(
+            (by_key[key, basis] for basis in settings.bases if (key, basis) in by_key), None
+        )
         if cases is not None:
             rows = sum(p.predicted_rows for p in cases.paired if p is not None)
             points[source, threshold] = RhoPoint(source, threshold, rows, metrics(cases))
@@ -203,17 +248,24 @@ def _case_result(
 ) -> CaseResult:
     sources = []
     for (key, basis), paired in found.items():
-        # Without a span in it a timeline was not paired by spans, which is not the same as finding none.
-        if key not in swept and (basis is not Basis.SPAN or any(has_span(e) for e in case.timelines[key])):
+        # Without a span in it a timeline was not paired by spans, which is not the same as finding
+        # none.
+        if key not in swept and (
+            basis is not Basis.SPAN or any(has_span(e) for e in case.timelines[key])
+        ):
             at = paired.upto(None if basis is Basis.SPAN else settings.threshold)
             pairs = matched(at, case.reference, case.timelines[key])
             sizes = len(case.reference), at.predicted_events
-            sources.append(CaseSource(key, basis, True, *sizes, pairs, _case_metrics(at, len(case.reference))))
+            sources.append(
+                CaseSource(key, basis, True, *sizes, pairs, _case_metrics(at, len(case.reference)))
+            )
     return CaseResult(case.case_id, case.stratum, tuple(sources))
 
 
 def _case_metrics(paired: Paired, size: int) -> dict[str, Estimate]:
-    """The figures of one case, which has no interval. AULTC only with its fixed horizon: S_max is known once every case is paired."""
+    """The figures of one case, which has no interval. AULTC only with its fixed horizon: S_max is
+    known once every case is paired.
+    """
     citing, with_rows, right = paired.evidence
     placed = len(paired.errors)
 
@@ -225,9 +277,19 @@ def _case_metrics(paired: Paired, size: int) -> dict[str, Estimate]:
     return {
         "match_rate": share(len(paired), size, "the reference has no occurrence"),
         "precision": share(len(paired), paired.predicted_events, "nothing was predicted"),
-        "concordance": Estimate(order, n=placed, why="" if order is not None else "no two occurrences whose order can be compared"),
-        "aultc_ref": Estimate(aultc_ref(paired.errors), n=placed, why="" if placed else "no pair has a time on both sides"),
-        "median_error": Estimate(median, n=placed, why="" if placed else "no pair has a time on both sides"),
+        "concordance": Estimate(
+            order,
+            n=placed,
+            why="" if order is not None else "no two occurrences whose order can be compared",
+        ),
+        "aultc_ref": Estimate(
+            aultc_ref(paired.errors),
+            n=placed,
+            why="" if placed else "no pair has a time on both sides",
+        ),
+        "median_error": Estimate(
+            median, n=placed, why="" if placed else "no pair has a time on both sides"
+        ),
         "within_tolerance": share(paired.tolerated, placed, "no pair has a time on both sides"),
         "evidence_precision": share(right, citing, "no paired occurrence cites a row"),
         "evidence_recall": share(right, with_rows, "no paired reference occurrence has rows"),
@@ -235,10 +297,21 @@ def _case_metrics(paired: Paired, size: int) -> dict[str, Estimate]:
 
 
 def _warnings(scored: Collected, swept: Iterable[SourceKey]) -> tuple[str, ...]:
-    told = [(ROWS_KNOWN, scored.reference_rows), (CONFOUNDED, len(set(scored.strata)) > 1), (FEW_CASES, len(scored.sizes) < 10)]
-    counted = {key.label: spans for key, spans in scored.spans.items() if key.alternative == 1 and key not in swept}
+    told = [
+        (ROWS_KNOWN, scored.reference_rows),
+        (CONFOUNDED, len(set(scored.strata)) > 1),
+        (FEW_CASES, len(scored.sizes) < 10),
+    ]
+    counted = {
+        key.label: spans
+        for key, spans in scored.spans.items()
+        if key.alternative == 1 and key not in swept
+    }
     spans = {"The reference": scored.reference_spans, **counted} if scored.spans else {}
-    located = [(SOME_LOCATED.format(name, total - located, total), 0 < located < total) for name, (located, total) in spans.items()]
+    located = [
+        (SOME_LOCATED.format(name, total - located, total), 0 < located < total)
+        for name, (located, total) in spans.items()
+    ]
     return tuple(words for words, holds in (*told, *located) if holds)
 
 

@@ -1,8 +1,9 @@
 """Many figures over the same resamples of cases at once, without looking at events again.
 
-No Django. A resample is a weight for each case, how often it was drawn; pooled figures follow from sums a case times weights.
-All methods give an array of shape (resamples,), NaN where a resample has no data. Differences between two such arrays are
-paired: `interval(second - first)`; a resample that lacks either figure is left out. Source: protocol section 3 ("Intervals").
+No Django. A resample is a weight for each case, how often it was drawn; pooled figures follow from
+sums a case times weights. All methods give an array of shape (resamples,), NaN where a resample has
+no data. Differences between two such arrays are paired: `interval(second - first)`; a resample that
+lacks either figure is left out. Source: protocol section 3 ("Intervals").
 """
 
 from __future__ import annotations
@@ -16,14 +17,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from timelines.evaluation.aultc import U, check_s_max, log_errors
-from timelines.evaluation.bootstrap import FEWEST_CASES, RESAMPLES, SEED, Interval, percentile_interval, resample_indices
+from timelines.evaluation.bootstrap import (
+    FEWEST_CASES,
+    RESAMPLES,
+    SEED,
+    Interval,
+    percentile_interval,
+    resample_indices,
+)
 
 Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Resamples:
-    """`indices` (resamples, n_cases): the cases of each resample, as `case_bootstrap` draws them with the same seed."""
+    """`indices` (resamples, n_cases): the cases of each resample, as `case_bootstrap` draws them
+    with the same seed.
+    """
 
     indices: NDArray[np.intp]
 
@@ -44,19 +54,24 @@ class Resamples:
         return weights
 
     def ratio(self, numerators: ArrayLike, denominators: ArrayLike) -> Values:
-        """Pooled share: sum of a number a case over the sum of another, as matched over reference events. NaN for 0 / 0.
+        """Pooled share: sum of a number a case over the sum of another, as matched over reference
+        events. NaN for 0 / 0.
 
         Raises ValueError where a list has not one number a case, as every method does.
         """
         return _divided(self._summed(numerators), self._summed(denominators))
 
     def median_of_cases(self, values: Sequence[float | None] | ArrayLike) -> Values:
-        """Median over cases of one figure a case, as concordance; cases without one (None, NaN) are left out."""
+        """Median over cases of one figure a case, as concordance; cases without one (None, NaN) are
+        left out.
+        """
         drawn = np.sort(self._per_case(values)[self.indices], axis=1)  # NaN comes last
         return _middle(drawn, np.count_nonzero(~np.isnan(drawn), axis=1))
 
     def aultc(self, errors: Sequence[ArrayLike], s_max: float) -> Values:
-        """Pooled AULTC of the errors of each case, in hours; `s_max`, range and errors raised as in `aultc.aultc`."""
+        """Pooled AULTC of the errors of each case, in hours; `s_max`, range and errors raised as in
+        `aultc.aultc`.
+        """
         logs = self._logs(errors)
         for case in logs:
             check_s_max(case, s_max)
@@ -71,7 +86,11 @@ class Resamples:
     def aultc_ref(self, errors: Sequence[ArrayLike]) -> Values:
         """Pooled AULTC with the fixed horizon; errors raised as in `aultc.aultc_ref`."""
         logs = self._logs(errors)
-        return 1 - self.ratio([np.minimum(case, U).sum() for case in logs], [case.size for case in logs]) / U
+        return (
+            1
+            - self.ratio([np.minimum(case, U).sum() for case in logs], [case.size for case in logs])
+            / U
+        )
 
     def median_error(self, errors: Sequence[ArrayLike]) -> Values:
         """Median of the errors of all cases pooled, in hours."""
@@ -81,10 +100,15 @@ class Resamples:
         owner = np.repeat(np.arange(len(cases)), [case.size for case in cases])[order]
         ordered = pooled[order]
         # A resample at a time: all at once would be a matrix of resamples by events.
-        return np.array([_weighted_middle(ordered, np.cumsum(drawn[owner])) for drawn in self.weights], dtype=np.float64)
+        return np.array(
+            [_weighted_middle(ordered, np.cumsum(drawn[owner])) for drawn in self.weights],
+            dtype=np.float64,
+        )
 
     def interval(self, values: ArrayLike) -> Interval:
-        """The 95 % percentile interval of what a method gave; (None, None) without data or with fewer than two cases."""
+        """The 95 % percentile interval of what a method gave; (None, None) without data or with
+        fewer than two cases.
+        """
         return percentile_interval(values) if self.n_cases >= FEWEST_CASES else (None, None)
 
     def _summed(self, values: ArrayLike) -> Values:
@@ -116,12 +140,20 @@ def _middle(rows: Values, counts: NDArray[np.intp]) -> Values:
         return np.full(len(rows), np.nan)
     at = np.arange(len(rows))
     return np.where(
-        counts > 0, (rows[at, np.maximum(counts - 1, 0) // 2] + rows[at, np.minimum(counts // 2, rows.shape[1] - 1)]) / 2, np.nan
+        counts > 0,
+        (
+            rows[at, np.maximum(counts - 1, 0) // 2]
+            + rows[at, np.minimum(counts // 2, rows.shape[1] - 1)]
+        )
+        / 2,
+        np.nan,
     )
 
 
 def _weighted_middle(ordered: Values, upto: NDArray[np.int64]) -> float:
-    """The median of sorted values that stand several times each, NaN of none; `upto` is how many stand up to each of them."""
+    """The median of sorted values that stand several times each, NaN of none; `upto` is how many
+    stand up to each of them.
+    """
     if not upto.size or not upto[-1]:
         return math.nan
     low, high = np.searchsorted(upto, [(upto[-1] - 1) // 2, upto[-1] // 2], side="right")

@@ -1,4 +1,5 @@
-"""One source in one case under one basis: what was paired, and the numbers that every pooled figure is made of.
+"""One source in one case under one basis: what was paired, and the numbers that every pooled figure
+is made of.
 
 No Django. Pairing is done once; thresholds only cut it (protocol section 3, "Matching").
 """
@@ -29,7 +30,9 @@ WIDEST = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Paired:
-    """The pairs in the order taken, as arrays of one length; times in hours, NaN for N/A. Small, since a report keeps all of them."""
+    """The pairs in the order taken, as arrays of one length; times in hours, NaN for N/A. Small,
+    since a report keeps all of them.
+    """
 
     #: Occurrences of the prediction, and rows that all of them cite.
     predicted_events: int
@@ -39,13 +42,16 @@ class Paired:
     distances: Numbers
     reference_times: Numbers
     predicted_times: Numbers
-    #: Whether the predicted side cites rows, the reference has rows, and one of the cited is the reference's.
+    #: Whether the predicted side cites rows, the reference has rows, and one of the cited is the
+    #: reference's.
     cites: NDArray[np.bool_]
     has_rows: NDArray[np.bool_]
     cites_right: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, reference: Events, predicted: Events, pairs: Sequence[tuple[int, int, float]]) -> Paired:
+    def of(
+        cls, reference: Events, predicted: Events, pairs: Sequence[tuple[int, int, float]]
+    ) -> Paired:
         """From triples (reference index, predicted index, distance)."""
         references = np.array([r for r, _, _ in pairs], dtype=np.intp)
         predictions = np.array([p for _, p, _ in pairs], dtype=np.intp)
@@ -60,7 +66,10 @@ class Paired:
             predicted_times=_times(theirs),
             cites=np.array([bool(e.rows) for e in theirs], dtype=bool),
             has_rows=np.array([bool(e.rows) for e in ours], dtype=bool),
-            cites_right=np.array([not set(a.rows).isdisjoint(b.rows) for a, b in zip(ours, theirs, strict=True)], dtype=bool),
+            cites_right=np.array(
+                [not set(a.rows).isdisjoint(b.rows) for a, b in zip(ours, theirs, strict=True)],
+                dtype=bool,
+            ),
         )
 
     def __len__(self) -> int:
@@ -87,11 +96,17 @@ class Paired:
     @cached_property
     def tolerated(self) -> int:
         """How many of these lie within the tolerance."""
-        return int(within_tolerance(self.reference_times[self.placed], self.predicted_times[self.placed]).sum())
+        return int(
+            within_tolerance(
+                self.reference_times[self.placed], self.predicted_times[self.placed]
+            ).sum()
+        )
 
     @cached_property
     def order(self) -> PairCounts:
-        return count_pairs(self.reference_times[self.placed].tolist(), self.predicted_times[self.placed].tolist())
+        return count_pairs(
+            self.reference_times[self.placed].tolist(), self.predicted_times[self.placed].tolist()
+        )
 
     @property
     def asked_time(self) -> int:
@@ -100,17 +115,29 @@ class Paired:
 
     @property
     def evidence(self) -> tuple[int, int, int]:
-        """(pairs that cite rows, pairs whose reference has rows, pairs that cite one of the reference's rows)."""
+        """(pairs that cite rows, pairs whose reference has rows, pairs that cite one of the
+        reference's rows).
+        """
         return int(self.cites.sum()), int(self.has_rows.sum()), int(self.cites_right.sum())
 
 
-_ARRAYS = tuple(f.name for f in fields(Paired) if f.name not in ("predicted_events", "predicted_rows"))
+_ARRAYS = tuple(
+    f.name for f in fields(Paired) if f.name not in ("predicted_events", "predicted_rows")
+)
 
 
 def matched(paired: Paired, reference: Events, predicted: Events) -> tuple[MatchedPair, ...]:
     """The pairs as a drill-down shows them; the events are those that were paired."""
-    triples = zip(paired.references.tolist(), paired.predictions.tolist(), paired.distances.tolist(), strict=True)
-    return tuple(MatchedPair(reference[r].key, predicted[p].key, d, reference[r].time, predicted[p].time) for r, p, d in triples)
+    triples = zip(
+        paired.references.tolist(),
+        paired.predictions.tolist(),
+        paired.distances.tolist(),
+        strict=True,
+    )
+    return tuple(
+        MatchedPair(reference[r].key, predicted[p].key, d, reference[r].time, predicted[p].time)
+        for r, p, d in triples
+    )
 
 
 def has_span(event: PlacedEvent) -> bool:
@@ -124,23 +151,33 @@ def pair_by_span(reference: Events, predicted: Events, iou: float) -> Paired:
     return Paired.of(reference, predicted, [(r, p, 1.0 - overlap) for r, p, overlap in found])
 
 
-def pair_by_distance(reference: Events, predicted: Events, distance: Numbers, settings: EvaluationSettings) -> Paired:
-    """All pairs up to WIDEST of the whole greedy matching, or those of the optimal assignment at the report's threshold."""
+def pair_by_distance(
+    reference: Events, predicted: Events, distance: Numbers, settings: EvaluationSettings
+) -> Paired:
+    """All pairs up to WIDEST of the whole greedy matching, or those of the optimal assignment at
+    the report's threshold.
+    """
     if settings.method == "greedy":
         return Paired.of(reference, predicted, [p for p in greedy_order(distance) if p[2] < WIDEST])
     pairs = match_events(distance, settings.threshold, cast(Method, settings.method))
     return Paired.of(reference, predicted, [(r, p, float(distance[r, p])) for r, p in pairs])
 
 
-def mention_distance(basis: Basis, reference: Events, predicted: Events, vectors: dict[str, Numbers] | None) -> Numbers:
-    """(n_ref, n_pred) distances of mentions. `vectors` holds one for each mention on basis `embedding`."""
+def mention_distance(
+    basis: Basis, reference: Events, predicted: Events, vectors: dict[str, Numbers] | None
+) -> Numbers:
+    """(n_ref, n_pred) distances of mentions. `vectors` holds one for each mention on basis
+    `embedding`.
+    """
     refs, preds = [e.mention for e in reference], [e.mention for e in predicted]
     if not refs or not preds:
         return np.empty((len(refs), len(preds)))
     if basis is Basis.LEVENSHTEIN:
         return levenshtein_distance(refs, preds)
     assert vectors is not None
-    return cosine_distance(np.stack([vectors[m] for m in refs]), np.stack([vectors[m] for m in preds]))
+    return cosine_distance(
+        np.stack([vectors[m] for m in refs]), np.stack([vectors[m] for m in preds])
+    )
 
 
 def _span(event: PlacedEvent) -> tuple[int, int] | None:

@@ -1,6 +1,8 @@
-"""Errors in groups: within which span of time, at what distance from admission, and near enough to count as equal.
+"""Errors in groups: within which span of time, at what distance from admission, and near enough to
+count as equal.
 
-No Django. Times and errors in hours. Source: protocol section 3 ("Error strata"), section 4 (tolerance).
+No Django. Times and errors in hours. Source: protocol section 3 ("Error strata"), section 4
+(tolerance).
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ TOLERANCE_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class BandErrors:
-    """The errors of one group of reference times. `n` counts events with both times; figures are None where n is 0."""
+    """The errors of one group of reference times. `n` counts events with both times; figures are
+    None where n is 0.
+    """
 
     words: str
     n: int
@@ -45,26 +49,38 @@ class BandErrors:
 
 
 def cumulative_shares(errors: ArrayLike) -> list[tuple[str, float | None]]:
-    """(words, share of errors at most that large) for each of HORIZONS; shares are None without errors.
+    """(words, share of errors at most that large) for each of HORIZONS; shares are None without
+    errors.
 
     Raises ValueError for NaN, infinity or negative errors.
     """
     hours = np.asarray(errors, dtype=np.float64).ravel()
     if not np.isfinite(hours).all() or (hours < 0).any():
         raise ValueError("errors are finite numbers of hours from 0 up")
-    return [(words, float((hours <= horizon).mean()) if hours.size else None) for words, horizon in HORIZONS]
+    return [
+        (words, float((hours <= horizon).mean()) if hours.size else None)
+        for words, horizon in HORIZONS
+    ]
 
 
 def band_indices(reference_times: ArrayLike) -> NDArray[np.intp]:
-    """Which of BANDS each reference time belongs to, by its distance from admission in either direction."""
-    return np.searchsorted([hours for _, hours in HORIZONS], np.abs(np.asarray(reference_times, dtype=np.float64)), side="left")
+    """Which of BANDS each reference time belongs to, by its distance from admission in either
+    direction.
+    """
+    return np.searchsorted(
+        [hours for _, hours in HORIZONS],
+        np.abs(np.asarray(reference_times, dtype=np.float64)),
+        side="left",
+    )
 
 
-def by_reference_distance(reference: Sequence[float | None], predicted: Sequence[float | None]) -> list[BandErrors]:
+def by_reference_distance(
+    reference: Sequence[float | None], predicted: Sequence[float | None]
+) -> list[BandErrors]:
     """Errors of matched events grouped by |reference time|, one entry for each of BANDS.
 
-    Times in the same order; N/A (None) on either side is left out. Raises ValueError for lists of different lengths and for
-    NaN or infinity.
+    Times in the same order; N/A (None) on either side is left out. Raises ValueError for lists of
+    different lengths and for NaN or infinity.
     """
     truth, guess = _both_placed(reference, predicted)
     errors, near, bands = np.abs(truth - guess), within_tolerance(truth, guess), band_indices(truth)
@@ -72,20 +88,36 @@ def by_reference_distance(reference: Sequence[float | None], predicted: Sequence
     for index, words in enumerate(BANDS):
         inside = bands == index
         n = int(inside.sum())
-        result.append(BandErrors(words, n, float(np.median(errors[inside])) if n else None, float(near[inside].mean()) if n else None))
+        result.append(
+            BandErrors(
+                words,
+                n,
+                float(np.median(errors[inside])) if n else None,
+                float(near[inside].mean()) if n else None,
+            )
+        )
     return result
 
 
 def within_tolerance(first: ArrayLike, second: ArrayLike) -> NDArray[np.bool_]:
-    """Whether |Δ| < max(3, 0.1 · max(|first|, |second|)), strictly, for times in the same order (or two times)."""
+    """Whether |Δ| < max(3, 0.1 · max(|first|, |second|)), strictly, for times in the same order (or
+    two times).
+    """
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    return np.asarray(np.abs(a - b) < np.maximum(LEAST_TOLERANCE, TOLERANCE_SHARE * np.maximum(np.abs(a), np.abs(b))))
+    return np.asarray(
+        np.abs(a - b)
+        < np.maximum(LEAST_TOLERANCE, TOLERANCE_SHARE * np.maximum(np.abs(a), np.abs(b)))
+    )
 
 
-def _both_placed(reference: Sequence[float | None], predicted: Sequence[float | None]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _both_placed(
+    reference: Sequence[float | None], predicted: Sequence[float | None]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if len(reference) != len(predicted):
         raise ValueError(f"{len(reference)} reference times and {len(predicted)} predicted times")
-    both = [(r, p) for r, p in zip(reference, predicted, strict=True) if r is not None and p is not None]
+    both = [
+        (r, p) for r, p in zip(reference, predicted, strict=True) if r is not None and p is not None
+    ]
     times = np.array(both, dtype=np.float64).reshape(-1, 2)
     if not np.isfinite(times).all():
         raise ValueError("times hold NaN or infinity")

@@ -1,4 +1,5 @@
-"""Tables of a report as plain cells, and as CSV, LaTeX and JSON. Pages, command and downloads write the same ones.
+"""Tables of a report as plain cells, and as CSV, LaTeX and JSON. Pages, command and downloads write
+the same ones.
 
 No Django. Every cell comes from the report; a figure that there is none of carries its reason.
 """
@@ -18,7 +19,10 @@ from timelines.pipeline.config import Variant
 
 #: Figures in hours have two decimals, shares and indices three.
 HOURS = ("median_error", "median_error_common")
-EXTRA_WORDS = {"median_error_common": "Median error on common events, h", "mean_log_error_common": "Mean ln(1 + error) on common events"}
+EXTRA_WORDS = {
+    "median_error_common": "Median error on common events, h",
+    "mean_log_error_common": "Mean ln(1 + error) on common events",
+}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _TEX = str.maketrans(
     {
@@ -44,12 +48,20 @@ class Cell:
         """ "0.812 (0.780 to 0.840)", "–" for none."""
         if self.value is None:
             return "–"
-        return f"{self.fixed(self.value)} ({self.interval})" if self.interval else self.fixed(self.value)
+        return (
+            f"{self.fixed(self.value)} ({self.interval})"
+            if self.interval
+            else self.fixed(self.value)
+        )
 
     @property
     def interval(self) -> str:
         """ "0.780 to 0.840"; empty for none."""
-        return "" if self.low is None or self.high is None else f"{self.fixed(self.low)} to {self.fixed(self.high)}"
+        return (
+            ""
+            if self.low is None or self.high is None
+            else f"{self.fixed(self.low)} to {self.fixed(self.high)}"
+        )
 
     def fixed(self, value: float) -> str:
         """With the cell's decimals; what rounds to 0 has no sign."""
@@ -72,18 +84,27 @@ class Table:
     rows: tuple[TableRow, ...]
 
     def to_csv(self) -> str:
-        """A column a value, and for figures one each for the ends of the interval that any line has; safe for spreadsheets."""
+        """A column a value, and for figures one each for the ends of the interval that any line
+        has; safe for spreadsheets.
+        """
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         ends = [self._ends(at) for at in range(len(self.heads))]
         writer.writerow(
-            [_safe(words) for head, has in zip(self.heads, ends, strict=True) for words in (head, *(f"{head} {e}" for e in has))]
+            [
+                _safe(words)
+                for head, has in zip(self.heads, ends, strict=True)
+                for words in (head, *(f"{head} {e}" for e in has))
+            ]
         )
         for row in self.rows:
             cells: list[object] = []
             for cell, has in zip(row, ends, strict=True):
                 if isinstance(cell, Cell):
-                    cells += [_unsigned(cell.value), *(_unsigned(getattr(cell, end)) for end in has)]
+                    cells += [
+                        _unsigned(cell.value),
+                        *(_unsigned(getattr(cell, end)) for end in has),
+                    ]
                 else:
                     cells += [_safe(cell) if isinstance(cell, str) else cell, *("" for _ in has)]
             writer.writerow(["" if c is None else c for c in cells])
@@ -92,25 +113,45 @@ class Table:
     def _ends(self, at: int) -> list[str]:
         """Which ends of intervals a column has anywhere."""
         cells = [cell for row in self.rows if isinstance(cell := row[at], Cell)]
-        return [end for end in ("low", "high") if any(getattr(cell, end) is not None for cell in cells)]
+        return [
+            end for end in ("low", "high") if any(getattr(cell, end) is not None for cell in cells)
+        ]
 
     def to_latex(self) -> str:
         """A booktabs table; needs \\usepackage{booktabs}."""
         words = [[in_words(c) for c in row] for row in self.rows]
-        columns = "".join("r" if any(isinstance(row[at], int | Cell) for row in self.rows) else "l" for at in range(len(self.heads)))
-        lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _tex_row(self.heads), r"\midrule", *map(_tex_row, words)]
-        return "\n".join([f"% {' '.join(self.title.split())}", *lines, r"\bottomrule", r"\end{tabular}", ""])
+        columns = "".join(
+            "r" if any(isinstance(row[at], int | Cell) for row in self.rows) else "l"
+            for at in range(len(self.heads))
+        )
+        lines = [
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            _tex_row(self.heads),
+            r"\midrule",
+            *map(_tex_row, words),
+        ]
+        return "\n".join(
+            [f"% {' '.join(self.title.split())}", *lines, r"\bottomrule", r"\end{tabular}", ""]
+        )
 
     def to_json(self) -> str:
         """Heads, and rows of words, counts, or {value, low, high, why}."""
         rows = [[_plain(cell) for cell in row] for row in self.rows]
-        return json.dumps({"name": self.name, "title": self.title, "heads": self.heads, "rows": rows}, ensure_ascii=False, indent=1)
+        return json.dumps(
+            {"name": self.name, "title": self.title, "heads": self.heads, "rows": rows},
+            ensure_ascii=False,
+            indent=1,
+        )
 
     def to_text(self) -> str:
         """For a terminal: columns aligned."""
         words = [list(self.heads), *([in_words(c) for c in row] for row in self.rows)]
         widths = [max(len(row[at]) for row in words) for at in range(len(self.heads))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in words]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in words
+        ]
         return "\n".join([self.title, lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
 
 
@@ -129,26 +170,47 @@ def metric_words(metric: str, basis: Basis | None = None) -> str:
 def cell(estimate: Estimate | None, metric: str) -> Cell:
     """A figure as it is shown."""
     decimals = 2 if metric in HOURS else 3
-    return Cell(None, why="not computed") if estimate is None else Cell(estimate.value, estimate.low, estimate.high, decimals, estimate.why)
+    return (
+        Cell(None, why="not computed")
+        if estimate is None
+        else Cell(estimate.value, estimate.low, estimate.high, decimals, estimate.why)
+    )
 
 
 def main(report: Report, basis: Basis, *, published: bool = False) -> Table:
-    """Every source, text-only and revised, with every metric over the available cases and, where cases are missing, with these as 0.
+    """Every source, text-only and revised, with every metric over the available cases and, where
+    cases are missing, with these as 0.
 
     Variants of a source that is there too stand in its ablation table instead.
     """
     whole = set(backbones(report))
-    results = [r for r in report.results if r.basis is basis and r.key.alternative == 1 and not _is_variant(r.key.source, whole)]
+    results = [
+        r
+        for r in report.results
+        if r.basis is basis and r.key.alternative == 1 and not _is_variant(r.key.source, whole)
+    ]
     missing = any(r.missing_cases for r in results)
     heads = ["Source", "Timeline", "Cases", *(metric_words(m, basis) for m in METRICS)]
     heads += [f"{metric_words(m, basis)}, missing as 0" for m in METRICS] if missing else []
     rows: list[TableRow] = []
     for r in results:
-        row: list[Content] = [r.key.source, r.key.kind.replace("_", "-"), _cases(r), *(cell(r.available.get(m), m) for m in METRICS)]
-        rows.append((*row, *(cell(r.missing_as_zero.get(m), m) for m in METRICS)) if missing else tuple(row))
+        row: list[Content] = [
+            r.key.source,
+            r.key.kind.replace("_", "-"),
+            _cases(r),
+            *(cell(r.available.get(m), m) for m in METRICS),
+        ]
+        rows.append(
+            (*row, *(cell(r.missing_as_zero.get(m), m) for m in METRICS)) if missing else tuple(row)
+        )
     if published and basis is not Basis.SPAN:
         rows += _published_rows(len(heads))
-    return Table("main", f"Timelines against {report.reference}, {_basis_words(report, basis)}", tuple(heads), tuple(rows))
+    return Table(
+        "main",
+        f"Timelines against {report.reference}, {_basis_words(report, basis)}",
+        tuple(heads),
+        tuple(rows),
+    )
 
 
 def _is_variant(source: str, whole: set[str]) -> bool:
@@ -171,17 +233,39 @@ def ablation(report: Report, basis: Basis, source: str, *, published: bool = Fal
     """The variants of one backbone: full, text-only, and each run that leaves a part out."""
     results = {r.key: r for r in report.results if r.basis is basis}
     keys = [("full", SourceKey(source, "revised")), ("unimodal", SourceKey(source, "text_only"))]
-    keys += [(v.value, SourceKey(f"{source}/{v}", "revised")) for v in Variant if v.value not in ("full", "unimodal")]
-    shown = ("match_rate", "concordance", "aultc", "median_error", "within_tolerance", "evidence_precision", "evidence_recall")
+    keys += [
+        (v.value, SourceKey(f"{source}/{v}", "revised"))
+        for v in Variant
+        if v.value not in ("full", "unimodal")
+    ]
+    shown = (
+        "match_rate",
+        "concordance",
+        "aultc",
+        "median_error",
+        "within_tolerance",
+        "evidence_precision",
+        "evidence_recall",
+    )
     rows: list[TableRow] = [
-        (name, _cases(results[key]), *(cell(results[key].available.get(m), m) for m in shown)) for name, key in keys if key in results
+        (name, _cases(results[key]), *(cell(results[key].available.get(m), m) for m in shown))
+        for name, key in keys
+        if key in results
     ]
     if published and basis is not Basis.SPAN:
         for told in ablation_table():
             figures = told.revised or told.text_only or {}
-            rows.append((f"{told.name} ({MARK})", 40, *(Cell(figures.get(m), why="not published") for m in shown)))
+            rows.append(
+                (
+                    f"{told.name} ({MARK})",
+                    40,
+                    *(Cell(figures.get(m), why="not published") for m in shown),
+                )
+            )
     heads = ("Variant", "Cases", *(metric_words(m, basis) for m in shown))
-    return Table("ablation", f"Variants of {source}, {_basis_words(report, basis)}", heads, tuple(rows))
+    return Table(
+        "ablation", f"Variants of {source}, {_basis_words(report, basis)}", heads, tuple(rows)
+    )
 
 
 def strata(report: Report, basis: Basis) -> Table:
@@ -190,8 +274,13 @@ def strata(report: Report, basis: Basis) -> Table:
     heads = ("Source", "Group", "Events", "Median error, h", "Share")
     rows: list[TableRow] = []
     for r in results:
-        rows += [(r.key.label, f"within {w}", e.n, Cell(None), cell(e, "share")) for w, e in r.cumulative]
-        rows += [(r.key.label, w, n, cell(m, "median_error"), cell(t, "within_tolerance")) for w, n, m, t in r.by_distance]
+        rows += [
+            (r.key.label, f"within {w}", e.n, Cell(None), cell(e, "share")) for w, e in r.cumulative
+        ]
+        rows += [
+            (r.key.label, w, n, cell(m, "median_error"), cell(t, "within_tolerance"))
+            for w, n, m, t in r.by_distance
+        ]
     return Table("strata", f"Errors in groups, {_basis_words(report, basis)}", heads, tuple(rows))
 
 
@@ -205,7 +294,12 @@ def differences(report: Report, basis: Basis) -> Table:
         if (e := d.metrics.get(metric)) is not None
     ]
     heads = ("First", "Second", "Figure", "Second − first", "Interval excludes 0")
-    return Table("differences", f"Differences on common cases, {_basis_words(report, basis)}", heads, tuple(rows))
+    return Table(
+        "differences",
+        f"Differences on common cases, {_basis_words(report, basis)}",
+        heads,
+        tuple(rows),
+    )
 
 
 def sweep(report: Report, basis: Basis) -> Table:
@@ -233,7 +327,12 @@ def alternatives(report: Report, basis: Basis) -> Table:
         if r.basis is basis
     ]
     heads = ("Source", "Timeline", "Common cases", *(metric_words(m, basis) for m in shown))
-    return Table("alternatives", f"Alternatives on common valid cases, {_basis_words(report, basis)}", heads, tuple(rows))
+    return Table(
+        "alternatives",
+        f"Alternatives on common valid cases, {_basis_words(report, basis)}",
+        heads,
+        tuple(rows),
+    )
 
 
 def datasets(report: Report, basis: Basis) -> Table:
@@ -250,10 +349,22 @@ def datasets(report: Report, basis: Basis) -> Table:
 
 
 def rho(report: Report, basis: Basis) -> Table:
-    """Revised timelines over the reranker's threshold. The sweep is made on the report's first basis, whichever is asked for."""
+    """Revised timelines over the reranker's threshold. The sweep is made on the report's first
+    basis, whichever is asked for.
+    """
     first = report.settings.bases[0]
-    shown = ("concordance", "aultc", "median_error", "within_tolerance", "evidence_precision", "evidence_recall")
-    rows: list[TableRow] = [(p.source, Cell(p.rho, decimals=2), p.rows, *(cell(p.metrics.get(m), m) for m in shown)) for p in report.rho]
+    shown = (
+        "concordance",
+        "aultc",
+        "median_error",
+        "within_tolerance",
+        "evidence_precision",
+        "evidence_recall",
+    )
+    rows: list[TableRow] = [
+        (p.source, Cell(p.rho, decimals=2), p.rows, *(cell(p.metrics.get(m), m) for m in shown))
+        for p in report.rho
+    ]
     return Table(
         "rho",
         f"Sensitivity to the reranker's threshold, {_basis_words(report, first)}",
@@ -277,18 +388,37 @@ TABLES: Mapping[str, Callable[[Report, Basis], Table]] = {
 def backbones(report: Report) -> list[str]:
     """Sources of full runs: those that are no variant and have a revision of their own."""
     sources = list(dict.fromkeys(key.source for key in report.keys))
-    return [s for s in sources if not variant_of(s)[1] and any(key.source == s and key.kind == "revised" for key in report.keys)]
+    return [
+        s
+        for s in sources
+        if not variant_of(s)[1]
+        and any(key.source == s and key.kind == "revised" for key in report.keys)
+    ]
 
 
 def all_tables(report: Report, basis: Basis) -> list[Table]:
-    """Every table of the report that has rows, ablations included; the ρ sweep, of which there is one, with the first basis."""
-    found = [make(report, basis) for name, make in TABLES.items() if name != "rho" or basis is report.settings.bases[0]]
-    found[1:1] = [table for source in backbones(report) if len((table := ablation(report, basis, source)).rows) > 2]
+    """Every table of the report that has rows, ablations included; the ρ sweep, of which there is
+    one, with the first basis.
+    """
+    found = [
+        make(report, basis)
+        for name, make in TABLES.items()
+        if name != "rho" or basis is report.settings.bases[0]
+    ]
+    found[1:1] = [
+        table
+        for source in backbones(report)
+        if len((table := ablation(report, basis, source)).rows) > 2
+    ]
     return [table for table in found if table.rows]
 
 
 def _cases(result: SourceResult) -> str | int:
-    return f"{result.cases}/{result.cases + result.missing_cases}" if result.missing_cases else result.cases
+    return (
+        f"{result.cases}/{result.cases + result.missing_cases}"
+        if result.missing_cases
+        else result.cases
+    )
 
 
 def _basis_words(report: Report, basis: Basis) -> str:
@@ -308,7 +438,12 @@ def _plain(content: Content) -> object:
     if not isinstance(content, Cell):
         return content
     why = content.why if content.value is None else ""
-    return {"value": _unsigned(content.value), "low": _unsigned(content.low), "high": _unsigned(content.high), "why": why}
+    return {
+        "value": _unsigned(content.value),
+        "low": _unsigned(content.low),
+        "high": _unsigned(content.high),
+        "why": why,
+    }
 
 
 def _unsigned(value: float | None) -> float | None:

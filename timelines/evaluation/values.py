@@ -1,4 +1,5 @@
-"""What an evaluation is made of and what it returns; every page, file and command shows these values and computes none.
+"""What an evaluation is made of and what it returns; every page, file and command shows these
+values and computes none.
 
 No Django. Times and errors in hours from admission. Source: protocol section 3.
 """
@@ -15,7 +16,8 @@ class Basis(StrEnum):
 
     #: One-to-one by span overlap (IoU), largest first. Primary wherever both sides have spans.
     SPAN = "span"
-    #: One-to-one by cosine distance of sentence embeddings of the mentions; the report names the embedder.
+    #: One-to-one by cosine distance of sentence embeddings of the mentions; the report names the
+    #: embedder.
     EMBEDDING = "embedding"
     #: One-to-one by normalised Levenshtein distance of the mentions.
     LEVENSHTEIN = "levenshtein"
@@ -40,7 +42,9 @@ class EvaluationSettings:
 
 @dataclass(frozen=True, slots=True)
 class PlacedEvent:
-    """One occurrence of one timeline as evaluation sees it. `rows` are the row indices its time rests on."""
+    """One occurrence of one timeline as evaluation sees it. `rows` are the row indices its time
+    rests on.
+    """
 
     key: str
     mention: str
@@ -60,14 +64,22 @@ class SourceKey:
 
     @property
     def label(self) -> str:
-        """ "rules · revised", with the alternative where it is not the first; "reference" alone where both words are the same."""
-        words = self.source if self.source == self.kind else f"{self.source} · {self.kind.replace('_', '-')}"
+        """ "rules · revised", with the alternative where it is not the first; "reference" alone
+        where both words are the same.
+        """
+        words = (
+            self.source
+            if self.source == self.kind
+            else f"{self.source} · {self.kind.replace('_', '-')}"
+        )
         return words + (f" {self.alternative}" if self.alternative > 1 else "")
 
 
 @dataclass(frozen=True)
 class EvaluatedCase:
-    """Input: one case with its reference and the timelines that are held against it. `stratum` is its dataset."""
+    """Input: one case with its reference and the timelines that are held against it. `stratum` is
+    its dataset.
+    """
 
     case_id: str
     stratum: str
@@ -77,7 +89,8 @@ class EvaluatedCase:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with its 95 % case-level percentile bootstrap interval. No data is None with a `why`, never 0.
+    """A figure with its 95 % case-level percentile bootstrap interval. No data is None with a
+    `why`, never 0.
 
     `n` is what the figure counts over (events, pairs or cases; the metric says which).
     """
@@ -122,7 +135,8 @@ class SourceResult:
     missing_as_zero: Mapping[str, Estimate]
     #: (words, share) cumulative: within 1 hour, 1 day, 1 week, 1 month, 1 year.
     cumulative: tuple[tuple[str, Estimate], ...] = ()
-    #: Errors grouped by |reference time|: (words, matched with both times, median error, share within tolerance).
+    #: Errors grouped by |reference time|: (words, matched with both times, median error, share
+    #: within tolerance).
     by_distance: tuple[tuple[str, int, Estimate, Estimate], ...] = ()
     #: (threshold, match rate, concordance, AULTC); empty on basis `span`.
     sweep: tuple[tuple[float, float | None, float | None, float | None], ...] = ()
@@ -132,7 +146,8 @@ class SourceResult:
 
 @dataclass(frozen=True)
 class Difference:
-    """Second minus first on the cases both have, matched pairs of each; paired case-level bootstrap.
+    """Second minus first on the cases both have, matched pairs of each; paired case-level
+    bootstrap.
 
     `median_error_common` is over reference events that both match and place.
     """
@@ -145,7 +160,9 @@ class Difference:
 
 @dataclass(frozen=True)
 class MatchedPair:
-    """A reference occurrence and the predicted one it was paired with; `distance` is 1 - IoU on basis `span`."""
+    """A reference occurrence and the predicted one it was paired with; `distance` is 1 - IoU on
+    basis `span`.
+    """
 
     reference: str
     predicted: str
@@ -178,7 +195,9 @@ class CaseResult:
 
 @dataclass(frozen=True)
 class StratumResult:
-    """The cases of one dataset by themselves. Strata differ in more than their source: a comparison across them is descriptive."""
+    """The cases of one dataset by themselves. Strata differ in more than their source: a comparison
+    across them is descriptive.
+    """
 
     stratum: str
     cases: int
@@ -197,7 +216,9 @@ class RhoPoint:
 
 @dataclass(frozen=True)
 class Report:
-    """One evaluation. `s_max` is the largest error at threshold 0.50 over all compared sources and resamples, a basis each."""
+    """One evaluation. `s_max` is the largest error at threshold 0.50 over all compared sources and
+    resamples, a basis each.
+    """
 
     settings: EvaluationSettings
     reference: str

@@ -1,4 +1,6 @@
-"""Starting an evaluation, and doing it: a job of its own, because mentions are embedded where models run, never in the web process."""
+"""Starting an evaluation, and doing it: a job of its own, because mentions are embedded where
+models run, never in the web process.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,12 @@ from jobs.worker import work
 from llm_runtime.base import Embedder
 from llm_runtime.calls.blocking import waited
 from llm_runtime.roles import MATCHER
-from timelines.evaluation.plain import case_to_plain, report_to_plain, settings_from_plain, settings_to_plain
+from timelines.evaluation.plain import (
+    case_to_plain,
+    report_to_plain,
+    settings_from_plain,
+    settings_to_plain,
+)
 from timelines.evaluation.report import evaluate
 from timelines.evaluation.values import Basis, CaseResult, EvaluatedCase, EvaluationSettings, Report
 from timelines.evaluations.data import Chosen, known_sources, load_cases, referenced
@@ -37,7 +44,9 @@ Progress = Callable[[int, int], None]
 
 
 class EvaluationRefused(ValueError):
-    """An evaluation that cannot be started; the message says what there is and never holds patient text."""
+    """An evaluation that cannot be started; the message says what there is and never holds patient
+    text.
+    """
 
     log_safe = True
     retryable = False
@@ -57,7 +66,8 @@ def start_evaluation(
 ) -> Evaluation:
     """Freeze what is to be compared and queue the job. No `sources` takes every source there is.
 
-    Raises EvaluationRefused, naming what is there, for a dataset of another study, an unknown source or a reference that no case has.
+    Raises EvaluationRefused, naming what is there, for a dataset of another study, an unknown
+    source or a reference that no case has.
     """
     chosen = Chosen(datasets, reference, sources)
     check(study, chosen)
@@ -92,13 +102,23 @@ def check(study: Study | None, chosen: Chosen) -> None:
         raise EvaluationRefused("a dataset of another study cannot be evaluated here")
     references, others = known_sources(chosen.datasets)
     if chosen.reference not in references:
-        known = ", ".join(references) or "none yet (import cases with a reference.jsonl, or author one)"
-        raise EvaluationRefused(f"no case of these datasets has the reference {chosen.reference!r}; references there are: {known}")
+        known = (
+            ", ".join(references) or "none yet (import cases with a reference.jsonl, or author one)"
+        )
+        raise EvaluationRefused(
+            f"no case of these datasets has the reference {chosen.reference!r}; references there"
+            f" are: {known}"
+        )
     unknown = sorted(set(chosen.sources) - set(others) - set(references))
     if unknown:
-        raise EvaluationRefused(f"no timeline has the source {', '.join(unknown)}; there are: {', '.join(others) or 'none yet'}")
+        raise EvaluationRefused(
+            f"no timeline has the source {', '.join(unknown)}; there are:"
+            f" {', '.join(others) or 'none yet'}"
+        )
     if not chosen.sources and not others and references == [chosen.reference]:
-        raise EvaluationRefused("there is no timeline to hold against the reference; reconstruct or import one first")
+        raise EvaluationRefused(
+            "there is no timeline to hold against the reference; reconstruct or import one first"
+        )
 
 
 def execute_evaluation(evaluation_id: int) -> JobState | None:
@@ -108,12 +128,19 @@ def execute_evaluation(evaluation_id: int) -> JobState | None:
     def store(evaluation: Evaluation) -> None:
         Evaluation.objects.filter(pk=evaluation.pk).update(report=report_to_plain(reports[-1]))
 
-    return work(Evaluation, evaluation_id, lambda evaluation, hold: reports.append(_evaluated(evaluation, hold)), then=store)
+    return work(
+        Evaluation,
+        evaluation_id,
+        lambda evaluation, hold: reports.append(_evaluated(evaluation, hold)),
+        then=store,
+    )
 
 
 def _evaluated(evaluation: Evaluation, hold: Hold) -> Report:
     """Computed outside any transaction; case results go in blocks. Done again, it starts over."""
-    chosen = Chosen(list(evaluation.datasets.order_by("name")), evaluation.reference, evaluation.sources)
+    chosen = Chosen(
+        list(evaluation.datasets.order_by("name")), evaluation.reference, evaluation.sources
+    )
     settings = settings_from_plain(evaluation.config)
     with write_guard(hold):
         EvaluationCase.objects.filter(evaluation=evaluation).delete()
@@ -126,7 +153,11 @@ def _evaluated(evaluation: Evaluation, hold: Hold) -> Report:
             waiting.clear()
 
     def keep(encounter_id: int, result: CaseResult) -> None:
-        waiting.append(EvaluationCase(evaluation=evaluation, encounter_id=encounter_id, result=case_to_plain(result)))
+        waiting.append(
+            EvaluationCase(
+                evaluation=evaluation, encounter_id=encounter_id, result=case_to_plain(result)
+            )
+        )
         store()
 
     def progress(done: int, total: int) -> None:
@@ -145,7 +176,9 @@ def compute(
     keep: Callable[[int, CaseResult], None] = lambda encounter_id, result: None,
     progress: Progress = lambda done, total: None,
 ) -> Report:
-    """The report over everything chosen; `keep` gets each case's result as it is made. Embeds in this process."""
+    """The report over everything chosen; `keep` gets each case's result as it is made. Embeds in
+    this process.
+    """
     chosen = Chosen(chosen.datasets, chosen.reference, chosen.sources, settings.rho_sweep)
     total = referenced(chosen).count()
     embedder = roles().embedder(MATCHER) if Basis.EMBEDDING in settings.bases else None
@@ -173,7 +206,9 @@ def compute(
 
 
 def _remembering(embedder: Embedder) -> Callable[[list[str]], NDArray[np.floating]]:
-    """The embedder with the vectors of the last texts kept: notes of one cohort share many mentions."""
+    """The embedder with the vectors of the last texts kept: notes of one cohort share many
+    mentions.
+    """
     vector: dict[str, NDArray[np.float32]] = {}
 
     def embed(texts: list[str]) -> NDArray[np.floating]:

@@ -1,4 +1,6 @@
-"""The cases of an evaluation as its pages list them: one timeline's figures a case, read out of the stored results by the database."""
+"""The cases of an evaluation as its pages list them: one timeline's figures a case, read out of the
+stored results by the database.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from timelines.presentation.evaluation_tables import value_words
 
 CASE_METRICS = ("match_rate", "concordance", "aultc_ref", "median_error", "within_tolerance")
 _SOURCE = (
-    "$.sources[*] ? (@.key.source == $source && @.key.kind == $kind && @.key.alternative == $alternative && @.basis == $basis)"  # JSON path
+    # JSON path
+    "$.sources[*] ? (@.key.source == $source && @.key.kind == $kind && @.key.alternative =="
+    " $alternative && @.basis == $basis)"
 )
 
 
@@ -33,8 +37,12 @@ class CaseLine:
     available: bool
 
 
-def case_lines(evaluation: Evaluation, key: SourceKey, basis: Basis, dataset: str = "") -> list[CaseLine]:
-    """The cases of an evaluation with the figures of one timeline, by case id; of one dataset where its public id is given."""
+def case_lines(
+    evaluation: Evaluation, key: SourceKey, basis: Basis, dataset: str = ""
+) -> list[CaseLine]:
+    """The cases of an evaluation with the figures of one timeline, by case id; of one dataset where
+    its public id is given.
+    """
     rows = evaluation.cases.order_by("encounter__dataset__name", "encounter__case_id")
     if dataset:
         rows = rows.filter(encounter__dataset__public_id=dataset)
@@ -42,13 +50,24 @@ def case_lines(evaluation: Evaluation, key: SourceKey, basis: Basis, dataset: st
     return [_line(*row) for row in _with_source(rows, key, basis).values_list(*fields)]
 
 
-def _with_source(rows: QuerySet[EvaluationCase], key: SourceKey, basis: Basis) -> QuerySet[EvaluationCase]:
+def _with_source(
+    rows: QuerySet[EvaluationCase], key: SourceKey, basis: Basis
+) -> QuerySet[EvaluationCase]:
     """`found`: the stored source without its pairs, which are long."""
-    wanted = {"source": key.source, "kind": key.kind, "alternative": key.alternative, "basis": basis.value}
+    wanted = {
+        "source": key.source,
+        "kind": key.kind,
+        "alternative": key.alternative,
+        "basis": basis.value,
+    }
     path = Func(Value(_SOURCE), template="%(expressions)s::jsonpath")
     variables = Func(Value(json.dumps(wanted)), template="%(expressions)s::jsonb")
-    first = Func(F("result"), path, variables, function="jsonb_path_query_first", output_field=JSONField())
-    return rows.annotate(found=Func(first, template="(%(expressions)s - 'pairs')", output_field=JSONField()))
+    first = Func(
+        F("result"), path, variables, function="jsonb_path_query_first", output_field=JSONField()
+    )
+    return rows.annotate(
+        found=Func(first, template="(%(expressions)s - 'pairs')", output_field=JSONField())
+    )
 
 
 def _line(public_id: str, case_id: str, dataset: str, found: dict[str, Any] | None) -> CaseLine:

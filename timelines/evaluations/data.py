@@ -1,6 +1,8 @@
-"""Cases of an evaluation out of the database, one by one: the reference and every finished timeline of the chosen sources.
+"""Cases of an evaluation out of the database, one by one: the reference and every finished timeline
+of the chosen sources.
 
-Of several runs of one source the newest finished one counts, as in exports; drafts of authors are no timelines and cannot appear.
+Of several runs of one source the newest finished one counts, as in exports; drafts of authors are
+no timelines and cannot appear.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from timelines.transfer.lines import Selection, chosen_timelines
 
 @dataclass(frozen=True)
 class Chosen:
-    """Which timelines are compared; no `sources` takes every one there is. `rho` are thresholds to revise at anew."""
+    """Which timelines are compared; no `sources` takes every one there is. `rho` are thresholds to
+    revise at anew.
+    """
 
     datasets: Sequence[Dataset]
     reference: str
@@ -38,9 +42,15 @@ class LoadedCase:
     case: EvaluatedCase
 
 
-def known_sources(datasets: Sequence[Dataset], closed: Collection[int] = ()) -> tuple[list[str], list[str]]:
-    """Return the sources of references and those of other timelines in these datasets, by name, leaving out the `closed` encounters."""
-    timelines = Timeline.objects.filter(encounter__dataset__in=datasets).exclude(encounter__in=list(closed))
+def known_sources(
+    datasets: Sequence[Dataset], closed: Collection[int] = ()
+) -> tuple[list[str], list[str]]:
+    """Return the sources of references and those of other timelines in these datasets, by name,
+    leaving out the `closed` encounters.
+    """
+    timelines = Timeline.objects.filter(encounter__dataset__in=datasets).exclude(
+        encounter__in=list(closed)
+    )
     found = timelines.values_list("source", "kind").distinct()
     references = sorted({source for source, kind in found if kind == TimelineKind.REFERENCE})
     others = sorted({source for source, kind in found if kind != TimelineKind.REFERENCE})
@@ -48,14 +58,20 @@ def known_sources(datasets: Sequence[Dataset], closed: Collection[int] = ()) -> 
 
 
 def referenced(chosen: Chosen) -> QuerySet[Encounter]:
-    """The cases that have the reference, by dataset and case id: an evaluation is over these, whatever else is there."""
-    reference = Timeline.objects.filter(encounter=OuterRef("pk"), source=chosen.reference, kind=TimelineKind.REFERENCE.value)
+    """The cases that have the reference, by dataset and case id: an evaluation is over these,
+    whatever else is there.
+    """
+    reference = Timeline.objects.filter(
+        encounter=OuterRef("pk"), source=chosen.reference, kind=TimelineKind.REFERENCE.value
+    )
     cases = Encounter.objects.filter(Exists(reference), dataset__in=chosen.datasets)
     return cases.select_related("dataset").order_by("dataset__name", "case_id")
 
 
 def load_cases(chosen: Chosen) -> Iterator[LoadedCase]:
-    """Case after case, so that a cohort of any size fits. Raises NoteChanged of `storage` only where ρ is swept."""
+    """Case after case, so that a cohort of any size fits. Raises NoteChanged of `storage` only
+    where ρ is swept.
+    """
     for encounter in referenced(chosen).iterator(chunk_size=100):
         yield _load(encounter, chosen)
 
@@ -63,25 +79,37 @@ def load_cases(chosen: Chosen) -> Iterator[LoadedCase]:
 def _load(encounter: Encounter, chosen: Chosen) -> LoadedCase:
     named = chosen_timelines(encounter, Selection(sources=(chosen.reference,)))
     reference = next((t for t in named if t.kind == TimelineKind.REFERENCE), None)
-    others = [t for t in chosen_timelines(encounter, Selection(sources=chosen.sources)) if t != reference]
+    others = [
+        t for t in chosen_timelines(encounter, Selection(sources=chosen.sources)) if t != reference
+    ]
     events = events_of([t for t in (reference, *others) if t is not None])
     timelines = {key_of(t): events[t.pk] for t in others}
-    for primary in (t for t in others if (t.kind, t.alternative) == (TimelineKind.REVISED, 1) and chosen.rho):
+    for primary in (
+        t for t in others if (t.kind, t.alternative) == (TimelineKind.REVISED, 1) and chosen.rho
+    ):
         if primary.case_run is not None and is_swept(primary.case_run.run):
             timelines |= revised_anew(encounter, primary, chosen.rho)
     own = events[reference.pk] if reference is not None else ()
-    return LoadedCase(encounter, EvaluatedCase(encounter.case_id, encounter.dataset.name, own, timelines))
+    return LoadedCase(
+        encounter, EvaluatedCase(encounter.case_id, encounter.dataset.name, own, timelines)
+    )
 
 
 def key_of(timeline: Timeline) -> SourceKey:
-    """What a report calls it. Another reference (a second author's) is held against the first like any source."""
+    """What a report calls it. Another reference (a second author's) is held against the first like
+    any source.
+    """
     return SourceKey(timeline.source, timeline.kind, timeline.alternative)
 
 
 def events_of(timelines: Sequence[Timeline]) -> Mapping[int, tuple[PlacedEvent, ...]]:
-    """Timeline → its entries in order, in one query. An entry without an occurrence is keyed by its place."""
+    """Timeline → its entries in order, in one query. An entry without an occurrence is keyed by its
+    place.
+    """
     found: dict[int, list[PlacedEvent]] = defaultdict(list)
-    rows = Entry.objects.filter(timeline__in=timelines).order_by("timeline_id", "occurrence__ordinal", "pk")
+    rows = Entry.objects.filter(timeline__in=timelines).order_by(
+        "timeline_id", "occurrence__ordinal", "pk"
+    )
     fields = (
         "timeline_id",
         "occurrence__uid4",
@@ -94,5 +122,7 @@ def events_of(timelines: Sequence[Timeline]) -> Mapping[int, tuple[PlacedEvent, 
     )
     for timeline, uid, mention, event, time, start, end, adopted in rows.values_list(*fields):
         key = uid or f"#{len(found[timeline]) + 1}"
-        found[timeline].append(PlacedEvent(key, unescape_mention(mention or event), time, start, end, tuple(adopted)))
+        found[timeline].append(
+            PlacedEvent(key, unescape_mention(mention or event), time, start, end, tuple(adopted))
+        )
     return {t.pk: tuple(found[t.pk]) for t in timelines}

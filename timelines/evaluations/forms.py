@@ -1,4 +1,6 @@
-"""The form that starts an evaluation: what is compared, against which reference, and how. Defaults are the protocol's."""
+"""The form that starts an evaluation: what is compared, against which reference, and how. Defaults
+are the protocol's.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ from timelines.evaluations.data import known_sources
 from timelines.runs.page.form import CohortField
 
 DEFAULTS = EvaluationSettings()
-METHODS = (("greedy", "greedy: the globally closest pair first"), ("assignment", "assignment: the least total distance"))
+METHODS = (
+    ("greedy", "greedy: the globally closest pair first"),
+    ("assignment", "assignment: the least total distance"),
+)
 BASES = (
     (Basis.SPAN.value, "spans: by overlap in the note"),
     (Basis.EMBEDDING.value, "embeddings: by cosine distance of the mentions"),
@@ -34,10 +39,19 @@ class CohortsField(forms.ModelMultipleChoiceField):
 class EvaluationForm(forms.Form):
     """Cohorts, reference, sources, and how occurrences are paired."""
 
-    datasets = CohortsField(Dataset.objects.none(), to_field_name="public_id", widget=forms.CheckboxSelectMultiple, label="Cohorts")
-    reference = forms.ChoiceField(help_text="Whose timelines count as true: those imported with the cohort, or an author's.")
+    datasets = CohortsField(
+        Dataset.objects.none(),
+        to_field_name="public_id",
+        widget=forms.CheckboxSelectMultiple,
+        label="Cohorts",
+    )
+    reference = forms.ChoiceField(
+        help_text="Whose timelines count as true: those imported with the cohort, or an author's."
+    )
     sources = forms.MultipleChoiceField(
-        required=False, widget=forms.CheckboxSelectMultiple, help_text="Choose none to compare every source there is."
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Choose none to compare every source there is.",
     )
     bases = forms.MultipleChoiceField(
         choices=BASES,
@@ -45,25 +59,40 @@ class EvaluationForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         label="Pair occurrences by",
     )
-    method = forms.ChoiceField(choices=METHODS, initial=DEFAULTS.method, label="Matching of mentions")
+    method = forms.ChoiceField(
+        choices=METHODS, initial=DEFAULTS.method, label="Matching of mentions"
+    )
     threshold = forms.FloatField(
-        min_value=0.01, max_value=0.5, initial=DEFAULTS.threshold, help_text="A pair of mentions counts below this distance."
+        min_value=0.01,
+        max_value=0.5,
+        initial=DEFAULTS.threshold,
+        help_text="A pair of mentions counts below this distance.",
     )
     resamples = forms.IntegerField(
-        min_value=1, max_value=MOST_RESAMPLES, initial=DEFAULTS.resamples, help_text="Case-level bootstrap resamples of the intervals."
+        min_value=1,
+        max_value=MOST_RESAMPLES,
+        initial=DEFAULTS.resamples,
+        help_text="Case-level bootstrap resamples of the intervals.",
     )
     rho_sweep = forms.CharField(
         required=False,
         label="Sweep the reranker threshold ρ",
-        help_text="Values from 0 to 0.5 with commas between, as 0, 0.05, 0.1. Empty: no sweep. Revision is repeated for each value.",
+        help_text=(
+            "Values from 0 to 0.5 with commas between, as 0, 0.05, 0.1. Empty: no sweep. Revision"
+            " is repeated for each value."
+        ),
     )
     label = forms.CharField(required=False, max_length=180, help_text="A name for the evaluation.")
 
-    def __init__(self, *args: Any, study: Study, closed: Collection[int] = (), **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, study: Study, closed: Collection[int] = (), **kwargs: Any
+    ) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
         cohorts = self.fields["datasets"]
         assert isinstance(cohorts, CohortsField)
-        found = Dataset.objects.filter(study=study).order_by("name").annotate(cases=Count("encounters"))
+        found = (
+            Dataset.objects.filter(study=study).order_by("name").annotate(cases=Count("encounters"))
+        )
         cohorts.queryset = found
         references, others = known_sources(list(found), closed)
         self._offer("reference", [s for s in references if not is_superseded(s)])
@@ -75,15 +104,25 @@ class EvaluationForm(forms.Form):
     def clean_rho_sweep(self) -> tuple[float, ...]:
         """The numbers, in order, each once."""
         try:
-            values = sorted({round(float(part), 4) for part in self.cleaned_data["rho_sweep"].split(",") if part.strip()})
+            values = sorted(
+                {
+                    round(float(part), 4)
+                    for part in self.cleaned_data["rho_sweep"].split(",")
+                    if part.strip()
+                }
+            )
         except ValueError:
-            raise forms.ValidationError("Write numbers with commas between, as 0, 0.05, 0.1.") from None
+            raise forms.ValidationError(
+                "Write numbers with commas between, as 0, 0.05, 0.1."
+            ) from None
         if any(not 0 <= v <= 0.5 for v in values):
             raise forms.ValidationError("ρ lies between 0 and 0.5.")
         return tuple(values)
 
     def arguments(self) -> dict[str, Any]:
-        """The keyword arguments of `timelines.evaluations.actions.start_evaluation`, but for `study` and `by`."""
+        """The keyword arguments of `timelines.evaluations.actions.start_evaluation`, but for
+        `study` and `by`.
+        """
         data = self.cleaned_data
         settings = EvaluationSettings(
             bases=tuple(Basis(b) for b in data["bases"]),

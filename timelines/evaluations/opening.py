@@ -19,21 +19,27 @@ ACTIVE = (JobState.BLOCKED, JobState.QUEUED, JobState.RUNNING)
 
 
 def open_evaluation(request: HttpRequest, public_id: str) -> Evaluation:
-    """As `evaluation_of`, for everything that shows a figure. Raise NotAllowed too, if it has cases that are closed to the person."""
+    """As `evaluation_of`, for everything that shows a figure. Raise NotAllowed too, if it has cases
+    that are closed to the person.
+    """
     found = evaluation_of(request, public_id)
     if closed_evaluations(request.user, [found]):
         raise NotAllowed(EVALUATION_CLOSED)
     return found
 
 
-def evaluation_of(request: HttpRequest, public_id: str, *, roles: Collection[Role] = CASE_READERS) -> Evaluation:
+def evaluation_of(
+    request: HttpRequest, public_id: str, *, roles: Collection[Role] = CASE_READERS
+) -> Evaluation:
     """Return the evaluation if the person has one of `roles` in its study. Raise Http404."""
     found = Evaluation.objects.select_related("study", "created_by").prefetch_related("datasets")
     return get_object_or_404(scoped(found, request.user, roles=roles), public_id=public_id)
 
 
 def chosen_basis(request: StudyRequest, report: Report) -> Basis:
-    """The pairing that `basis` names, else the report's first. Raises Http404 for one that it does not have."""
+    """The pairing that `basis` names, else the report's first. Raises Http404 for one that it does
+    not have.
+    """
     wanted = request.GET.get("basis", "")
     if not wanted:
         return report.settings.bases[0]

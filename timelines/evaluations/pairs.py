@@ -1,4 +1,6 @@
-"""The pairs of an evaluation in one case with the words that stand behind their keys, read from the timelines that were compared."""
+"""The pairs of an evaluation in one case with the words that stand behind their keys, read from the
+timelines that were compared.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class PairRow:
-    """A matched pair with both sides' words; hours from admission. `error` and `tolerance` are None where a side has no time."""
+    """A matched pair with both sides' words; hours from admission. `error` and `tolerance` are None
+    where a side has no time.
+    """
 
     reference: PlacedEvent
     predicted: PlacedEvent
@@ -44,15 +48,29 @@ def source_in(case: CaseResult, key: SourceKey, basis: Basis) -> CaseSource | No
     return next((s for s in case.sources if s.key == key and s.basis is basis), None)
 
 
-def compared_timeline(evaluation: Evaluation, encounter: Encounter, source: CaseSource) -> Compared | None:
-    """The timeline behind a result: the newest of its name with as many entries and every key of the pairs. None where it is gone."""
-    return _behind(evaluation, encounter, source.key, source.predicted_events, {p.predicted for p in source.pairs})
+def compared_timeline(
+    evaluation: Evaluation, encounter: Encounter, source: CaseSource
+) -> Compared | None:
+    """The timeline behind a result: the newest of its name with as many entries and every key of
+    the pairs. None where it is gone.
+    """
+    return _behind(
+        evaluation,
+        encounter,
+        source.key,
+        source.predicted_events,
+        {p.predicted for p in source.pairs},
+    )
 
 
-def reference_timeline(evaluation: Evaluation, encounter: Encounter, source: CaseSource) -> Compared | None:
+def reference_timeline(
+    evaluation: Evaluation, encounter: Encounter, source: CaseSource
+) -> Compared | None:
     """The reference that a result was measured against."""
     key = SourceKey(evaluation.reference, TimelineKind.REFERENCE.value)
-    return _behind(evaluation, encounter, key, source.reference_events, {p.reference for p in source.pairs})
+    return _behind(
+        evaluation, encounter, key, source.reference_events, {p.reference for p in source.pairs}
+    )
 
 
 def pair_rows(source: CaseSource, reference: Compared, predicted: Compared) -> list[PairRow]:
@@ -65,7 +83,9 @@ def pair_rows(source: CaseSource, reference: Compared, predicted: Compared) -> l
     return sorted(rows, key=lambda row: (row.reference.time is None, row.reference.time or 0.0))
 
 
-def unpaired(source: CaseSource, reference: Compared, predicted: Compared) -> tuple[list[PlacedEvent], list[PlacedEvent]]:
+def unpaired(
+    source: CaseSource, reference: Compared, predicted: Compared
+) -> tuple[list[PlacedEvent], list[PlacedEvent]]:
     """(reference occurrences without a partner, predicted ones without), each in order of time."""
     known, guessed = {p.reference for p in source.pairs}, {p.predicted for p in source.pairs}
     missed = [e for key, e in reference.events.items() if key not in known]
@@ -80,16 +100,22 @@ def _by_time(event: PlacedEvent) -> tuple[bool, float]:
 def _row(reference: PlacedEvent, predicted: PlacedEvent, distance: float) -> PairRow:
     if reference.time is None or predicted.time is None:
         return PairRow(reference, predicted, distance, None, None)
-    tolerance = max(TOLERANCE_HOURS, TOLERANCE_SHARE * max(abs(reference.time), abs(predicted.time)))
+    tolerance = max(
+        TOLERANCE_HOURS, TOLERANCE_SHARE * max(abs(reference.time), abs(predicted.time))
+    )
     return PairRow(reference, predicted, distance, abs(predicted.time - reference.time), tolerance)
 
 
-def _behind(evaluation: Evaluation, encounter: Encounter, key: SourceKey, size: int, keys: set[str]) -> Compared | None:
+def _behind(
+    evaluation: Evaluation, encounter: Encounter, key: SourceKey, size: int, keys: set[str]
+) -> Compared | None:
     named = Q(source=key.source)
     if key.source.startswith(SOURCE):
         # A submission that a later one replaced goes by its name and a number.
         named |= Q(source__startswith=f"{key.source}#")
-    found = Timeline.objects.filter(named, encounter=encounter, kind=key.kind, alternative=key.alternative)
+    found = Timeline.objects.filter(
+        named, encounter=encounter, kind=key.kind, alternative=key.alternative
+    )
     if evaluation.finished_at is not None:
         found = found.filter(created_at__lte=evaluation.finished_at)
     for timeline in found.order_by("-case_run_id", "-created_at", "-pk"):

@@ -1,6 +1,8 @@
-"""The ρ sweep of an evaluation: revised timelines at several thresholds of the reranker (protocol section 3).
+"""The ρ sweep of an evaluation: revised timelines at several thresholds of the reranker (protocol
+section 3).
 
-A backbone that asks no model revises again here, from what stage 4 stored. For the others every threshold is a run of its own.
+A backbone that asks no model revises again here, from what stage 4 stored. For the others every
+threshold is a run of its own.
 """
 
 from __future__ import annotations
@@ -31,12 +33,15 @@ def points_anew(datasets: Sequence[Dataset], thresholds: Sequence[float]) -> Poi
 
 
 def points_of_runs(datasets: Sequence[Dataset]) -> Points:
-    """Revisions of runs at a ρ of their own, and beside them that of the run at the reranker's threshold.
+    """Revisions of runs at a ρ of their own, and beside them that of the run at the reranker's
+    threshold.
 
     The latter only where the reranker that is set here is the run's: no other threshold is known.
     """
     runs = list(_full_runs(datasets))
-    found = {_revised(run.source): (_base(run), rho) for run in runs if (rho := _rho(run)) is not None}
+    found = {
+        _revised(run.source): (_base(run), rho) for run in runs if (rho := _rho(run)) is not None
+    }
     reranker = roles().reranker() if found else None
     for run in runs:
         own = _rho(run) is None and run.source in {base for base, _ in found.values()}
@@ -46,12 +51,23 @@ def points_of_runs(datasets: Sequence[Dataset]) -> Points:
 
 
 def is_swept(run: Run | None) -> bool:
-    """Whether its timelines can be revised again without asking a model: a full run that has no ρ of its own."""
-    return run is not None and run.variant == Variant.FULL and _rho(run) is None and not asks_models(run.backbone)
+    """Whether its timelines can be revised again without asking a model: a full run that has no ρ
+    of its own.
+    """
+    return (
+        run is not None
+        and run.variant == Variant.FULL
+        and _rho(run) is None
+        and not asks_models(run.backbone)
+    )
 
 
-def revised_anew(encounter: Encounter, timeline: Timeline, thresholds: Sequence[float]) -> dict[SourceKey, tuple[PlacedEvent, ...]]:
-    """Stages 5 and 6 once more at each ρ, from what is stored, which is read once; nothing is kept. Raises NoteChanged."""
+def revised_anew(
+    encounter: Encounter, timeline: Timeline, thresholds: Sequence[float]
+) -> dict[SourceKey, tuple[PlacedEvent, ...]]:
+    """Stages 5 and 6 once more at each ρ, from what is stored, which is read once; nothing is kept.
+    Raises NoteChanged.
+    """
     case_run = timeline.case_run
     assert case_run is not None
     assert case_run.inventory is not None
@@ -65,11 +81,14 @@ def revised_anew(encounter: Encounter, timeline: Timeline, thresholds: Sequence[
     for rho in thresholds:
         at = replace(tools, config=replace(config, rho_threshold=rho))
         candidates = judged_again(stored.candidates, at.reranker, at.config)
-        reached = expanded(stored.note.inventory, stored.text_only, candidates, record, case.window, at)
+        reached = expanded(
+            stored.note.inventory, stored.text_only, candidates, record, case.window, at
+        )
         (revised,) = revised_with(reached, stored.note, stored.text_only, case.window, at).timelines
         placed = ((e, occurrences[e.uid]) for e in revised)
         found[_key_at(timeline.source, rho)] = tuple(
-            PlacedEvent(e.uid, unescape_mention(o.mention), e.time, o.start, o.end, e.adopted_rows) for e, o in placed
+            PlacedEvent(e.uid, unescape_mention(o.mention), e.time, o.start, o.end, e.adopted_rows)
+            for e, o in placed
         )
     return found
 

@@ -1,4 +1,6 @@
-"""Laying a foreign copy of a note over ours. They may differ in white space and line endings; every other character must be the same."""
+"""Laying a foreign copy of a note over ours. They may differ in white space and line endings; every
+other character must be the same.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,21 @@ from timelines.formats.values import Unreadable
 
 
 def is_blank(character: str) -> bool:
-    """White space, byte order marks, and the control characters that some formats cannot hold and write as blanks."""
-    return character.isspace() or unicodedata.category(character) == "Cc" or character in "\ufeff\ufffe\uffff"
+    """White space, byte order marks, and the control characters that some formats cannot hold and
+    write as blanks.
+    """
+    return (
+        character.isspace()
+        or unicodedata.category(character) == "Cc"
+        or character in "\ufeff\ufffe\uffff"
+    )
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """Positions of the inked (not blank) characters of two texts that agree in all of them; None: the texts are the same."""
+    """Positions of the inked (not blank) characters of two texts that agree in all of them; None:
+    the texts are the same.
+    """
 
     ours: tuple[int, ...] | None = None
     theirs: tuple[int, ...] = ()
@@ -24,28 +34,37 @@ class Alignment:
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Where the foreign stretch [start, end) stands in our note.
 
-        Where the texts differ in blanks, the stretch is taken without blanks at its ends. Raises Unreadable for a stretch that is
-        empty then.
+        Where the texts differ in blanks, the stretch is taken without blanks at its ends. Raises
+        Unreadable for a stretch that is empty then.
         """
         if self.ours is None:
             return start, end
-        inside = [mine for mine, their in zip(self.ours, self.theirs, strict=True) if start <= their < end]
+        inside = [
+            mine for mine, their in zip(self.ours, self.theirs, strict=True) if start <= their < end
+        ]
         if not inside:
             raise Unreadable("start", "the span holds white space alone")
         return inside[0], inside[-1] + 1
 
 
 def align(theirs: str, ours: str) -> Alignment:
-    """Raises Unreadable, which names the offset of the first difference and no text, where the texts are not the same note."""
+    """Raises Unreadable, which names the offset of the first difference and no text, where the
+    texts are not the same note.
+    """
     if theirs == ours:
         return Alignment()
     left = [n for n, c in enumerate(theirs) if not is_blank(c)]
     right = [n for n, c in enumerate(ours) if not is_blank(c)]
     for mine, their in zip_longest(right, left):
         if mine is None or their is None or ours[mine] != theirs[their]:
-            place = f"{len(theirs) if their is None else their} (ours: {len(ours) if mine is None else mine})"
+            place = (
+                f"{len(theirs) if their is None else their} (ours:"
+                f" {len(ours) if mine is None else mine})"
+            )
             raise Unreadable(
-                "text", f"the text is not this case's note: first difference at offset {place}; export the note and annotate that"
+                "text",
+                f"the text is not this case's note: first difference at offset {place}; export the"
+                " note and annotate that",
             )
     return Alignment(tuple(right), tuple(left))
 
@@ -55,8 +74,12 @@ def same_ink(a: str, b: str) -> bool:
     return "".join(c for c in a if not is_blank(c)) == "".join(c for c in b if not is_blank(c))
 
 
-def widest(own: tuple[int | None, int | None], place: tuple[int, int], note: str) -> tuple[int, int]:
-    """Our own record of a span where it differs from the place found by blanks at its ends alone, else the place."""
+def widest(
+    own: tuple[int | None, int | None], place: tuple[int, int], note: str
+) -> tuple[int, int]:
+    """Our own record of a span where it differs from the place found by blanks at its ends alone,
+    else the place.
+    """
     start, end = own
     if start is None or end is None or not start <= place[0] < place[1] <= end <= len(note):
         return place

@@ -1,4 +1,6 @@
-"""From what stands in a file to whole timelines: all events of a timeline hold, or it is not taken and every fault is named."""
+"""From what stands in a file to whole timelines: all events of a timeline hold, or it is not taken
+and every fault is named.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +11,39 @@ from pathlib import Path
 from timelines import domain
 from timelines.domain import InvariantError, TaggedNote, TimelineKind
 from timelines.formats.locating import locate
-from timelines.formats.values import EMPTY, NO_CASE, UNKNOWN_CASE, CaseFacts, Cases, Event, Fault, Foreign, Heading, Unreadable
+from timelines.formats.values import (
+    EMPTY,
+    NO_CASE,
+    UNKNOWN_CASE,
+    CaseFacts,
+    Cases,
+    Event,
+    Fault,
+    Foreign,
+    Heading,
+    Unreadable,
+)
 from timelines.pipeline.uids import InUse, Taken, draw_uid, uid_rng, unescape_mention
 
 
 def files_of(path: Path, *suffixes: str) -> list[Path]:
-    """The file itself, or all files below the folder that end so, in order. Raises Unreadable where there is none."""
+    """The file itself, or all files below the folder that end so, in order. Raises Unreadable where
+    there is none.
+    """
     if path.is_file():
         return [path]
     found = sorted(p for p in path.rglob("*") if p.name.endswith(suffixes) and p.is_file())
     if not found:
-        raise Unreadable("", f"no such file, nor a folder with files that end in {' or '.join(suffixes)}")
+        raise Unreadable(
+            "", f"no such file, nor a folder with files that end in {' or '.join(suffixes)}"
+        )
     return found
 
 
 def read_text(path: Path, *, exactly: bool = False) -> str:
-    """The file's text with its line ends, without a byte order mark unless `exactly` (offsets count it). Raises Unreadable."""
+    """The file's text with its line ends, without a byte order mark unless `exactly` (offsets count
+    it). Raises Unreadable.
+    """
     try:
         return path.read_bytes().decode("utf-8" if exactly else "utf-8-sig")
     except UnicodeDecodeError:
@@ -34,7 +53,9 @@ def read_text(path: Path, *, exactly: bool = False) -> str:
 
 
 def stem_of(path: Path) -> str:
-    """The file's name up to its first known ending: `20001.xml.txt` and `20001.bsv` are of the case 20001."""
+    """The file's name up to its first known ending: `20001.xml.txt` and `20001.bsv` are of the case
+    20001.
+    """
     name = path.name
     while (shorter := _without_ending(name)) != name:
         name = shorter
@@ -43,7 +64,9 @@ def stem_of(path: Path) -> str:
 
 def _without_ending(name: str) -> str:
     endings = (".ann", ".bsv", ".csv", ".json", ".jsonl", ".psv", ".txt", ".xml", ".unlocated")
-    return next((name[: -len(e)] for e in endings if name.lower().endswith(e) and len(name) > len(e)), name)
+    return next(
+        (name[: -len(e)] for e in endings if name.lower().endswith(e) and len(name) > len(e)), name
+    )
 
 
 def case_of(heading: Heading, cases: Cases) -> CaseFacts:
@@ -56,8 +79,12 @@ def case_of(heading: Heading, cases: Cases) -> CaseFacts:
     return facts
 
 
-def assembled(file: str, heading: Heading, items: Sequence[Event | Fault], facts: CaseFacts) -> Iterator[Foreign | Fault]:
-    """The timeline if all its items are events that fit together and into the note, else what is wrong with it."""
+def assembled(
+    file: str, heading: Heading, items: Sequence[Event | Fault], facts: CaseFacts
+) -> Iterator[Foreign | Fault]:
+    """The timeline if all its items are events that fit together and into the note, else what is
+    wrong with it.
+    """
     faults = [item for item in items if isinstance(item, Fault)]
     events = tuple(item for item in items if isinstance(item, Event))
     if not faults and not events:
@@ -74,10 +101,14 @@ def assembled(file: str, heading: Heading, items: Sequence[Event | Fault], facts
         yield found
 
 
-def grouped(file: str, lines: Iterable[tuple[int, Heading | None, Event | Fault]], cases: Cases) -> Iterator[Foreign | Fault]:
-    """Timelines of a file whose lines say themselves where they belong: by case, source, kind and alternative, in order of appearance.
+def grouped(
+    file: str, lines: Iterable[tuple[int, Heading | None, Event | Fault]], cases: Cases
+) -> Iterator[Foreign | Fault]:
+    """Timelines of a file whose lines say themselves where they belong: by case, source, kind and
+    alternative, in order of appearance.
 
-    A line that cannot be attributed (heading None) spoils the timelines before and after it: it may be a lost part of either.
+    A line that cannot be attributed (heading None) spoils the timelines before and after it: it may
+    be a lost part of either.
     """
     groups: dict[Heading, list[Event | Fault]] = {}
     first: dict[Heading, int] = {}
@@ -108,7 +139,12 @@ def grouped(file: str, lines: Iterable[tuple[int, Heading | None, Event | Fault]
 
 
 def _beside(fault: Fault) -> Fault:
-    return Fault(fault.file, fault.line, "", "beside an unreadable line, so this timeline may lack an occurrence and is left out")
+    return Fault(
+        fault.file,
+        fault.line,
+        "",
+        "beside an unreadable line, so this timeline may lack an occurrence and is left out",
+    )
 
 
 def located(events: Sequence[Event], note: str) -> tuple[Event, ...]:
@@ -131,10 +167,12 @@ def domain_of(
     alternative: int = 1,
     in_use: InUse | None = None,
 ) -> tuple[domain.Inventory, domain.Timeline]:
-    """Inventory and timeline as they are stored. Events without an identifier get one; the same `seed` gives the same.
+    """Inventory and timeline as they are stored. Events without an identifier get one; the same
+    `seed` gives the same.
 
-    An event whose identifier another inventory of the note has `in_use` for another occurrence gets a new one, in contexts too.
-    Raises InvariantError for identifiers that occur twice, contexts that name none, spans outside the note.
+    An event whose identifier another inventory of the note has `in_use` for another occurrence gets
+    a new one, in contexts too. Raises InvariantError for identifiers that occur twice, contexts
+    that name none, spans outside the note.
     """
     uids = _uids(foreign.events, seed, in_use or {})
     renamed = {e.uid: uid for uid, e in zip(uids, foreign.events, strict=True) if e.uid}
@@ -146,7 +184,18 @@ def domain_of(
     )
     TaggedNote(note, inventory)
     entries = [
-        domain.Entry(uid, e.time, e.lower, e.upper, e.known, _renamed(e.context, renamed), e.decided_by, e.reason, e.rows, e.confidence)
+        domain.Entry(
+            uid,
+            e.time,
+            e.lower,
+            e.upper,
+            e.known,
+            _renamed(e.context, renamed),
+            e.decided_by,
+            e.reason,
+            e.rows,
+            e.confidence,
+        )
         for uid, e in zip(uids, foreign.events, strict=True)
     ]
     return inventory, domain.Timeline.complete(inventory, entries, kind, alternative)

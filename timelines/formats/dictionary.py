@@ -1,6 +1,8 @@
-"""The data dictionary of the exports: written beside every table, and as a page of the documentation.
+"""The data dictionary of the exports: written beside every table, and as a page of the
+documentation.
 
-`python -m timelines.formats.dictionary` writes docs/reference/timeline-export.md; a test holds the two together.
+`python -m timelines.formats.dictionary` writes docs/reference/timeline-export.md; a test holds the
+two together.
 """
 
 from __future__ import annotations
@@ -24,21 +26,59 @@ class Field:
 
 FIELDS = (
     Field("case_id", "string", "", "The case within its dataset."),
-    Field("source", "string", "", "Who made the timeline: a backbone, a backbone with its variant, or `reference`."),
-    Field("kind", "string", "", "`text_only` (from the note alone), `revised` (after the structured record) or `reference` (authored)."),
-    Field("alternative", "int32", "", "1 is the primary timeline; further revised alternatives count on."),
-    Field("uid4", "string", "", "The occurrence's identifier within its inventory: four lower-case hex digits. Empty: no inventory."),
-    Field("mention", "string", "", 'The occurrence in words that stand alone; `\\`, `|` and `"` are preceded by a backslash.'),
-    Field("start", "int32", "code points", "Where the occurrence begins in the note. Empty: not located."),
+    Field(
+        "source",
+        "string",
+        "",
+        "Who made the timeline: a backbone, a backbone with its variant, or `reference`.",
+    ),
+    Field(
+        "kind",
+        "string",
+        "",
+        "`text_only` (from the note alone), `revised` (after the structured record) or `reference`"
+        " (authored).",
+    ),
+    Field(
+        "alternative",
+        "int32",
+        "",
+        "1 is the primary timeline; further revised alternatives count on.",
+    ),
+    Field(
+        "uid4",
+        "string",
+        "",
+        "The occurrence's identifier within its inventory: four lower-case hex digits. Empty: no"
+        " inventory.",
+    ),
+    Field(
+        "mention",
+        "string",
+        "",
+        'The occurrence in words that stand alone; `\\`, `|` and `"` are preceded by a backslash.',
+    ),
+    Field(
+        "start",
+        "int32",
+        "code points",
+        "Where the occurrence begins in the note. Empty: not located.",
+    ),
     Field("end", "int32", "code points", "Where it ends, exclusive."),
-    Field("time", "double", "hours", "When it happened, from admission (negative before). Empty: not placeable."),
+    Field(
+        "time",
+        "double",
+        "hours",
+        "When it happened, from admission (negative before). Empty: not placeable.",
+    ),
     Field("lower", "double", "hours", "Earliest plausible time."),
     Field("upper", "double", "hours", "Latest plausible time."),
     Field(
         "known",
         "int8",
         "",
-        "1: stated as an absolute time or in explicit relation to admission; 0: inferred. Empty: an imported file does not say.",
+        "1: stated as an absolute time or in explicit relation to admission; 0: inferred. Empty: an"
+        " imported file does not say.",
     ),
     Field(
         "context",
@@ -46,14 +86,39 @@ FIELDS = (
         "",
         "At most five identifiers of other occurrences, most relevant first (CSV: by spaces).",
     ),
-    Field("evidence", "list<struct>", "", "The structured rows that the time rests on (CSV: as JSON). Empty for `text_only`."),
+    Field(
+        "evidence",
+        "list<struct>",
+        "",
+        "The structured rows that the time rests on (CSV: as JSON). Empty for `text_only`.",
+    ),
     Field("polarity", "string", "", "`present` or `absent`. Empty: no inventory."),
-    Field("lane", "string", "", "What kind of thing it is: history, finding, lab, medication, procedure, transfer or plan."),
-    Field("rows", "list<int32>", "", "`row_index` of all rows that the time rests on (CSV: by spaces)."),
+    Field(
+        "lane",
+        "string",
+        "",
+        "What kind of thing it is: history, finding, lab, medication, procedure, transfer or plan.",
+    ),
+    Field(
+        "rows",
+        "list<int32>",
+        "",
+        "`row_index` of all rows that the time rests on (CSV: by spaces).",
+    ),
     Field("reason", "string", "", "Why this time, in words."),
     Field("decided_by", "string", "", "The rule, model or person that decided."),
-    Field("confidence", "double", "the source's", "How sure the source says it is, on its own scale. Empty: it says nothing."),
-    Field("span_text", "string", "", "The note's own text of the span; only in exports with note text."),
+    Field(
+        "confidence",
+        "double",
+        "the source's",
+        "How sure the source says it is, on its own scale. Empty: it says nothing.",
+    ),
+    Field(
+        "span_text",
+        "string",
+        "",
+        "The note's own text of the span; only in exports with note text.",
+    ),
 )
 
 EVIDENCE_FIELDS = (
@@ -62,11 +127,22 @@ EVIDENCE_FIELDS = (
     Field("value", "string", "", "As the record has it."),
     Field("unit", "string", "", "As the record has it."),
     Field("hours", "double", "hours", "The row's time, from admission."),
-    Field("time_kind", "string", "", "Which act that time stands for: collection, result, order, administration, performed, charted, …"),
+    Field(
+        "time_kind",
+        "string",
+        "",
+        "Which act that time stands for: collection, result, order, administration, performed,"
+        " charted, …",
+    ),
     Field("query", "string", "", "The query that brought the row. Empty for references."),
     Field("dense_rank", "int32", "", "Rank of the row's series for that query by cosine, from 1."),
     Field("dense_score", "double", "", "That cosine."),
-    Field("rerank_score", "double", "0…1", "The reranker's relevance ρ; scores of two rerankers do not compare."),
+    Field(
+        "rerank_score",
+        "double",
+        "0…1",
+        "The reranker's relevance ρ; scores of two rerankers do not compare.",
+    ),
 )
 
 
@@ -94,11 +170,23 @@ def render() -> str:
         [
             "# Exported timelines",
             "",
-            "Generated from `timelines/formats/dictionary.py` by `python -m timelines.formats.dictionary`.",
+            (
+                "Generated from `timelines/formats/dictionary.py` by `python -m"
+                " timelines.formats.dictionary`."
+            ),
             "",
-            "`manage.py export_timelines --dataset NAME --format FORMAT --out PATH` writes one occurrence of one timeline a line",
-            "(JSONL, CSV, Parquet), or the formats below. Of several runs of one source the study timeline is taken, and for cases",
-            "that it lacks the latest finished run; `--run` chooses another. Times are hours from admission. Text cells of CSV that a",
+            (
+                "`manage.py export_timelines --dataset NAME --format FORMAT --out PATH` writes one"
+                " occurrence of one timeline a line"
+            ),
+            (
+                "(JSONL, CSV, Parquet), or the formats below. Of several runs of one source the"
+                " study timeline is taken, and for cases"
+            ),
+            (
+                "that it lacks the latest finished run; `--run` chooses another. Times are hours"
+                " from admission. Text cells of CSV that a"
+            ),
             "spreadsheet would take for a formula begin with an apostrophe; numbers stay numbers.",
             "",
             *_table(FIELDS),
@@ -107,13 +195,31 @@ def render() -> str:
             "",
             *_table(EVIDENCE_FIELDS),
             "",
-            "MEDS: one row an occurrence with `subject_id`, `time` (the record's clock), `code` (`OCCURRENCE//LANE//POLARITY`),",
-            "`numeric_value` (empty), `text_value` (the mention), and the columns above beside `evidence` as extra ones; `ordinal` is the",
-            "occurrence's place in its timeline. prov: one object an occurrence of a run with all that its times were derived from.",
+            (
+                "MEDS: one row an occurrence with `subject_id`, `time` (the record's clock), `code`"
+                " (`OCCURRENCE//LANE//POLARITY`),"
+            ),
+            (
+                "`numeric_value` (empty), `text_value` (the mention), and the columns above beside"
+                " `evidence` as extra ones; `ordinal` is the"
+            ),
+            (
+                "occurrence's place in its timeline. prov: one object an occurrence of a run with"
+                " all that its times were derived from."
+            ),
             "",
-            "brat, doccano, Label Studio, i2b2 and bars (`bsv`): [foreign timelines](foreign-timelines.md). They carry the columns above",
-            "beside `evidence` where each format has room for what it does not know, so every format but prov can be imported again:",
-            "`manage.py import_timelines`. What comes back is the timeline: query, ranks and scores of `evidence` belong to the run that",
+            (
+                "brat, doccano, Label Studio, i2b2 and bars (`bsv`): [foreign"
+                " timelines](foreign-timelines.md). They carry the columns above"
+            ),
+            (
+                "beside `evidence` where each format has room for what it does not know, so every"
+                " format but prov can be imported again:"
+            ),
+            (
+                "`manage.py import_timelines`. What comes back is the timeline: query, ranks and"
+                " scores of `evidence` belong to the run that"
+            ),
             "searched, and stay with it.",
             "",
         ]
@@ -123,7 +229,9 @@ def render() -> str:
 def _table(listed: tuple[Field, ...]) -> list[str]:
     head = ["| column | type | unit | what it says |", "|---|---|---|---|"]
     escaped = [(f.name, f.type, f.unit, f.description.replace("|", "\\|")) for f in listed]
-    return head + [f"| `{name}` | {kind} | {unit} | {words} |" for name, kind, unit, words in escaped]
+    return head + [
+        f"| `{name}` | {kind} | {unit} | {words} |" for name, kind, unit, words in escaped
+    ]
 
 
 if __name__ == "__main__":

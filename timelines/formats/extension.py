@@ -1,4 +1,6 @@
-"""What foreign formats have no field for: all values of a line as one JSON object, and names of files that tell cases apart."""
+"""What foreign formats have no field for: all values of a line as one JSON object, and names of
+files that tell cases apart.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 
 def values_of(line: Line, ordinal: int) -> dict[str, Any]:
-    """The documented columns without `evidence`, which is the record's, and the line's place in its timeline."""
+    """The documented columns without `evidence`, which is the record's, and the line's place in its
+    timeline.
+    """
     values = line_values(line, with_note_text=False)
     del values["evidence"]
     return {**values, "ordinal": ordinal}
@@ -27,9 +31,13 @@ def as_json(values: dict[str, Any]) -> str:
 
 
 def file_name(name: str) -> str:
-    """A name for files: the name itself where a file system takes it, else with a piece of its digest, so that no two are the same."""
+    """A name for files: the name itself where a file system takes it, else with a piece of its
+    digest, so that no two are the same.
+    """
     safe = _UNSAFE.sub("_", name)
-    return safe if safe == name else f"{safe}-{hashlib.sha256(name.encode('utf-8')).hexdigest()[:8]}"
+    return (
+        safe if safe == name else f"{safe}-{hashlib.sha256(name.encode('utf-8')).hexdigest()[:8]}"
+    )
 
 
 def folder_name(line: Line) -> str:

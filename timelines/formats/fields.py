@@ -1,4 +1,6 @@
-"""Reading one event from named values: the keys of our exports, which every format's extension place carries as well."""
+"""Reading one event from named values: the keys of our exports, which every format's extension
+place carries as well.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,15 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from timelines.domain import MAX_CONTEXT, UID_PATTERN, Entry, InvariantError, Lane, Polarity, TimelineKind
+from timelines.domain import (
+    MAX_CONTEXT,
+    UID_PATTERN,
+    Entry,
+    InvariantError,
+    Lane,
+    Polarity,
+    TimelineKind,
+)
 from timelines.formats.values import Event, Heading, Unreadable
 from timelines.pipeline.uids import escape_mention, unescape_mention
 
@@ -30,7 +40,9 @@ def object_of(text: str) -> dict[str, Any]:
 
 
 def heading_of(values: Mapping[str, Any], name: str = "") -> Heading:
-    """Which timeline the values belong to; `name` (a file's) stands in for a missing case_id. Raises Unreadable."""
+    """Which timeline the values belong to; `name` (a file's) stands in for a missing case_id.
+    Raises Unreadable.
+    """
     alternative = whole(values, "alternative")
     if alternative is not None and not 1 <= alternative <= 2**15 - 1:
         raise Unreadable("alternative", "alternatives count from 1")
@@ -85,11 +97,15 @@ def check_bounds(event: Event) -> None:
 
 
 def stored_mention(value: object) -> str:
-    """The mention as inventories store it: what is escaped already stays as it is. Raises Unreadable."""
+    """The mention as inventories store it: what is escaped already stays as it is. Raises
+    Unreadable.
+    """
     mention = text_of(value, "mention")
     if not mention.strip():
         raise Unreadable("mention", "no text")
-    return mention if escape_mention(unescape_mention(mention)) == mention else escape_mention(mention)
+    return (
+        mention if escape_mention(unescape_mention(mention)) == mention else escape_mention(mention)
+    )
 
 
 def hours(value: object, field: str) -> float | None:
@@ -115,7 +131,9 @@ def hours(value: object, field: str) -> float | None:
 
 
 def whole(values: Mapping[str, Any], field: str) -> int | None:
-    """A whole number that a column of the database holds, None where there is none. Raises Unreadable."""
+    """A whole number that a column of the database holds, None where there is none. Raises
+    Unreadable.
+    """
     value = values.get(field)
     if value is None or value == "":
         return None
@@ -131,7 +149,10 @@ def text_of(value: object, field: str) -> str:
     if not isinstance(value, str):
         raise Unreadable(field, "not text" if value is not None else "missing")
     if any(c == "\x00" or "\ud800" <= c <= "\udfff" for c in value):
-        raise Unreadable(field, "holds a character that no text can be stored with (NUL or half a surrogate pair)")
+        raise Unreadable(
+            field,
+            "holds a character that no text can be stored with (NUL or half a surrogate pair)",
+        )
     return value
 
 
@@ -156,12 +177,16 @@ def _context(value: object, uid: str | None) -> tuple[str, ...]:
         raise Unreadable("context", "not a list of identifiers")
     found = tuple(u for item in listed if (u := _uid(item, "context")))
     if len(found) > MAX_CONTEXT or len(set(found)) < len(found) or uid in found:
-        raise Unreadable("context", f"not at most {MAX_CONTEXT} identifiers of distinct other occurrences")
+        raise Unreadable(
+            "context", f"not at most {MAX_CONTEXT} identifiers of distinct other occurrences"
+        )
     return found
 
 
 def _rows(value: object) -> tuple[int, ...]:
     listed = [] if value is None else value
-    if not isinstance(listed, list) or any(isinstance(r, bool) or not isinstance(r, int) or not 0 <= r <= _LARGEST_INT for r in listed):
+    if not isinstance(listed, list) or any(
+        isinstance(r, bool) or not isinstance(r, int) or not 0 <= r <= _LARGEST_INT for r in listed
+    ):
         raise Unreadable("rows", "not a list of row numbers from 0")
     return tuple(dict.fromkeys(listed))

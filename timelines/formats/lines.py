@@ -1,4 +1,6 @@
-"""What every export is made of: one occurrence of one timeline, with the rows its time rests on. No Django here."""
+"""What every export is made of: one occurrence of one timeline, with the rows its time rests on. No
+Django here.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from typing import Any, Protocol
 
 
 class Stay(Protocol):
-    """What a format needs to know of a case: its id, the patient's key, and clock times of admission and discharge."""
+    """What a format needs to know of a case: its id, the patient's key, and clock times of
+    admission and discharge.
+    """
 
     @property
     def case_id(self) -> str: ...
@@ -23,7 +27,9 @@ class Stay(Protocol):
 
 @dataclass(frozen=True)
 class Cited:
-    """A row that a time rests on; query and scores are None where no search brought it (references)."""
+    """A row that a time rests on; query and scores are None where no search brought it
+    (references).
+    """
 
     row_index: int
     event: str
@@ -39,7 +45,9 @@ class Cited:
 
 @dataclass(frozen=True)
 class Line:
-    """One occurrence of one timeline. `mention` stands alone; a source without an inventory has its event text there."""
+    """One occurrence of one timeline. `mention` stands alone; a source without an inventory has its
+    event text there.
+    """
 
     case_id: str
     source: str

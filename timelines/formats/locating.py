@@ -1,11 +1,13 @@
 """Spans for mentions that come without offsets: found where they stand verbatim, never guessed.
 
-The rule. A mention stands at a place if the note has its very characters there (a run of white space matches any run of white space), not
-inside a longer word. Then
+The rule. A mention stands at a place if the note has its very characters there (a run of white
+space matches any run of white space), not inside a longer word. Then
 
 1. a mention listed once that stands in the note once gets that place;
-2. a mention listed n > 1 times that stands in the note exactly n times gets its places in order, but only if the list follows the note:
-   at least two mentions are placed by rule 1, and all places together ascend in the order of the list;
+2. a mention listed n > 1 times that stands in the note exactly n times gets its places in order,
+but only if the list follows the note:
+   at least two mentions are placed by rule 1, and all places together ascend in the order of the
+   list;
 3. every other mention gets no span: one listed once that stands twice could be either.
 """
 
@@ -19,7 +21,9 @@ Place = tuple[int, int]
 
 
 def locate(mentions: Sequence[str], note: str) -> list[Place | None]:
-    """A place (code points, end-exclusive) or None for each mention, in order. Mentions as people read them, not escaped."""
+    """A place (code points, end-exclusive) or None for each mention, in order. Mentions as people
+    read them, not escaped.
+    """
     listed: dict[str, list[int]] = {}
     for number, mention in enumerate(mentions):
         listed.setdefault(" ".join(mention.split()), []).append(number)
@@ -30,7 +34,11 @@ def locate(mentions: Sequence[str], note: str) -> list[Place | None]:
         if len(places) == len(numbers):
             (single if len(numbers) == 1 else several).update(zip(numbers, places, strict=True))
     together = single | several
-    found = together if len(single) > 1 and _ascends([together[n] for n in sorted(together)]) else single
+    found = (
+        together
+        if len(single) > 1 and _ascends([together[n] for n in sorted(together)])
+        else single
+    )
     return [found.get(number) for number in range(len(mentions))]
 
 

@@ -1,6 +1,8 @@
-"""What every reader of foreign timelines takes and yields: cases to point into, timelines read whole, faults that quote nothing.
+"""What every reader of foreign timelines takes and yields: cases to point into, timelines read
+whole, faults that quote nothing.
 
-No Django here. Times are hours from the encounter's anchor; offsets code points of our note, end-exclusive.
+No Django here. Times are hours from the encounter's anchor; offsets code points of our note,
+end-exclusive.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from timelines.domain import Anchor, Lane, Polarity, TimelineKind
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something unusable: where it stands and why. `field` is a path or name of the format, never its content."""
+    """Something unusable: where it stands and why. `field` is a path or name of the format, never
+    its content.
+    """
 
     file: str
     line: int | None
@@ -22,7 +26,11 @@ class Fault:
 
     def words(self) -> str:
         """`file, line 3, time: neither a number of hours nor N/A`."""
-        place = [self.file, *([f"line {self.line}"] if self.line else []), *([self.field] if self.field else [])]
+        place = [
+            self.file,
+            *([f"line {self.line}"] if self.line else []),
+            *([self.field] if self.field else []),
+        ]
         return f"{', '.join(place)}: {self.reason}"
 
 
@@ -39,7 +47,9 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Which timeline a line belongs to, as far as its file says. `case` is a case id or the name of a file."""
+    """Which timeline a line belongs to, as far as its file says. `case` is a case id or the name of
+    a file.
+    """
 
     case: str
     source: str | None = None
@@ -69,7 +79,8 @@ class Event:
     decided_by: str = ""
     reason: str = ""
     rows: tuple[int, ...] = ()
-    #: The file does not speak of places, so the mention's is sought (`locating`); False where it says that there is none.
+    #: The file does not speak of places, so the mention's is sought (`locating`); False where it
+    #: says that there is none.
     sought: bool = False
 
 
@@ -91,9 +102,12 @@ class CaseFacts:
     anchor: Anchor
 
 
-#: Finds a case by its id or by the name that an export gives its file; None where the dataset has none.
+#: Finds a case by its id or by the name that an export gives its file; None where the dataset has
+#: none.
 Cases = Callable[[str], CaseFacts | None]
 
-UNKNOWN_CASE = "the dataset has no case of that name; name the file, or fill case_id, by the case's id"
+UNKNOWN_CASE = (
+    "the dataset has no case of that name; name the file, or fill case_id, by the case's id"
+)
 NO_CASE = "no case is named; add a case_id, or name the file by the case's id"
 EMPTY = "no events; a timeline without any is not imported, leave the file away"

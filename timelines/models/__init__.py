@@ -1,10 +1,22 @@
-"""Runs, inventories, timelines and the chain of provenance. The database holds the protocol's invariants too."""
+"""Runs, inventories, timelines and the chain of provenance. The database holds the protocol's
+invariants too.
+"""
 
 from timelines.models.authoring import AnchorSuggestion, Authoring, AuthoringEdit, DraftEntry
 from timelines.models.evaluations import Evaluation, EvaluationCase
 from timelines.models.evidence import Candidate, Evidence, Query
 from timelines.models.inventories import Inventory, Occurrence
-from timelines.models.runs import STAGE_ORDER, CaseRun, Run, RunCount, RunPreparation, Stage, StageBatch, StageRun, StudyTimeline
+from timelines.models.runs import (
+    STAGE_ORDER,
+    CaseRun,
+    Run,
+    RunCount,
+    RunPreparation,
+    Stage,
+    StageBatch,
+    StageRun,
+    StudyTimeline,
+)
 from timelines.models.timelines import Entry, Timeline
 
 __all__ = [

@@ -15,11 +15,13 @@ from timelines.models.timelines import Timeline
 
 
 class Authoring(models.Model):
-    """A clinician's own timeline of one case: written as a draft, locked when submitted, opened again only with a reason.
+    """A clinician's own timeline of one case: written as a draft, locked when submitted, opened
+    again only with a reason.
 
-    The draft's occurrences are those of an unsealed `inventory`, its times are `DraftEntry` rows. Nothing of a draft is a
-    `Timeline`, so no page, export or evaluation can show it before it is submitted. Submitting seals the inventory and makes
-    `timeline`; reopening leaves both as they are and starts a new draft inventory with the same UIDs.
+    The draft's occurrences are those of an unsealed `inventory`, its times are `DraftEntry` rows.
+    Nothing of a draft is a `Timeline`, so no page, export or evaluation can show it before it is
+    submitted. Submitting seals the inventory and makes `timeline`; reopening leaves both as they
+    are and starts a new draft inventory with the same UIDs.
     """
 
     class Protocol(models.TextChoices):
@@ -30,18 +32,26 @@ class Authoring(models.Model):
         DRAFT = "draft", "Draft"
         SUBMITTED = "submitted", "Submitted"
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
     encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="authorings")
-    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="authorings")
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="authorings"
+    )
     protocol = models.CharField(max_length=10, choices=Protocol.choices)
     state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
-    #: Grows by one with every stored edit; an edit made on an older revision is refused (conflict detection).
+    #: Grows by one with every stored edit; an edit made on an older revision is refused (conflict
+    #: detection).
     revision = models.PositiveIntegerField(default=0)
     #: The inventory being written, or the sealed one of the last submission.
     inventory = models.OneToOneField(Inventory, on_delete=models.CASCADE, related_name="authoring")
     #: The last submitted timeline; null before the first submission.
-    timeline = models.OneToOneField(Timeline, null=True, blank=True, on_delete=models.SET_NULL, related_name="authoring")
-    #: Whether the author had opened a page that shows a timeline of this case before beginning (recorded, protocol "unaided").
+    timeline = models.OneToOneField(
+        Timeline, null=True, blank=True, on_delete=models.SET_NULL, related_name="authoring"
+    )
+    #: Whether the author had opened a page that shows a timeline of this case before beginning
+    #: (recorded, protocol "unaided").
     exposed = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -50,10 +60,15 @@ class Authoring(models.Model):
     class Meta:
         ordering = ["-updated_at"]
         constraints = [
-            models.UniqueConstraint(fields=["encounter", "author"], name="one_authoring_per_case_and_author"),
-            models.CheckConstraint(condition=Q(protocol__in=["unaided", "assisted"]), name="authoring_protocol_valid"),
+            models.UniqueConstraint(
+                fields=["encounter", "author"], name="one_authoring_per_case_and_author"
+            ),
             models.CheckConstraint(
-                condition=Q(state="draft") | Q(state="submitted", timeline__isnull=False, submitted_at__isnull=False),
+                condition=Q(protocol__in=["unaided", "assisted"]), name="authoring_protocol_valid"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="draft")
+                | Q(state="submitted", timeline__isnull=False, submitted_at__isnull=False),
                 name="authoring_submitted_has_timeline",
             ),
         ]
@@ -62,8 +77,9 @@ class Authoring(models.Model):
 class DraftEntry(models.Model):
     """When an occurrence of a draft happened, as far as its author has said. Hours from admission.
 
-    `placed` says that the author has decided: a placed entry without a time is N/A, one not placed is still to do.
-    `entered` is what was typed ("HD 4 08:00"), kept beside the hours it was read as.
+    `placed` says that the author has decided: a placed entry without a time is N/A, one not placed
+    is still to do. `entered` is what was typed ("HD 4 08:00"), kept beside the hours it was read
+    as.
     """
 
     occurrence = models.OneToOneField(Occurrence, on_delete=models.CASCADE, related_name="draft")
@@ -81,21 +97,30 @@ class DraftEntry(models.Model):
         verbose_name_plural = "draft entries"
         constraints = [
             models.CheckConstraint(
-                condition=Q(time__isnull=True) | Q(lower__isnull=True) | Q(lower__lte=F("time")), name="draft_lower_not_after_time"
+                condition=Q(time__isnull=True) | Q(lower__isnull=True) | Q(lower__lte=F("time")),
+                name="draft_lower_not_after_time",
             ),
             models.CheckConstraint(
-                condition=Q(time__isnull=True) | Q(upper__isnull=True) | Q(upper__gte=F("time")), name="draft_upper_not_before_time"
+                condition=Q(time__isnull=True) | Q(upper__isnull=True) | Q(upper__gte=F("time")),
+                name="draft_upper_not_before_time",
             ),
             models.CheckConstraint(
-                condition=Q(lower__isnull=True) | Q(upper__isnull=True) | Q(lower__lte=F("upper")), name="draft_bounds_are_ordered"
+                condition=Q(lower__isnull=True) | Q(upper__isnull=True) | Q(lower__lte=F("upper")),
+                name="draft_bounds_are_ordered",
             ),
-            models.CheckConstraint(condition=Q(context__len__lte=MAX_CONTEXT), name="draft_at_most_five_context_uids"),
-            models.CheckConstraint(condition=Q(placed=True) | Q(time__isnull=True), name="draft_time_is_placed"),
+            models.CheckConstraint(
+                condition=Q(context__len__lte=MAX_CONTEXT), name="draft_at_most_five_context_uids"
+            ),
+            models.CheckConstraint(
+                condition=Q(placed=True) | Q(time__isnull=True), name="draft_time_is_placed"
+            ),
         ]
 
 
 class AuthoringEdit(models.Model):
-    """One stored edit, append-only. `before` and `after` hold the touched occurrences whole, so that undo is exact."""
+    """One stored edit, append-only. `before` and `after` hold the touched occurrences whole, so
+    that undo is exact.
+    """
 
     authoring = models.ForeignKey(Authoring, on_delete=models.CASCADE, related_name="edits")
     #: Equals `Authoring.revision` once stored.
@@ -104,23 +129,32 @@ class AuthoringEdit(models.Model):
     before = models.JSONField(default=list)
     after = models.JSONField(default=list)
     #: The edit that this one takes back (undo) or brings back (redo).
-    undoes = models.ForeignKey("self", null=True, blank=True, on_delete=models.CASCADE, related_name="undone_by")
+    undoes = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.CASCADE, related_name="undone_by"
+    )
     #: Why a submitted timeline was opened again.
     reason = models.TextField(blank=True)
-    #: Token that the page made for this edit: sent again after a lost connection, it is stored once.
+    #: Token that the page made for this edit: sent again after a lost connection, it is stored
+    #: once.
     token = models.CharField(max_length=64)
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["number"]
         constraints = [
-            models.UniqueConstraint(fields=["authoring", "number"], name="edit_number_once_per_authoring"),
-            models.UniqueConstraint(fields=["authoring", "token"], name="edit_token_once_per_authoring"),
+            models.UniqueConstraint(
+                fields=["authoring", "number"], name="edit_number_once_per_authoring"
+            ),
+            models.UniqueConstraint(
+                fields=["authoring", "token"], name="edit_token_once_per_authoring"
+            ),
         ]
 
 
 class AnchorSuggestion(models.Model):
-    """A row of the record that an assisted author was shown beside an occurrence, and what became of it."""
+    """A row of the record that an assisted author was shown beside an occurrence, and what became
+    of it.
+    """
 
     authoring = models.ForeignKey(Authoring, on_delete=models.CASCADE, related_name="suggestions")
     uid4 = models.CharField(max_length=4)
@@ -136,8 +170,11 @@ class AnchorSuggestion(models.Model):
     class Meta:
         ordering = ["uid4", "rank"]
         constraints = [
-            models.UniqueConstraint(fields=["authoring", "uid4", "row_index"], name="suggestion_once_per_row"),
+            models.UniqueConstraint(
+                fields=["authoring", "uid4", "row_index"], name="suggestion_once_per_row"
+            ),
             models.CheckConstraint(
-                condition=Q(accepted_at__isnull=True) | Q(dismissed_at__isnull=True), name="suggestion_accepted_or_dismissed"
+                condition=Q(accepted_at__isnull=True) | Q(dismissed_at__isnull=True),
+                name="suggestion_accepted_or_dismissed",
             ),
         ]

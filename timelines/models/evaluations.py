@@ -13,9 +13,13 @@ from jobs.models import ClaimableJob
 
 
 class Evaluation(ClaimableJob):
-    """One evaluation of timelines against a reference, with everything that its pages and files show. Immutable once done."""
+    """One evaluation of timelines against a reference, with everything that its pages and files
+    show. Immutable once done.
+    """
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="evaluations")
     datasets = models.ManyToManyField(Dataset, related_name="evaluations")
     label = models.CharField(max_length=200, blank=True)
@@ -28,7 +32,9 @@ class Evaluation(ClaimableJob):
     #: `timelines.evaluation.values.Report` as plain values; null until the job is done.
     report = models.JSONField(null=True, blank=True)
     code_revision = models.CharField(max_length=64, blank=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta(ClaimableJob.Meta):
@@ -37,11 +43,17 @@ class Evaluation(ClaimableJob):
 
 
 class EvaluationCase(models.Model):
-    """What an evaluation found in one case: figures and matched pairs of every source (`values.CaseResult`, plain values)."""
+    """What an evaluation found in one case: figures and matched pairs of every source
+    (`values.CaseResult`, plain values).
+    """
 
     evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="cases")
     encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="+")
     result = models.JSONField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["evaluation", "encounter"], name="case_once_per_evaluation")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["evaluation", "encounter"], name="case_once_per_evaluation"
+            )
+        ]

@@ -49,14 +49,17 @@ class Candidate(models.Model):
 
 
 class Evidence(models.Model):
-    """A source row that reached an occurrence: its key (an SQL foreign key, see the migration) and a copy as it stood.
+    """A source row that reached an occurrence: its key (an SQL foreign key, see the migration) and
+    a copy as it stood.
 
     `hours` is the row's time from admission.
     """
 
     candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="evidence")
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="+", db_index=False)
-    encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="+", db_index=False)
+    encounter = models.ForeignKey(
+        Encounter, on_delete=models.CASCADE, related_name="+", db_index=False
+    )
     row_index = models.IntegerField()
     time = NaiveDateTimeField()
     hours = models.FloatField()
@@ -69,5 +72,11 @@ class Evidence(models.Model):
 
     class Meta:
         verbose_name_plural = "evidence"
-        constraints = [models.UniqueConstraint(fields=["candidate", "row_index"], name="row_once_per_candidate")]
-        indexes = [models.Index(fields=["dataset", "encounter", "row_index"], name="evidence_by_row")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["candidate", "row_index"], name="row_once_per_candidate"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["dataset", "encounter", "row_index"], name="evidence_by_row")
+        ]

@@ -21,7 +21,9 @@ class Inventory(models.Model):
     encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="inventories")
     note = models.ForeignKey(Note, on_delete=models.CASCADE, related_name="inventories")
     origin = models.CharField(max_length=20, choices=Origin.choices)
-    run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.CASCADE, related_name="inventories")
+    run = models.ForeignKey(
+        Run, null=True, blank=True, on_delete=models.CASCADE, related_name="inventories"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     sealed_at = models.DateTimeField(null=True, blank=True)
 
@@ -29,14 +31,17 @@ class Inventory(models.Model):
         verbose_name_plural = "inventories"
         constraints = [
             models.CheckConstraint(
-                condition=Q(origin="run", run__isnull=False) | (~Q(origin="run") & Q(run__isnull=True)),
+                condition=Q(origin="run", run__isnull=False)
+                | (~Q(origin="run") & Q(run__isnull=True)),
                 name="inventory_run_iff_origin_run",
             )
         ]
 
 
 class Occurrence(models.Model):
-    """One occurrence and its persistent identifier. Span offsets are code points of the note, end-exclusive."""
+    """One occurrence and its persistent identifier. Span offsets are code points of the note,
+    end-exclusive.
+    """
 
     inventory = models.ForeignKey(Inventory, on_delete=models.CASCADE, related_name="occurrences")
     ordinal = models.PositiveIntegerField()
@@ -59,8 +64,12 @@ class Occurrence(models.Model):
         ordering = ["ordinal"]
         constraints = [
             models.UniqueConstraint(fields=["inventory", "uid4"], name="uid_once_per_inventory"),
-            models.UniqueConstraint(fields=["inventory", "ordinal"], name="ordinal_once_per_inventory"),
-            models.CheckConstraint(condition=Q(uid4__regex=r"^[0-9a-f]{4}$"), name="uid_is_four_hex_digits"),
+            models.UniqueConstraint(
+                fields=["inventory", "ordinal"], name="ordinal_once_per_inventory"
+            ),
+            models.CheckConstraint(
+                condition=Q(uid4__regex=r"^[0-9a-f]{4}$"), name="uid_is_four_hex_digits"
+            ),
             models.CheckConstraint(
                 condition=Q(start__isnull=True, end__isnull=True) | Q(start__lt=F("end")),
                 name="span_is_ordered",

@@ -16,11 +16,14 @@ from timelines.case_state import CaseState
 class Run(models.Model):
     """A cohort run: one frozen configuration over the cases of one dataset."""
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="runs")
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="runs")
     label = models.CharField(max_length=200, blank=True)
-    #: What exports and pages call the timelines of this run, for example "rules" or "rules/unimodal".
+    #: What exports and pages call the timelines of this run, for example "rules" or
+    #: "rules/unimodal".
     source = models.CharField(max_length=100)
     backbone = models.CharField(max_length=60)
     variant = models.CharField(max_length=30)
@@ -30,32 +33,42 @@ class Run(models.Model):
     package_versions = models.JSONField(default=dict)
     #: What did the work: {"backbone": "rules 1", "embedder": "…", "reranker": "…"}.
     tools = models.JSONField(default=dict)
-    #: Its language models (`timelines.runs.language_models.Recorded`): {"reviser": {"entry": "glm", "name": "GLM-4.6@gpu1:8001", …}}; never a key.
+    #: Its language models (`timelines.runs.language_models.Recorded`): {"reviser": {"entry": "glm",
+    #: "name": "GLM-4.6@gpu1:8001", …}}; never a key.
     language_models = models.JSONField(default=dict)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     paused_at = models.DateTimeField(null=True, blank=True)
     cancelled_at = models.DateTimeField(null=True, blank=True)
-    #: The run whose inventories and text-only estimates this one keeps, so that only the varied stages differ (ablations).
-    #: It stays while others are based on it: its inventories restrict its deletion, and the foreign key does (migration 0004).
-    based_on = models.ForeignKey("self", null=True, blank=True, on_delete=models.DO_NOTHING, related_name="derived")
+    #: The run whose inventories and text-only estimates this one keeps, so that only the varied
+    #: stages differ (ablations). It stays while others are based on it: its inventories restrict
+    #: its deletion, and the foreign key does (migration 0004).
+    based_on = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.DO_NOTHING, related_name="derived"
+    )
 
     class Meta:
         ordering = ["-created_at"]
-        # For the foreign key by which a study timeline's run is of its own dataset (migration 0011).
+        # For the foreign key by which a study timeline's run is of its own dataset (migration
+        # 0011).
         constraints = [models.UniqueConstraint(fields=["id", "dataset"], name="run_with_dataset")]
 
 
 class StudyTimeline(models.Model):
-    """The run that pages, lists and exports show first for the cases of a dataset, and why. Changed only by choosing anew.
+    """The run that pages, lists and exports show first for the cases of a dataset, and why. Changed
+    only by choosing anew.
 
-    Rows are append-only: `replaced_at` ends a choice, and the open one counts (docs/adr/0040). `chosen_by` null: the first
-    finished run, chosen by `timelines.runs.study_timeline.actions`.
+    Rows are append-only: `replaced_at` ends a choice, and the open one counts (docs/adr/0040).
+    `chosen_by` null: the first finished run, chosen by `timelines.runs.study_timeline.actions`.
     """
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="study_timelines")
     run = models.ForeignKey(Run, on_delete=models.RESTRICT, related_name="+")
-    chosen_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    chosen_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
     chosen_at = models.DateTimeField(auto_now_add=True)
     reason = models.CharField(max_length=500, blank=True)
     replaced_at = models.DateTimeField(null=True, blank=True)
@@ -63,8 +76,14 @@ class StudyTimeline(models.Model):
     class Meta:
         ordering = ["-chosen_at", "-pk"]
         constraints = [
-            models.UniqueConstraint(fields=["dataset"], condition=Q(replaced_at__isnull=True), name="one_study_timeline_per_dataset"),
-            models.CheckConstraint(condition=Q(chosen_by__isnull=True) | ~Q(reason=""), name="person_gives_a_reason"),
+            models.UniqueConstraint(
+                fields=["dataset"],
+                condition=Q(replaced_at__isnull=True),
+                name="one_study_timeline_per_dataset",
+            ),
+            models.CheckConstraint(
+                condition=Q(chosen_by__isnull=True) | ~Q(reason=""), name="person_gives_a_reason"
+            ),
         ]
 
 
@@ -82,9 +101,13 @@ STAGE_ORDER: tuple[str, ...] = tuple(Stage.values)
 
 
 class CaseRun(models.Model):
-    """One case of a run. Within a run, primary keys follow the order of case ids (`timelines.runs.preparing`)."""
+    """One case of a run. Within a run, primary keys follow the order of case ids
+    (`timelines.runs.preparing`).
+    """
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
     #: Without an index of its own: each index below begins with the run.
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="cases", db_index=False)
     encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="case_runs")
@@ -95,13 +118,22 @@ class CaseRun(models.Model):
         on_delete=models.RESTRICT,
         related_name="case_runs",
     )
-    #: How often a person asked for the case again: a language model then gets further attempts, with seeds of their own.
+    #: How often a person asked for the case again: a language model then gets further attempts,
+    #: with seeds of their own.
     rounds = models.PositiveSmallIntegerField(default=0)
-    #: `case_state` of its stages. A trigger on the stages writes it (migration 0014); nothing else does.
-    state = models.CharField(max_length=10, choices=[(s.value, s.label) for s in CaseState], default=CaseState.NONE.value, editable=False)
+    #: `case_state` of its stages. A trigger on the stages writes it (migration 0014); nothing else
+    #: does.
+    state = models.CharField(
+        max_length=10,
+        choices=[(s.value, s.label) for s in CaseState],
+        default=CaseState.NONE.value,
+        editable=False,
+    )
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["run", "encounter"], name="case_once_per_run")]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "encounter"], name="case_once_per_run")
+        ]
         indexes = [
             models.Index(fields=["run", "id"], name="case_run_in_order"),
             models.Index(fields=["run", "state", "id"], name="case_run_by_state"),
@@ -123,7 +155,8 @@ class StageRun(ClaimableJob):
 
 
 class RunPreparation(PreparationJob):
-    """The job that adds a run's cases and their stages, batch by batch. A run without one was prepared before there were any.
+    """The job that adds a run's cases and their stages, batch by batch. A run without one was
+    prepared before there were any.
 
     Without `wanted` it adds every case with a note, or every case of the base.
     """
@@ -135,14 +168,17 @@ class RunPreparation(PreparationJob):
 
 
 class RunCount(models.Model):
-    """A change in how many stages (or cases, where `stage` is empty) of a run are in a state. The sum of the rows is the count.
+    """A change in how many stages (or cases, where `stage` is empty) of a run are in a state. The
+    sum of the rows is the count.
 
-    Triggers on stages and cases add rows and now and then replace a run's rows by their sum (migration 0014), so that no worker
-    waits for another's count.
+    Triggers on stages and cases add rows and now and then replace a run's rows by their sum
+    (migration 0014), so that no worker waits for another's count.
     """
 
     #: The database deletes the rows with the run (migration 0014).
-    run = models.ForeignKey(Run, on_delete=models.DO_NOTHING, db_constraint=False, related_name="counts")
+    run = models.ForeignKey(
+        Run, on_delete=models.DO_NOTHING, db_constraint=False, related_name="counts"
+    )
     stage = models.CharField(max_length=20, blank=True)
     #: A `JobState`, or a `CaseState` where `stage` is empty.
     state = models.CharField(max_length=20)
@@ -152,7 +188,9 @@ class RunCount(models.Model):
 
 
 class StageBatch(models.Model):
-    """The stored result of one finished batch (or of the whole stage), committed by itself so that a resume skips it."""
+    """The stored result of one finished batch (or of the whole stage), committed by itself so that
+    a resume skips it.
+    """
 
     stage_run = models.ForeignKey(StageRun, on_delete=models.CASCADE, related_name="batches")
     ordinal = models.PositiveIntegerField()
@@ -160,4 +198,8 @@ class StageBatch(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["stage_run", "ordinal"], name="batch_once_per_stage_run")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["stage_run", "ordinal"], name="batch_once_per_stage_run"
+            )
+        ]

@@ -16,7 +16,9 @@ from timelines.models.runs import CaseRun
 class Timeline(models.Model):
     """One complete timeline of a case from one source."""
 
-    public_id = models.CharField(max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False)
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
     encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="timelines")
     inventory = models.ForeignKey(
         Inventory,
@@ -49,11 +51,15 @@ class Timeline(models.Model):
                 condition=Q(case_run__isnull=True),
                 name="timeline_once_per_source",
             ),
-            models.CheckConstraint(condition=Q(alternative__gte=1), name="alternative_counts_from_one"),
+            models.CheckConstraint(
+                condition=Q(alternative__gte=1), name="alternative_counts_from_one"
+            ),
         ]
         indexes = [
             # Which sources there are, and whether a cohort has one, without reading every timeline.
-            models.Index(fields=["source", "kind", "alternative", "encounter"], name="timeline_by_source"),
+            models.Index(
+                fields=["source", "kind", "alternative", "encounter"], name="timeline_by_source"
+            ),
         ]
 
 
@@ -64,7 +70,9 @@ class Entry(models.Model):
     """
 
     timeline = models.ForeignKey(Timeline, on_delete=models.CASCADE, related_name="entries")
-    occurrence = models.ForeignKey(Occurrence, null=True, on_delete=models.CASCADE, related_name="entries")
+    occurrence = models.ForeignKey(
+        Occurrence, null=True, on_delete=models.CASCADE, related_name="entries"
+    )
     event = models.TextField(blank=True)
     time = models.FloatField(null=True)
     lower = models.FloatField(null=True)
@@ -76,13 +84,16 @@ class Entry(models.Model):
     reason = models.TextField(blank=True)
     #: row_index of the rows of this encounter that the time rests on.
     adopted_rows = ArrayField(models.IntegerField(), default=list, blank=True)
-    #: How sure the source says it is, on the source's own scale (single-step baselines: 1-9); null where it says nothing.
+    #: How sure the source says it is, on the source's own scale (single-step baselines: 1-9); null
+    #: where it says nothing.
     confidence = models.FloatField(null=True)
 
     class Meta:
         verbose_name_plural = "entries"
         constraints = [
-            models.UniqueConstraint(fields=["timeline", "occurrence"], name="one_entry_per_occurrence"),
+            models.UniqueConstraint(
+                fields=["timeline", "occurrence"], name="one_entry_per_occurrence"
+            ),
             models.CheckConstraint(
                 condition=Q(time__isnull=True) | Q(lower__isnull=True) | Q(lower__lte=F("time")),
                 name="lower_not_after_time",

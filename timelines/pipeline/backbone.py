@@ -1,4 +1,6 @@
-"""A backbone is four stages; nothing outside it knows which one ran (architecture, "A backbone is four stages")."""
+"""A backbone is four stages; nothing outside it knows which one ran (architecture, "A backbone is
+four stages").
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from timelines.domain import (
     Window,
 )
 
-#: Raises where the work must end (cancelled, out of time). Long work calls it at least about once a second.
+#: Raises where the work must end (cancelled, out of time). Long work calls it at least about once a
+#: second.
 Check = Callable[[], None]
 
 
@@ -46,9 +49,16 @@ class QueryWriter(Protocol):
 
 class Reviser(Protocol):
     def revise(
-        self, note: TaggedNote, text_only: Timeline, evidence: Sequence[Evidence], window: Window, alternatives: int
+        self,
+        note: TaggedNote,
+        text_only: Timeline,
+        evidence: Sequence[Evidence],
+        window: Window,
+        alternatives: int,
     ) -> Sequence[Timeline]:
-        """Exactly `alternatives` complete timelines; the first is primary. No UID is added, lost or renamed."""
+        """Exactly `alternatives` complete timelines; the first is primary. No UID is added, lost or
+        renamed.
+        """
         ...
 
 
@@ -56,9 +66,16 @@ class SummaryReviser(Protocol):
     """What variant `no_rows` needs of a backbone beside its four stages."""
 
     def revise_by_summaries(
-        self, note: TaggedNote, text_only: Timeline, summaries: Sequence[KeptSummary], window: Window, alternatives: int
+        self,
+        note: TaggedNote,
+        text_only: Timeline,
+        summaries: Sequence[KeptSummary],
+        window: Window,
+        alternatives: int,
     ) -> Sequence[Timeline]:
-        """As `Reviser.revise`, from the words of series summaries: no row is seen, so no time rests on one."""
+        """As `Reviser.revise`, from the words of series summaries: no row is seen, so no time rests
+        on one.
+        """
         ...
 
 
@@ -76,8 +93,9 @@ class UnidentifiedReviser(Protocol):
     ) -> Sequence[Sequence[NamedTime]]:
         """Exactly `alternatives` tables of event, time, bounds and `known`; the first is primary.
 
-        `spans` and `table` (the text-only estimates) are in narrative order, one line an occurrence; `evidence` names the
-        occurrence that a row reached by its mention. Nothing carries an identifier, and what comes back is not held to any.
+        `spans` and `table` (the text-only estimates) are in narrative order, one line an
+        occurrence; `evidence` names the occurrence that a row reached by its mention. Nothing
+        carries an identifier, and what comes back is not held to any.
         """
         ...
 
@@ -92,7 +110,8 @@ class Backbone:
     timer: TextTimer
     query_writer: QueryWriter
     reviser: Reviser
-    #: Rows an occurrence may carry into revision, and rows a case may (None: no cap). Protocol stage 5.
+    #: Rows an occurrence may carry into revision, and rows a case may (None: no cap). Protocol
+    #: stage 5.
     max_rows_per_occurrence: int | None = None
     max_rows_per_case: int | None = 100
     #: What variants need beside the four stages; None: this backbone cannot run them.

@@ -1,4 +1,6 @@
-"""Every number of the protocol's section 2 as a named setting; frozen with a run and recorded with it."""
+"""Every number of the protocol's section 2 as a named setting; frozen with a run and recorded with
+it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class Variant(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineConfig:
-    """Defaults are the protocol's. `None` for a cap or threshold means: as the backbone or reranker has it."""
+    """Defaults are the protocol's. `None` for a cap or threshold means: as the backbone or reranker
+    has it.
+    """
 
     variant: Variant = Variant.FULL
     seed: int = 0
@@ -54,12 +58,14 @@ class PipelineConfig:
     rerank_max_tokens: int = 8192
 
     # Stage 5: expand
-    #: ρ below which a summary is dropped; None takes the reranker's own threshold (0.05 belongs to Qwen3's P(yes)).
+    #: ρ below which a summary is dropped; None takes the reranker's own threshold (0.05 belongs to
+    #: Qwen3's P(yes)).
     rho_threshold: float | None = None
     top_k_rerank: int = 3
     rows_per_summary: int = 3
     discharge_grace_hours: float = 12.0
-    #: Rows a case may carry into revision when the backbone pays for context; a backbone may set None.
+    #: Rows a case may carry into revision when the backbone pays for context; a backbone may set
+    #: None.
     case_row_cap: int = 100
 
     # Stage 6: revise jointly
@@ -76,9 +82,13 @@ class PipelineConfig:
         if self.rho_threshold is not None and not 0.0 <= self.rho_threshold <= 1.0:
             raise ConfigError(f"rho_threshold must lie in 0…1, not {self.rho_threshold}")
         if self.discharge_grace_hours < 0:
-            raise ConfigError(f"discharge_grace_hours must not be negative, not {self.discharge_grace_hours}")
+            raise ConfigError(
+                f"discharge_grace_hours must not be negative, not {self.discharge_grace_hours}"
+            )
         if self.min_queries > self.max_queries:
-            raise ConfigError(f"min_queries {self.min_queries} exceeds max_queries {self.max_queries}")
+            raise ConfigError(
+                f"min_queries {self.min_queries} exceeds max_queries {self.max_queries}"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold; `from_dict` gives the same config back."""
@@ -90,7 +100,9 @@ class PipelineConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> PipelineConfig:
-        """Missing settings take their default. Raises ConfigError naming an unknown setting or a wrong type."""
+        """Missing settings take their default. Raises ConfigError naming an unknown setting or a
+        wrong type.
+        """
         defaults = {f.name: f.default for f in fields(cls)}
         given: dict[str, Any] = {}
         for name, value in values.items():

@@ -1,8 +1,8 @@
 """Stage 5: from retained summaries to the source rows that revision will see.
 
 A summary is never evidence for a time; the rows behind it are. Order (protocol section 2, stage 5):
-kept summaries → rows → drop rows later than discharge + 12 h → at most 3 rows a summary → a row once
-per UID → the backbone's caps.
+kept summaries → rows → drop rows later than discharge + 12 h → at most 3 rows a summary → a row
+once per UID → the backbone's caps.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from timelines.pipeline.values import states_value
 class Caps:
     """How many rows reach revision; None: no cap.
 
-    A case keeps its best rows by ρ, ties by inventory order, query ordinal, dense rank, place within the
-    summary. An occurrence with a cap of its own counts a row's place within its summary, one more where it does
-    not state the mention's value, and keeps the lowest, then by ρ: three rows of one summary would hide the
-    others (an administration behind its order).
+    A case keeps its best rows by ρ, ties by inventory order, query ordinal, dense rank, place
+    within the summary. An occurrence with a cap of its own counts a row's place within its summary,
+    one more where it does not state the mention's value, and keeps the lowest, then by ρ: three
+    rows of one summary would hide the others (an administration behind its order).
     """
 
     per_occurrence: int | None = None
@@ -32,7 +32,9 @@ class Caps:
 
 @dataclass(frozen=True)
 class Expansion:
-    """`evidence` in inventory order; `without_evidence` are the UIDs that no row reached, in inventory order."""
+    """`evidence` in inventory order; `without_evidence` are the UIDs that no row reached, in
+    inventory order.
+    """
 
     evidence: tuple[Evidence, ...]
     without_evidence: tuple[str, ...]
@@ -59,8 +61,9 @@ def expand(
 ) -> Expansion:
     """Rows behind the kept candidates.
 
-    `rows_of` maps event → its rows (the row map μ); `discharge` is in hours from admission, None when the
-    record has none (then no row is too late). Rows without a time cannot date anything and are left out.
+    `rows_of` maps event → its rows (the row map μ); `discharge` is in hours from admission, None
+    when the record has none (then no row is too late). Rows without a time cannot date anything and
+    are left out.
     """
     latest = None if discharge is None else discharge + config.discharge_grace_hours
     chosen: dict[str, list[_Choice]] = defaultdict(list)
@@ -68,7 +71,11 @@ def expand(
         if not candidate.kept:
             continue
         occurrence = inventory.by_uid[candidate.uid]
-        rows = [r for r in rows_of.get(candidate.event, ()) if r.time is not None and (latest is None or r.time <= latest)]
+        rows = [
+            r
+            for r in rows_of.get(candidate.event, ())
+            if r.time is not None and (latest is None or r.time <= latest)
+        ]
         best = choose_rows(
             rows,
             occurrence.mention,
@@ -85,11 +92,17 @@ def expand(
                 candidate.rerank_score,
             )
             chosen[candidate.uid].append(
-                _Choice(evidence, _order(evidence, occurrence.ordinal, place), place + (not states_value(occurrence.mention, row.value)))
+                _Choice(
+                    evidence,
+                    _order(evidence, occurrence.ordinal, place),
+                    place + (not states_value(occurrence.mention, row.value)),
+                )
             )
     kept: list[_Choice] = []
     for uid in inventory.uids:
-        kept += sorted(_once_per_row(chosen[uid]), key=lambda c: (c.rank, c.order))[: caps.per_occurrence]
+        kept += sorted(_once_per_row(chosen[uid]), key=lambda c: (c.rank, c.order))[
+            : caps.per_occurrence
+        ]
     kept = sorted(kept, key=lambda c: c.order)[: caps.per_case]
     kept.sort(key=lambda c: (c.order[1], c.order))
     with_evidence = {c.evidence.uid for c in kept}
@@ -99,9 +112,12 @@ def expand(
     )
 
 
-def choose_rows(rows: Iterable[SourceRow], mention: str, entry: Entry, limit: int) -> list[SourceRow]:
-    """The `limit` best rows of one summary: literal value match with the mention, distance to the text-only
-    bounds, time, row index. Without any bound the distance is 0 for all; a single time counts as both bounds."""
+def choose_rows(
+    rows: Iterable[SourceRow], mention: str, entry: Entry, limit: int
+) -> list[SourceRow]:
+    """The `limit` best rows of one summary: literal value match with the mention, distance to the
+    text-only bounds, time, row index. Without any bound the distance is 0 for all; a single time
+    counts as both bounds."""
 
     def key(row: SourceRow) -> tuple[bool, float, float, int]:
         time = row.time if row.time is not None else 0.0
@@ -116,7 +132,9 @@ def choose_rows(rows: Iterable[SourceRow], mention: str, entry: Entry, limit: in
 
 
 def distance_to_bounds(time: float, entry: Entry) -> float:
-    """Hours from `time` to the nearest bound; 0 inside. A missing bound is taken from the point time, else open."""
+    """Hours from `time` to the nearest bound; 0 inside. A missing bound is taken from the point
+    time, else open.
+    """
     lower = entry.lower if entry.lower is not None else entry.time
     upper = entry.upper if entry.upper is not None else entry.time
     if lower is not None and time < lower:

@@ -1,7 +1,8 @@
-"""Stage 7: the chain span → UID → z⁰ → queries → evidence → z¹…zᴬ, put together and verified link by link.
+"""Stage 7: the chain span → UID → z⁰ → queries → evidence → z¹…zᴬ, put together and verified link
+by link.
 
-Verified is what was stored, not what was meant to be stored: the task layer reads everything back first.
-Source: protocol section 2, stage 7.
+Verified is what was stored, not what was meant to be stored: the task layer reads everything back
+first. Source: protocol section 2, stage 7.
 """
 
 from __future__ import annotations
@@ -11,7 +12,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from timelines.domain import Candidate, Entry, Evidence, Occurrence, Query, Reconstruction, Timeline, TimelineKind
+from timelines.domain import (
+    Candidate,
+    Entry,
+    Evidence,
+    Occurrence,
+    Query,
+    Reconstruction,
+    Timeline,
+    TimelineKind,
+)
 from timelines.pipeline.tagging import parse_tagged, render_tagged
 from timelines.pipeline.uids import escape_mention, unescape_mention
 
@@ -29,7 +39,9 @@ class BrokenChain(ValueError):
 
 @dataclass(frozen=True)
 class Chain:
-    """Everything behind one occurrence, from the first link to the last. `quote` is the note's own text, None without a span."""
+    """Everything behind one occurrence, from the first link to the last. `quote` is the note's own
+    text, None without a span.
+    """
 
     occurrence: Occurrence
     quote: str | None
@@ -66,13 +78,19 @@ def chains(result: Reconstruction) -> Iterator[Chain]:
 def verify(result: Reconstruction, *, note_sha256: str, latest: float | None = None) -> None:
     """Raise BrokenChain, with every reason, unless all of this holds.
 
-    The note is the one that was imported; with markup put around every span and removed again it is the same note and gives
-    the same spans; mentions are in their escaped form; every timeline has every UID once, in order; every candidate has its
-    query and every row its kept candidate; no row is later than `latest` (hours; discharge + 12, None where there is no
-    discharge); every row a revised time rests on is evidence of that very UID. A timeline without identifiers (variant `no_uid`)
-    is held to its numbering alone: its lines check themselves, and no UID can be missed where none was seen.
+    The note is the one that was imported; with markup put around every span and removed again it is
+    the same note and gives the same spans; mentions are in their escaped form; every timeline has
+    every UID once, in order; every candidate has its query and every row its kept candidate; no row
+    is later than `latest` (hours; discharge + 12, None where there is no discharge); every row a
+    revised time rests on is evidence of that very UID. A timeline without identifiers (variant
+    `no_uid`) is held to its numbering alone: its lines check themselves, and no UID can be missed
+    where none was seen.
     """
-    reasons = [*_note_faults(result, note_sha256), *_timeline_faults(result), *_evidence_faults(result, latest)]
+    reasons = [
+        *_note_faults(result, note_sha256),
+        *_timeline_faults(result),
+        *_evidence_faults(result, latest),
+    ]
     if reasons:
         raise BrokenChain(reasons)
 
@@ -86,20 +104,33 @@ def _note_faults(result: Reconstruction, note_sha256: str) -> Iterator[str]:
             yield f"UID {o.uid}: the mention is not in its escaped form"
         if o.start is not None and text[o.start : o.end].strip() != text[o.start : o.end]:
             yield f"UID {o.uid}: its span begins or ends in white space"
-    spans = sorted((s.start, s.end, s.mention) for s in parse_tagged(render_tagged(text, inventory), text))
-    if spans != sorted((o.start, o.end, unescape_mention(o.mention)) for o in inventory if o.start is not None and o.end is not None):
+    spans = sorted(
+        (s.start, s.end, s.mention) for s in parse_tagged(render_tagged(text, inventory), text)
+    )
+    if spans != sorted(
+        (o.start, o.end, unescape_mention(o.mention))
+        for o in inventory
+        if o.start is not None and o.end is not None
+    ):
         yield "spans with markup put in and removed again are not the same spans"
 
 
 def _timeline_faults(result: Reconstruction) -> Iterator[str]:
-    expected = [(TimelineKind.TEXT_ONLY, 1), *((TimelineKind.REVISED, n) for n in range(1, len(result.revised) + 1))]
-    for timeline, (kind, alternative) in zip((result.text_only, *result.revised), expected, strict=True):
+    expected = [
+        (TimelineKind.TEXT_ONLY, 1),
+        *((TimelineKind.REVISED, n) for n in range(1, len(result.revised) + 1)),
+    ]
+    for timeline, (kind, alternative) in zip(
+        (result.text_only, *result.revised), expected, strict=True
+    ):
         name = f"{kind} timeline {alternative}"
         if (timeline.kind, timeline.alternative) != (kind, alternative):
             yield f"{name} is stored as {timeline.kind} timeline {timeline.alternative}"
         if tuple(e.uid for e in timeline) != result.note.inventory.uids:
             yield f"{name} does not have every UID once, in inventory order"
-    yield from (f"UID {e.uid}: its text-only time rests on rows" for e in result.text_only if e.adopted_rows)
+    yield from (
+        f"UID {e.uid}: its text-only time rests on rows" for e in result.text_only if e.adopted_rows
+    )
     if [t.alternative for t in result.unidentified] != list(range(1, len(result.unidentified) + 1)):
         yield "the timelines without identifiers are not numbered 1, 2, 3, …"
     if result.unidentified and result.revised:
@@ -108,17 +139,32 @@ def _timeline_faults(result: Reconstruction) -> Iterator[str]:
 
 def _evidence_faults(result: Reconstruction, latest: float | None) -> Iterator[str]:
     queries = {(q.uid, q.ordinal) for q in result.queries}
-    yield from (f"UID {uid}: a query of no occurrence" for uid, _ in queries if uid not in result.note.inventory.by_uid)
-    yield from (f"UID {c.uid}: a candidate without its query" for c in result.candidates if (c.uid, c.query) not in queries)
+    yield from (
+        f"UID {uid}: a query of no occurrence"
+        for uid, _ in queries
+        if uid not in result.note.inventory.by_uid
+    )
+    yield from (
+        f"UID {c.uid}: a candidate without its query"
+        for c in result.candidates
+        if (c.uid, c.query) not in queries
+    )
     kept = {(c.uid, c.query, c.event) for c in result.candidates if c.kept}
-    yield from (f"UID {s.uid}: a summary without a kept candidate" for s in result.summaries if (s.uid, s.query, s.event) not in kept)
+    yield from (
+        f"UID {s.uid}: a summary without a kept candidate"
+        for s in result.summaries
+        if (s.uid, s.query, s.event) not in kept
+    )
     if result.summaries and result.evidence:
         yield "rows are stored for a revision that saw summaries alone"
     for item in result.evidence:
         if (item.uid, item.query, item.row.event) not in kept:
             yield f"UID {item.uid}: row {item.row.row_index} without a kept candidate"
         if item.row.time is None or (latest is not None and item.row.time > latest):
-            yield f"UID {item.uid}: row {item.row.row_index} has no time or is later than discharge allows"
+            yield (
+                f"UID {item.uid}: row {item.row.row_index} has no time or is later than discharge"
+                " allows"
+            )
     given = {(item.uid, item.row.row_index) for item in result.evidence}
     for timeline in result.revised:
         yield from _adoption_faults(timeline, given)
@@ -128,4 +174,7 @@ def _adoption_faults(timeline: Timeline, given: set[tuple[str, int]]) -> Iterato
     for entry in timeline:
         for row in entry.adopted_rows:
             if (entry.uid, row) not in given:
-                yield f"UID {entry.uid}: alternative {timeline.alternative} rests on row {row}, which is not its evidence"
+                yield (
+                    f"UID {entry.uid}: alternative {timeline.alternative} rests on row {row}, which"
+                    " is not its evidence"
+                )

@@ -1,4 +1,6 @@
-"""Stage 4a: 1–3 retrieval queries per UID; a missing list falls back to the mention (protocol section 2)."""
+"""Stage 4a: 1–3 retrieval queries per UID; a missing list falls back to the mention (protocol
+section 2).
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,13 @@ class QueryError(ValueError):
         self.reasons = tuple(reasons)
 
 
-def complete_queries(inventory: Inventory, written: Mapping[str, Sequence[str]], config: PipelineConfig) -> tuple[Query, ...]:
+def complete_queries(
+    inventory: Inventory, written: Mapping[str, Sequence[str]], config: PipelineConfig
+) -> tuple[Query, ...]:
     """Queries of the whole inventory, in inventory order, each UID with 1…`max_queries`.
 
-    White space is collapsed, empty and repeated texts (ignoring case) are left out, and a UID left without
-    any is asked for by its mention. Variant `no_query` asks for every mention as it stands.
+    White space is collapsed, empty and repeated texts (ignoring case) are left out, and a UID left
+    without any is asked for by its mention. Variant `no_query` asks for every mention as it stands.
     Raises QueryError for an unknown UID and for more than `max_queries` texts of one UID.
     """
     reasons = [f"unknown UID {uid}" for uid in written if uid not in inventory.by_uid]
@@ -29,7 +33,9 @@ def complete_queries(inventory: Inventory, written: Mapping[str, Sequence[str]],
     for occurrence in inventory:
         texts = _distinct(by_uid.get(occurrence.uid, ())) or [occurrence.mention]
         if len(texts) > config.max_queries:
-            reasons.append(f"UID {occurrence.uid}: {len(texts)} queries, at most {config.max_queries}")
+            reasons.append(
+                f"UID {occurrence.uid}: {len(texts)} queries, at most {config.max_queries}"
+            )
         queries += [Query(occurrence.uid, ordinal, text) for ordinal, text in enumerate(texts)]
     if reasons:
         raise QueryError(reasons)
@@ -37,5 +43,7 @@ def complete_queries(inventory: Inventory, written: Mapping[str, Sequence[str]],
 
 
 def _distinct(texts: Sequence[str]) -> list[str]:
-    first = {text.casefold(): text for text in reversed([" ".join(t.split()) for t in texts]) if text}
+    first = {
+        text.casefold(): text for text in reversed([" ".join(t.split()) for t in texts]) if text
+    }
     return list(reversed(first.values()))

@@ -1,7 +1,8 @@
-"""Stage 4b: the series summaries that each query brings back, ranked twice; nothing that was seen is forgotten.
+"""Stage 4b: the series summaries that each query brings back, ranked twice; nothing that was seen
+is forgotten.
 
-Dense: top 10 summaries of this encounter by cosine. Rerank: ρ of each pair. What passes the threshold
-and the top 3 of its query is kept; the fate of every other candidate says why it was not.
+Dense: top 10 summaries of this encounter by cosine. Rerank: ρ of each pair. What passes the
+threshold and the top 3 of its query is kept; the fate of every other candidate says why it was not.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ class SeriesSearch(Protocol):
     """The series of one encounter, searchable by vector."""
 
     def top_k(self, queries: Vectors, k: int) -> Sequence[Sequence[tuple[str, float]]]:
-        """For each row of `queries` (n, d): at most k (event, cosine), best first, ties by event name."""
+        """For each row of `queries` (n, d): at most k (event, cosine), best first, ties by event
+        name.
+        """
         ...
 
 
@@ -41,32 +44,42 @@ def retrieve(
 ) -> tuple[Candidate, ...]:
     """All candidates of all queries, in query order and dense rank, with scores and fate.
 
-    `summaries` maps event → retrieval text. Without a reranker, or in variant `no_reranker`, cosine order
-    decides, the threshold is off and the same caps hold.
+    `summaries` maps event → retrieval text. Without a reranker, or in variant `no_reranker`, cosine
+    order decides, the threshold is off and the same caps hold.
     """
     if not queries or not summaries:
         return ()
-    # Many occurrences ask the same question (every potassium of a stay): each text is embedded and searched once.
+    # Many occurrences ask the same question (every potassium of a stay): each text is embedded and
+    # searched once.
     texts = {text: i for i, text in enumerate(dict.fromkeys(q.text for q in queries))}
     vectors = waited(embedder.embed_queries(list(texts), batch_size=config.embed_batch_size))
     answers = search.top_k(vectors, config.top_k_dense)
     found = [answers[texts[q.text]] for q in queries]
     active = None if config.variant is Variant.NO_RERANKER else reranker
     ranked = [
-        [Candidate(query.uid, query.ordinal, event, rank, score) for rank, (event, score) in enumerate(hits, start=1)]
+        [
+            Candidate(query.uid, query.ordinal, event, rank, score)
+            for rank, (event, score) in enumerate(hits, start=1)
+        ]
         for query, hits in zip(queries, found, strict=True)
     ]
     if active is not None:
         pairs = zip(queries, ranked, strict=True)
-        ranked = waited(together([_reranked(query, hits, summaries, active, config) for query, hits in pairs]))
+        ranked = waited(
+            together([_reranked(query, hits, summaries, active, config) for query, hits in pairs])
+        )
     threshold = rho_threshold(active, config)
     return tuple(c for hits in ranked for c in select(hits, threshold, config.top_k_rerank))
 
 
-def judged_again(candidates: Sequence[Candidate], reranker: Reranker | None, config: PipelineConfig) -> tuple[Candidate, ...]:
-    """What `retrieve` would give under `config` for searches whose scores are known: only the fates are decided anew.
+def judged_again(
+    candidates: Sequence[Candidate], reranker: Reranker | None, config: PipelineConfig
+) -> tuple[Candidate, ...]:
+    """What `retrieve` would give under `config` for searches whose scores are known: only the fates
+    are decided anew.
 
-    `candidates` are in the order in which `retrieve` gives them, of the same queries, embedder and reranker.
+    `candidates` are in the order in which `retrieve` gives them, of the same queries, embedder and
+    reranker.
     """
     active = None if config.variant is Variant.NO_RERANKER else reranker
     decided: list[Candidate] = []
@@ -84,11 +97,16 @@ def rho_threshold(reranker: Reranker | None, config: PipelineConfig) -> float | 
 
 
 def select(candidates: Sequence[Candidate], threshold: float | None, top: int) -> list[Candidate]:
-    """Decide the fate of one query's candidates: ρ ≥ threshold, then the `top` best by ρ (cosine without ρ).
+    """Decide the fate of one query's candidates: ρ ≥ threshold, then the `top` best by ρ (cosine
+    without ρ).
 
     Ties go to the better dense rank. Order of the input is kept.
     """
-    passed = [c for c in candidates if threshold is None or c.rerank_score is None or c.rerank_score >= threshold]
+    passed = [
+        c
+        for c in candidates
+        if threshold is None or c.rerank_score is None or c.rerank_score >= threshold
+    ]
     best = {id(c) for c in sorted(passed, key=lambda c: (-relevance(c), c.dense_rank))[:top]}
     decided = []
     for c in candidates:
@@ -125,4 +143,6 @@ async def _reranked(
         cosines=[c.dense_score for c in candidates],
         batch_size=config.rerank_batch_size,
     )
-    return [replace(c, rerank_score=float(score)) for c, score in zip(candidates, scores, strict=True)]
+    return [
+        replace(c, rerank_score=float(score)) for c, score in zip(candidates, scores, strict=True)
+    ]

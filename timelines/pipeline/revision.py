@@ -1,7 +1,8 @@
-"""Stage 6: joint revision and its validator. What breaks a rule is rejected with its reasons, never repaired.
+"""Stage 6: joint revision and its validator. What breaks a rule is rejected with its reasons, never
+repaired.
 
-Rejected (protocol section 2): wrong number of alternatives; missing, repeated or unknown UID; changed
-mention; bounds that exclude their time; too many, repeated or unknown context UIDs.
+Rejected (protocol section 2): wrong number of alternatives; missing, repeated or unknown UID;
+changed mention; bounds that exclude their time; too many, repeated or unknown context UIDs.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ class RevisionRejected(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ProposedEntry:
-    """One row of a revised table as it was returned. `mention` None: the protocol in use does not repeat mentions."""
+    """One row of a revised table as it was returned. `mention` None: the protocol in use does not
+    repeat mentions.
+    """
 
     uid: str
     time: float | None
@@ -60,18 +63,31 @@ def revise(
 
     Rows a time rests on must be rows that were given as evidence for that very UID.
     """
-    return accepted(reviser.revise(note, text_only, evidence, window, alternatives), note.inventory, evidence, alternatives)
+    return accepted(
+        reviser.revise(note, text_only, evidence, window, alternatives),
+        note.inventory,
+        evidence,
+        alternatives,
+    )
 
 
-def accepted(timelines: Iterable[Timeline], inventory: Inventory, evidence: Sequence[Evidence], alternatives: int) -> tuple[Timeline, ...]:
-    """What a revision returned, if it keeps its contract; `evidence` is what it was given. Raises RevisionRejected."""
+def accepted(
+    timelines: Iterable[Timeline],
+    inventory: Inventory,
+    evidence: Sequence[Evidence],
+    alternatives: int,
+) -> tuple[Timeline, ...]:
+    """What a revision returned, if it keeps its contract; `evidence` is what it was given. Raises
+    RevisionRejected.
+    """
     proposals = [[_proposed(e) for e in timeline] for timeline in timelines]
     checked = validate_revision(inventory, proposals, alternatives)
     given: dict[str, set[int]] = {}
     for item in evidence:
         given.setdefault(item.uid, set()).add(item.row.row_index)
     reasons = [
-        f"timeline {timeline.alternative}: UID {e.uid}: adopted row {row} was not among its evidence"
+        f"timeline {timeline.alternative}: UID {e.uid}: adopted row {row} was not among its"
+        " evidence"
         for timeline in checked
         for e in timeline
         for row in e.adopted_rows
@@ -87,7 +103,8 @@ def validate_revision(
     proposals: Sequence[Iterable[ProposedEntry]],
     alternatives: int,
 ) -> tuple[Timeline, ...]:
-    """Exactly `alternatives` complete revised timelines, numbered from 1, entries in inventory order.
+    """Exactly `alternatives` complete revised timelines, numbered from 1, entries in inventory
+    order.
 
     Raises RevisionRejected with every reason found in every alternative.
     """
@@ -116,7 +133,11 @@ def _faults(inventory: Inventory, rows: Sequence[ProposedEntry]) -> list[str]:
         occurrence = inventory.by_uid.get(row.uid)
         if occurrence is not None and row.mention is not None and row.mention != occurrence.mention:
             faults.append(f"UID {row.uid}: changed mention")
-        faults += [f"UID {row.uid}: unknown context UID {c}" for c in row.context if c not in inventory.by_uid]
+        faults += [
+            f"UID {row.uid}: unknown context UID {c}"
+            for c in row.context
+            if c not in inventory.by_uid
+        ]
         try:
             _entry(row)
         except InvariantError as error:

@@ -1,4 +1,6 @@
-"""The whole reconstruction of one case. A notebook calls `reconstruct`; the task layer runs the same seven stages one by one."""
+"""The whole reconstruction of one case. A notebook calls `reconstruct`; the task layer runs the
+same seven stages one by one.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Record:
-    """The structured record of one encounter: event → retrieval summary, event → rows, and its vector search."""
+    """The structured record of one encounter: event → retrieval summary, event → rows, and its
+    vector search.
+    """
 
     summaries: Mapping[str, str]
     rows: Mapping[str, Sequence[SourceRow]]
@@ -70,9 +74,11 @@ class Tools:
 
 
 def reconstruct(case: Case, record: Record, tools: Tools) -> Reconstruction:
-    """Note and record → both timelines and the chain behind every time. Raises the error of the stage that failed.
+    """Note and record → both timelines and the chain behind every time. Raises the error of the
+    stage that failed.
 
-    Variant `unimodal` stops after the text-only timeline. Raises VariantUnsupported before any stage.
+    Variant `unimodal` stops after the text-only timeline. Raises VariantUnsupported before any
+    stage.
     """
     check_supported(tools.backbone, tools.config.variant)
     spans = tag(tools.backbone.tagger, case.note)
@@ -98,8 +104,11 @@ def reconstruct(case: Case, record: Record, tools: Tools) -> Reconstruction:
     return verified(result, case, tools)
 
 
-def identify(case: Case, spans: Sequence[TaggedSpan], tools: Tools, in_use: InUse | None = None) -> Inventory:
-    """Stage 2; seeded by the run's seed, the note and its spans, so that a repeated run gives the same identifiers.
+def identify(
+    case: Case, spans: Sequence[TaggedSpan], tools: Tools, in_use: InUse | None = None
+) -> Inventory:
+    """Stage 2; seeded by the run's seed, the note and its spans, so that a repeated run gives the
+    same identifiers.
 
     `in_use` names the UIDs of the note's other inventories.
     """
@@ -109,18 +118,31 @@ def identify(case: Case, spans: Sequence[TaggedSpan], tools: Tools, in_use: InUs
 
 def write_queries(note: TaggedNote, tools: Tools) -> tuple[Query, ...]:
     """Stage 4, its queries; in variant `no_query` nobody is asked for any."""
-    written = {} if tools.config.variant is Variant.NO_QUERY else tools.backbone.query_writer.write(note)
+    written = (
+        {} if tools.config.variant is Variant.NO_QUERY else tools.backbone.query_writer.write(note)
+    )
     return complete_queries(note.inventory, written, tools.config)
 
 
 def search(queries: Sequence[Query], record: Record, tools: Tools) -> tuple[Candidate, ...]:
-    """Stage 4, what the queries bring back. Queries do not influence each other, so any part of them can be searched by itself."""
-    return retrieve(queries, record.summaries, embedder=tools.embedder, search=record.search, reranker=tools.reranker, config=tools.config)
+    """Stage 4, what the queries bring back. Queries do not influence each other, so any part of
+    them can be searched by itself.
+    """
+    return retrieve(
+        queries,
+        record.summaries,
+        embedder=tools.embedder,
+        search=record.search,
+        reranker=tools.reranker,
+        config=tools.config,
+    )
 
 
 @dataclass(frozen=True)
 class Expanded:
-    """What reaches revision: rows, or in variant `no_rows` summaries; and the UIDs that neither reached."""
+    """What reaches revision: rows, or in variant `no_rows` summaries; and the UIDs that neither
+    reached.
+    """
 
     evidence: tuple[Evidence, ...]
     summaries: tuple[KeptSummary, ...]
@@ -129,40 +151,81 @@ class Expanded:
 
 @dataclass(frozen=True)
 class Revised:
-    """What revision gave: timelines over the inventory, or in variant `no_uid` timelines of events without identifiers."""
+    """What revision gave: timelines over the inventory, or in variant `no_uid` timelines of events
+    without identifiers.
+    """
 
     timelines: tuple[Timeline, ...] = ()
     unidentified: tuple[NamedTimeline, ...] = ()
 
 
 def expanded(
-    inventory: Inventory, text_only: Timeline, candidates: Sequence[Candidate], record: Record, window: Window, tools: Tools
+    inventory: Inventory,
+    text_only: Timeline,
+    candidates: Sequence[Candidate],
+    record: Record,
+    window: Window,
+    tools: Tools,
 ) -> Expanded:
-    """Stage 5; a backbone that does not pay for context has no case cap, every other one has the run's."""
-    caps = Caps(tools.backbone.max_rows_per_occurrence, None if tools.backbone.max_rows_per_case is None else tools.config.case_row_cap)
+    """Stage 5; a backbone that does not pay for context has no case cap, every other one has the
+    run's.
+    """
+    caps = Caps(
+        tools.backbone.max_rows_per_occurrence,
+        None if tools.backbone.max_rows_per_case is None else tools.config.case_row_cap,
+    )
     if tools.config.variant is Variant.NO_ROWS:
         kept = keep_summaries(inventory, candidates, record.summaries, caps)
         reached = {s.uid for s in kept}
         return Expanded((), kept, tuple(uid for uid in inventory.uids if uid not in reached))
-    found = expand(inventory, text_only, candidates, record.rows, discharge=window.discharge, caps=caps, config=tools.config)
+    found = expand(
+        inventory,
+        text_only,
+        candidates,
+        record.rows,
+        discharge=window.discharge,
+        caps=caps,
+        config=tools.config,
+    )
     return Expanded(found.evidence, (), found.without_evidence)
 
 
-def revised_with(found: Expanded, note: TaggedNote, text_only: Timeline, window: Window, tools: Tools) -> Revised:
+def revised_with(
+    found: Expanded, note: TaggedNote, text_only: Timeline, window: Window, tools: Tools
+) -> Revised:
     """Stage 6, in the form the variant asks for. Raises RevisionRejected, VariantUnsupported."""
     alternatives = tools.config.alternatives
     if tools.config.variant is Variant.NO_ROWS:
         by_summaries = summary_reviser(tools.backbone)
-        return Revised(revise_by_summaries(by_summaries, note, text_only, found.summaries, window, alternatives=alternatives))
+        return Revised(
+            revise_by_summaries(
+                by_summaries, note, text_only, found.summaries, window, alternatives=alternatives
+            )
+        )
     if tools.config.variant is Variant.NO_UID:
         unidentified = unidentified_reviser(tools.backbone)
-        tables = revise_unidentified(unidentified, note, text_only, found.evidence, window, alternatives=alternatives)
+        tables = revise_unidentified(
+            unidentified, note, text_only, found.evidence, window, alternatives=alternatives
+        )
         return Revised(unidentified=tables)
-    return Revised(revise(tools.backbone.reviser, note, text_only, found.evidence, window, alternatives=alternatives))
+    return Revised(
+        revise(
+            tools.backbone.reviser,
+            note,
+            text_only,
+            found.evidence,
+            window,
+            alternatives=alternatives,
+        )
+    )
 
 
 def verified(result: Reconstruction, case: Case, tools: Tools) -> Reconstruction:
     """Stage 7: the same result, every link of its chain verified. Raises BrokenChain."""
     discharge = case.window.discharge
-    verify(result, note_sha256=case.sha256, latest=None if discharge is None else discharge + tools.config.discharge_grace_hours)
+    verify(
+        result,
+        note_sha256=case.sha256,
+        latest=None if discharge is None else discharge + tools.config.discharge_grace_hours,
+    )
     return result

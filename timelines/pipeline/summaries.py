@@ -1,7 +1,9 @@
-"""Stage 5 and 6 of variant `no_rows`: revision reads the summaries that were kept, and no row behind them.
+"""Stage 5 and 6 of variant `no_rows`: revision reads the summaries that were kept, and no row
+behind them.
 
-Order (protocol section 2, stage 5, as far as it speaks of summaries): kept candidates → the same summary once an
-occurrence → the backbone's caps, by ρ, ties by inventory order, query ordinal and dense rank.
+Order (protocol section 2, stage 5, as far as it speaks of summaries): kept candidates → the same
+summary once an occurrence → the backbone's caps, by ρ, ties by inventory order, query ordinal and
+dense rank.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from timelines.pipeline.revision import accepted
 def keep_summaries(
     inventory: Inventory, candidates: Iterable[Candidate], summaries: Mapping[str, str], caps: Caps
 ) -> tuple[KeptSummary, ...]:
-    """What reaches revision, in inventory order and by ρ within an occurrence; `summaries` maps event → its text."""
+    """What reaches revision, in inventory order and by ρ within an occurrence; `summaries` maps
+    event → its text.
+    """
     ordinal = {o.uid: o.ordinal for o in inventory}
 
     def order(c: Candidate) -> tuple[float, int, int, int]:
@@ -30,7 +34,10 @@ def keep_summaries(
         chosen[candidate.uid].setdefault(candidate.event, candidate)
     kept = [c for found in chosen.values() for c in list(found.values())[: caps.per_occurrence]]
     kept = sorted(kept, key=order)[: caps.per_case]
-    return tuple(summary_of(c, summaries[c.event]) for c in sorted(kept, key=lambda c: (ordinal[c.uid], order(c))))
+    return tuple(
+        summary_of(c, summaries[c.event])
+        for c in sorted(kept, key=lambda c: (ordinal[c.uid], order(c)))
+    )
 
 
 def summary_of(candidate: Candidate, text: str) -> KeptSummary:
@@ -40,8 +47,16 @@ def summary_of(candidate: Candidate, text: str) -> KeptSummary:
 
 
 def revise_by_summaries(
-    reviser: SummaryReviser, note: TaggedNote, text_only: Timeline, summaries: Sequence[KeptSummary], window: Window, *, alternatives: int
+    reviser: SummaryReviser,
+    note: TaggedNote,
+    text_only: Timeline,
+    summaries: Sequence[KeptSummary],
+    window: Window,
+    *,
+    alternatives: int,
 ) -> tuple[Timeline, ...]:
-    """As `revision.revise`: complete timelines, none of whose times rests on a row. Raises RevisionRejected."""
+    """As `revision.revise`: complete timelines, none of whose times rests on a row. Raises
+    RevisionRejected.
+    """
     timelines = reviser.revise_by_summaries(note, text_only, summaries, window, alternatives)
     return accepted(timelines, note.inventory, (), alternatives)

@@ -1,7 +1,8 @@
 """Stage 1: every occurrence of the note as a span with exact offsets (protocol section 2).
 
-A tagger returns spans. One that rewrites the note with markup uses the functions below `tag`: chunks of a long
-note, the tolerant parser that puts markup back onto the clean note, and `render_tagged`, its inverse.
+A tagger returns spans. One that rewrites the note with markup uses the functions below `tag`:
+chunks of a long note, the tolerant parser that puts markup back onto the clean note, and
+`render_tagged`, its inverse.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from timelines.pipeline.backbone import Tagger
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.uids import unescape_mention
 
-#: `<tag_3 mention="…">`, `<tag3 mention="…">`, `</tag_3>`, `</tag3>`, with padding anywhere inside the brackets.
+#: `<tag_3 mention="…">`, `<tag3 mention="…">`, `</tag_3>`, `</tag3>`, with padding anywhere inside
+#: the brackets.
 _MARKUP = re.compile(
-    r"<\s*(?P<close>/)?\s*tag[_ ]?(?P<number>\d{1,6})\s*(?(close)|mention\s*=\s*\"(?P<mention>(?:\\.|[^\\]){0,2000}?)\"\s*)>",
+    r"<\s*(?P<close>/)?\s*tag[_"
+    r" ]?(?P<number>\d{1,6})\s*(?(close)|mention\s*=\s*\"(?P<mention>(?:\\.|[^\\]){0,2000}?)\"\s*)>",
     re.DOTALL,
 )
 _HEAD = re.compile(r"<\s*(?P<close>/)?\s*tag[_ ]?(?P<number>\d{1,6})")
@@ -48,19 +51,27 @@ class Chunk:
 def tag(tagger: Tagger, note: str) -> tuple[TaggedSpan, ...]:
     """The tagger's spans without white space at their edges, in order of start, the longer first.
 
-    Raises TaggingRejected for a span outside the note or without text, and for one span tagged twice with one mention.
+    Raises TaggingRejected for a span outside the note or without text, and for one span tagged
+    twice with one mention.
     """
     reasons: list[str] = []
     spans: list[TaggedSpan] = []
     for span in tagger.tag(note):
         if span.end > len(note):
-            reasons.append(f"span [{span.start}, {span.end}) ends after the note, which has {len(note)} characters")
+            reasons.append(
+                f"span [{span.start}, {span.end}) ends after the note, which has {len(note)}"
+                " characters"
+            )
         elif not note[span.start : span.end].strip():
             reasons.append(f"span [{span.start}, {span.end}) holds no text")
         else:
             spans.append(trimmed(span, note))
     counts = Counter((s.start, s.end, s.mention) for s in spans)
-    reasons += [f"span [{start}, {end}) is tagged {n} times with one mention" for (start, end, _), n in counts.items() if n > 1]
+    reasons += [
+        f"span [{start}, {end}) is tagged {n} times with one mention"
+        for (start, end, _), n in counts.items()
+        if n > 1
+    ]
     if reasons:
         raise TaggingRejected(reasons)
     return in_order(spans)
@@ -79,10 +90,12 @@ def in_order(spans: Sequence[TaggedSpan]) -> tuple[TaggedSpan, ...]:
 
 
 def chunk_note(note: str, config: PipelineConfig) -> tuple[Chunk, ...]:
-    """The whole note where it is short in lines and characters, else chunks without overlap that together are the note.
+    """The whole note where it is short in lines and characters, else chunks without overlap that
+    together are the note.
 
-    A chunk has at most `tag_chunk_lines` lines and `tag_chunk_characters` code points. It ends at a line break, inside
-    an over-long line after white space, and only in a run without any between two characters (never before a combining mark).
+    A chunk has at most `tag_chunk_lines` lines and `tag_chunk_characters` code points. It ends at a
+    line break, inside an over-long line after white space, and only in a run without any between
+    two characters (never before a combining mark).
     """
     lines = [m.end() for m in _LINE.finditer(note) if m.group()]
     if len(lines) <= config.tag_single_pass_lines and len(note) <= config.tag_chunk_characters:
@@ -93,7 +106,9 @@ def chunk_note(note: str, config: PipelineConfig) -> tuple[Chunk, ...]:
 def _chunks(note: str, line_ends: Sequence[int], config: PipelineConfig) -> Iterator[Chunk]:
     start = end = lines = 0
     for line_end in line_ends:
-        if lines == config.tag_chunk_lines or (lines and line_end - start > config.tag_chunk_characters):
+        if lines == config.tag_chunk_lines or (
+            lines and line_end - start > config.tag_chunk_characters
+        ):
             yield Chunk(start, end)
             start, lines = end, 0
         while line_end - start > config.tag_chunk_characters:
@@ -106,7 +121,9 @@ def _chunks(note: str, line_ends: Sequence[int], config: PipelineConfig) -> Iter
 
 
 def _cut(note: str, start: int, limit: int) -> int:
-    """Where to cut an over-long line: after its last white space before `limit`, else before a character that stands alone."""
+    """Where to cut an over-long line: after its last white space before `limit`, else before a
+    character that stands alone.
+    """
     for at in range(limit, start + 1, -1):
         if note[at - 1].isspace() and not (note[at - 1] == "\r" and note[at] == "\n"):
             return at
@@ -116,7 +133,9 @@ def _cut(note: str, start: int, limit: int) -> int:
     return limit
 
 
-def parse_chunks(note: str, chunks: Sequence[Chunk], tagged: Sequence[str]) -> tuple[TaggedSpan, ...]:
+def parse_chunks(
+    note: str, chunks: Sequence[Chunk], tagged: Sequence[str]
+) -> tuple[TaggedSpan, ...]:
     """Spans of the whole note from the rewritten text of each chunk. Raises TaggingRejected."""
     spans: list[TaggedSpan] = []
     for chunk, text in zip(chunks, tagged, strict=True):
@@ -137,9 +156,10 @@ class _Open:
 def parse_tagged(tagged: str, note: str) -> tuple[TaggedSpan, ...]:
     """The spans of a rewritten note, as offsets into the clean `note`; tags may nest and overlap.
 
-    White space may differ, in the text and inside tags; every other character must be the note's. What looks like markup
-    but stands in the note itself is text. Raises TaggingRejected where the text differs, where a tag is not closed or not
-    opened, and where it encloses nothing or has no mention.
+    White space may differ, in the text and inside tags; every other character must be the note's.
+    What looks like markup but stands in the note itself is text. Raises TaggingRejected where the
+    text differs, where a tag is not closed or not opened, and where it encloses nothing or has no
+    mention.
     """
     return _Alignment(note).read(tagged)
 
@@ -165,7 +185,9 @@ class _Alignment:
                 self._character(tagged[position])
                 position += 1
         if self._next() < len(self.note):
-            raise TaggingRejected([f"the note goes on at offset {self.at}, where the tagged text ends"])
+            raise TaggingRejected(
+                [f"the note goes on at offset {self.at}, where the tagged text ends"]
+            )
         if self.open:
             raise TaggingRejected([f"tag {tag.number} is not closed" for tag in self.open])
         return in_order(self.spans)
@@ -178,7 +200,10 @@ class _Alignment:
     def _is_text(self, markup: re.Match[str]) -> bool:
         """True where the note itself goes on with a tag of that number."""
         head = _HEAD.match(self.note, self._next())
-        return head is not None and (head["close"], int(head["number"])) == (markup["close"], int(markup["number"]))
+        return head is not None and (head["close"], int(head["number"])) == (
+            markup["close"],
+            int(markup["number"]),
+        )
 
     def _character(self, character: str) -> None:
         if character.isspace():
@@ -209,10 +234,12 @@ class _Alignment:
 
 
 def render_tagged(note: str, inventory: Inventory) -> str:
-    """The note with `<tag_n mention="…">…</tag_n>` around each located occurrence, n counts in inventory order from 1.
+    """The note with `<tag_n mention="…">…</tag_n>` around each located occurrence, n counts in
+    inventory order from 1.
 
-    Numbers that the note's own text uses in something like a tag are passed over, so that `parse_tagged` gives back exactly
-    the inventory's spans (those without white space at their edges).
+    Numbers that the note's own text uses in something like a tag are passed over, so that
+    `parse_tagged` gives back exactly the inventory's spans (those without white space at their
+    edges).
     """
     taken = {int(head["number"]) for head in _HEAD.finditer(note)}
     numbers = (n for n in count(1) if n not in taken)

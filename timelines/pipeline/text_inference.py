@@ -1,4 +1,6 @@
-"""Stage 3: the text-only ("unimodal") timeline. No structured evidence is visible here (protocol section 2)."""
+"""Stage 3: the text-only ("unimodal") timeline. No structured evidence is visible here (protocol
+section 2).
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,12 @@ from timelines.pipeline.backbone import TextTimer
 def infer(timer: TextTimer, note: TaggedNote, anchor: Anchor) -> Timeline:
     """A complete text-only timeline, entries in inventory order.
 
-    Raises InvariantError where the timer left out, repeated or made up a UID, or rests a time on a row.
+    Raises InvariantError where the timer left out, repeated or made up a UID, or rests a time on a
+    row.
     """
-    timeline = Timeline.complete(note.inventory, timer.infer(note, anchor).entries, TimelineKind.TEXT_ONLY)
+    timeline = Timeline.complete(
+        note.inventory, timer.infer(note, anchor).entries, TimelineKind.TEXT_ONLY
+    )
     resting = [e.uid for e in timeline if e.adopted_rows]
     if resting:
         raise InvariantError(f"text-only times rest on rows: UIDs {', '.join(resting[:20])}")

@@ -1,6 +1,8 @@
-"""Stage 2: one persistent identifier per tagged span. From here on UID, mention and span never change (protocol section 2).
+"""Stage 2: one persistent identifier per tagged span. From here on UID, mention and span never
+change (protocol section 2).
 
-Two inventories of one note never use one UID for different occurrences. Who stores an inventory passes the UIDs in use.
+Two inventories of one note never use one UID for different occurrences. Who stores an inventory
+passes the UIDs in use.
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ from timelines.domain import InvariantError, Inventory, Occurrence, TaggedSpan
 #: Four hex digits name at most this many occurrences of one note.
 CAPACITY = 16**4
 
-#: What makes two occurrences of one note the same: start, end (None without a place) and escaped mention.
+#: What makes two occurrences of one note the same: start, end (None without a place) and escaped
+#: mention.
 Identity = tuple[int | None, int | None, str]
-#: UIDs that other inventories of the note use, each with its occurrence; None for a UID that nobody else may take.
+#: UIDs that other inventories of the note use, each with its occurrence; None for a UID that nobody
+#: else may take.
 InUse = Mapping[str, Identity | None]
 
 _SPECIAL = re.compile(r'[\\|"]')
@@ -32,24 +36,30 @@ class UidsUsedUp(InvariantError):
 
     def __init__(self) -> None:
         super().__init__(
-            f"The note has no free UID: its timelines use all {CAPACITY:,} identifiers of four hex digits. "
-            "Import the note into a new dataset and start further runs there."
+            f"The note has no free UID: its timelines use all {CAPACITY:,} identifiers of four hex"
+            " digits. Import the note into a new dataset and start further runs there."
         )
 
 
-def assign_uids(spans: Sequence[TaggedSpan], *, rng: Random, in_use: InUse | None = None) -> Inventory:
-    """Return an inventory in the order of `spans`, each with a UID drawn from `rng` and its mention escaped.
+def assign_uids(
+    spans: Sequence[TaggedSpan], *, rng: Random, in_use: InUse | None = None
+) -> Inventory:
+    """Return an inventory in the order of `spans`, each with a UID drawn from `rng` and its mention
+    escaped.
 
-    A UID that this inventory has, or that another one uses for a different occurrence, is drawn again. One that another uses for the
-    same occurrence is taken: so a repeated run gets the UIDs of the first, and does not use up those of the note.
-    The same spans, seed and UIDs in use give the same UIDs. Raises UidsUsedUp.
+    A UID that this inventory has, or that another one uses for a different occurrence, is drawn
+    again. One that another uses for the same occurrence is taken: so a repeated run gets the UIDs
+    of the first, and does not use up those of the note. The same spans, seed and UIDs in use give
+    the same UIDs. Raises UidsUsedUp.
     """
     identities = identities_of(spans)
     uids = draw_uids(identities, rng=rng, in_use=in_use or {})
     return Inventory(
         tuple(
             Occurrence(uid, ordinal, mention, span.start, span.end, span.polarity, span.lane)
-            for ordinal, (uid, span, (_, _, mention)) in enumerate(zip(uids, spans, identities, strict=True))
+            for ordinal, (uid, span, (_, _, mention)) in enumerate(
+                zip(uids, spans, identities, strict=True)
+            )
         )
     )
 
@@ -63,13 +73,17 @@ def draw_uids(identities: Sequence[Identity], *, rng: Random, in_use: InUse) -> 
 
 
 class Taken(Container[str]):
-    """The UIDs that an occurrence cannot have: of its own inventory, and of others if they mean another occurrence."""
+    """The UIDs that an occurrence cannot have: of its own inventory, and of others if they mean
+    another occurrence.
+    """
 
     def __init__(self, own: Container[str], in_use: InUse, identity: Identity) -> None:
         self._own, self._in_use, self._identity = own, in_use, identity
 
     def __contains__(self, uid: object) -> bool:
-        return uid in self._own or (uid in self._in_use and self._in_use[str(uid)] != self._identity)
+        return uid in self._own or (
+            uid in self._in_use and self._in_use[str(uid)] != self._identity
+        )
 
 
 def draw_uid(rng: Random, taken: Container[str]) -> str:
@@ -86,10 +100,14 @@ def draw_uid(rng: Random, taken: Container[str]) -> str:
 def uid_rng(seed: int, note_sha256: str, identities: Iterable[Identity]) -> Random:
     """Return the generator of one inventory, the same on every machine.
 
-    The spans are part of its seed: with the note alone, every run would draw one sequence, and two runs that tag different spans
-    would give one UID to different occurrences.
+    The spans are part of its seed: with the note alone, every run would draw one sequence, and two
+    runs that tag different spans would give one UID to different occurrences.
     """
-    spans = hashlib.sha256("\n".join(f"{start}\t{end}\t{mention}" for start, end, mention in identities).encode("utf-8", "surrogatepass"))
+    spans = hashlib.sha256(
+        "\n".join(f"{start}\t{end}\t{mention}" for start, end, mention in identities).encode(
+            "utf-8", "surrogatepass"
+        )
+    )
     return Random(f"{seed}:{note_sha256}:{spans.hexdigest()}")
 
 

@@ -1,42 +1,86 @@
-"""Stage 6 of variant `no_uid`: revision sees no identifier in note, table or evidence, and answers in table form.
+"""Stage 6 of variant `no_uid`: revision sees no identifier in note, table or evidence, and answers
+in table form.
 
-What comes back is not held to the inventory, so occurrences can be lost, merged or told twice: that is what the variant
-measures. Rejected are only a wrong number of alternatives and lines that are no times at all (no event, bounds that
-exclude the time, numbers that are not finite). Source: protocol section 2, "Variants".
+What comes back is not held to the inventory, so occurrences can be lost, merged or told twice: that
+is what the variant measures. Rejected are only a wrong number of alternatives and lines that are no
+times at all (no event, bounds that exclude the time, numbers that are not finite). Source: protocol
+section 2, "Variants".
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from timelines.domain import Evidence, NamedRow, NamedTime, NamedTimeline, TaggedNote, TaggedSpan, Timeline, Window
+from timelines.domain import (
+    Evidence,
+    NamedRow,
+    NamedTime,
+    NamedTimeline,
+    TaggedNote,
+    TaggedSpan,
+    Timeline,
+    Window,
+)
 from timelines.pipeline.backbone import UnidentifiedReviser
 from timelines.pipeline.revision import RevisionRejected
 
 
 def revise_unidentified(
-    reviser: UnidentifiedReviser, note: TaggedNote, text_only: Timeline, evidence: Sequence[Evidence], window: Window, *, alternatives: int
+    reviser: UnidentifiedReviser,
+    note: TaggedNote,
+    text_only: Timeline,
+    evidence: Sequence[Evidence],
+    window: Window,
+    *,
+    alternatives: int,
 ) -> tuple[NamedTimeline, ...]:
-    """Take the identifiers away, let the reviser answer, number its tables from 1. Raises RevisionRejected."""
+    """Take the identifiers away, let the reviser answer, number its tables from 1. Raises
+    RevisionRejected.
+    """
     spans = named_spans(note)
-    tables = reviser.revise_unidentified(note.text, spans, named_table(note, text_only), named_rows(note, evidence), window, alternatives)
+    tables = reviser.revise_unidentified(
+        note.text,
+        spans,
+        named_table(note, text_only),
+        named_rows(note, evidence),
+        window,
+        alternatives,
+    )
     if len(tables) != alternatives:
-        raise RevisionRejected([f"{len(tables)} alternatives, exactly {alternatives} are asked for"])
-    return tuple(NamedTimeline(tuple(table), number) for number, table in enumerate(tables, start=1))
+        raise RevisionRejected(
+            [f"{len(tables)} alternatives, exactly {alternatives} are asked for"]
+        )
+    return tuple(
+        NamedTimeline(tuple(table), number) for number, table in enumerate(tables, start=1)
+    )
 
 
 def named_spans(note: TaggedNote) -> list[TaggedSpan]:
     """The located occurrences in inventory order, without their identifiers."""
-    return [TaggedSpan(o.start, o.end, o.mention, o.polarity, o.lane) for o in note.inventory if o.start is not None and o.end is not None]
+    return [
+        TaggedSpan(o.start, o.end, o.mention, o.polarity, o.lane)
+        for o in note.inventory
+        if o.start is not None and o.end is not None
+    ]
 
 
 def named_table(note: TaggedNote, text_only: Timeline) -> list[NamedTime]:
-    """The text-only table: a line an occurrence, in inventory order, named by its mention; no context, which is identifiers."""
+    """The text-only table: a line an occurrence, in inventory order, named by its mention; no
+    context, which is identifiers.
+    """
     mention = {o.uid: o.mention for o in note.inventory}
-    return [NamedTime(mention[e.uid], e.time, e.lower, e.upper, e.known, e.decided_by, e.reason) for e in text_only]
+    return [
+        NamedTime(mention[e.uid], e.time, e.lower, e.upper, e.known, e.decided_by, e.reason)
+        for e in text_only
+    ]
 
 
 def named_rows(note: TaggedNote, evidence: Sequence[Evidence]) -> list[NamedRow]:
     """The evidence, each row beside the mention that it reached."""
-    scores = [item.dense_score if item.rerank_score is None else item.rerank_score for item in evidence]
-    return [NamedRow(note.inventory.by_uid[item.uid].mention, item.row, rho) for item, rho in zip(evidence, scores, strict=True)]
+    scores = [
+        item.dense_score if item.rerank_score is None else item.rerank_score for item in evidence
+    ]
+    return [
+        NamedRow(note.inventory.by_uid[item.uid].mention, item.row, rho)
+        for item, rho in zip(evidence, scores, strict=True)
+    ]

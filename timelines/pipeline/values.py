@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import re
 
-#: A number that does not continue a word ("T2") or a decimal; a unit may follow at once ("38.5C", "20mg"), an ordinal ending not.
-_NUMBER = re.compile(r"(?<![\w.])(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?![\d.,]*\d)(?!(?:st|nd|rd|th)\b)")
+#: A number that does not continue a word ("T2") or a decimal; a unit may follow at once ("38.5C",
+#: "20mg"), an ordinal ending not.
+_NUMBER = re.compile(
+    r"(?<![\w.])(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?![\d.,]*\d)(?!(?:st|nd|rd|th)\b)"
+)
 _WORD = re.compile(r"[a-z]+")
 
 
 def numbers_in(text: str) -> frozenset[float]:
-    """The numbers that stand by themselves in a text: "BP 102/56" → 102, 56; "4.10" → 4.1; "1,200" → 1200; not the 2 of "T2"."""
+    """The numbers that stand by themselves in a text: "BP 102/56" → 102, 56; "4.10" → 4.1; "1,200"
+    → 1200; not the 2 of "T2".
+    """
     return frozenset(float(n.replace(",", "")) for n in _NUMBER.findall(text))
 
 
 def states_value(mention: str, value: str) -> bool:
-    """True when the row's value stands in the mention: all of its numbers, or, for a value in words, all of its words."""
+    """True when the row's value stands in the mention: all of its numbers, or, for a value in
+    words, all of its words.
+    """
     numbers = numbers_in(value)
     if numbers:
         return numbers <= numbers_in(mention)

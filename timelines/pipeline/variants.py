@@ -1,4 +1,6 @@
-"""What a variant asks of a backbone, and what its revision works with (protocol section 2, "Variants")."""
+"""What a variant asks of a backbone, and what its revision works with (protocol section 2,
+"Variants").
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,18 @@ def check_supported(backbone: Backbone, variant: Variant) -> None:
 def summary_reviser(backbone: Backbone) -> SummaryReviser:
     """Raises VariantUnsupported."""
     if backbone.summary_reviser is None:
-        raise VariantUnsupported(f"the variant no_rows needs a revision from summaries alone, which the backbone {backbone.name} lacks")
+        raise VariantUnsupported(
+            "the variant no_rows needs a revision from summaries alone, which the backbone"
+            f" {backbone.name} lacks"
+        )
     return backbone.summary_reviser
 
 
 def unidentified_reviser(backbone: Backbone) -> UnidentifiedReviser:
     """Raises VariantUnsupported."""
     if backbone.unidentified_reviser is None:
-        raise VariantUnsupported(f"the variant no_uid needs a revision without identifiers, which the backbone {backbone.name} lacks")
+        raise VariantUnsupported(
+            "the variant no_uid needs a revision without identifiers, which the backbone"
+            f" {backbone.name} lacks"
+        )
     return backbone.unidentified_reviser

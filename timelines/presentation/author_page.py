@@ -1,4 +1,6 @@
-"""What the editor page draws by itself beside the draft: where the note's sections begin, and the axis of its time strip. No Django."""
+"""What the editor page draws by itself beside the draft: where the note's sections begin, and the
+axis of its time strip. No Django.
+"""
 
 from __future__ import annotations
 
@@ -10,5 +12,10 @@ from timelines.presentation.segments import sections_of
 
 
 def layout(note: str) -> dict[str, Any]:
-    """Sections as code points with their labels in the margin, and the constants of the plot's axis (hours)."""
-    return {"sections": [{"start": s.start, "label": label_of(s.title)} for s in sections_of(note)], "axis": axis_ladder()}
+    """Sections as code points with their labels in the margin, and the constants of the plot's axis
+    (hours).
+    """
+    return {
+        "sections": [{"start": s.start, "label": label_of(s.title)} for s in sections_of(note)],
+        "axis": axis_ladder(),
+    }

@@ -1,4 +1,6 @@
-"""An occurrence of a draft as the editor page gets it: plain values and the words for its time. No Django."""
+"""An occurrence of a draft as the editor page gets it: plain values and the words for its time. No
+Django.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def occurrence_json(occurrence: DraftOccurrence, anchor: Anchor) -> dict[str, An
     }
 
 
-def occurrences_json(occurrences: Iterable[DraftOccurrence], anchor: Anchor) -> list[dict[str, Any]]:
+def occurrences_json(
+    occurrences: Iterable[DraftOccurrence], anchor: Anchor
+) -> list[dict[str, Any]]:
     """Each of them."""
     return [occurrence_json(o, anchor) for o in occurrences]
 

@@ -11,9 +11,23 @@ from timelines.drafts.undoing import REDO, UNDO
 from timelines.drafts.values import DraftOccurrence
 from timelines.presentation.authored import TO_DO, time_words
 
-_SAID = {"mention": "name", "lower": "bounds", "upper": "bounds", "start": "words in the note", "end": "words in the note", "rows": "rows"}
+_SAID = {
+    "mention": "name",
+    "lower": "bounds",
+    "upper": "bounds",
+    "start": "words in the note",
+    "end": "words in the note",
+    "rows": "rows",
+}
 _SILENT = frozenset({"uid", "placed", "entered", "time"})
-_DONE = {"add": "Added", "remove": "Removed", "split": "Split", "merge": "Merged", UNDO: "Undid", REDO: "Did again"}
+_DONE = {
+    "add": "Added",
+    "remove": "Removed",
+    "split": "Split",
+    "merge": "Merged",
+    UNDO: "Undid",
+    REDO: "Did again",
+}
 
 
 @dataclass(frozen=True)
@@ -25,14 +39,18 @@ class HistoryLine:
     detail: str
 
 
-def history_line(kind: str, change: Change, undone: str, reason: str, anchor: Anchor) -> HistoryLine:
+def history_line(
+    kind: str, change: Change, undone: str, reason: str, anchor: Anchor
+) -> HistoryLine:
     """One edit of the log in words; `undone` is the kind of the edit that an undo or redo is about."""
     if kind == "submit":
         return HistoryLine("Submitted", (), "")
     if kind == "reopen":
         return HistoryLine("Opened again", (), reason)
     if kind in (UNDO, REDO):
-        return HistoryLine(f"{_DONE[kind]}: {_DONE.get(undone, 'Changed').lower()}", _mentions(change), "")
+        return HistoryLine(
+            f"{_DONE[kind]}: {_DONE.get(undone, 'Changed').lower()}", _mentions(change), ""
+        )
     if kind == "change":
         return HistoryLine("Changed", _mentions(change), "; ".join(_differences(change, anchor)))
     return HistoryLine(_DONE[kind], _mentions(change), "")
@@ -43,7 +61,7 @@ def _mentions(change: Change) -> tuple[str, ...]:
     before = {o.uid for o in change.before}
     new = [o for o in change.after if o.uid not in before]
     gone = [o for o in change.before if o.uid in change.removed]
-    return tuple(o.mention for o in (new or gone or change.after))
+    return tuple(o.mention for o in new or gone or change.after)
 
 
 def _differences(change: Change, anchor: Anchor) -> Sequence[str]:
@@ -55,7 +73,11 @@ def _differences(change: Change, anchor: Anchor) -> Sequence[str]:
         if (old.placed, old.time) != (o.placed, o.time):
             words.append(f"time {_time(old, anchor)} → {_time(o, anchor)}")
         first, second = old.to_dict(), o.to_dict()
-        words += dict.fromkeys(_SAID.get(name, name) for name in first if name not in _SILENT and first[name] != second[name])
+        words += dict.fromkeys(
+            _SAID.get(name, name)
+            for name in first
+            if name not in _SILENT and first[name] != second[name]
+        )
     return words
 
 

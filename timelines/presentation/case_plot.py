@@ -1,6 +1,8 @@
-"""What the case page's scripts draw: every occurrence of one timeline with its words, its place on the plot and what it is compared with.
+"""What the case page's scripts draw: every occurrence of one timeline with its words, its place on
+the plot and what it is compared with.
 
-No Django here. Positions are shares of the plot's width (`timelines.presentation.plots`); words come from `wording`, so scripts compute neither.
+No Django here. Positions are shares of the plot's width (`timelines.presentation.plots`); words
+come from `wording`, so scripts compute neither.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One occurrence as one timeline has it. `key` is its UID, or a name of its own where the source has no inventory."""
+    """One occurrence as one timeline has it. `key` is its UID, or a name of its own where the
+    source has no inventory.
+    """
 
     key: str
     number: int
@@ -60,10 +64,18 @@ class Item:
         return self.time - self.text_time
 
 
-def payload(items: Sequence[Item], anchor: Anchor, discharge: float | None, kind: str) -> dict[str, Any]:
+def payload(
+    items: Sequence[Item], anchor: Anchor, discharge: float | None, kind: str
+) -> dict[str, Any]:
     """Everything the page's scripts need, ready for JSON."""
     axis = axis_for(_all_times(items), discharge)
-    laid = lanes([Mark(i.key, i.lane, i.time, i.text_time if i.revised else None, i.reference_time) for i in items], axis)
+    laid = lanes(
+        [
+            Mark(i.key, i.lane, i.time, i.text_time if i.revised else None, i.reference_time)
+            for i in items
+        ],
+        axis,
+    )
     index = {rows.lane: position for position, rows in enumerate(laid)}
     return {
         "kind": kind,
@@ -72,13 +84,20 @@ def payload(items: Sequence[Item], anchor: Anchor, discharge: float | None, kind
         "ticks": [[round(t.position, 5), t.words, t.rank] for t in axis.ticks()],
         "discharge": None if discharge is None else _place(axis, discharge),
         "dischargeWords": "" if discharge is None else hours_words(discharge),
-        "lanes": [{"label": LANE_WORDS[r.lane], "count": r.count, "unplaced": r.unplaced, "rows": r.rows} for r in laid],
-        "density": density((axis.position(i.time) for i in items if i.time is not None), DENSITY_BINS),
+        "lanes": [
+            {"label": LANE_WORDS[r.lane], "count": r.count, "unplaced": r.unplaced, "rows": r.rows}
+            for r in laid
+        ],
+        "density": density(
+            (axis.position(i.time) for i in items if i.time is not None), DENSITY_BINS
+        ),
         "items": [_item(i, anchor, axis, laid, index) for i in items],
     }
 
 
-def _item(item: Item, anchor: Anchor, axis: Axis, laid: Sequence[LaneRows], index: dict[Lane, int]) -> dict[str, Any]:
+def _item(
+    item: Item, anchor: Anchor, axis: Axis, laid: Sequence[LaneRows], index: dict[Lane, int]
+) -> dict[str, Any]:
     lane = index[item.lane]
     found: dict[str, Any] = {
         "u": item.key,
@@ -105,11 +124,19 @@ def _item(item: Item, anchor: Anchor, axis: Axis, laid: Sequence[LaneRows], inde
     if item.revised:
         found |= _revision(item, axis)
     if item.reference_time is not None:
-        found |= {"rt": round(item.reference_time, 3), "rx": _place(axis, item.reference_time), "rw": hours_words(item.reference_time)}
+        found |= {
+            "rt": round(item.reference_time, 3),
+            "rx": _place(axis, item.reference_time),
+            "rw": hours_words(item.reference_time),
+        }
     if item.reference_key:
         found["ru"] = item.reference_key
     if item.paired:
-        found |= {"pm": item.reference_mention, "ps": item.reference_span, "pw": hours_words(item.reference_time)}
+        found |= {
+            "pm": item.reference_mention,
+            "ps": item.reference_span,
+            "pw": hours_words(item.reference_time),
+        }
     if item.evidence:
         found["e"] = [[_place(axis, tick.hours), int(tick.adopted)] for tick in item.evidence]
     return found

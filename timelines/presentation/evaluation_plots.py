@@ -1,4 +1,5 @@
-"""What the plots of an evaluation draw, ready for JSON. No Django here; scripts choose ink and place labels, nothing else.
+"""What the plots of an evaluation draw, ready for JSON. No Django here; scripts choose ink and
+place labels, nothing else.
 
 Hours from admission; shares 0…1. Source: protocol section 3.
 """
@@ -18,12 +19,21 @@ RHO_METRICS = ("concordance", "aultc", "median_error")
 
 
 def payload(report: Report, basis: Basis) -> dict[str, Any]:
-    """Every curve of one basis. `tone` numbers the sources, so that a source has one colour on every plot."""
+    """Every curve of one basis. `tone` numbers the sources, so that a source has one colour on
+    every plot.
+    """
     results = main_results(report, basis)
-    tones = {source: tone for tone, source in enumerate(dict.fromkeys(r.key.source for r in report.results))}
+    tones = {
+        source: tone
+        for tone, source in enumerate(dict.fromkeys(r.key.source for r in report.results))
+    }
     return {
         "threshold": report.settings.threshold,
-        "sweep": [{**_named(r.key, tones), "points": _sweep(r, report.settings.threshold)} for r in results if r.sweep],
+        "sweep": [
+            {**_named(r.key, tones), "points": _sweep(r, report.settings.threshold)}
+            for r in results
+            if r.sweep
+        ],
         "errors": [{**_named(r.key, tones), "points": _thinned(r)} for r in results if r.error_cdf],
         "horizons": [[hours, words] for hours, words in HORIZONS],
         "bands": _bands(results, tones),
@@ -34,12 +44,20 @@ def payload(report: Report, basis: Basis) -> dict[str, Any]:
 
 
 def _named(key: SourceKey, tones: dict[str, int]) -> dict[str, Any]:
-    return {"label": f"{key.source} · {kind_words(key)}", "source": key.source, "kind": key.kind, "tone": tones.get(key.source, 0)}
+    return {
+        "label": f"{key.source} · {kind_words(key)}",
+        "source": key.source,
+        "kind": key.kind,
+        "tone": tones.get(key.source, 0),
+    }
 
 
 def _sweep(result: SourceResult, threshold: float) -> list[list[Any]]:
     """[threshold, match rate, concordance, AULTC, is the report's threshold] of every step."""
-    return [[*(_rounded(v) for v in step), int(abs(step[0] - threshold) < 1e-9)] for step in result.sweep]
+    return [
+        [*(_rounded(v) for v in step), int(abs(step[0] - threshold) < 1e-9)]
+        for step in result.sweep
+    ]
 
 
 def _thinned(result: SourceResult) -> list[list[float | None]]:
@@ -60,8 +78,18 @@ def _rho(points: Sequence[RhoPoint], tones: dict[str, int]) -> list[dict[str, An
     found = []
     for source in dict.fromkeys(p.source for p in points):
         own = sorted((p for p in points if p.source == source), key=lambda p: p.rho)
-        values = {m: [[p.rho, *_three(p.metrics[m])] for p in own if m in p.metrics] for m in RHO_METRICS}
-        found.append({"label": source, "source": source, "kind": "revised", "tone": tones.get(source, 0), "points": values})
+        values = {
+            m: [[p.rho, *_three(p.metrics[m])] for p in own if m in p.metrics] for m in RHO_METRICS
+        }
+        found.append(
+            {
+                "label": source,
+                "source": source,
+                "kind": "revised",
+                "tone": tones.get(source, 0),
+                "points": values,
+            }
+        )
     return found
 
 

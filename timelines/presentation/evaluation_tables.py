@@ -1,6 +1,8 @@
-"""The tables of an evaluation as a page shows them: figures in words, best values marked, differences said in a sentence.
+"""The tables of an evaluation as a page shows them: figures in words, best values marked,
+differences said in a sentence.
 
-No Django here, and nothing is computed anew: every value comes from a `timelines.evaluation.values.Report`.
+No Django here, and nothing is computed anew: every value comes from a
+`timelines.evaluation.values.Report`.
 """
 
 from __future__ import annotations
@@ -12,7 +14,16 @@ from ehr.presentation.wording import MINUS
 from timelines.evaluation.naming import VARIANTS, variant_of
 from timelines.evaluation.published import PublishedRow
 from timelines.evaluation.tables import HOURS, metric_words
-from timelines.evaluation.values import METRICS, Basis, Difference, Estimate, Report, RhoPoint, SourceKey, SourceResult
+from timelines.evaluation.values import (
+    METRICS,
+    Basis,
+    Difference,
+    Estimate,
+    Report,
+    RhoPoint,
+    SourceKey,
+    SourceResult,
+)
 from timelines.pipeline.config import Variant
 
 BASIS_WORDS: Mapping[Basis, str] = {
@@ -21,13 +32,25 @@ BASIS_WORDS: Mapping[Basis, str] = {
     Basis.LEVENSHTEIN: "Spelling",
 }
 BASIS_SENTENCES: Mapping[Basis, str] = {
-    Basis.SPAN: "Paired one-to-one by the overlap of their spans in the note (intersection over union), largest first.",
-    Basis.EMBEDDING: "Paired one-to-one by the cosine distance of sentence embeddings of the mentions.",
+    Basis.SPAN: (
+        "Paired one-to-one by the overlap of their spans in the note (intersection over union),"
+        " largest first."
+    ),
+    Basis.EMBEDDING: (
+        "Paired one-to-one by the cosine distance of sentence embeddings of the mentions."
+    ),
     Basis.LEVENSHTEIN: "Paired one-to-one by the normalised Levenshtein distance of the mentions.",
 }
 #: The columns of a main table; what else there is stands in a table of its own.
 HEADLINE = ("match_rate", "concordance", "aultc", "median_error", "within_tolerance")
-FURTHER = ("precision", "concordance_ref", "aultc_ref", "numeric_share", "evidence_precision", "evidence_recall")
+FURTHER = (
+    "precision",
+    "concordance_ref",
+    "aultc_ref",
+    "numeric_share",
+    "evidence_precision",
+    "evidence_recall",
+)
 LOWER_IS_BETTER = frozenset({*HOURS, "mean_log_error_common"})
 #: Says what a timeline is like, not how good it is.
 NEUTRAL = frozenset({"numeric_share"})
@@ -93,7 +116,10 @@ class Table:
     def heads(self) -> list[Head]:
         """The upper row of heads: one a metric."""
         words = {c.metric: c.head for c in self.columns}
-        return [Head(head, sum(c.metric == metric for c in self.columns)) for metric, head in words.items()]
+        return [
+            Head(head, sum(c.metric == metric for c in self.columns))
+            for metric, head in words.items()
+        ]
 
     @property
     def treatments(self) -> list[str]:
@@ -136,7 +162,10 @@ def interval_words(metric: str, estimate: Estimate, *, signed: bool = False) -> 
     """ "0.781 to 0.842"; empty without an interval."""
     if estimate.low is None or estimate.high is None:
         return ""
-    return f"{value_words(metric, estimate.low, signed=signed)} to {value_words(metric, estimate.high, signed=signed)}"
+    return (
+        f"{value_words(metric, estimate.low, signed=signed)} to"
+        f" {value_words(metric, estimate.high, signed=signed)}"
+    )
 
 
 def figure(metric: str, estimate: Estimate | None) -> Figure:
@@ -157,22 +186,35 @@ def is_primary(key: SourceKey) -> bool:
 
 
 def ablation_results(report: Report, basis: Basis) -> list[SourceResult]:
-    """Each backbone with variants: its full timelines first, then what each variant changed; none where there are no variants.
+    """Each backbone with variants: its full timelines first, then what each variant changed; none
+    where there are no variants.
 
     A variant that revises keeps the text-only times of the full run, so these stand there once.
     """
     of_basis = [r for r in report.results if r.basis is basis and r.key.alternative == 1]
     varied = {variant_of(r.key.source)[0] for r in of_basis if _is_ablation(r.key)}
-    shown = [r for r in of_basis if r.key.source in varied or (_is_ablation(r.key) and (r.key.kind == "revised" or _is_unimodal(r.key)))]
-    return sorted(shown, key=lambda r: (variant_of(r.key.source)[0], variant_of(r.key.source)[1] != ""))
+    shown = [
+        r
+        for r in of_basis
+        if r.key.source in varied
+        or (_is_ablation(r.key) and (r.key.kind == "revised" or _is_unimodal(r.key)))
+    ]
+    return sorted(
+        shown, key=lambda r: (variant_of(r.key.source)[0], variant_of(r.key.source)[1] != "")
+    )
 
 
 def table_of(results: Sequence[SourceResult], metrics: Sequence[str], basis: Basis) -> Table:
-    """Figures of several timelines beside each other; two columns a metric where a compared timeline misses a case."""
+    """Figures of several timelines beside each other; two columns a metric where a compared
+    timeline misses a case.
+    """
     twofold = any(r.missing_cases for r in results)
     columns = []
     for metric in metrics:
-        words, split = metric_words(metric, basis), twofold and any(_counts_missing(r, metric) for r in results)
+        words, split = (
+            metric_words(metric, basis),
+            twofold and any(_counts_missing(r, metric) for r in results),
+        )
         columns.append(Column(metric, words, split=split))
         if split:
             columns.append(Column(metric, words, MISSING_AS_ZERO, split=True))
@@ -181,16 +223,29 @@ def table_of(results: Sequence[SourceResult], metrics: Sequence[str], basis: Bas
     return Table(tuple(columns), tuple(_grouped(marked)))
 
 
-def comparisons(differences: Iterable[Difference], basis: Basis, *, variants: bool) -> list[Comparison]:
-    """What evidence changed within a source, or with `variants` what a variant changed against the full one."""
+def comparisons(
+    differences: Iterable[Difference], basis: Basis, *, variants: bool
+) -> list[Comparison]:
+    """What evidence changed within a source, or with `variants` what a variant changed against the
+    full one.
+    """
     chosen = [d for d in differences if d.basis is basis]
-    return [_comparison(d) for d in chosen if (_is_ablation(d.first) or _is_ablation(d.second)) == variants]
+    return [
+        _comparison(d)
+        for d in chosen
+        if (_is_ablation(d.first) or _is_ablation(d.second)) == variants
+    ]
 
 
-def rho_rows(points: Sequence[RhoPoint], metrics: Sequence[str]) -> list[tuple[str, str, int, list[Figure]]]:
+def rho_rows(
+    points: Sequence[RhoPoint], metrics: Sequence[str]
+) -> list[tuple[str, str, int, list[Figure]]]:
     """(source, ρ, rows kept, figures) in order of source and ρ."""
     ordered = sorted(points, key=lambda p: (p.source, p.rho))
-    return [(p.source, f"{p.rho:g}", p.rows, [figure(m, p.metrics.get(m)) for m in metrics]) for p in ordered]
+    return [
+        (p.source, f"{p.rho:g}", p.rows, [figure(m, p.metrics.get(m)) for m in metrics])
+        for p in ordered
+    ]
 
 
 def _counts_missing(result: SourceResult, metric: str) -> bool:
@@ -222,10 +277,14 @@ def kind_words(key: SourceKey) -> str:
     return SourceKey("", key.kind, key.alternative).label.removeprefix(" · ")
 
 
-def _marked(rows: Sequence[Row], columns: Sequence[Column], results: Sequence[SourceResult]) -> list[Row]:
-    """The best of each column marked; equal words are equally best, and a column in which all are equal has none.
+def _marked(
+    rows: Sequence[Row], columns: Sequence[Column], results: Sequence[SourceResult]
+) -> list[Row]:
+    """The best of each column marked; equal words are equally best, and a column in which all are
+    equal has none.
 
-    Nor has one whose figures rest on different cases, as those over the available ones do where a timeline misses a case.
+    Nor has one whose figures rest on different cases, as those over the available ones do where a
+    timeline misses a case.
     """
     missing = any(r.missing_cases for r in results)
     best: list[str | None] = []
@@ -233,14 +292,31 @@ def _marked(rows: Sequence[Row], columns: Sequence[Column], results: Sequence[So
         values = [
             e.value
             for r in results
-            if (e := (r.available if column.treatment == AVAILABLE else r.missing_as_zero).get(column.metric)) and e.value is not None
+            if (
+                e := (r.available if column.treatment == AVAILABLE else r.missing_as_zero).get(
+                    column.metric
+                )
+            )
+            and e.value is not None
         ]
         said = {value_words(column.metric, v) for v in values}
         if column.metric in NEUTRAL or len(said) < 2 or (missing and column.treatment == AVAILABLE):
             best.append(None)
         else:
-            best.append(value_words(column.metric, min(values) if column.metric in LOWER_IS_BETTER else max(values)))
-    return [replace(row, figures=tuple(replace(f, best=f.words == b) for f, b in zip(row.figures, best, strict=True))) for row in rows]
+            best.append(
+                value_words(
+                    column.metric, min(values) if column.metric in LOWER_IS_BETTER else max(values)
+                )
+            )
+    return [
+        replace(
+            row,
+            figures=tuple(
+                replace(f, best=f.words == b) for f, b in zip(row.figures, best, strict=True)
+            ),
+        )
+        for row in rows
+    ]
 
 
 def _grouped(rows: Sequence[Row]) -> list[Row]:
@@ -248,7 +324,11 @@ def _grouped(rows: Sequence[Row]) -> list[Row]:
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.name, []).append(row)
-    return [replace(row, first=n == 0, span=len(group)) for group in groups.values() for n, row in enumerate(group)]
+    return [
+        replace(row, first=n == 0, span=len(group))
+        for group in groups.values()
+        for n, row in enumerate(group)
+    ]
 
 
 def _comparison(difference: Difference) -> Comparison:
@@ -259,7 +339,11 @@ def _comparison(difference: Difference) -> Comparison:
 
 
 def _difference(metric: str, estimate: Estimate, basis: Basis) -> DifferenceRow:
-    excludes = estimate.low is not None and estimate.high is not None and (estimate.low > 0 or estimate.high < 0)
+    excludes = (
+        estimate.low is not None
+        and estimate.high is not None
+        and (estimate.low > 0 or estimate.high < 0)
+    )
     return DifferenceRow(
         metric_words(metric, basis),
         value_words(metric, estimate.value, signed=True),
@@ -270,7 +354,9 @@ def _difference(metric: str, estimate: Estimate, basis: Basis) -> DifferenceRow:
 
 
 def _interval_of_difference(metric: str, estimate: Estimate) -> str:
-    """The interval with its signs; a bound so near that it rounds to zero says on which side it lies."""
+    """The interval with its signs; a bound so near that it rounds to zero says on which side it
+    lies.
+    """
     if estimate.low is None or estimate.high is None:
         return ""
     low, high = (value_words(metric, bound, signed=True) for bound in (estimate.low, estimate.high))
@@ -296,7 +382,9 @@ def _verdict(metric: str, estimate: Estimate, excludes_zero: bool) -> str:
 
 @dataclass(frozen=True)
 class PublishedLine:
-    """One published timeline: figures for the columns of our table, nothing where none was published."""
+    """One published timeline: figures for the columns of our table, nothing where none was
+    published.
+    """
 
     name: str
     kind: str
@@ -306,15 +394,23 @@ class PublishedLine:
 
 
 def published_lines(rows: Sequence[PublishedRow], table: Table) -> list[PublishedLine]:
-    """Published figures under the columns of a table of ours; they have no intervals, and nothing of them is best."""
+    """Published figures under the columns of a table of ours; they have no intervals, and nothing
+    of them is best.
+    """
     found = []
     for told in rows:
-        kinds = [(kind, values) for kind, values in (("text-only", told.text_only), ("revised", told.revised)) if values is not None]
+        kinds = [
+            (kind, values)
+            for kind, values in (("text-only", told.text_only), ("revised", told.revised))
+            if values is not None
+        ]
         for n, (kind, values) in enumerate(kinds):
             figures = tuple(
-                Figure(value_words(c.metric, values[c.metric]))
-                if c.treatment == AVAILABLE and c.metric in values
-                else Figure(NO_FIGURE, why="not published")
+                (
+                    Figure(value_words(c.metric, values[c.metric]))
+                    if c.treatment == AVAILABLE and c.metric in values
+                    else Figure(NO_FIGURE, why="not published")
+                )
                 for c in table.columns
             )
             found.append(PublishedLine(told.name, kind, figures, n == 0, len(kinds)))
@@ -323,7 +419,9 @@ def published_lines(rows: Sequence[PublishedRow], table: Table) -> list[Publishe
 
 @dataclass(frozen=True)
 class BandGroup:
-    """Errors of one timeline by the distance of the reference time from admission: (words, events, median error, share near enough)."""
+    """Errors of one timeline by the distance of the reference time from admission: (words, events,
+    median error, share near enough).
+    """
 
     label: str
     bands: tuple[tuple[str, int, Figure, Figure], ...]
@@ -335,7 +433,8 @@ def band_groups(results: Sequence[SourceResult]) -> list[BandGroup]:
         BandGroup(
             r.key.label,
             tuple(
-                (words, n, figure("median_error", median), figure("within_tolerance", share)) for words, n, median, share in r.by_distance
+                (words, n, figure("median_error", median), figure("within_tolerance", share))
+                for words, n, median, share in r.by_distance
             ),
         )
         for r in results

@@ -1,7 +1,8 @@
-"""The note as HTML: exactly its characters, cut into segments, each naming the occurrences that cover it.
+"""The note as HTML: exactly its characters, cut into segments, each naming the occurrences that
+cover it.
 
-No Django here; everything from the note is escaped by this module, and a carriage return is written as a character reference because a
-browser would otherwise fold CRLF into LF.
+No Django here; everything from the note is escaped by this module, and a carriage return is written
+as a character reference because a browser would otherwise fold CRLF into LF.
 """
 
 from __future__ import annotations
@@ -9,19 +10,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from timelines.presentation.segments import Section, Segment, Span, levels_of, sections_of, segments_of
+from timelines.presentation.segments import (
+    Section,
+    Segment,
+    Span,
+    levels_of,
+    sections_of,
+    segments_of,
+)
 
 #: Deeper stacks share the last line; all of their occurrences stay reachable by clicking again.
 DEEPEST_LEVEL = 3
 
 
 def note_html(note: str, spans: Sequence[Span], status: Mapping[str, str]) -> str:
-    """HTML of the whole note. `status`: UID → status name. Span keys must be UIDs (they go into attributes)."""
+    """HTML of the whole note. `status`: UID → status name. Span keys must be UIDs (they go into
+    attributes).
+    """
     sections = sections_of(note)
     pieces = segments_of(len(note), spans, [section.start for section in sections])
     levels = levels_of(spans)
     by_section = _by_section(sections, pieces)
-    return "".join(_section_html(note, section, by_section[section.start], levels, status) for section in sections)
+    return "".join(
+        _section_html(note, section, by_section[section.start], levels, status)
+        for section in sections
+    )
 
 
 def text_html(text: str) -> str:
@@ -45,17 +58,36 @@ def _by_section(sections: Sequence[Section], pieces: Sequence[Segment]) -> dict[
     return found
 
 
-def _section_html(note: str, section: Section, pieces: Sequence[Segment], levels: Mapping[str, int], status: Mapping[str, str]) -> str:
+def _section_html(
+    note: str,
+    section: Section,
+    pieces: Sequence[Segment],
+    levels: Mapping[str, int],
+    status: Mapping[str, str],
+) -> str:
     body = "".join(_segment_html(note[p.start : p.end], p, levels, status) for p in pieces)
-    label = f'<div class="note-label" aria-hidden="true"><span>{text_html(label_of(section.title))}</span></div>'
-    return f'<div class="note-section" data-start="{section.start}">{label}<div class="note-text">{body}</div></div>'
+    label = (
+        '<div class="note-label"'
+        f' aria-hidden="true"><span>{text_html(label_of(section.title))}</span></div>'
+    )
+    return (
+        f'<div class="note-section" data-start="{section.start}">{label}<div'
+        f' class="note-text">{body}</div></div>'
+    )
 
 
-def _segment_html(text: str, segment: Segment, levels: Mapping[str, int], status: Mapping[str, str]) -> str:
+def _segment_html(
+    text: str, segment: Segment, levels: Mapping[str, int], status: Mapping[str, str]
+) -> str:
     inside = text_html(text)
     if not segment.keys:
         return inside
     for key in segment.keys:
-        inside = f'<span class="u u-{status[key]} l{min(levels[key], DEEPEST_LEVEL)}">{inside}</span>'
+        inside = (
+            f'<span class="u u-{status[key]} l{min(levels[key], DEEPEST_LEVEL)}">{inside}</span>'
+        )
     keys = " ".join(segment.keys)
-    return f'<span class="seg" role="button" tabindex="-1" data-o="{keys}" data-s="{segment.start}">{inside}</span>'
+    return (
+        f'<span class="seg" role="button" tabindex="-1" data-o="{keys}"'
+        f' data-s="{segment.start}">{inside}</span>'
+    )

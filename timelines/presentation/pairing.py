@@ -1,6 +1,8 @@
-"""Which occurrence of one inventory is which of another, by the overlap of their spans in the same note.
+"""Which occurrence of one inventory is which of another, by the overlap of their spans in the same
+note.
 
-No Django here. One-to-one, intersection over union at least `LEAST_OVERLAP`, largest first (protocol section 3, "Span recall").
+No Django here. One-to-one, intersection over union at least `LEAST_OVERLAP`, largest first
+(protocol section 3, "Span recall").
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""The timeline plot as data: a symmetric-log axis of hours, human ticks, lanes by kind, and rows inside a lane.
+"""The timeline plot as data: a symmetric-log axis of hours, human ticks, lanes by kind, and rows
+inside a lane.
 
-No Django and no plotting library here. Positions run from 0 to 1 across the plot; time zero (admission) always stands at `ZERO`, so that
-cases and zooms can be compared at a glance. On each side the distance from zero is logarithmic beyond `LINEAR_HOURS` and close to linear
-below it, scaled so that the case's own extent fills the side.
+No Django and no plotting library here. Positions run from 0 to 1 across the plot; time zero
+(admission) always stands at `ZERO`, so that cases and zooms can be compared at a glance. On each
+side the distance from zero is logarithmic beyond `LINEAR_HOURS` and close to linear below it,
+scaled so that the case's own extent fills the side.
 """
 
 from __future__ import annotations
@@ -25,12 +27,59 @@ LANE_ORDER: tuple[Lane, ...] = tuple(Lane)
 
 #: hours, words, rank: labels of a lower rank win where there is no room for all.
 _TICKS: tuple[tuple[float, str, int], ...] = (
-    *((-n * YEAR, f"−{n} y", rank) for n, rank in ((100, 2), (50, 3), (30, 2), (20, 3), (10, 1), (5, 3), (2, 3), (1, 1))),
-    *((-n * DAY, f"−{n} d", rank) for n, rank in ((180, 3), (90, 2), (60, 4), (30, 1), (14, 2), (7, 1), (5, 4), (3, 2), (2, 3))),
-    *((-float(n), f"−{n} h", rank) for n, rank in ((24, 1), (18, 4), (12, 3), (6, 2), (3, 4), (2, 5), (1, 4))),
+    *(
+        (-n * YEAR, f"−{n} y", rank)
+        for n, rank in ((100, 2), (50, 3), (30, 2), (20, 3), (10, 1), (5, 3), (2, 3), (1, 1))
+    ),
+    *(
+        (-n * DAY, f"−{n} d", rank)
+        for n, rank in (
+            (180, 3),
+            (90, 2),
+            (60, 4),
+            (30, 1),
+            (14, 2),
+            (7, 1),
+            (5, 4),
+            (3, 2),
+            (2, 3),
+        )
+    ),
+    *(
+        (-float(n), f"−{n} h", rank)
+        for n, rank in ((24, 1), (18, 4), (12, 3), (6, 2), (3, 4), (2, 5), (1, 4))
+    ),
     (0.0, "0", 0),
-    *((float(n), f"+{n} h", rank) for n, rank in ((1, 3), (2, 4), (3, 3), (4, 5), (6, 1), (8, 5), (12, 2), (18, 4), (24, 1), (36, 3))),
-    *((n * DAY, f"+{n} d", rank) for n, rank in ((2, 2), (3, 1), (4, 3), (5, 2), (6, 4), (7, 1), (10, 3), (14, 1), (21, 3), (30, 1))),
+    *(
+        (float(n), f"+{n} h", rank)
+        for n, rank in (
+            (1, 3),
+            (2, 4),
+            (3, 3),
+            (4, 5),
+            (6, 1),
+            (8, 5),
+            (12, 2),
+            (18, 4),
+            (24, 1),
+            (36, 3),
+        )
+    ),
+    *(
+        (n * DAY, f"+{n} d", rank)
+        for n, rank in (
+            (2, 2),
+            (3, 1),
+            (4, 3),
+            (5, 2),
+            (6, 4),
+            (7, 1),
+            (10, 3),
+            (14, 1),
+            (21, 3),
+            (30, 1),
+        )
+    ),
     *((n * DAY, f"+{n} d", rank) for n, rank in ((60, 3), (90, 2), (180, 3))),
     *((n * YEAR, f"+{n} y", rank) for n, rank in ((1, 1), (2, 3), (5, 2), (10, 1))),
 )
@@ -60,7 +109,11 @@ class Axis:
 
     def ticks(self) -> list[Tick]:
         """The ladder's hours that lie within the extent, in order."""
-        return [Tick(self.position(h), words, rank) for h, words, rank in _TICKS if -self.past <= h <= self.future]
+        return [
+            Tick(self.position(h), words, rank)
+            for h, words, rank in _TICKS
+            if -self.past <= h <= self.future
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +129,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class LaneRows:
-    """One lane: how many occurrences, how many of them not placed, how many rows, and the row of each placed key."""
+    """One lane: how many occurrences, how many of them not placed, how many rows, and the row of
+    each placed key.
+    """
 
     lane: Lane
     count: int
@@ -86,7 +141,9 @@ class LaneRows:
 
 
 def axis_for(times: Iterable[float], discharge: float | None) -> Axis:
-    """The extent that holds all times and the discharge; past and future each to the next step of their ladder."""
+    """The extent that holds all times and the discharge; past and future each to the next step of
+    their ladder.
+    """
     known = [*times, *([discharge] if discharge is not None else [])]
     return Axis(
         past=_step(max((-h for h in known if h < 0), default=0.0), _PAST_LADDER),
@@ -95,19 +152,37 @@ def axis_for(times: Iterable[float], discharge: float | None) -> Axis:
 
 
 def axis_ladder() -> dict[str, Any]:
-    """The constants of the axis, for a script that draws the same one over times which change under its hands."""
-    return {"zero": ZERO, "linear": LINEAR_HOURS, "past_steps": _PAST_LADDER, "future_steps": _FUTURE_LADDER, "ticks": _TICKS}
+    """The constants of the axis, for a script that draws the same one over times which change under
+    its hands.
+    """
+    return {
+        "zero": ZERO,
+        "linear": LINEAR_HOURS,
+        "past_steps": _PAST_LADDER,
+        "future_steps": _FUTURE_LADDER,
+        "ticks": _TICKS,
+    }
 
 
 def lanes(marks: Sequence[Mark], axis: Axis) -> list[LaneRows]:
-    """The lanes that have occurrences, in fixed order; in each, marks and their shifts share rows where they stay apart."""
+    """The lanes that have occurrences, in fixed order; in each, marks and their shifts share rows
+    where they stay apart.
+    """
     found = []
     for lane in LANE_ORDER:
         members = [m for m in marks if m.lane is lane]
         if members:
             placed = {m.key: _extent(m, axis) for m in members if m.time is not None}
             row_of = _packed(placed)
-            found.append(LaneRows(lane, len(members), len(members) - len(placed), max(row_of.values(), default=-1) + 1, row_of))
+            found.append(
+                LaneRows(
+                    lane,
+                    len(members),
+                    len(members) - len(placed),
+                    max(row_of.values(), default=-1) + 1,
+                    row_of,
+                )
+            )
     return found
 
 

@@ -1,6 +1,8 @@
-"""Cutting a note into pieces that carry exactly the occurrences covering them. Overlapping and nested spans all survive.
+"""Cutting a note into pieces that carry exactly the occurrences covering them. Overlapping and
+nested spans all survive.
 
-No Django here. Offsets are code points of the note exactly as stored, end-exclusive; the pieces concatenate to the note.
+No Django here. Offsets are code points of the note exactly as stored, end-exclusive; the pieces
+concatenate to the note.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of the note covered by the same occurrences throughout, shortest span first; none for plain text."""
+    """A stretch of the note covered by the same occurrences throughout, shortest span first; none
+    for plain text.
+    """
 
     start: int
     end: int
@@ -45,19 +49,27 @@ _LONGEST_TITLE = 60
 
 
 def sections_of(note: str) -> list[Section]:
-    """The note partitioned at the headings that begin a line, in order, without gaps. A heading inside a line cuts nothing."""
-    starts = [(s.start, s.title) for s in find_sections(note) if s.start == 0 or note[s.start - 1] == "\n"]
+    """The note partitioned at the headings that begin a line, in order, without gaps. A heading
+    inside a line cuts nothing.
+    """
+    starts = [
+        (s.start, s.title) for s in find_sections(note) if s.start == 0 or note[s.start - 1] == "\n"
+    ]
     if not starts or starts[0][0] > 0:
         starts.insert(0, (0, ""))
     ends = [start for start, _ in starts[1:]] + [len(note)]
     return [
-        Section(title[:_LONGEST_TITLE].strip() if end - start >= SHORTEST_TITLED else "", start, end)
+        Section(
+            title[:_LONGEST_TITLE].strip() if end - start >= SHORTEST_TITLED else "", start, end
+        )
         for (start, title), end in zip(starts, ends, strict=True)
     ]
 
 
 def segments_of(length: int, spans: Sequence[Span], cuts: Sequence[int] = ()) -> list[Segment]:
-    """Partition [0, length) at every span's ends and at `cuts`. Raises ValueError for a span outside the note."""
+    """Partition [0, length) at every span's ends and at `cuts`. Raises ValueError for a span
+    outside the note.
+    """
     for span in spans:
         if not 0 <= span.start < span.end <= length:
             raise ValueError(f"span of {span.key} lies outside the note")
@@ -75,11 +87,17 @@ def segments_of(length: int, spans: Sequence[Span], cuts: Sequence[int] = ()) ->
 
 
 def levels_of(spans: Sequence[Span]) -> dict[str, int]:
-    """Which underline each span takes, 0 nearest the text: no two overlapping spans share one, shorter spans lie nearer."""
+    """Which underline each span takes, 0 nearest the text: no two overlapping spans share one,
+    shorter spans lie nearer.
+    """
     taken: dict[str, int] = {}
     placed: list[Span] = []
     for span in sorted(spans, key=lambda s: (s.end - s.start, s.start, s.key)):
-        used = {taken[other.key] for other in placed if other.start < span.end and span.start < other.end}
+        used = {
+            taken[other.key]
+            for other in placed
+            if other.start < span.end and span.start < other.end
+        }
         taken[span.key] = next(level for level in range(len(used) + 1) if level not in used)
         placed.append(span)
     return taken

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-#: A sentence ends at a blank line, at a line that ends one, or at closing punctuation followed by a capital, a digit or a line end.
+#: A sentence ends at a blank line, at a line that ends one, or at closing punctuation followed by a
+#: capital, a digit or a line end.
 _END = re.compile(r"[.!?][\"')\]]*(?=\s+[A-Z0-9\"(\[])|\n\s*\n|(?<=[:.!?])[ \t]*\r?\n")
 LONGEST = 420
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Three pieces that follow each other in the note; `cut_before`/`cut_after` say that the sentence goes on."""
+    """Three pieces that follow each other in the note; `cut_before`/`cut_after` say that the
+    sentence goes on.
+    """
 
     before: str
     span: str

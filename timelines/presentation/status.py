@@ -1,4 +1,6 @@
-"""How the time of an occurrence was obtained: the one property that the page gives a colour and a line."""
+"""How the time of an occurrence was obtained: the one property that the page gives a colour and a
+line.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,8 @@ from enum import StrEnum
 
 from timelines.domain import TimelineKind
 
-#: Two times are the same below max(hours, share of the larger distance from admission) (protocol section 4, "Stages").
+#: Two times are the same below max(hours, share of the larger distance from admission) (protocol
+#: section 4, "Stages").
 TOLERANCE_HOURS = 3.0
 TOLERANCE_SHARE = 0.1
 
@@ -37,15 +40,20 @@ def differs(first: float | None, second: float | None) -> bool:
     """Whether two times (hours) differ beyond tolerance; a time and no time always do."""
     if first is None or second is None:
         return first is not second
-    return abs(first - second) >= max(TOLERANCE_HOURS, TOLERANCE_SHARE * max(abs(first), abs(second)))
+    return abs(first - second) >= max(
+        TOLERANCE_HOURS, TOLERANCE_SHARE * max(abs(first), abs(second))
+    )
 
 
-def status_of(time: float | None, *, known: bool | None, kind: TimelineKind, cited_rows: Sequence[int]) -> Status:
+def status_of(
+    time: float | None, *, known: bool | None, kind: TimelineKind, cited_rows: Sequence[int]
+) -> Status:
     """Return the status of one entry of a timeline of that kind.
 
-    Evidence moved a time only if the entry is of a revised timeline and cites a row (protocol section 2, stage 6). A time that shifted
-    without a row rests on the note still. A reference is what others are compared with: nothing moved it, whatever rows it cites.
-    `known` None: an imported time whose file does not say whether the note states it.
+    Evidence moved a time only if the entry is of a revised timeline and cites a row (protocol
+    section 2, stage 6). A time that shifted without a row rests on the note still. A reference is
+    what others are compared with: nothing moved it, whatever rows it cites. `known` None: an
+    imported time whose file does not say whether the note states it.
     """
     if time is None:
         return Status.UNPLACED

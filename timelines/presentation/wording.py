@@ -1,4 +1,5 @@
-"""How moments, bounds and shifts of a timeline are said: one place, so that note, plot, table and panel say the same.
+"""How moments, bounds and shifts of a timeline are said: one place, so that note, plot, table and
+panel say the same.
 
 No Django here. Hours, clocks and rows of the record are said by `ehr.presentation.wording`.
 """
@@ -6,7 +7,15 @@ No Django here. Hours, clocks and rows of the record are said by `ehr.presentati
 from __future__ import annotations
 
 from ehr.presentation import wording as record
-from ehr.presentation.wording import DAY, MINUS, NOT_PLACED, SAY_DAY_AND_MONTH_FROM, SAY_HOURS_BELOW, hours_words, span_words
+from ehr.presentation.wording import (
+    DAY,
+    MINUS,
+    NOT_PLACED,
+    SAY_DAY_AND_MONTH_FROM,
+    SAY_HOURS_BELOW,
+    hours_words,
+    span_words,
+)
 from timelines.domain import Anchor, Lane
 
 LANE_WORDS: dict[Lane, str] = {
@@ -21,14 +30,18 @@ LANE_WORDS: dict[Lane, str] = {
 
 
 def moment_words(hours: float | None, anchor: Anchor) -> str:
-    """A time with the clock beside it: "+6.5 h (HD 1, 21:08)", "−3 d 4 h (21 Feb, 10:38)"; far in the past the clock is left out."""
+    """A time with the clock beside it: "+6.5 h (HD 1, 21:08)", "−3 d 4 h (21 Feb, 10:38)"; far in
+    the past the clock is left out.
+    """
     said = hours_words(hours)
     clock = clock_words(hours, anchor)
     return f"{said} ({clock})" if clock else said
 
 
 def clock_words(hours: float | None, anchor: Anchor) -> str:
-    """The clock of a time: hospital day and time from admission on (day 1 is the admission's date), date and time before; "" far off."""
+    """The clock of a time: hospital day and time from admission on (day 1 is the admission's date),
+    date and time before; "" far off.
+    """
     if hours is None or hours < SAY_DAY_AND_MONTH_FROM:
         return ""
     when = anchor.clock(hours)
@@ -36,7 +49,9 @@ def clock_words(hours: float | None, anchor: Anchor) -> str:
 
 
 def bounds_words(lower: float | None, upper: float | None) -> str:
-    """Bounds: "between −96 h and −48 h", "not before …", "not after …"; "" without any, "exactly …" where they meet."""
+    """Bounds: "between −96 h and −48 h", "not before …", "not after …"; "" without any, "exactly …"
+    where they meet.
+    """
     if lower is None and upper is None:
         return ""
     if lower is None:
@@ -65,7 +80,9 @@ def shift_words(before: float | None, after: float | None, *, cited: bool) -> st
 
 
 def _bound(hours: float | None) -> str:
-    """Bounds up to ten days are said in hours, so that "between −96 h and −48 h" compares at a glance."""
+    """Bounds up to ten days are said in hours, so that "between −96 h and −48 h" compares at a
+    glance.
+    """
     if hours is not None and SAY_HOURS_BELOW <= abs(hours) < 10 * DAY:
         return f"{MINUS if hours < 0 else '+'}{round(abs(hours))} h"
     return hours_words(hours)

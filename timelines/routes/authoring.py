@@ -1,4 +1,6 @@
-"""Addresses of authoring: a clinician's own timeline of a case. They carry random public ids, UIDs and row numbers, never text."""
+"""Addresses of authoring: a clinician's own timeline of a case. They carry random public ids, UIDs
+and row numbers, never text.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,24 @@ urlpatterns: list[URLPattern] = [
     path("authoring/<public_id:public_id>/edits/", authoring_edits.edits, name="authoring_edits"),
     path("authoring/<public_id:public_id>/time/", authoring_edits.time, name="authoring_time"),
     path("authoring/<public_id:public_id>/rows/", authoring_evidence.rows, name="authoring_rows"),
-    path("authoring/<public_id:public_id>/suggestions/<uid4:uid>/", authoring_evidence.suggestions, name="authoring_suggestions"),
     path(
-        "authoring/<public_id:public_id>/suggestions/<uid4:uid>/<number:row>/", authoring_evidence.suggestion, name="authoring_suggestion"
+        "authoring/<public_id:public_id>/suggestions/<uid4:uid>/",
+        authoring_evidence.suggestions,
+        name="authoring_suggestions",
     ),
-    path("authoring/<public_id:public_id>/history/", authoring_kept.history, name="authoring_history"),
-    path("authoring/<public_id:public_id>/download/<slug:format>/", authoring_kept.download, name="authoring_download"),
+    path(
+        "authoring/<public_id:public_id>/suggestions/<uid4:uid>/<number:row>/",
+        authoring_evidence.suggestion,
+        name="authoring_suggestion",
+    ),
+    path(
+        "authoring/<public_id:public_id>/history/", authoring_kept.history, name="authoring_history"
+    ),
+    path(
+        "authoring/<public_id:public_id>/download/<slug:format>/",
+        authoring_kept.download,
+        name="authoring_download",
+    ),
     path("authoring/<public_id:public_id>/submit/", authoring.submit, name="authoring_submit"),
     path("authoring/<public_id:public_id>/reopen/", authoring.reopen, name="authoring_reopen"),
 ]

@@ -1,4 +1,6 @@
-"""Addresses of evaluations. They carry random public ids, names of tables and numbers, never text of a note or a record."""
+"""Addresses of evaluations. They carry random public ids, names of tables and numbers, never text
+of a note or a record.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,19 @@ urlpatterns: list[URLPattern] = [
     path("evaluations/", evaluations.evaluations, name="evaluations"),
     path("evaluations/new/", evaluations.evaluation_new, name="evaluation_new"),
     path("evaluations/<public_id:public_id>/", evaluation.evaluation, name="evaluation"),
-    path("evaluations/<public_id:public_id>/tables/<slug:name>/<slug:format>/", evaluation.evaluation_table, name="evaluation_table"),
-    path("evaluations/<public_id:public_id>/cases/<public_id:case_id>/", evaluation_case.evaluation_case, name="evaluation_case"),
-    path("evaluations/<public_id:public_id>/<slug:action>/", evaluations.evaluation_action, name="evaluation_action"),
+    path(
+        "evaluations/<public_id:public_id>/tables/<slug:name>/<slug:format>/",
+        evaluation.evaluation_table,
+        name="evaluation_table",
+    ),
+    path(
+        "evaluations/<public_id:public_id>/cases/<public_id:case_id>/",
+        evaluation_case.evaluation_case,
+        name="evaluation_case",
+    ),
+    path(
+        "evaluations/<public_id:public_id>/<slug:action>/",
+        evaluations.evaluation_action,
+        name="evaluation_action",
+    ),
 ]

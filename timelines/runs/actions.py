@@ -1,4 +1,6 @@
-"""Every change of a run's state. A run is its configuration, frozen, and one row a stage of each case."""
+"""Every change of a run's state. A run is its configuration, frozen, and one row a stage of each
+case.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,13 @@ def start_run(
     models: Mapping[str, str] | None = None,
     by: User | None,
 ) -> Run:
-    """Freeze the configuration and let the cases be added (`timelines.runs.preparing`): `cases` are case ids, None means all with a note.
+    """Freeze the configuration and let the cases be added (`timelines.runs.preparing`): `cases` are
+    case ids, None means all with a note.
 
-    With `based_on`, all that this run has: their inventories, text-only estimates and searches are kept (`run_bases`).
-    `models` chooses language models by name, role → entry of MODEL_ENDPOINTS; a run on a base takes the base's.
-    Raises RunRefused for a variant, model, base or case that cannot be run, UnknownBackbone for a backbone that is not there.
+    With `based_on`, all that this run has: their inventories, text-only estimates and searches are
+    kept (`run_bases`). `models` chooses language models by name, role → entry of MODEL_ENDPOINTS; a
+    run on a base takes the base's. Raises RunRefused for a variant, model, base or case that cannot
+    be run, UnknownBackbone for a backbone that is not there.
     """
     config = config or PipelineConfig()
     if models is None and based_on is not None:
@@ -56,7 +60,8 @@ def start_run(
     try:
         recorded = tools.models_of(backbone, models)
         names = tools.tool_names(backbone, config, models or {}, recorded)
-        stages_of(config.variant, backbone=backbone)  # refuses a variant that the backbone does not have
+        # refuses a variant that the backbone does not have
+        stages_of(config.variant, backbone=backbone)
         if based_on is not None:
             check_base(based_on, dataset, backbone, config, names)
             total = check_base_cases(based_on, cases)
@@ -85,17 +90,32 @@ def start_run(
     return run
 
 
-def source_of(backbone: str, variant: Variant, rho_threshold: float | None = None, models: str = "") -> str:
-    """What pages and exports call the timelines of such a run: "rules", "rules/no_uid", "rules/rho=0.1", "prompted:GLM-4.6"."""
-    parts = [f"{backbone}:{models}" if models else backbone, *([] if variant is Variant.FULL else [variant.value])]
+def source_of(
+    backbone: str, variant: Variant, rho_threshold: float | None = None, models: str = ""
+) -> str:
+    """What pages and exports call the timelines of such a run: "rules", "rules/no_uid",
+    "rules/rho=0.1", "prompted:GLM-4.6".
+    """
+    parts = [
+        f"{backbone}:{models}" if models else backbone,
+        *([] if variant is Variant.FULL else [variant.value]),
+    ]
     return "/".join([*parts, *([] if rho_threshold is None else [f"rho={rho_threshold:g}"])])
 
 
 def missing_cases(dataset: Dataset, source: str) -> list[str]:
-    """Case ids with a note that no run of that source has reconstructed or is about to: those never run, failed or cancelled."""
-    covered = CaseRun.objects.filter(run__source=source, run__dataset=dataset).exclude(state__in=ENDED)
+    """Case ids with a note that no run of that source has reconstructed or is about to: those never
+    run, failed or cancelled.
+    """
+    covered = CaseRun.objects.filter(run__source=source, run__dataset=dataset).exclude(
+        state__in=ENDED
+    )
     missing = _noted(dataset).exclude(pk__in=covered.values("encounter"))
-    return list(missing.exclude(pk__in=cases_under_preparation(dataset, source).values("pk")).values_list("case_id", flat=True))
+    return list(
+        missing.exclude(pk__in=cases_under_preparation(dataset, source).values("pk")).values_list(
+            "case_id", flat=True
+        )
+    )
 
 
 def noted_cases(dataset: Dataset) -> list[str]:
@@ -104,7 +124,9 @@ def noted_cases(dataset: Dataset) -> list[str]:
 
 
 def _noted(dataset: Dataset) -> QuerySet[Encounter]:
-    return Encounter.objects.filter(Exists(Note.objects.filter(encounter=OuterRef("pk"))), dataset=dataset).order_by("case_id")
+    return Encounter.objects.filter(
+        Exists(Note.objects.filter(encounter=OuterRef("pk"))), dataset=dataset
+    ).order_by("case_id")
 
 
 def _count_cases(dataset: Dataset, cases: Sequence[str] | None) -> int:
@@ -115,13 +137,16 @@ def _count_cases(dataset: Dataset, cases: Sequence[str] | None) -> int:
     known = set(_noted(dataset).filter(case_id__in=set(cases)).values_list("case_id", flat=True))
     missing = sorted(set(cases) - known)
     if missing or not known:
-        raise RunRefused(f"not in this dataset, or without a note: {', '.join(missing[:10]) or 'every case'}")
+        raise RunRefused(
+            f"not in this dataset, or without a note: {', '.join(missing[:10]) or 'every case'}"
+        )
     return len(known)
 
 
 @transaction.atomic
 def cancel_run(*, run: Run, by: User) -> int:
-    """Cancel what waits and ask what runs to stop; returns how many stages that touched. What is stored stays.
+    """Cancel what waits and ask what runs to stop; returns how many stages that touched. What is
+    stored stays.
 
     The preparation comes first: once it is asked to stop it adds no further stage.
     """
@@ -146,7 +171,8 @@ def resume_run(*, run: Run, by: User) -> None:
 
 
 def retry_failed(*, run: Run, by: User) -> int:
-    """Give every failed or cancelled case of the run another go from the stage where it ended; returns how many cases.
+    """Give every failed or cancelled case of the run another go from the stage where it ended;
+    returns how many cases.
 
     A preparation that ended early goes on, too.
     """
@@ -165,12 +191,16 @@ def retry_case(*, case_run: CaseRun, by: User) -> int:
 
 
 def _reopen(run: Run) -> None:
-    """The run's row is locked first, as a cancellation does: one of the two waits for the other, before it locks a stage."""
+    """The run's row is locked first, as a cancellation does: one of the two waits for the other,
+    before it locks a stage.
+    """
     Run.objects.filter(pk=run.pk).update(cancelled_at=None)
 
 
 def _retry(run: Run, case_runs: QuerySet[CaseRun], by: User) -> int:
-    """The first stage that has not succeeded is queued, those after it wait for it. What earlier stages stored is kept."""
+    """The first stage that has not succeeded is queued, those after it wait for it. What earlier
+    stages stored is kept.
+    """
     first: list[int] = []
     later: list[int] = []
     for stages in _stages_by_case(case_runs):
@@ -186,10 +216,17 @@ def _retry(run: Run, case_runs: QuerySet[CaseRun], by: User) -> int:
 
 
 def _stages_by_case(case_runs: QuerySet[CaseRun]) -> Iterable[list[tuple[int, str]]]:
-    """(primary key, state) of each case's stages in order; the rows stay locked until the transaction ends."""
-    locked = StageRun.objects.filter(case_run__in=case_runs).order_by("pk").select_for_update(of=("self",))
+    """(primary key, state) of each case's stages in order; the rows stay locked until the
+    transaction ends.
+    """
+    locked = (
+        StageRun.objects.filter(case_run__in=case_runs)
+        .order_by("pk")
+        .select_for_update(of=("self",))
+    )
     rows = sorted(
-        (case, Stage.values.index(stage), pk, state) for case, stage, pk, state in locked.values_list("case_run_id", "stage", "pk", "state")
+        (case, Stage.values.index(stage), pk, state)
+        for case, stage, pk, state in locked.values_list("case_run_id", "stage", "pk", "state")
     )
     for _, group in groupby(rows, key=itemgetter(0)):
         yield [(pk, state) for _, _, pk, state in group]
@@ -200,7 +237,12 @@ def _stages(run: Run) -> QuerySet[StageRun]:
 
 
 def _waiting(run: Run) -> list[int]:
-    return list(_stages(run).filter(state=JobState.QUEUED).order_by("pk").values_list("pk", flat=True)[:SWEEP_LIMIT])
+    return list(
+        _stages(run)
+        .filter(state=JobState.QUEUED)
+        .order_by("pk")
+        .values_list("pk", flat=True)[:SWEEP_LIMIT]
+    )
 
 
 def _preparation(run: Run) -> QuerySet[RunPreparation]:
@@ -208,4 +250,11 @@ def _preparation(run: Run) -> QuerySet[RunPreparation]:
 
 
 def _audit(run: Run, action: str, by: User | None, **detail: int) -> None:
-    record(actor=by, study=run.study, action=action, object_type="timelines.run", object_id=run.public_id, detail=detail)
+    record(
+        actor=by,
+        study=run.study,
+        action=action,
+        object_type="timelines.run",
+        object_id=run.public_id,
+        detail=detail,
+    )

@@ -1,7 +1,8 @@
-"""Baselines as runs: sources whose events have no inventory, through the same machinery as reconstructions (docs/adr/0027).
+"""Baselines as runs: sources whose events have no inventory, through the same machinery as
+reconstructions (docs/adr/0027).
 
-Their timelines name each event by its own words; nothing ties a line to a place in the note, so nothing of another run can be
-kept, and they are matched to a reference by those words alone.
+Their timelines name each event by its own words; nothing ties a line to a place in the note, so
+nothing of another run can be kept, and they are matched to a reference by those words alone.
 """
 
 from __future__ import annotations
@@ -17,25 +18,34 @@ from timelines.pipeline.variants import VariantUnsupported
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """`roles` are those of the language models that it asks; `stages` what each of its variants does, the first being the usual one."""
+    """`roles` are those of the language models that it asks; `stages` what each of its variants
+    does, the first being the usual one.
+    """
 
     version: str
     roles: tuple[str, ...]
     stages: Mapping[Variant, tuple[Stage, ...]]
 
 
-#: Name → baseline. Stages: times from the note alone, times calibrated by rows, and reading back what was stored.
+#: Name → baseline. Stages: times from the note alone, times calibrated by rows, and reading back
+#: what was stored.
 BASELINES: Mapping[str, Baseline] = {
     "llm_timeline": Baseline("1", ("timer",), {Variant.UNIMODAL: (Stage.INFER, Stage.PROVENANCE)}),
     "tkw2": Baseline(
         "1",
         ("timer",),
-        {Variant.FULL: (Stage.INFER, Stage.REVISE, Stage.PROVENANCE), Variant.UNIMODAL: (Stage.INFER, Stage.PROVENANCE)},
+        {
+            Variant.FULL: (Stage.INFER, Stage.REVISE, Stage.PROVENANCE),
+            Variant.UNIMODAL: (Stage.INFER, Stage.PROVENANCE),
+        },
     ),
 }
 
 #: Stage → the kind of timeline that it stores.
-MADE_BY: Mapping[Stage, TimelineKind] = {Stage.INFER: TimelineKind.TEXT_ONLY, Stage.REVISE: TimelineKind.REVISED}
+MADE_BY: Mapping[Stage, TimelineKind] = {
+    Stage.INFER: TimelineKind.TEXT_ONLY,
+    Stage.REVISE: TimelineKind.REVISED,
+}
 
 
 def is_baseline(backbone: str) -> bool:
@@ -52,5 +62,7 @@ def baseline_stages(backbone: str, variant: Variant) -> tuple[Stage, ...]:
     """The stages of a baseline's case. Raises VariantUnsupported."""
     known = BASELINES[backbone].stages
     if variant not in known:
-        raise VariantUnsupported(f"the baseline {backbone} runs as {' or '.join(known)} only, not as {variant}")
+        raise VariantUnsupported(
+            f"the baseline {backbone} runs as {' or '.join(known)} only, not as {variant}"
+        )
     return known[variant]

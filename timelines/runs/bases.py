@@ -1,7 +1,9 @@
-"""A run that is based on another keeps its inventories, text-only estimates and, where the variant lets it, its searches.
+"""A run that is based on another keeps its inventories, text-only estimates and, where the variant
+lets it, its searches.
 
-So variants differ in the varied stage alone, and a model that is paid for is not asked twice. The base is a finished run of
-variant `full` over the same dataset, by the same backbone, with the same tools and settings (docs/adr/0022).
+So variants differ in the varied stage alone, and a model that is paid for is not asked twice. The
+base is a finished run of variant `full` over the same dataset, by the same backbone, with the same
+tools and settings (docs/adr/0022).
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from timelines.models import CaseRun, Run, RunPreparation, Stage
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs.baselines import BASELINES, is_baseline
 
-#: Settings in which a run may differ from its base: they act after what is kept, or on how often a stage is tried.
+#: Settings in which a run may differ from its base: they act after what is kept, or on how often a
+#: stage is tried.
 FREE_SETTINGS = frozenset({"variant", "rho_threshold", "alternatives", "max_attempts"})
 LATEST = "latest"
 
@@ -30,7 +33,9 @@ class BaseRefused(ValueError):
 def kept_stages(variant: Variant) -> frozenset[Stage]:
     """The stages that a run of that variant takes over from its base."""
     text = {Stage.TAG, Stage.UIDS, Stage.INFER}
-    return frozenset(text if variant in (Variant.NO_QUERY, Variant.UNIMODAL) else text | {Stage.RETRIEVE})
+    return frozenset(
+        text if variant in (Variant.NO_QUERY, Variant.UNIMODAL) else text | {Stage.RETRIEVE}
+    )
 
 
 def is_kept(run: Run, stage: str) -> bool:
@@ -39,7 +44,9 @@ def is_kept(run: Run, stage: str) -> bool:
 
 
 def find_base(dataset: Dataset, backbone: str, wanted: str) -> Run:
-    """The run of that public id, or the newest finished full run by the backbone (`latest`). Raises BaseRefused."""
+    """The run of that public id, or the newest finished full run by the backbone (`latest`). Raises
+    BaseRefused.
+    """
     _check_keeps(backbone)
     if wanted != LATEST:
         found = Run.objects.filter(study=dataset.study, public_id=wanted).first()
@@ -48,16 +55,28 @@ def find_base(dataset: Dataset, backbone: str, wanted: str) -> Run:
         return found
     latest = finished_full_runs().filter(dataset=dataset, backbone=backbone).first()
     if latest is None:
-        raise BaseRefused(f"the dataset {dataset.name} has no finished full run by {backbone} yet: start one first")
+        raise BaseRefused(
+            f"the dataset {dataset.name} has no finished full run by {backbone} yet: start one"
+            " first"
+        )
     return latest
 
 
 def finished_full_runs() -> QuerySet[Run]:
-    """Full runs whose every case is done, newest first; none of baselines, which have no inventory to keep."""
+    """Full runs whose every case is done, newest first; none of baselines, which have no inventory
+    to keep.
+    """
     cases = CaseRun.objects.filter(run=OuterRef("pk"))
-    done, unfinished = Exists(cases.filter(state=CaseState.DONE)), Exists(cases.filter(state__in=UNFINISHED))
-    preparing = Exists(RunPreparation.objects.filter(run=OuterRef("pk")).exclude(state=JobState.SUCCEEDED))
-    full = Run.objects.filter(done, ~unfinished, ~preparing, variant=Variant.FULL.value).exclude(backbone__in=BASELINES)
+    done, unfinished = (
+        Exists(cases.filter(state=CaseState.DONE)),
+        Exists(cases.filter(state__in=UNFINISHED)),
+    )
+    preparing = Exists(
+        RunPreparation.objects.filter(run=OuterRef("pk")).exclude(state=JobState.SUCCEEDED)
+    )
+    full = Run.objects.filter(done, ~unfinished, ~preparing, variant=Variant.FULL.value).exclude(
+        backbone__in=BASELINES
+    )
     return full.order_by("-created_at", "-pk")
 
 
@@ -66,20 +85,38 @@ def based_config(base: Run, **settings: object) -> PipelineConfig:
     return PipelineConfig.from_dict({**base.config, "rho_threshold": None, **settings})
 
 
-def check_base(base: Run, dataset: Dataset, backbone: str, config: PipelineConfig, tools: Mapping[str, str]) -> None:
+def check_base(
+    base: Run, dataset: Dataset, backbone: str, config: PipelineConfig, tools: Mapping[str, str]
+) -> None:
     """Raise BaseRefused where the two runs would differ in more than the variant."""
     _check_keeps(backbone)
     if base.dataset_id != dataset.pk:
         raise BaseRefused(f"the run {base.public_id} is over another dataset")
     if base.backbone != backbone:
-        raise BaseRefused(f"the run {base.public_id} is by the backbone {base.backbone}, not by {backbone}")
+        raise BaseRefused(
+            f"the run {base.public_id} is by the backbone {base.backbone}, not by {backbone}"
+        )
     if base.variant != Variant.FULL.value:
-        raise BaseRefused(f"the run {base.public_id} is of the variant {base.variant}; variants are based on a full run")
-    changed = [f"{tools[name]} instead of {used}" for name, used in sorted(base.tools.items()) if tools.get(name) != used]
+        raise BaseRefused(
+            f"the run {base.public_id} is of the variant {base.variant}; variants are based on a"
+            " full run"
+        )
+    changed = [
+        f"{tools[name]} instead of {used}"
+        for name, used in sorted(base.tools.items())
+        if tools.get(name) != used
+    ]
     if changed:
-        raise BaseRefused(f"the run {base.public_id} was made with other tools ({', '.join(changed)}): repeat it first")
+        raise BaseRefused(
+            f"the run {base.public_id} was made with other tools ({', '.join(changed)}): repeat it"
+            " first"
+        )
     theirs = PipelineConfig.from_dict(base.config)
-    names = [f.name for f in fields(config) if f.name not in FREE_SETTINGS and getattr(config, f.name) != getattr(theirs, f.name)]
+    names = [
+        f.name
+        for f in fields(config)
+        if f.name not in FREE_SETTINGS and getattr(config, f.name) != getattr(theirs, f.name)
+    ]
     if names:
         raise BaseRefused(f"the run {base.public_id} has other settings: {', '.join(names)}")
 
@@ -90,7 +127,9 @@ def _check_keeps(backbone: str) -> None:
 
 
 def check_base_cases(base: Run, cases: Sequence[str] | None) -> int:
-    """How many of the base's cases (`cases` are case ids, None means all) are taken over. Raises BaseRefused if one is not finished."""
+    """How many of the base's cases (`cases` are case ids, None means all) are taken over. Raises
+    BaseRefused if one is not finished.
+    """
     found = base.cases.all()
     if cases is not None:
         found = found.filter(encounter__case_id__in=set(cases))
@@ -101,21 +140,35 @@ def check_base_cases(base: Run, cases: Sequence[str] | None) -> int:
         raise BaseRefused(f"not all cases of the run {base.public_id} have been added yet")
     waiting, total = found.filter(state__in=UNFINISHED).count(), found.count()
     if waiting or not total:
-        raise BaseRefused(f"{waiting} of {total} cases of the run {base.public_id} are not finished")
+        raise BaseRefused(
+            f"{waiting} of {total} cases of the run {base.public_id} are not finished"
+        )
     return total
 
 
 def finished_cases(base: Run) -> list[str]:
     """Case ids of the run's cases whose every stage has succeeded, in order."""
-    return list(base.cases.filter(state=CaseState.DONE).order_by("encounter__case_id").values_list("encounter__case_id", flat=True))
+    return list(
+        base.cases.filter(state=CaseState.DONE)
+        .order_by("encounter__case_id")
+        .values_list("encounter__case_id", flat=True)
+    )
 
 
 def bases_for(
-    dataset: Dataset, backbone: str, config: PipelineConfig, tools: Mapping[str, str], cases: Collection[str]
+    dataset: Dataset,
+    backbone: str,
+    config: PipelineConfig,
+    tools: Mapping[str, str],
+    cases: Collection[str],
 ) -> tuple[list[tuple[Run, list[str]]], list[str]]:
-    """The newest run that can be the base of each case, as (run, case ids); and the cases that have none, in order."""
+    """The newest run that can be the base of each case, as (run, case ids); and the cases that have
+    none, in order.
+    """
     left, found = set(cases), []
-    for run in Run.objects.filter(dataset=dataset, backbone=backbone, variant=Variant.FULL.value).order_by("-created_at", "-pk"):
+    for run in Run.objects.filter(
+        dataset=dataset, backbone=backbone, variant=Variant.FULL.value
+    ).order_by("-created_at", "-pk"):
         try:
             check_base(run, dataset, backbone, config, tools)
         except BaseRefused:

@@ -1,4 +1,6 @@
-"""The model calls of a run: what they cost by stage and by case, and which call decided an occurrence."""
+"""The model calls of a run: what they cost by stage and by case, and which call decided an
+occurrence.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class CaseSpent:
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """Prompts that show less of a note than there is: (label of the stage, how many), and (case_id, case_run_id) where."""
+    """Prompts that show less of a note than there is: (label of the stage, how many), and (case_id,
+    case_run_id) where.
+    """
 
     stages: tuple[tuple[str, int], ...] = ()
     cases: tuple[tuple[str, str], ...] = ()
@@ -66,19 +70,30 @@ def calls_of(stages: QuerySet[StageRun]) -> QuerySet[ModelCall]:
 
 
 def run_spent(run: Run, closed: Collection[int] = ()) -> RunSpent:
-    """Return it by stage, and by case with the dearest first (at most CASES_SHOWN), without the `closed` encounters."""
+    """Return it by stage, and by case with the dearest first (at most CASES_SHOWN), without the
+    `closed` encounters.
+    """
     stages = without(StageRun.objects.filter(case_run__run=run), closed, "case_run__encounter")
-    owners = {str(pk): (stage, case) for pk, stage, case in stages.values_list("pk", "stage", "case_run_id")}
+    owners = {
+        str(pk): (stage, case)
+        for pk, stage, case in stages.values_list("pk", "stage", "case_run_id")
+    }
     spent = spent_by_owner(calls_of(stages))
     by_case: dict[int, Spent] = {}
     for owner, one in spent.items():
         case = owners[owner][1]
         by_case[case] = by_case.get(case, Spent()) + one
     dearest = sorted(by_case, key=lambda pk: (-(by_case[pk].tokens_out or 0), pk))
-    named = {c.pk: c for c in CaseRun.objects.filter(pk__in=dearest[:CASES_SHOWN]).select_related("encounter")}
+    named = {
+        c.pk: c
+        for c in CaseRun.objects.filter(pk__in=dearest[:CASES_SHOWN]).select_related("encounter")
+    }
     return RunSpent(
         stages=tuple(_stages({owner: owners[owner][0] for owner in spent}, spent)),
-        cases=tuple(CaseSpent(named[pk].encounter.case_id, named[pk].public_id, by_case[pk]) for pk in dearest[:CASES_SHOWN]),
+        cases=tuple(
+            CaseSpent(named[pk].encounter.case_id, named[pk].public_id, by_case[pk])
+            for pk in dearest[:CASES_SHOWN]
+        ),
         more_cases=max(0, len(dearest) - CASES_SHOWN),
         kinds=tuple(reason_kinds(calls_of(stages))),
         shortened=shortened_in(stages),
@@ -87,8 +102,16 @@ def run_spent(run: Run, closed: Collection[int] = ()) -> RunSpent:
 
 
 def shortened_in(stages: QuerySet[StageRun]) -> Shortened:
-    """Which prompts of these stages were shortened to fit; the attempts at one part are one prompt. Cases by their order of starting."""
-    parts = calls_of(stages).filter(parameters__has_key="shortened").order_by().values_list("owner_id", "part").distinct()
+    """Which prompts of these stages were shortened to fit; the attempts at one part are one prompt.
+    Cases by their order of starting.
+    """
+    parts = (
+        calls_of(stages)
+        .filter(parameters__has_key="shortened")
+        .order_by()
+        .values_list("owner_id", "part")
+        .distinct()
+    )
     prompts = Counter(int(owner) for owner, _ in parts)
     found = StageRun.objects.filter(pk__in=prompts).values_list("pk", "stage", "case_run_id")
     by_stage: Counter[str] = Counter()
@@ -96,7 +119,11 @@ def shortened_in(stages: QuerySet[StageRun]) -> Shortened:
         by_stage[stage] += prompts[pk]
     labels = dict(Stage.choices)
     cases = sorted({case for _, _, case in found})
-    shown = CaseRun.objects.filter(pk__in=cases[:SHORTENED_CASES_SHOWN]).order_by("pk").values_list("encounter__case_id", "public_id")
+    shown = (
+        CaseRun.objects.filter(pk__in=cases[:SHORTENED_CASES_SHOWN])
+        .order_by("pk")
+        .values_list("encounter__case_id", "public_id")
+    )
     return Shortened(
         tuple((labels.get(stage, stage), by_stage[stage]) for stage in _ordered(by_stage)),
         tuple(shown),
@@ -110,30 +137,48 @@ def _ordered(names: Collection[str]) -> list[str]:
 
 
 def spent_by_stage(stages: QuerySet[StageRun]) -> list[StageSpent]:
-    """What these stages' calls cost, in order of the stages; those that asked no model are left out."""
+    """What these stages' calls cost, in order of the stages; those that asked no model are left
+    out.
+    """
     names = {str(pk): stage for pk, stage in stages.values_list("pk", "stage")}
     return _stages(names, spent_by_owner(calls_of(stages)))
 
 
 def _stages(names: dict[str, str], spent: dict[str, Spent]) -> list[StageSpent]:
     labels = dict(Stage.choices)
-    grouped = {stage: [one for owner, one in spent.items() if names.get(owner) == stage] for stage in _ordered(set(names.values()))}
-    return [StageSpent(stage, labels.get(stage, stage), total(parts)) for stage, parts in grouped.items() if parts]
+    grouped = {
+        stage: [one for owner, one in spent.items() if names.get(owner) == stage]
+        for stage in _ordered(set(names.values()))
+    }
+    return [
+        StageSpent(stage, labels.get(stage, stage), total(parts))
+        for stage, parts in grouped.items()
+        if parts
+    ]
 
 
 def deciding_calls(case_run: CaseRun, occurrence: Occurrence) -> list[ModelCall]:
-    """The accepted calls behind an occurrence, in order of the stages: tagging of its place, its time, its queries, its revision.
+    """The accepted calls behind an occurrence, in order of the stages: tagging of its place, its
+    time, its queries, its revision.
 
     A run that keeps what another has stored is answered by the run it is based on.
     """
     runs = [case_run.pk]
     if case_run.run.based_on_id is not None:
-        runs += CaseRun.objects.filter(run_id=case_run.run.based_on_id, encounter_id=case_run.encounter_id).values_list("pk", flat=True)
-    covered = Q(covers__contains=[occurrence.uid4]) | (Q(role="tagger") if occurrence.start is not None else Q(pk__in=()))
-    accepted = calls_of(StageRun.objects.filter(case_run_id__in=runs)).filter(covered, outcome=Outcome.ACCEPTED)
+        runs += CaseRun.objects.filter(
+            run_id=case_run.run.based_on_id, encounter_id=case_run.encounter_id
+        ).values_list("pk", flat=True)
+    covered = Q(covers__contains=[occurrence.uid4]) | (
+        Q(role="tagger") if occurrence.start is not None else Q(pk__in=())
+    )
+    accepted = calls_of(StageRun.objects.filter(case_run_id__in=runs)).filter(
+        covered, outcome=Outcome.ACCEPTED
+    )
     calls = accepted.defer("response").order_by("pk")
     # A resumed stage has its answers twice: paid for, and found again.
-    latest = {(c.role, c.part): c for c in calls if c.role != "tagger" or _tags(c.covers, occurrence)}
+    latest = {
+        (c.role, c.part): c for c in calls if c.role != "tagger" or _tags(c.covers, occurrence)
+    }
     return list(latest.values())
 
 

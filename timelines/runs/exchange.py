@@ -20,17 +20,25 @@ from timelines.runs.calls import CALLS_OWNER
 
 
 def waiting_requests(run: Run) -> QuerySet[ModelCall]:
-    """The requests of the run that wait for an answer from outside, of stages that are still to be done."""
-    open_stages = StageRun.objects.filter(case_run__run=run, state__in=(JobState.QUEUED, JobState.RUNNING))
+    """The requests of the run that wait for an answer from outside, of stages that are still to be
+    done.
+    """
+    open_stages = StageRun.objects.filter(
+        case_run__run=run, state__in=(JobState.QUEUED, JobState.RUNNING)
+    )
     return unanswered(CALLS_OWNER, _owners(open_stages))
 
 
 def stands_still(run: Run) -> bool:
-    """Whether all that is under way waits for answers from outside: nothing happens before they are brought."""
+    """Whether all that is under way waits for answers from outside: nothing happens before they are
+    brought.
+    """
     if StageRun.objects.filter(case_run__run=run, state=JobState.RUNNING).exists():
         return False
     queued = _owners(StageRun.objects.filter(case_run__run=run, state=JobState.QUEUED))
-    return bool(queued) and queued == set(unanswered(CALLS_OWNER, queued).values_list("owner_id", flat=True))
+    return bool(queued) and queued == set(
+        unanswered(CALLS_OWNER, queued).values_list("owner_id", flat=True)
+    )
 
 
 def waiting_words(run: Run) -> str:
@@ -39,23 +47,35 @@ def waiting_words(run: Run) -> str:
         return ""
     count = waiting_requests(run).values("request").distinct().count()
     requests = "1 request waits" if count == 1 else f"{count} requests wait"
-    return f"{requests} for answers from outside: manage.py exchange export --run {run.public_id} --out FOLDER"
+    return (
+        f"{requests} for answers from outside: manage.py exchange export --run {run.public_id}"
+        " --out FOLDER"
+    )
 
 
 def export_requests(run: Run, folder: Path, by: User | None = None) -> int:
-    """Write what the run waits for; returns how many requests. Recorded, for they hold the notes. Raises OSError."""
+    """Write what the run waits for; returns how many requests. Recorded, for they hold the notes.
+    Raises OSError.
+    """
     count = write_requests(folder, posted(waiting_requests(run)))
     _audit(run, "exchange.export", by, requests=count)
     return count
 
 
 def import_answers(run: Run, folder: Path, by: User | None = None) -> Brought:
-    """Store the answers in the folder and let the stages that waited for them go on. Raises OSError."""
+    """Store the answers in the folder and let the stages that waited for them go on. Raises
+    OSError.
+    """
     stages = StageRun.objects.filter(case_run__run=run)
     brought = bring(folder, CALLS_OWNER, _owners(stages), by.username if by else "")
     with transaction.atomic():
-        asking = ModelCall.objects.filter(owner_type=CALLS_OWNER, owner_id__in=_owners(stages), request_id__in=brought.answered)
-        waiting = stages.filter(pk__in={int(owner) for owner in asking.values_list("owner_id", flat=True)}, state=JobState.QUEUED)
+        asking = ModelCall.objects.filter(
+            owner_type=CALLS_OWNER, owner_id__in=_owners(stages), request_id__in=brought.answered
+        )
+        waiting = stages.filter(
+            pk__in={int(owner) for owner in asking.values_list("owner_id", flat=True)},
+            state=JobState.QUEUED,
+        )
         ids = list(waiting.values_list("pk", flat=True))
         wake(jobs=waiting)
         send_hints(StageRun, ids)
@@ -69,4 +89,11 @@ def _owners(stages: QuerySet[StageRun]) -> set[str]:
 
 
 def _audit(run: Run, action: str, by: User | None, **detail: int) -> None:
-    record(actor=by, study=run.study, action=action, object_type="timelines.run", object_id=run.public_id, detail=detail)
+    record(
+        actor=by,
+        study=run.study,
+        action=action,
+        object_type="timelines.run",
+        object_id=run.public_id,
+        detail=detail,
+    )

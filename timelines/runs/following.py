@@ -1,4 +1,6 @@
-"""Following a run from a terminal: words about its progress, whether any worker listens, and doing the work in this process."""
+"""Following a run from a terminal: words about its progress, whether any worker listens, and doing
+the work in this process.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,8 @@ class Failure:
 def follow(run: Run, say: Callable[[str], None]) -> None:
     """Return when nothing of the run is under way any more, telling what changed. Raises NoWorker.
 
-    While stages wait and none runs, workers are asked whether they listen; a run that a person paused is waited for. One that waits for
-    answers from outside is left.
+    While stages wait and none runs, workers are asked whether they listen; a run that a person
+    paused is waited for. One that waits for answers from outside is left.
     """
     told = ""
     moved = time.monotonic()
@@ -70,7 +72,8 @@ def follow(run: Run, say: Callable[[str], None]) -> None:
 
 
 def work_inline(run: Run, say: Callable[[str], None]) -> None:
-    """Execute the run's stages in this process until nothing of it is under way or all waits for answers from outside.
+    """Execute the run's stages in this process until nothing of it is under way or all waits for
+    answers from outside.
 
     Other workers may help.
     """
@@ -80,7 +83,9 @@ def work_inline(run: Run, say: Callable[[str], None]) -> None:
             say(words)
             told = words
         run.refresh_from_db(fields=["paused_at"])
-        waiting = StageRun.objects.filter(due() | expired(), case_run__run=run).order_by("case_run_id", "pk")
+        waiting = StageRun.objects.filter(due() | expired(), case_run__run=run).order_by(
+            "case_run_id", "pk"
+        )
         if counts.preparing and execute_preparation(run.preparation.pk) is not None:
             continue
         stage = waiting.first() if run.paused_at is None else None
@@ -94,7 +99,9 @@ def work_inline(run: Run, say: Callable[[str], None]) -> None:
 
 
 def _settled(run: Run) -> RunTotals:
-    """The counts once stages whose worker is gone for good are ended: the sweeper may not be running here."""
+    """The counts once stages whose worker is gone for good are ended: the sweeper may not be
+    running here.
+    """
     settle_abandoned(jobs=RunPreparation.objects.filter(run=run))
     settle_abandoned(jobs=StageRun.objects.filter(case_run__run=run))
     return totals(run)
@@ -109,8 +116,14 @@ def progress_words(counts: RunTotals) -> str:
     """For example "34 of 84 stages done, 2 running (tag occurrences, revise jointly), 1 failed"."""
     words = [f"{counts.succeeded} of {counts.total} stages done"]
     if counts.preparation is not None:
-        words.insert(0, f"{counts.preparation.prepared} of {counts.preparation.total} cases prepared")
-    running = {stage: states[JobState.RUNNING] for stage, states in counts.by_stage.items() if JobState.RUNNING in states}
+        words.insert(
+            0, f"{counts.preparation.prepared} of {counts.preparation.total} cases prepared"
+        )
+    running = {
+        stage: states[JobState.RUNNING]
+        for stage, states in counts.by_stage.items()
+        if JobState.RUNNING in states
+    }
     if running:
         names = sorted(Stage(stage).label.lower() for stage in running)
         words.append(f"{sum(running.values())} running ({', '.join(names)})")
@@ -121,12 +134,17 @@ def progress_words(counts: RunTotals) -> str:
 
 
 def silent_queues(run: Run) -> list[str]:
-    """The queues on which stages of the run wait and no worker listens; all of them where the broker does not answer."""
+    """The queues on which stages of the run wait and no worker listens; all of them where the
+    broker does not answer.
+    """
     queued = StageRun.objects.filter(case_run__run=run, state=JobState.QUEUED).order_by()
     begun = Exists(StageBatch.objects.filter(stage_run=OuterRef("pk")))
     waiting = queued.annotate(begun=begun).values_list("stage", "begun").distinct()
     needed = {"pipeline"} if totals(run).preparing else set()
-    needed |= {queue_of(run.backbone, stage, kept=is_kept(run, stage), begun=begun) for stage, begun in waiting}
+    needed |= {
+        queue_of(run.backbone, stage, kept=is_kept(run, stage), begun=begun)
+        for stage, begun in waiting
+    }
     try:
         answers = current_app.control.inspect(timeout=ANSWER_SECONDS).active_queues() or {}
     except (OperationalError, OSError):
@@ -136,7 +154,9 @@ def silent_queues(run: Run) -> list[str]:
 
 def failures(run: Run) -> list[Failure]:
     """Every failed stage with its reasons, by case."""
-    failed = StageRun.objects.filter(case_run__run=run, state=JobState.FAILED).select_related("case_run__encounter")
+    failed = StageRun.objects.filter(case_run__run=run, state=JobState.FAILED).select_related(
+        "case_run__encounter"
+    )
     return [
         Failure(s.case_run.encounter.case_id, Stage(s.stage).label, tuple(s.reasons))
         for s in failed.order_by("case_run__encounter__case_id")

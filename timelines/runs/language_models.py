@@ -1,7 +1,9 @@
-"""The language models of a run: which entry serves which role, what is recorded of them, and askers over the ledger for one stage.
+"""The language models of a run: which entry serves which role, what is recorded of them, and askers
+over the ledger for one stage.
 
-A run may choose its models by name (`MODEL_ENDPOINTS`), role → name; `language_model` stands for every role that it does not name.
-Roles that are not chosen are served as the settings say (`MODEL_ROLES`).
+A run may choose its models by name (`MODEL_ENDPOINTS`), role → name; `language_model` stands for
+every role that it does not name. Roles that are not chosen are served as the settings say
+(`MODEL_ROLES`).
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from llm_runtime.errors import TooLarge
 from llm_runtime.roles import LANGUAGE_MODEL, LANGUAGE_ROLES, ModelRoles
 from timelines.pipeline.config import PipelineConfig
 
-#: Role → what a run recorded of its model: the entry that was chosen ("" for the settings' own), name, endpoint, limits.
+#: Role → what a run recorded of its model: the entry that was chosen ("" for the settings' own),
+#: name, endpoint, limits.
 Recorded = Mapping[str, Mapping[str, Any]]
 
 
@@ -44,7 +47,9 @@ class Calls:
 
 @dataclass
 class ReportingLedger:
-    """A ledger that shows on the job's row how many answers have come. Raises LostLease where the job is another's by now."""
+    """A ledger that shows on the job's row how many answers have come. Raises LostLease where the
+    job is another's by now.
+    """
 
     ledger: Ledger
     hold: Hold
@@ -76,8 +81,12 @@ def model_of(role: str, choices: Mapping[str, str], roles: ModelRoles) -> Langua
     return roles.language_model(role, choices.get(role) or choices.get(LANGUAGE_MODEL) or None)
 
 
-def askers_of(wanted: Sequence[str], config: PipelineConfig, calls: Calls, roles: ModelRoles) -> dict[str, Asker]:
-    """An asker for each role, over the calls' ledger; the run's seed begins the attempts'. Raises ProviderError."""
+def askers_of(
+    wanted: Sequence[str], config: PipelineConfig, calls: Calls, roles: ModelRoles
+) -> dict[str, Asker]:
+    """An asker for each role, over the calls' ledger; the run's seed begins the attempts'. Raises
+    ProviderError.
+    """
     askers = {}
     for role in wanted:
         model = model_of(role, calls.choices, roles)
@@ -87,14 +96,19 @@ def askers_of(wanted: Sequence[str], config: PipelineConfig, calls: Calls, roles
     return askers
 
 
-def recorded_models(wanted: Sequence[str], choices: Mapping[str, str], roles: ModelRoles) -> dict[str, dict[str, Any]]:
+def recorded_models(
+    wanted: Sequence[str], choices: Mapping[str, str], roles: ModelRoles
+) -> dict[str, dict[str, Any]]:
     """What a run records of its models, never a key. Raises UnknownModel, ProviderError."""
     known = {*LANGUAGE_ROLES, LANGUAGE_MODEL}
     for role, entry in choices.items():
         if role not in known:
             raise UnknownModel(f"unknown role {role!r}; known: {', '.join(sorted(known))}")
         if entry not in roles.endpoints:
-            raise UnknownModel(f"no model is named {entry!r}; MODEL_ENDPOINTS has: {', '.join(sorted(roles.endpoints)) or 'nothing'}")
+            raise UnknownModel(
+                f"no model is named {entry!r}; MODEL_ENDPOINTS has:"
+                f" {', '.join(sorted(roles.endpoints)) or 'nothing'}"
+            )
     told = {}
     for role in wanted:
         model = model_of(role, choices, roles)
@@ -109,14 +123,20 @@ def choices_of(recorded: Recorded) -> dict[str, str]:
 
 
 def check_unchanged(recorded: Recorded, roles: ModelRoles) -> None:
-    """Raise PermanentFailure where an entry names another model or other `extra` fields now than when the run was started: its cases
-    would not compare."""
+    """Raise PermanentFailure where an entry names another model or other `extra` fields now than
+    when the run was started: its cases would not compare."""
     for role, told in recorded.items():
         now = model_of(role, choices_of(recorded), roles)
         if now.name != told["name"]:
-            raise PermanentFailure(f"the run was started with {told['name']} as {role}, which is {now.name} now: start another run")
+            raise PermanentFailure(
+                f"the run was started with {told['name']} as {role}, which is {now.name} now: start"
+                " another run"
+            )
         if dict(now.extra) != told.get("extra", now.extra):
-            raise PermanentFailure(f"the run was started with other `extra` fields for {told['name']} as {role}: start another run")
+            raise PermanentFailure(
+                f"the run was started with other `extra` fields for {told['name']} as {role}: start"
+                " another run"
+            )
 
 
 def names_of_models(recorded: Recorded) -> dict[str, str]:
@@ -125,6 +145,10 @@ def names_of_models(recorded: Recorded) -> dict[str, str]:
 
 
 def label_of(recorded: Recorded) -> str:
-    """The models of a run in its source's name: "GLM-4.6", or "GLM-4.6+Qwen3-32B" in order of roles; "" for none."""
-    names = dict.fromkeys(str(told["name"]).partition("@")[0].rpartition("/")[2] for told in recorded.values())
+    """The models of a run in its source's name: "GLM-4.6", or "GLM-4.6+Qwen3-32B" in order of
+    roles; "" for none.
+    """
+    names = dict.fromkeys(
+        str(told["name"]).partition("@")[0].rpartition("/")[2] for told in recorded.values()
+    )
     return "+".join(names)[:60]

@@ -1,7 +1,9 @@
-"""Adding a run's cases and their first stages. A job of its own, so that starting a run takes as long for 100,000 cases as for one.
+"""Adding a run's cases and their first stages. A job of its own, so that starting a run takes as
+long for 100,000 cases as for one.
 
-A batch of cases is one transaction behind the job's fence, together with the cursor. So a preparation that is killed goes on after
-the last stored batch, and one that is cancelled adds nothing more (docs/adr/0038-scale.md).
+A batch of cases is one transaction behind the job's fence, together with the cursor. So a
+preparation that is killed goes on after the last stored batch, and one that is cancelled adds
+nothing more (docs/adr/0038-scale.md).
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs.baselines import baseline_stages, is_baseline
 from timelines.runs.study_timeline.actions import run_may_have_finished
 
-#: The stages of each variant; a run that is based on another leaves out those whose result it only points at.
+#: The stages of each variant; a run that is based on another leaves out those whose result it only
+#: points at.
 STAGES_OF: dict[Variant, tuple[Stage, ...]] = {
     **dict.fromkeys(Variant, tuple(Stage)),
     Variant.UNIMODAL: (Stage.TAG, Stage.UIDS, Stage.INFER, Stage.PROVENANCE),
@@ -34,7 +37,8 @@ BATCH = 2000
 
 
 def stages_of(variant: Variant, *, backbone: str = "", based: bool = False) -> tuple[Stage, ...]:
-    """The stages of a case; a run that is based on another points at inventories that are there already.
+    """The stages of a case; a run that is based on another points at inventories that are there
+    already.
 
     Raises VariantUnsupported for a variant that a baseline does not have.
     """
@@ -45,8 +49,12 @@ def stages_of(variant: Variant, *, backbone: str = "", based: bool = False) -> t
 
 @transaction.atomic
 def start_preparation(run: Run, total: int, wanted: Sequence[str] | None) -> None:
-    """Add a small run's cases now; let a worker add those of a large one. `wanted` are case ids, None means all."""
-    preparation = RunPreparation.objects.create(run=run, total=total, wanted=None if wanted is None else sorted(set(wanted)))
+    """Add a small run's cases now; let a worker add those of a large one. `wanted` are case ids,
+    None means all.
+    """
+    preparation = RunPreparation.objects.create(
+        run=run, total=total, wanted=None if wanted is None else sorted(set(wanted))
+    )
     if total > AT_ONCE:
         send_hints(RunPreparation, [preparation.pk])
         return
@@ -54,7 +62,9 @@ def start_preparation(run: Run, total: int, wanted: Sequence[str] | None) -> Non
 
 
 def execute_preparation(preparation_id: int) -> JobState | None:
-    """Add the cases that are missing if the job waits; returns its new state, None if there was nothing to do."""
+    """Add the cases that are missing if the job waits; returns its new state, None if there was
+    nothing to do.
+    """
     return work(RunPreparation, preparation_id, _prepare, then=_prepared)
 
 
@@ -66,9 +76,13 @@ def _prepared(preparation: RunPreparation) -> None:
 def cases_to_add(preparation: RunPreparation) -> QuerySet[Encounter]:
     """The cases that the preparation has still to add, in order of case id."""
     run = preparation.run
-    cases = Encounter.objects.filter(dataset=run.dataset_id, case_id__gt=preparation.cursor).order_by("case_id")
+    cases = Encounter.objects.filter(
+        dataset=run.dataset_id, case_id__gt=preparation.cursor
+    ).order_by("case_id")
     if run.based_on_id is not None:
-        cases = cases.filter(Exists(CaseRun.objects.filter(run=run.based_on_id, encounter=OuterRef("pk"))))
+        cases = cases.filter(
+            Exists(CaseRun.objects.filter(run=run.based_on_id, encounter=OuterRef("pk")))
+        )
     else:
         cases = cases.filter(Exists(Note.objects.filter(encounter=OuterRef("pk"))))
     if preparation.wanted is None:
@@ -78,7 +92,9 @@ def cases_to_add(preparation: RunPreparation) -> QuerySet[Encounter]:
 
 def cases_under_preparation(dataset: Dataset, source: str) -> QuerySet[Encounter]:
     """The cases that runs of that source are about to have."""
-    active = RunPreparation.objects.filter(run__dataset=dataset, run__source=source, state__in=(JobState.QUEUED, JobState.RUNNING))
+    active = RunPreparation.objects.filter(
+        run__dataset=dataset, run__source=source, state__in=(JobState.QUEUED, JobState.RUNNING)
+    )
     found = Encounter.objects.none()
     for preparation in active.select_related("run"):
         found = found | cases_to_add(preparation).order_by()
@@ -92,7 +108,9 @@ def _prepare(preparation: RunPreparation, hold: Hold) -> None:
 
 
 def _add_batch(preparation: RunPreparation, hold: Hold, stages: Sequence[Stage]) -> bool:
-    """Add the next cases with their stages; False if there are none left. Raises JobCancelled, LostLease."""
+    """Add the next cases with their stages; False if there are none left. Raises JobCancelled,
+    LostLease.
+    """
     run = preparation.run
     base = CaseRun.objects.filter(run=run.based_on_id, encounter=OuterRef("pk")).values("inventory")
     cases = cases_to_add(preparation).values_list("pk", "case_id", Subquery(base))
@@ -101,11 +119,16 @@ def _add_batch(preparation: RunPreparation, hold: Hold, stages: Sequence[Stage])
         if not batch:
             return False
         added = CaseRun.objects.bulk_create(
-            CaseRun(run=run, encounter_id=encounter, inventory_id=inventory, state=CaseState.WAITING) for encounter, _, inventory in batch
+            CaseRun(
+                run=run, encounter_id=encounter, inventory_id=inventory, state=CaseState.WAITING
+            )
+            for encounter, _, inventory in batch
         )
         _add_stages([c.pk for c in added], stages, run)
         if not preparation.cursor:  # workers begin with the first cases; further ones they pull
-            first = StageRun.objects.filter(case_run__in=added[:SWEEP_LIMIT], state=JobState.QUEUED).order_by("pk")
+            first = StageRun.objects.filter(
+                case_run__in=added[:SWEEP_LIMIT], state=JobState.QUEUED
+            ).order_by("pk")
             send_hints(StageRun, list(first.values_list("pk", flat=True)))
         preparation.cursor = batch[-1][1]
         preparation.prepared += len(batch)
@@ -114,19 +137,33 @@ def _add_batch(preparation: RunPreparation, hold: Hold, stages: Sequence[Stage])
 
 
 def _add_stages(case_runs: Sequence[int], stages: Sequence[Stage], run: Run) -> None:
-    """One INSERT for all stages of these cases: the first of each case is queued, the others wait for it."""
+    """One INSERT for all stages of these cases: the first of each case is queued, the others wait
+    for it.
+    """
     row = StageRun(max_attempts=PipelineConfig.from_dict(run.config).max_attempts)
     drawn = {"id", "case_run_id", "stage", "state"}
-    fields = {f.column: f for f in StageRun._meta.concrete_fields if f.column and f.column not in drawn}
-    fixed = {column: f.get_db_prep_save(f.pre_save(row, add=True), connection) for column, f in fields.items()}
+    fields = {
+        f.column: f for f in StageRun._meta.concrete_fields if f.column and f.column not in drawn
+    }
+    fixed = {
+        column: f.get_db_prep_save(f.pre_save(row, add=True), connection)
+        for column, f in fields.items()
+    }
     columns = ", ".join(f'"{column}"' for column in fixed)
     values = ", ".join(["%s"] * len(fixed))
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO timelines_stagerun (case_run_id, stage, state, {columns})"
-            f" SELECT c, s.stage, CASE s.place WHEN 1 THEN %s ELSE %s END, {values}"
-            " FROM unnest(%s::bigint[]) AS c CROSS JOIN unnest(%s::text[]) WITH ORDINALITY AS s (stage, place) ORDER BY c, s.place",
-            [JobState.QUEUED, JobState.BLOCKED, *fixed.values(), list(case_runs), [str(s) for s in stages]],
+            f"INSERT INTO timelines_stagerun (case_run_id, stage, state, {columns}) SELECT c,"
+            f" s.stage, CASE s.place WHEN 1 THEN %s ELSE %s END, {values} FROM unnest(%s::bigint[])"
+            " AS c CROSS JOIN unnest(%s::text[]) WITH ORDINALITY AS s (stage, place) ORDER BY c,"
+            " s.place",
+            [
+                JobState.QUEUED,
+                JobState.BLOCKED,
+                *fixed.values(),
+                list(case_runs),
+                [str(s) for s in stages],
+            ],
         )
 
 

@@ -1,4 +1,6 @@
-"""Where a run stands: its stages counted over all cases, its state, and whether anybody works on it."""
+"""Where a run stands: its stages counted over all cases, its state, and whether anybody works on
+it.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ class Preparation:
 
 @dataclass(frozen=True, slots=True)
 class RunTotals:
-    """How many stages and cases of the run are in each state, when that last changed, and what is still to be added."""
+    """How many stages and cases of the run are in each state, when that last changed, and what is
+    still to be added.
+    """
 
     by_stage: dict[str, dict[str, int]]
     by_case: dict[CaseState, int]
@@ -90,7 +94,9 @@ class RunTotals:
     @property
     def active(self) -> bool:
         """True while anything may still change without a person: then the page keeps asking."""
-        return self.preparing or bool(self.stages.get(JobState.RUNNING, 0) or self.stages.get(JobState.QUEUED, 0))
+        return self.preparing or bool(
+            self.stages.get(JobState.RUNNING, 0) or self.stages.get(JobState.QUEUED, 0)
+        )
 
     @property
     def percent(self) -> int:
@@ -118,11 +124,15 @@ def totals(run: Run, closed: Collection[int] = ()) -> RunTotals:
 
 
 def totals_of(runs: Sequence[Run], closed: Collection[int] = ()) -> dict[int, RunTotals]:
-    """Return run id → its counts without the `closed` encounters. Reads what is counted already (`RunCount`) and no other stage."""
+    """Return run id → its counts without the `closed` encounters. Reads what is counted already
+    (`RunCount`) and no other stage.
+    """
     by_stage: dict[int, dict[str, Counter[str]]] = {run.pk: defaultdict(Counter) for run in runs}
     by_case: dict[int, Counter[CaseState]] = {run.pk: Counter() for run in runs}
     moved: dict[int, datetime] = {}
-    counts = RunCount.objects.filter(run__in=runs).order_by().values_list("run_id", "stage", "state")
+    counts = (
+        RunCount.objects.filter(run__in=runs).order_by().values_list("run_id", "stage", "state")
+    )
     for run, stage, state, n, moved_at in counts.annotate(sum=Sum("n"), latest=Max("moved_at")):
         moved[run] = max(moved_at, moved.get(run, moved_at))
         if stage:
@@ -132,7 +142,14 @@ def totals_of(runs: Sequence[Run], closed: Collection[int] = ()) -> dict[int, Ru
     if closed:
         moved = {}  # when something of a closed case happened is closed, too
         _subtract(runs, list(closed), by_stage, by_case)
-    unprepared = {p.run_id: p for p in RunPreparation.objects.filter(run__in=runs).exclude(state=JobState.SUCCEEDED).defer("wanted")}
+    unprepared = {
+        p.run_id: p
+        for p in (
+            RunPreparation.objects.filter(run__in=runs)
+            .exclude(state=JobState.SUCCEEDED)
+            .defer("wanted")
+        )
+    }
     return {
         pk: RunTotals(
             {stage: dict(+states) for stage, states in by_stage[pk].items() if +states},
@@ -145,23 +162,31 @@ def totals_of(runs: Sequence[Run], closed: Collection[int] = ()) -> dict[int, Ru
 
 
 def _subtract(
-    runs: Sequence[Run], closed: list[int], by_stage: dict[int, dict[str, Counter[str]]], by_case: dict[int, Counter[CaseState]]
+    runs: Sequence[Run],
+    closed: list[int],
+    by_stage: dict[int, dict[str, Counter[str]]],
+    by_case: dict[int, Counter[CaseState]],
 ) -> None:
     """Take the closed cases out of the counts; they are few."""
     cases = CaseRun.objects.filter(run__in=runs, encounter__in=closed)
     for run, state in cases.values_list("run_id", "state"):
         by_case[run][CaseState(state)] -= 1
-    for run, stage, state in StageRun.objects.filter(case_run__in=cases).values_list("case_run__run_id", "stage", "state"):
+    for run, stage, state in StageRun.objects.filter(case_run__in=cases).values_list(
+        "case_run__run_id", "stage", "state"
+    ):
         by_stage[run][stage][state] -= 1
 
 
 def preparation_of(job: PreparationJob | None) -> Preparation | None:
     """What pages say of a preparation that is not done."""
-    return None if job is None else Preparation(job.state, job.prepared, job.total, tuple(job.reasons))
+    return (
+        None if job is None else Preparation(job.state, job.prepared, job.total, tuple(job.reasons))
+    )
 
 
 def state_of_run(run: Run, counts: RunTotals) -> CaseState:
-    """What the run as a whole does: at work while anything may change, then failed or cancelled in part, else done.
+    """What the run as a whole does: at work while anything may change, then failed or cancelled in
+    part, else done.
 
     A cancelled run says so even while its last stage ends.
     """
@@ -171,7 +196,11 @@ def state_of_run(run: Run, counts: RunTotals) -> CaseState:
         begun = counts.succeeded or counts.failed or counts.stages.get(JobState.RUNNING)
         return CaseState.RUNNING if begun else CaseState.WAITING
     if counts.preparation is not None:
-        return CaseState.CANCELLED if counts.preparation.state == JobState.CANCELLED else CaseState.FAILED
+        return (
+            CaseState.CANCELLED
+            if counts.preparation.state == JobState.CANCELLED
+            else CaseState.FAILED
+        )
     return case_state(counts.stages)
 
 
@@ -220,13 +249,16 @@ def waiting_warning(run: Run, counts: RunTotals) -> str:
 
     None where cases are closed to the person: it would tell when something happened to them.
     """
-    running = counts.stages.get(JobState.RUNNING) or (counts.preparation and counts.preparation.state == JobState.RUNNING)
+    running = counts.stages.get(JobState.RUNNING) or (
+        counts.preparation and counts.preparation.state == JobState.RUNNING
+    )
     if not counts.active or running or run.paused_at is not None or counts.moved_at is None:
         return ""
     quiet = timezone.now() - counts.moved_at
     if quiet < QUIET_AFTER:
         return ""
     return (
-        f"No worker has taken a stage of this run for {duration_words(quiet.total_seconds())}. "
-        "Start the workers with make run; elsewhere, ask whoever runs them whether one listens. Nothing is lost while it waits."
+        f"No worker has taken a stage of this run for {duration_words(quiet.total_seconds())}."
+        " Start the workers with make run; elsewhere, ask whoever runs them whether one listens."
+        " Nothing is lost while it waits."
     )

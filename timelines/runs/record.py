@@ -1,4 +1,6 @@
-"""The structured record of one encounter as the pipeline takes it: summaries, rows in hours, and a search over embedded summaries."""
+"""The structured record of one encounter as the pipeline takes it: summaries, rows in hours, and a
+search over embedded summaries.
+"""
 
 from __future__ import annotations
 
@@ -22,22 +24,30 @@ def load_rows(encounter: Encounter) -> dict[str, list[domain.SourceRow]]:
     """event → its rows in order, times in hours from the anchor."""
     anchor = domain.Anchor(encounter.admitted_at)
     rows: dict[str, list[domain.SourceRow]] = defaultdict(list)
-    for r in SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter_id=encounter.pk).order_by("row_index"):
+    for r in SourceRow.objects.filter(
+        dataset_id=encounter.dataset_id, encounter_id=encounter.pk
+    ).order_by("row_index"):
         hours = None if r.time is None else anchor.hours(r.time)
         kind = domain.TimeKind(r.time_kind)
-        rows[r.event].append(domain.SourceRow(r.row_index, hours, r.event, r.value, r.unit, r.source, kind, r.numeric_value))
+        rows[r.event].append(
+            domain.SourceRow(
+                r.row_index, hours, r.event, r.value, r.unit, r.source, kind, r.numeric_value
+            )
+        )
     return dict(rows)
 
 
 def embed_missing(encounter: Encounter, embedder: Embedder, hold: Hold) -> int:
     """Embed the summaries that have no vector under this embedder's name yet; returns how many.
 
-    Vectors of an encounter serve every run, so they are nobody's batch: storing them twice changes nothing.
-    Raises JobCancelled or LostLease between two blocks.
+    Vectors of an encounter serve every run, so they are nobody's batch: storing them twice changes
+    nothing. Raises JobCancelled or LostLease between two blocks.
     """
 
     def progress(done: int, total: int) -> None:
         hold.check()
-        hold.report(done=done, total=total, words=f"embedding series summaries, {done} of {total} done")
+        hold.report(
+            done=done, total=total, words=f"embedding series summaries, {done} of {total} done"
+        )
 
     return embed_encounter(encounter, embedder, progress=progress)

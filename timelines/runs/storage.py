@@ -1,6 +1,8 @@
-"""Between the values of the pipeline and the rows of the database; both ways for each, side by side.
+"""Between the values of the pipeline and the rows of the database; both ways for each, side by
+side.
 
-Saving happens inside the caller's transaction. What is loaded is what was stored, so stage 7 verifies that.
+Saving happens inside the caller's transaction. What is loaded is what was stored, so stage 7
+verifies that.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ BATCH_ROWS = 1000
 
 
 class NoteChanged(ValueError):
-    """A stored note no longer has the digest it was imported with. Nothing that rests on its offsets can be trusted."""
+    """A stored note no longer has the digest it was imported with. Nothing that rests on its
+    offsets can be trusted.
+    """
 
     log_safe = True
     retryable = False
@@ -36,22 +40,33 @@ def note_of(encounter: Encounter) -> Note | None:
 def checked_text(note: Note) -> str:
     """The text of a note whose digest is the one of its import. Raises NoteChanged."""
     if Note.digest(note.text) != note.sha256:
-        raise NoteChanged(f"note {note.pk} differs from what was imported: its SHA-256 does not match")
+        raise NoteChanged(
+            f"note {note.pk} differs from what was imported: its SHA-256 does not match"
+        )
     return note.text
 
 
 def load_case(encounter: Encounter, note: Note) -> Case:
     """The case as the pipeline takes it. Raises NoteChanged."""
-    anchor = domain.Anchor(encounter.admitted_at, "presentation" if encounter.anchor_kind == "presentation" else "admission")
+    anchor = domain.Anchor(
+        encounter.admitted_at,
+        "presentation" if encounter.anchor_kind == "presentation" else "admission",
+    )
     discharge = None if encounter.discharged_at is None else anchor.hours(encounter.discharged_at)
     return Case(checked_text(note), domain.Window(anchor, discharge))
 
 
 def save_inventory(
-    *, note: Note, inventory: domain.Inventory, origin: models.Inventory.Origin, run: models.Run | None = None
+    *,
+    note: Note,
+    inventory: domain.Inventory,
+    origin: models.Inventory.Origin,
+    run: models.Run | None = None,
 ) -> models.Inventory:
     """A sealed inventory with its occurrences."""
-    row = models.Inventory.objects.create(encounter_id=note.encounter_id, note=note, origin=origin, run=run)
+    row = models.Inventory.objects.create(
+        encounter_id=note.encounter_id, note=note, origin=origin, run=run
+    )
     models.Occurrence.objects.bulk_create(
         (
             models.Occurrence(
@@ -73,15 +88,18 @@ def save_inventory(
 
 
 def uids_in_use(note_id: int, *, without: Collection[int] = ()) -> dict[str, Identity | None]:
-    """Lock the note until the transaction ends; return the UIDs of its inventories, except those `without`, for `assign_uids`.
+    """Lock the note until the transaction ends; return the UIDs of its inventories, except those
+    `without`, for `assign_uids`.
 
-    The lock makes writers of one note's inventories wait for each other. An author may still change the words of a draft's UID, so
-    nobody shares the UIDs of drafts (None).
+    The lock makes writers of one note's inventories wait for each other. An author may still change
+    the words of a draft's UID, so nobody shares the UIDs of drafts (None).
     """
     Note.objects.select_for_update(no_key=True).only("pk").get(pk=note_id)
     rows = models.Occurrence.objects.filter(inventory__note=note_id).exclude(inventory__in=without)
     found: dict[str, Identity | None] = {}
-    for uid, sealed_at, *identity in rows.values_list("uid4", "inventory__sealed_at", "start", "end", "mention"):
+    for uid, sealed_at, *identity in rows.values_list(
+        "uid4", "inventory__sealed_at", "start", "end", "mention"
+    ):
         mine = None if sealed_at is None else cast(Identity, tuple(identity))
         # Inventories from before this rule may use one UID for two occurrences.
         found[uid] = mine if found.get(uid, mine) == mine else None
@@ -92,18 +110,33 @@ def load_inventory(inventory_id: int) -> domain.Inventory:
     rows = models.Occurrence.objects.filter(inventory_id=inventory_id).order_by("ordinal")
     return domain.Inventory(
         tuple(
-            domain.Occurrence(o.uid4, o.ordinal, o.mention, o.start, o.end, domain.Polarity(o.polarity), domain.Lane(o.lane)) for o in rows
+            domain.Occurrence(
+                o.uid4,
+                o.ordinal,
+                o.mention,
+                o.start,
+                o.end,
+                domain.Polarity(o.polarity),
+                domain.Lane(o.lane),
+            )
+            for o in rows
         )
     )
 
 
 def occurrence_ids(inventory_id: int) -> dict[str, int]:
     """UID → primary key."""
-    return dict(models.Occurrence.objects.filter(inventory_id=inventory_id).values_list("uid4", "pk"))
+    return dict(
+        models.Occurrence.objects.filter(inventory_id=inventory_id).values_list("uid4", "pk")
+    )
 
 
 def save_timeline(
-    *, timeline: domain.Timeline, inventory: models.Inventory, source: str, case_run: models.CaseRun | None = None
+    *,
+    timeline: domain.Timeline,
+    inventory: models.Inventory,
+    source: str,
+    case_run: models.CaseRun | None = None,
 ) -> models.Timeline:
     """A timeline over a stored inventory with an entry for each of its occurrences."""
     row = models.Timeline.objects.create(
@@ -137,10 +170,14 @@ def save_timeline(
     return row
 
 
-def load_timelines(case_run: models.CaseRun, kind: domain.TimelineKind) -> tuple[domain.Timeline, ...]:
+def load_timelines(
+    case_run: models.CaseRun, kind: domain.TimelineKind
+) -> tuple[domain.Timeline, ...]:
     """The case run's timelines of that kind, by alternative."""
     entries: dict[int, list[domain.Entry]] = defaultdict(list)
-    rows = models.Entry.objects.filter(timeline__case_run=case_run, timeline__kind=kind.value, occurrence__isnull=False)
+    rows = models.Entry.objects.filter(
+        timeline__case_run=case_run, timeline__kind=kind.value, occurrence__isnull=False
+    )
     fields = (
         "timeline__alternative",
         "occurrence__uid4",
@@ -154,15 +191,40 @@ def load_timelines(case_run: models.CaseRun, kind: domain.TimelineKind) -> tuple
         "adopted_rows",
         "confidence",
     )
-    for alternative, uid, time, lower, upper, known, context, decided_by, reason, adopted, confidence in rows.order_by(
-        "timeline__alternative", "occurrence__ordinal"
-    ).values_list(*fields):
-        entry = domain.Entry(uid, time, lower, upper, known, tuple(context), decided_by, reason, tuple(adopted), confidence)
+    for (
+        alternative,
+        uid,
+        time,
+        lower,
+        upper,
+        known,
+        context,
+        decided_by,
+        reason,
+        adopted,
+        confidence,
+    ) in rows.order_by("timeline__alternative", "occurrence__ordinal").values_list(*fields):
+        entry = domain.Entry(
+            uid,
+            time,
+            lower,
+            upper,
+            known,
+            tuple(context),
+            decided_by,
+            reason,
+            tuple(adopted),
+            confidence,
+        )
         entries[alternative].append(entry)
-    return tuple(domain.Timeline(tuple(found), kind, alternative) for alternative, found in entries.items())
+    return tuple(
+        domain.Timeline(tuple(found), kind, alternative) for alternative, found in entries.items()
+    )
 
 
-def save_named_timeline(*, timeline: domain.NamedTimeline, source: str, case_run: models.CaseRun) -> models.Timeline:
+def save_named_timeline(
+    *, timeline: domain.NamedTimeline, source: str, case_run: models.CaseRun
+) -> models.Timeline:
     """A timeline of a run without identifiers: no inventory, each entry named by its own words."""
     row = models.Timeline.objects.create(
         encounter_id=case_run.encounter_id,
@@ -192,31 +254,64 @@ def save_named_timeline(*, timeline: domain.NamedTimeline, source: str, case_run
 
 
 def load_named_timelines(case_run: models.CaseRun) -> tuple[domain.NamedTimeline, ...]:
-    """The case run's timelines without an inventory, text-only ones last, by alternative; entries in the order in which they were given."""
-    found = models.Timeline.objects.filter(case_run=case_run, inventory=None).order_by("kind", "alternative")
+    """The case run's timelines without an inventory, text-only ones last, by alternative; entries
+    in the order in which they were given.
+    """
+    found = models.Timeline.objects.filter(case_run=case_run, inventory=None).order_by(
+        "kind", "alternative"
+    )
     entries: dict[int, list[domain.NamedTime]] = defaultdict(list)
-    rows = models.Entry.objects.filter(timeline__case_run=case_run, timeline__inventory=None).order_by("pk")
-    fields = ("timeline", "event", "time", "lower", "upper", "known", "decided_by", "reason", "confidence")
+    rows = models.Entry.objects.filter(
+        timeline__case_run=case_run, timeline__inventory=None
+    ).order_by("pk")
+    fields = (
+        "timeline",
+        "event",
+        "time",
+        "lower",
+        "upper",
+        "known",
+        "decided_by",
+        "reason",
+        "confidence",
+    )
     for timeline, *told in rows.values_list(*fields):
         entries[timeline].append(domain.NamedTime(*told))
-    return tuple(domain.NamedTimeline(tuple(entries[t.pk]), t.alternative, domain.TimelineKind(t.kind)) for t in found)
+    return tuple(
+        domain.NamedTimeline(tuple(entries[t.pk]), t.alternative, domain.TimelineKind(t.kind))
+        for t in found
+    )
 
 
 def save_queries(case_run: models.CaseRun, queries: Iterable[domain.Query]) -> None:
     ids = occurrence_ids(_inventory_id(case_run))
     models.Query.objects.bulk_create(
-        (models.Query(case_run=case_run, occurrence_id=ids[q.uid], ordinal=q.ordinal, text=q.text) for q in queries), batch_size=BATCH_ROWS
+        (
+            models.Query(
+                case_run=case_run, occurrence_id=ids[q.uid], ordinal=q.ordinal, text=q.text
+            )
+            for q in queries
+        ),
+        batch_size=BATCH_ROWS,
     )
 
 
 def load_queries(case_run: models.CaseRun) -> tuple[domain.Query, ...]:
     rows = models.Query.objects.filter(case_run=case_run).order_by("occurrence__ordinal", "ordinal")
-    return tuple(domain.Query(*row) for row in rows.values_list("occurrence__uid4", "ordinal", "text"))
+    return tuple(
+        domain.Query(*row) for row in rows.values_list("occurrence__uid4", "ordinal", "text")
+    )
 
 
 def save_candidates(case_run: models.CaseRun, candidates: Iterable[domain.Candidate]) -> None:
-    queries = _ids(models.Query.objects.filter(case_run=case_run).values_list("occurrence__uid4", "ordinal", "pk"))
-    series = dict(EventSeries.objects.filter(encounter_id=case_run.encounter_id).values_list("event", "pk"))
+    queries = _ids(
+        models.Query.objects.filter(case_run=case_run).values_list(
+            "occurrence__uid4", "ordinal", "pk"
+        )
+    )
+    series = dict(
+        EventSeries.objects.filter(encounter_id=case_run.encounter_id).values_list("event", "pk")
+    )
     models.Candidate.objects.bulk_create(
         (
             models.Candidate(
@@ -236,21 +331,36 @@ def save_candidates(case_run: models.CaseRun, candidates: Iterable[domain.Candid
 
 def load_candidates(case_run: models.CaseRun) -> tuple[domain.Candidate, ...]:
     rows = models.Candidate.objects.filter(query__case_run=case_run)
-    fields = ("query__occurrence__uid4", "query__ordinal", "series__event", "dense_rank", "dense_score", "rerank_score", "kept", "fate")
+    fields = (
+        "query__occurrence__uid4",
+        "query__ordinal",
+        "series__event",
+        "dense_rank",
+        "dense_score",
+        "rerank_score",
+        "kept",
+        "fate",
+    )
     ordered = rows.order_by("query__occurrence__ordinal", "query__ordinal", "dense_rank")
     return tuple(domain.Candidate(*row) for row in ordered.values_list(*fields))
 
 
 def save_evidence(case_run: models.CaseRun, evidence: Sequence[domain.Evidence]) -> None:
-    """Each row's key and a copy of it as it stands now. Rows without a time are no evidence (stage 5 leaves them out)."""
+    """Each row's key and a copy of it as it stands now. Rows without a time are no evidence (stage
+    5 leaves them out).
+    """
     found = models.Candidate.objects.filter(query__case_run=case_run, kept=True)
     candidates = {
         (uid, query, event): pk
-        for uid, query, event, pk in found.values_list("query__occurrence__uid4", "query__ordinal", "series__event", "pk")
+        for uid, query, event, pk in found.values_list(
+            "query__occurrence__uid4", "query__ordinal", "series__event", "pk"
+        )
     }
     encounter = case_run.encounter
     rows = SourceRow.objects.filter(
-        dataset_id=encounter.dataset_id, encounter_id=encounter.pk, row_index__in={e.row.row_index for e in evidence}
+        dataset_id=encounter.dataset_id,
+        encounter_id=encounter.pk,
+        row_index__in={e.row.row_index for e in evidence},
     )
     clock = dict(rows.values_list("row_index", "time"))
     models.Evidence.objects.bulk_create(
@@ -284,7 +394,16 @@ def load_evidence(case_run: models.CaseRun) -> tuple[domain.Evidence, ...]:
         domain.Evidence(
             e.candidate.query.occurrence.uid4,
             e.candidate.query.ordinal,
-            domain.SourceRow(e.row_index, e.hours, e.event, e.value, e.unit, e.source, domain.TimeKind(e.time_kind), e.numeric_value),
+            domain.SourceRow(
+                e.row_index,
+                e.hours,
+                e.event,
+                e.value,
+                e.unit,
+                e.source,
+                domain.TimeKind(e.time_kind),
+                e.numeric_value,
+            ),
             e.candidate.dense_rank,
             e.candidate.dense_score,
             e.candidate.rerank_score,
@@ -300,17 +419,27 @@ def given_of(summaries: Iterable[domain.KeptSummary]) -> list[list[str | int]]:
 
 def load_summaries(case_run: models.CaseRun) -> tuple[domain.KeptSummary, ...]:
     """The summaries that reached revision in a run whose revision sees no rows; none elsewhere."""
-    batch = models.StageBatch.objects.filter(stage_run__case_run=case_run, stage_run__stage=models.Stage.EXPAND, ordinal=0).first()
+    batch = models.StageBatch.objects.filter(
+        stage_run__case_run=case_run, stage_run__stage=models.Stage.EXPAND, ordinal=0
+    ).first()
     given = batch.payload.get("given", []) if batch else []
     if not given:
         return ()
     candidates = {(c.uid, c.query, c.event): c for c in load_candidates(case_run)}
-    texts = dict(EventSeries.objects.filter(encounter_id=case_run.encounter_id).values_list("event", "summary"))
-    return tuple(summary_of(candidates[uid, query, event], texts[event]) for uid, query, event in given)
+    texts = dict(
+        EventSeries.objects.filter(encounter_id=case_run.encounter_id).values_list(
+            "event", "summary"
+        )
+    )
+    return tuple(
+        summary_of(candidates[uid, query, event], texts[event]) for uid, query, event in given
+    )
 
 
 def load_reconstruction(case_run: models.CaseRun, text: str) -> domain.Reconstruction:
-    """Everything that a case run has stored so far about the note with that text; its text-only timeline must be there."""
+    """Everything that a case run has stored so far about the note with that text; its text-only
+    timeline must be there.
+    """
     inventory = load_inventory(_inventory_id(case_run))
     (text_only,) = load_timelines(case_run, domain.TimelineKind.TEXT_ONLY)
     evidence = load_evidence(case_run)

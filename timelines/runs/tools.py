@@ -1,4 +1,6 @@
-"""What this process works with: backbones by name, embedder and reranker by role. Built on first use, once a process."""
+"""What this process works with: backbones by name, embedder and reranker by role. Built on first
+use, once a process.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,23 @@ from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.run import Tools
 from timelines.pipeline.variants import check_supported
 from timelines.runs.baselines import BASELINES, baseline_stages, is_baseline
-from timelines.runs.language_models import Calls, Recorded, UnknownModel, askers_of, names_of_models, recorded_models
+from timelines.runs.language_models import (
+    Calls,
+    Recorded,
+    UnknownModel,
+    askers_of,
+    names_of_models,
+    recorded_models,
+)
 
 #: name → where it is built, and the roles of the language models that its stages ask.
 BACKBONES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "rules": ("timelines.backbones.rules.backbone", "rules_backbone", ()),
-    "prompted": ("timelines.backbones.prompted.backbone", "prompted_backbone", ("tagger", "timer", "query_writer", "reviser")),
+    "prompted": (
+        "timelines.backbones.prompted.backbone",
+        "prompted_backbone",
+        ("tagger", "timer", "query_writer", "reviser"),
+    ),
 }
 
 
@@ -36,14 +49,18 @@ def roles() -> ModelRoles:
 
 
 def backbone(name: str, check: Check = never_stop) -> Backbone:
-    """The backbone of that name, which asks no language model; `check` interrupts its stages. Raises UnknownBackbone."""
+    """The backbone of that name, which asks no language model; `check` interrupts its stages.
+    Raises UnknownBackbone.
+    """
     module, attribute, _ = _known(name)
     built: Backbone = getattr(importlib.import_module(module), attribute)(check)
     return built
 
 
 def prompted(name: str, config: PipelineConfig, calls: Calls) -> Backbone:
-    """The backbone of that name over askers for the calls of one stage. Raises UnknownBackbone, ProviderError."""
+    """The backbone of that name over askers for the calls of one stage. Raises UnknownBackbone,
+    ProviderError.
+    """
     module, attribute, wanted = _known(name)
     askers = askers_of(wanted, config, calls, roles())
     built: Backbone = getattr(importlib.import_module(module), attribute)(askers, config)
@@ -53,7 +70,11 @@ def prompted(name: str, config: PipelineConfig, calls: Calls) -> Backbone:
 def tools_of(name: str, config: PipelineConfig, calls: Calls | None = None) -> Tools:
     """Everything the stages of a run need; `calls` are those of the stage that is executed."""
     calls = calls or Calls()
-    built = prompted(name, config, calls) if asks_models(name) else backbone(name, calls.check or never_stop)
+    built = (
+        prompted(name, config, calls)
+        if asks_models(name)
+        else backbone(name, calls.check or never_stop)
+    )
     return Tools(built, roles().embedder(), roles().reranker(), config)
 
 
@@ -63,25 +84,35 @@ def asks_models(name: str) -> bool:
 
 
 def roles_of(name: str) -> tuple[str, ...]:
-    """The roles of the language models that stages of that backbone or baseline ask. Raises UnknownBackbone."""
+    """The roles of the language models that stages of that backbone or baseline ask. Raises
+    UnknownBackbone.
+    """
     return BASELINES[name].roles if is_baseline(name) else _known(name)[2]
 
 
 def models_of(name: str, choices: Mapping[str, str] | None = None) -> dict[str, dict[str, Any]]:
-    """What a run by that backbone records of its language models (`timelines.runs.language_models`). Raises UnknownModel, ProviderError."""
+    """What a run by that backbone records of its language models
+    (`timelines.runs.language_models`). Raises UnknownModel, ProviderError.
+    """
     if choices and not asks_models(name):
         raise UnknownModel(f"the backbone {name} asks no language model")
     return recorded_models(roles_of(name), choices or {}, roles())
 
 
-def tool_names(name: str, config: PipelineConfig, choices: Mapping[str, str], models: Recorded) -> dict[str, str]:
-    """What does the work of a run of that configuration, as it records it; `models` are those of `models_of`.
+def tool_names(
+    name: str, config: PipelineConfig, choices: Mapping[str, str], models: Recorded
+) -> dict[str, str]:
+    """What does the work of a run of that configuration, as it records it; `models` are those of
+    `models_of`.
 
-    Raises UnknownBackbone, ProviderError, and VariantUnsupported where the backbone or baseline cannot run the variant.
+    Raises UnknownBackbone, ProviderError, and VariantUnsupported where the backbone or baseline
+    cannot run the variant.
     """
     if is_baseline(name):
         stages = baseline_stages(name, config.variant)
-        rows = {TKW2_EMBEDDER: roles().embedder(TKW2_EMBEDDER).name} if Stage.REVISE in stages else {}
+        rows = (
+            {TKW2_EMBEDDER: roles().embedder(TKW2_EMBEDDER).name} if Stage.REVISE in stages else {}
+        )
         return {"backbone": f"{name} {BASELINES[name].version}", **names_of_models(models), **rows}
     used = tools_of(name, config, Calls(choices))
     check_supported(used.backbone, config.variant)
@@ -99,13 +130,17 @@ def names_of(used: Tools, models: Recorded | None = None) -> dict[str, str]:
 
 
 def queue_of(name: str, stage: str, *, kept: bool = False, begun: bool = False) -> str:
-    """Where a stage of a run by that backbone waits: searches at the embedder, calls of a language model at its own queue.
+    """Where a stage of a run by that backbone waits: searches at the embedder, calls of a language
+    model at its own queue.
 
-    `kept`: the stage only copies what another run has stored. `begun`: some of it is stored; queries that are there are searched for.
+    `kept`: the stage only copies what another run has stored. `begun`: some of it is stored;
+    queries that are there are searched for.
     """
     if kept:
         return "pipeline"
-    if asks_models(name) and (stage in (Stage.TAG, Stage.INFER, Stage.REVISE) or (stage == Stage.RETRIEVE and not begun)):
+    if asks_models(name) and (
+        stage in (Stage.TAG, Stage.INFER, Stage.REVISE) or (stage == Stage.RETRIEVE and not begun)
+    ):
         return "generate"
     return "embed" if stage == Stage.RETRIEVE else "pipeline"
 
@@ -114,4 +149,6 @@ def _known(name: str) -> tuple[str, str, tuple[str, ...]]:
     try:
         return BACKBONES[name]
     except KeyError:
-        raise UnknownBackbone(f"unknown backbone {name!r}; known: {', '.join(sorted([*BACKBONES, *BASELINES]))}") from None
+        raise UnknownBackbone(
+            f"unknown backbone {name!r}; known: {', '.join(sorted([*BACKBONES, *BASELINES]))}"
+        ) from None

@@ -1,4 +1,6 @@
-"""What ran: the revision of the code, the versions of the packages that decide results, the digests of the prompts."""
+"""What ran: the revision of the code, the versions of the packages that decide results, the digests
+of the prompts.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +33,18 @@ UNRECORDED = "unrecorded"
 
 @lru_cache(maxsize=1)
 def code_revision() -> str:
-    """The commit, with "+" where tracked files differ from it; without a repository, the version in pyproject.toml."""
+    """The commit, with "+" where tracked files differ from it; without a repository, the version in
+    pyproject.toml.
+    """
     root = Path(settings.BASE_DIR)
     if (root / ".git").exists():
         commit = _git(root, "rev-parse", "HEAD")
         if commit:
-            return f"{commit}+" if _git(root, "status", "--porcelain", "--untracked-files=no") else commit
+            return (
+                f"{commit}+"
+                if _git(root, "status", "--porcelain", "--untracked-files=no")
+                else commit
+            )
     try:
         project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     except (OSError, KeyError):
@@ -56,15 +64,26 @@ def package_versions() -> dict[str, str]:
 
 
 def prompt_hashes() -> dict[str, str]:
-    """Name → SHA-256 of every prompt, with the parts that it takes in; parts that stand in several prompts are none themselves."""
-    names = (path.relative_to(PROMPTS).with_suffix("").as_posix() for path in sorted(PROMPTS.rglob("*.md")))
+    """Name → SHA-256 of every prompt, with the parts that it takes in; parts that stand in several
+    prompts are none themselves.
+    """
+    names = (
+        path.relative_to(PROMPTS).with_suffix("").as_posix()
+        for path in sorted(PROMPTS.rglob("*.md"))
+    )
     return {name: load(name).sha256 for name in names if not name.startswith("parts/")}
 
 
 def _git(root: Path, *arguments: str) -> str:
     """What git says, "" where it cannot."""
     try:
-        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False, timeout=20)
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=20,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""

@@ -22,7 +22,9 @@ MEDS_VERSION = "0.4.1"
 
 def write_parquet(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool) -> int:
     """A Parquet table and its data dictionary beside it; returns how many rows."""
-    rows = (line_values(line, with_note_text=with_note_text) for case in cases for line in case.lines)
+    rows = (
+        line_values(line, with_note_text=with_note_text) for case in cases for line in case.lines
+    )
     with replacing(out) as part:
         count = _write(rows, _table_schema(with_note_text=with_note_text), part)
     dictionary.write_beside(out, with_note_text=with_note_text)
@@ -30,26 +32,48 @@ def write_parquet(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool
 
 
 def write_meds(cases: Iterable[CaseLines], out: Path, *, dataset: str, created: datetime) -> int:
-    """A MEDS dataset: data/0.parquet sorted by subject and time, codes and dataset metadata. Returns how many rows.
+    """A MEDS dataset: data/0.parquet sorted by subject and time, codes and dataset metadata.
+    Returns how many rows.
 
     `cases` come in order of `subject_id`. Times are naive: the record's own clock.
     """
-    rows = (row for _, group in groupby(cases, key=lambda c: subject_id(c.encounter)) for row in _meds_rows(list(group)))
+    rows = (
+        row
+        for _, group in groupby(cases, key=lambda c: subject_id(c.encounter))
+        for row in _meds_rows(list(group))
+    )
     with replacing(out / "data" / "0.parquet") as part:
         count = _write(rows, _meds_schema(), part)
     pa, pq = import_module("pyarrow"), import_module("pyarrow.parquet")
-    codes = [{"code": _code(lane, p), "description": f"{lane} ({p})", "parent_codes": []} for lane in Lane for p in Polarity]
-    schema = pa.schema([("code", pa.string()), ("description", pa.string()), ("parent_codes", pa.list_(pa.string()))])
+    codes = [
+        {"code": _code(lane, p), "description": f"{lane} ({p})", "parent_codes": []}
+        for lane in Lane
+        for p in Polarity
+    ]
+    schema = pa.schema(
+        [
+            ("code", pa.string()),
+            ("description", pa.string()),
+            ("parent_codes", pa.list_(pa.string())),
+        ]
+    )
     with replacing(out / "metadata" / "codes.parquet") as part:
         pq.write_table(pa.Table.from_pylist(codes, schema=schema), part)
-    metadata = {"dataset_name": dataset, "etl_name": "occurrent", "meds_version": MEDS_VERSION, "created_at": created.isoformat()}
+    metadata = {
+        "dataset_name": dataset,
+        "etl_name": "occurrent",
+        "meds_version": MEDS_VERSION,
+        "created_at": created.isoformat(),
+    }
     with replacing(out / "metadata" / "dataset.json") as part:
         part.write_text(json.dumps(metadata, indent=1), encoding="utf-8")
     return count
 
 
 def subject_id(encounter: Stay) -> int:
-    """The record's own number of the person (of the case where it has none); for names that are no number, 63 bits of their digest."""
+    """The record's own number of the person (of the case where it has none); for names that are no
+    number, 63 bits of their digest.
+    """
     key = encounter.subject_key or encounter.case_id
     if key.isascii() and key.isdigit() and int(key) < 2**63:
         return int(key)
@@ -58,7 +82,12 @@ def subject_id(encounter: Stay) -> int:
 
 def _meds_rows(cases: list[CaseLines]) -> Iterator[dict[str, Any]]:
     """All occurrences of one subject: those without a time first, then by time."""
-    rows = [_meds_row(case.encounter, line, n) for case in cases for timeline in case.timelines for n, line in enumerate(timeline)]
+    rows = [
+        _meds_row(case.encounter, line, n)
+        for case in cases
+        for timeline in case.timelines
+        for n, line in enumerate(timeline)
+    ]
     yield from sorted(rows, key=lambda r: (r["time"] is not None, r["time"] or datetime.min))
 
 
@@ -118,7 +147,12 @@ def _table_schema(*, with_note_text: bool) -> Any:
     pa = import_module("pyarrow")
     evidence = pa.struct([(f.name, _type(f.type)) for f in dictionary.EVIDENCE_FIELDS])
     listed = dictionary.fields(with_note_text=with_note_text)
-    return pa.schema([(f.name, pa.list_(evidence) if f.type == "list<struct>" else _type(f.type)) for f in listed])
+    return pa.schema(
+        [
+            (f.name, pa.list_(evidence) if f.type == "list<struct>" else _type(f.type))
+            for f in listed
+        ]
+    )
 
 
 def _meds_schema() -> Any:

@@ -1,4 +1,6 @@
-"""Reads timelines for exports and judges: which ones of a case, and their lines. Streamed case by case."""
+"""Reads timelines for exports and judges: which ones of a case, and their lines. Streamed case by
+case.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,11 @@ from timelines.runs.study_timeline.selection import is_study_run
 
 @dataclass(frozen=True)
 class Selection:
-    """Which timelines: of these sources and cases (empty: all), of one run only where its public id is given.
+    """Which timelines: of these sources and cases (empty: all), of one run only where its public id
+    is given.
 
-    `identified`: no timelines without identifiers (of baselines, and of variant `no_uid`), whose lines no UID tells apart.
+    `identified`: no timelines without identifiers (of baselines, and of variant `no_uid`), whose
+    lines no UID tells apart.
     """
 
     sources: Sequence[str] = ()
@@ -41,7 +45,9 @@ def cases_of(dataset: Dataset, wanted: Selection) -> QuerySet[Encounter]:
 
 
 def export_cases(cases: Iterable[Encounter], wanted: Selection) -> Iterator[CaseLines]:
-    """The chosen timelines of each case that has any. Raises NoteChanged where a note is no longer the imported one."""
+    """The chosen timelines of each case that has any. Raises NoteChanged where a note is no longer
+    the imported one.
+    """
     for encounter in cases:
         timelines = chosen_timelines(encounter, wanted)
         if timelines:
@@ -49,15 +55,22 @@ def export_cases(cases: Iterable[Encounter], wanted: Selection) -> Iterator[Case
 
 
 def finished_timelines() -> QuerySet[Timeline]:
-    """A run's timelines count as finished when every stage of the case has succeeded; others when their inventory is sealed."""
-    open_stages = StageRun.objects.filter(case_run=OuterRef("case_run")).exclude(state=JobState.SUCCEEDED)
+    """A run's timelines count as finished when every stage of the case has succeeded; others when
+    their inventory is sealed.
+    """
+    open_stages = StageRun.objects.filter(case_run=OuterRef("case_run")).exclude(
+        state=JobState.SUCCEEDED
+    )
     return Timeline.objects.filter(~Exists(open_stages)).filter(
-        Q(case_run__isnull=False) | Q(inventory__isnull=True) | Q(inventory__sealed_at__isnull=False)
+        Q(case_run__isnull=False)
+        | Q(inventory__isnull=True)
+        | Q(inventory__sealed_at__isnull=False)
     )
 
 
 def chosen_timelines(encounter: Encounter, wanted: Selection) -> list[Timeline]:
-    """Finished timelines of a case; of several runs of one source the study timeline, else the latest, unless a run is asked for.
+    """Finished timelines of a case; of several runs of one source the study timeline, else the
+    latest, unless a run is asked for.
 
     An author's submission that a later one has replaced is left out, unless its source is named.
     """
@@ -65,7 +78,9 @@ def chosen_timelines(encounter: Encounter, wanted: Selection) -> list[Timeline]:
 
 
 def chosen_of_cases(encounters: Sequence[int], wanted: Selection) -> dict[int, list[Timeline]]:
-    """As `chosen_timelines` for many cases in one query, without their notes; cases without any are not in it."""
+    """As `chosen_timelines` for many cases in one query, without their notes; cases without any are
+    not in it.
+    """
     by_case: dict[int, list[Timeline]] = defaultdict(list)
     for timeline in _finished(wanted).filter(encounter__in=encounters):
         by_case[timeline.encounter_id].append(timeline)
@@ -74,30 +89,50 @@ def chosen_of_cases(encounters: Sequence[int], wanted: Selection) -> dict[int, l
 
 def _finished(wanted: Selection) -> QuerySet[Timeline]:
     found = finished_timelines()
-    found = found.filter(source__in=wanted.sources) if wanted.sources else found.exclude(SUPERSEDED_TIMELINES)
+    found = (
+        found.filter(source__in=wanted.sources)
+        if wanted.sources
+        else found.exclude(SUPERSEDED_TIMELINES)
+    )
     if wanted.run:
         found = found.filter(case_run__run__public_id=wanted.run)
     if wanted.identified:
-        found = found.exclude(Q(case_run__run__variant=Variant.NO_UID.value) | Q(case_run__run__backbone__in=BASELINES))
-    return found.annotate(of_study=is_study_run("case_run__run")).order_by("source", "kind", "alternative", "pk")
+        found = found.exclude(
+            Q(case_run__run__variant=Variant.NO_UID.value)
+            | Q(case_run__run__backbone__in=BASELINES)
+        )
+    return found.annotate(of_study=is_study_run("case_run__run")).order_by(
+        "source", "kind", "alternative", "pk"
+    )
 
 
 def _best(found: Iterable[Any]) -> list[Timeline]:
-    """Of one case's timelines, those of the best run of each source, in order; `found` carry `of_study`."""
+    """Of one case's timelines, those of the best run of each source, in order; `found` carry
+    `of_study`.
+    """
     timelines = list(found)
     best: dict[str, tuple[bool, int]] = {}
     for t in timelines:
         best[t.source] = max(best.get(t.source, (False, 0)), (t.of_study, t.case_run_id or 0))
     chosen = [t for t in timelines if (t.of_study, t.case_run_id or 0) == best[t.source]]
-    return sorted(chosen, key=lambda t: (t.source, list(TimelineKind).index(TimelineKind(t.kind)), t.alternative))
+    return sorted(
+        chosen,
+        key=lambda t: (t.source, list(TimelineKind).index(TimelineKind(t.kind)), t.alternative),
+    )
 
 
 def _case(encounter: Encounter, timelines: Sequence[Timeline]) -> CaseLines:
-    notes: dict[int, Note] = {t.inventory.note_id: t.inventory.note for t in timelines if t.inventory}
+    notes: dict[int, Note] = {
+        t.inventory.note_id: t.inventory.note for t in timelines if t.inventory
+    }
     texts = {pk: checked_text(note) for pk, note in notes.items()}
     first = note_of(encounter)
     entries: dict[int, list[Entry]] = defaultdict(list)
-    ordered = Entry.objects.filter(timeline__in=timelines).select_related("occurrence").order_by("timeline_id", "occurrence__ordinal", "pk")
+    ordered = (
+        Entry.objects.filter(timeline__in=timelines)
+        .select_related("occurrence")
+        .order_by("timeline_id", "occurrence__ordinal", "pk")
+    )
     for entry in ordered:
         entries[entry.timeline_id].append(entry)
     cited = _cited(encounter, timelines, [e for found in entries.values() for e in found])
@@ -106,7 +141,13 @@ def _case(encounter: Encounter, timelines: Sequence[Timeline]) -> CaseLines:
         checked_text(first) if first else None,
         tuple(
             tuple(
-                _line(encounter, timeline, entry, texts.get(timeline.inventory.note_id) if timeline.inventory else None, cited)
+                _line(
+                    encounter,
+                    timeline,
+                    entry,
+                    texts.get(timeline.inventory.note_id) if timeline.inventory else None,
+                    cited,
+                )
                 for entry in entries[timeline.pk]
             )
             for timeline in timelines
@@ -114,7 +155,13 @@ def _case(encounter: Encounter, timelines: Sequence[Timeline]) -> CaseLines:
     )
 
 
-def _line(encounter: Encounter, timeline: Timeline, entry: Entry, text: str | None, cited: Mapping[tuple[int, int], Cited]) -> Line:
+def _line(
+    encounter: Encounter,
+    timeline: Timeline,
+    entry: Entry,
+    text: str | None,
+    cited: Mapping[tuple[int, int], Cited],
+) -> Line:
     o = entry.occurrence
     return Line(
         case_id=encounter.case_id,
@@ -130,7 +177,9 @@ def _line(encounter: Encounter, timeline: Timeline, entry: Entry, text: str | No
         upper=entry.upper,
         known=entry.known,
         context=tuple(entry.context),
-        evidence=tuple(cited[entry.pk, row] for row in entry.adopted_rows if (entry.pk, row) in cited),
+        evidence=tuple(
+            cited[entry.pk, row] for row in entry.adopted_rows if (entry.pk, row) in cited
+        ),
         polarity=o.polarity if o else "",
         lane=o.lane if o else "",
         span_text=text[o.start : o.end] if o and text is not None and o.start is not None else None,
@@ -141,19 +190,26 @@ def _line(encounter: Encounter, timeline: Timeline, entry: Entry, text: str | No
     )
 
 
-def _cited(encounter: Encounter, timelines: Sequence[Timeline], entries: Sequence[Entry]) -> dict[tuple[int, int], Cited]:
-    """(entry, row index) → the row as cited: from the stored evidence of a run, from the record itself elsewhere.
+def _cited(
+    encounter: Encounter, timelines: Sequence[Timeline], entries: Sequence[Entry]
+) -> dict[tuple[int, int], Cited]:
+    """(entry, row index) → the row as cited: from the stored evidence of a run, from the record
+    itself elsewhere.
 
     A row later than discharge allows is evidence of nothing (protocol stage 5), whoever names it.
     """
     run_of = {t.pk: t.case_run_id for t in timelines}
     copies = _evidence([pk for pk in run_of.values() if pk])
-    rows = _rows(encounter, {r for e in entries if run_of[e.timeline_id] is None for r in e.adopted_rows})
+    rows = _rows(
+        encounter, {r for e in entries if run_of[e.timeline_id] is None for r in e.adopted_rows}
+    )
     found: dict[tuple[int, int], Cited] = {}
     for entry in entries:
         case_run = run_of[entry.timeline_id]
         for row in entry.adopted_rows:
-            item = copies.get((case_run, entry.occurrence_id or 0, row)) if case_run else rows.get(row)
+            item = (
+                copies.get((case_run, entry.occurrence_id or 0, row)) if case_run else rows.get(row)
+            )
             if item is not None:
                 found[entry.pk, row] = item
     return found
@@ -161,7 +217,9 @@ def _cited(encounter: Encounter, timelines: Sequence[Timeline], entries: Sequenc
 
 def _evidence(case_runs: Sequence[int]) -> dict[tuple[int, int, int], Cited]:
     """(case run, occurrence, row index) → the stored evidence."""
-    stored = Evidence.objects.filter(candidate__query__case_run_id__in=case_runs).select_related("candidate__query")
+    stored = Evidence.objects.filter(candidate__query__case_run_id__in=case_runs).select_related(
+        "candidate__query"
+    )
     return {
         (e.candidate.query.case_run_id, e.candidate.query.occurrence_id, e.row_index): Cited(
             e.row_index,
@@ -184,6 +242,15 @@ def _rows(encounter: Encounter, indices: set[int]) -> dict[int, Cited]:
     latest = None
     if encounter.discharged_at is not None:
         latest = anchor.hours(encounter.discharged_at) + PipelineConfig().discharge_grace_hours
-    rows = SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter_id=encounter.pk, row_index__in=indices, time__isnull=False)
-    cited = (Cited(r.row_index, r.event, r.value, r.unit, anchor.hours(r.time), r.time_kind) for r in rows if r.time)
+    rows = SourceRow.objects.filter(
+        dataset_id=encounter.dataset_id,
+        encounter_id=encounter.pk,
+        row_index__in=indices,
+        time__isnull=False,
+    )
+    cited = (
+        Cited(r.row_index, r.event, r.value, r.unit, anchor.hours(r.time), r.time_kind)
+        for r in rows
+        if r.time
+    )
     return {c.row_index: c for c in cited if latest is None or c.hours <= latest}

@@ -35,21 +35,36 @@ CHUNK = 100
 
 
 def call_lines(run: Run, *, whole: bool) -> Iterator[dict[str, Any]]:
-    """One line a call in the order they were made; `whole` adds parameters, request and reply, which hold the note's text."""
+    """One line a call in the order they were made; `whole` adds parameters, request and reply,
+    which hold the note's text.
+    """
     stages = StageRun.objects.filter(case_run__run=run)
-    owners = {str(pk): (case, stage) for pk, case, stage in stages.values_list("pk", "case_run__encounter__case_id", "stage")}
+    owners = {
+        str(pk): (case, stage)
+        for pk, case, stage in stages.values_list("pk", "case_run__encounter__case_id", "stage")
+    }
     calls = calls_of(stages).order_by("pk")
     calls = calls.select_related("request") if whole else calls.defer("response")
     for call in calls.iterator(chunk_size=CHUNK):
         case_id, stage = owners[call.owner_id]
-        line = {"run": run.public_id, "case_id": case_id, "stage": stage, **{name: getattr(call, name) for name in FIGURES}}
+        line = {
+            "run": run.public_id,
+            "case_id": case_id,
+            "stage": stage,
+            **{name: getattr(call, name) for name in FIGURES},
+        }
         line |= {"created_at": call.created_at.isoformat(), "reasons": call.reasons}
         yield {**line, **_texts(call)} if whole else line
 
 
 def _texts(call: ModelCall) -> dict[str, Any]:
     reply = None if call.response is None else json.loads(call.response)
-    return {"covers": call.covers, "parameters": call.parameters, "request": json.loads(call.request.body), "reply": reply}
+    return {
+        "covers": call.covers,
+        "parameters": call.parameters,
+        "request": json.loads(call.request.body),
+        "reply": reply,
+    }
 
 
 def write_call_lines(run: Run, file: TextIO) -> int:

@@ -1,7 +1,9 @@
-"""PROV-style audit trail: for each occurrence of a run, what was derived from what, as one JSON object a line.
+"""PROV-style audit trail: for each occurrence of a run, what was derived from what, as one JSON
+object a line.
 
-Entities are values (span, occurrence, estimates, queries, series, rows), activities the stages that made them, the agent is what
-ran. Names follow PROV-JSON (`wasDerivedFrom`, `wasGeneratedBy`, `wasAssociatedWith`); a relation is a list of pairs or triples.
+Entities are values (span, occurrence, estimates, queries, series, rows), activities the stages that
+made them, the agent is what ran. Names follow PROV-JSON (`wasDerivedFrom`, `wasGeneratedBy`,
+`wasAssociatedWith`); a relation is a list of pairs or triples.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from timelines.runs.storage import checked_text, load_reconstruction
 from timelines.transfer.lines import Selection, chosen_timelines
 
 
-def write_prov(cases: Iterable[Encounter], wanted: Selection, out: Path, *, with_note_text: bool) -> int:
+def write_prov(
+    cases: Iterable[Encounter], wanted: Selection, out: Path, *, with_note_text: bool
+) -> int:
     """One object an occurrence of each chosen run; returns how many. Raises NoteChanged."""
     count = 0
     with replacing(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
@@ -32,31 +36,61 @@ def write_prov(cases: Iterable[Encounter], wanted: Selection, out: Path, *, with
                 spent = spent_by_stage(StageRun.objects.filter(case_run=case_run))
                 calls = {one.stage: one.spent.figures() for one in spent}
                 for chain in chains(load_reconstruction(case_run, checked_text(note))):
-                    trail = _trail(chain, case_run, note.sha256, calls, with_note_text=with_note_text)
+                    trail = _trail(
+                        chain, case_run, note.sha256, calls, with_note_text=with_note_text
+                    )
                     file.write(json.dumps(trail, ensure_ascii=False) + "\n")
                     count += 1
     return count
 
 
 def _case_runs(encounter: Encounter, wanted: Selection) -> list[CaseRun]:
-    ids = {t.case_run_id for t in chosen_timelines(encounter, wanted) if t.kind == TimelineKind.TEXT_ONLY and t.case_run_id is not None}
-    found = CaseRun.objects.filter(pk__in=ids, inventory__isnull=False).select_related("run", "encounter", "inventory__note")
+    ids = {
+        t.case_run_id
+        for t in chosen_timelines(encounter, wanted)
+        if t.kind == TimelineKind.TEXT_ONLY and t.case_run_id is not None
+    }
+    found = CaseRun.objects.filter(pk__in=ids, inventory__isnull=False).select_related(
+        "run", "encounter", "inventory__note"
+    )
     return list(found.order_by("run__source"))
 
 
 def _trail(
-    chain: Chain, case_run: CaseRun, note_sha256: str, calls: Mapping[str, Mapping[str, float | None]], *, with_note_text: bool
+    chain: Chain,
+    case_run: CaseRun,
+    note_sha256: str,
+    calls: Mapping[str, Mapping[str, float | None]],
+    *,
+    with_note_text: bool,
 ) -> dict[str, Any]:
     """`calls` are the figures of the stages that asked a language model, for the whole case."""
     run, o = case_run.run, chain.occurrence
     entity: dict[str, Any] = {
         "note": {"sha256": note_sha256},
-        "span": {"start": o.start, "end": o.end, **({"text": chain.quote} if with_note_text else {})},
-        "occurrence": {"uid4": o.uid, "mention": o.mention, "polarity": o.polarity.value, "lane": o.lane.value},
+        "span": {
+            "start": o.start,
+            "end": o.end,
+            **({"text": chain.quote} if with_note_text else {}),
+        },
+        "occurrence": {
+            "uid4": o.uid,
+            "mention": o.mention,
+            "polarity": o.polarity.value,
+            "lane": o.lane.value,
+        },
         "z0": _estimate(chain.text_only),
     }
-    made: list[tuple[str, str]] = [("span", Stage.TAG), ("occurrence", Stage.UIDS), ("z0", Stage.INFER)]
-    derived: list[tuple[str, str]] = [("span", "note"), ("occurrence", "span"), ("z0", "occurrence")]
+    made: list[tuple[str, str]] = [
+        ("span", Stage.TAG),
+        ("occurrence", Stage.UIDS),
+        ("z0", Stage.INFER),
+    ]
+    derived: list[tuple[str, str]] = [
+        ("span", "note"),
+        ("occurrence", "span"),
+        ("z0", "occurrence"),
+    ]
     for query in chain.queries:
         name = f"query/{query.ordinal}"
         entity[name] = {"text": query.text}
@@ -64,13 +98,23 @@ def _trail(
         derived.append((name, "occurrence"))
     for c in chain.candidates:
         name = f"candidate/{c.query}/{c.dense_rank}"
-        scores = {"dense_rank": c.dense_rank, "dense_score": c.dense_score, "rerank_score": c.rerank_score}
+        scores = {
+            "dense_rank": c.dense_rank,
+            "dense_score": c.dense_score,
+            "rerank_score": c.rerank_score,
+        }
         entity[name] = {"series": c.event, **scores, "kept": c.kept, "fate": c.fate}
         made.append((name, Stage.RETRIEVE))
         derived.append((name, f"query/{c.query}"))
     for e in chain.evidence:
         name, row = f"row/{e.row.row_index}", e.row
-        entity[name] = {"event": row.event, "value": row.value, "unit": row.unit, "hours": row.time, "time_kind": row.time_kind.value}
+        entity[name] = {
+            "event": row.event,
+            "value": row.value,
+            "unit": row.unit,
+            "hours": row.time,
+            "time_kind": row.time_kind.value,
+        }
         made.append((name, Stage.EXPAND))
         derived.append((name, f"candidate/{e.query}/{e.dense_rank}"))
     for alternative, entry in enumerate(chain.revised, start=1):
@@ -84,12 +128,17 @@ def _trail(
         "agent": {**run.tools, "code_revision": run.code_revision},
         "entity": entity,
         "activity": {
-            stage: {"run": run.public_id, **({"model_calls": calls[stage]} if stage in calls else {})}
+            stage: {
+                "run": run.public_id,
+                **({"model_calls": calls[stage]} if stage in calls else {}),
+            }
             for stage in dict.fromkeys(stage for _, stage in made)
         },
         "wasGeneratedBy": made,
         "wasDerivedFrom": derived,
-        "wasAssociatedWith": [(stage, run.source) for stage in dict.fromkeys(stage for _, stage in made)],
+        "wasAssociatedWith": [
+            (stage, run.source) for stage in dict.fromkeys(stage for _, stage in made)
+        ],
     }
 
 

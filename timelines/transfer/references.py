@@ -1,7 +1,9 @@
-"""Clinician-authored timelines that come with a case (`reference.jsonl`), as an inventory and a timeline of their own.
+"""Clinician-authored timelines that come with a case (`reference.jsonl`), as an inventory and a
+timeline of their own.
 
-Taken through the import's hook, inside the transaction of the case. Each line is checked by itself; a file with a faulty line
-gives no timeline at all, because a reference that lacks occurrences would flatter every method that is measured against it.
+Taken through the import's hook, inside the transaction of the case. Each line is checked by itself;
+a file with a faulty line gives no timeline at all, because a reference that lacks occurrences would
+flatter every method that is measured against it.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ class Fault:
 
 @dataclass(frozen=True)
 class ReferenceLine:
-    """One authored occurrence. Hours from the anchor, None where it cannot be placed; `rows` evidence this very occurrence."""
+    """One authored occurrence. Hours from the anchor, None where it cannot be placed; `rows`
+    evidence this very occurrence.
+    """
 
     span: TaggedSpan
     time: float | None
@@ -53,11 +57,15 @@ class ReferenceLine:
     why: str
 
     def entry(self, uid: str) -> Entry:
-        return Entry(uid, self.time, self.lower, self.upper, self.known, (), DECIDED_BY, self.why, self.rows)
+        return Entry(
+            uid, self.time, self.lower, self.upper, self.known, (), DECIDED_BY, self.why, self.rows
+        )
 
 
 def import_reference(encounter: Encounter, folder: Path, report: CaseReport) -> None:
-    """Import hook: the case's reference timeline where its folder has one. Faults go to the report, with line and field."""
+    """Import hook: the case's reference timeline where its folder has one. Faults go to the report,
+    with line and field.
+    """
     path = folder / FILE
     if not path.is_file():
         return
@@ -69,7 +77,9 @@ def import_reference(encounter: Encounter, folder: Path, report: CaseReport) -> 
     lines: list[ReferenceLine] = []
     content = path.read_bytes() if path.stat().st_size <= LONGEST_FILE else b""
     try:
-        lines, faults = read_reference(content.decode("utf-8"), storage.checked_text(note), known_rows)
+        lines, faults = read_reference(
+            content.decode("utf-8"), storage.checked_text(note), known_rows
+        )
     except UnicodeDecodeError as error:
         faults = [Fault(content[: error.start].count(b"\n") + 1, "", "the line is not UTF-8 text")]
     if not lines and not faults:
@@ -90,11 +100,15 @@ def save_reference(*, note: Note, lines: list[ReferenceLine]) -> models.Timeline
     inventory = assign_uids(spans, rng=rng, in_use=storage.uids_in_use(note.pk))
     entries = [line.entry(o.uid) for line, o in zip(lines, inventory, strict=True)]
     timeline = domain.Timeline.complete(inventory, entries, TimelineKind.REFERENCE)
-    stored = storage.save_inventory(note=note, inventory=inventory, origin=models.Inventory.Origin.REFERENCE)
+    stored = storage.save_inventory(
+        note=note, inventory=inventory, origin=models.Inventory.Origin.REFERENCE
+    )
     return storage.save_timeline(timeline=timeline, inventory=stored, source=SOURCE)
 
 
-def read_reference(text: str, note: str, known_rows: set[int]) -> tuple[list[ReferenceLine], list[Fault]]:
+def read_reference(
+    text: str, note: str, known_rows: set[int]
+) -> tuple[list[ReferenceLine], list[Fault]]:
     """The lines of a file that hold, and what is wrong with the others."""
     lines: list[ReferenceLine] = []
     faults: list[Fault] = []
@@ -126,8 +140,15 @@ def _faults(data: Mapping[str, Any], note: str, known_rows: set[int]) -> Iterato
     if not (_is_index(start) and _is_index(end)):
         yield "start", "start and end are whole numbers from 0"
     elif not start < end <= len(note):
-        yield "end", f"the span [{start}, {end}) does not lie inside the note of {len(note)} characters"
-    if not isinstance(data["mention"], str) or not data["mention"].strip() or not storable(data["mention"]):
+        yield (
+            "end",
+            f"the span [{start}, {end}) does not lie inside the note of {len(note)} characters",
+        )
+    if (
+        not isinstance(data["mention"], str)
+        or not data["mention"].strip()
+        or not storable(data["mention"])
+    ):
         yield "mention", "no text"
     why = data.get("why")
     if why is not None and not (isinstance(why, str) and storable(why)):
@@ -167,7 +188,9 @@ def _is_hours(value: object) -> bool:
     if value is None:
         return True
     try:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        return (
+            isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        )
     except OverflowError:
         return False
 

@@ -1,4 +1,6 @@
-"""Storing timelines that others made, each as a source of its own: sealed, whole, and the same input twice changes nothing."""
+"""Storing timelines that others made, each as a source of its own: sealed, whole, and the same
+input twice changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ class SourceRefused(ValueError):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to make of the files. `kind` and `alternative` None: what a file says, else text_only and 1. `only`: this source of theirs."""
+    """What to make of the files. `kind` and `alternative` None: what a file says, else text_only
+    and 1. `only`: this source of theirs.
+    """
 
     source: str
     kind: TimelineKind | None = None
@@ -63,14 +67,29 @@ class ForeignReport:
 
     def lines(self) -> list[str]:
         """The summary, without any text of notes or events."""
-        new = f"{self.imported} timelines imported, {self.replaced} replaced, {self.unchanged} unchanged in {self.cases} cases"
+        new = (
+            f"{self.imported} timelines imported, {self.replaced} replaced, {self.unchanged}"
+            f" unchanged in {self.cases} cases"
+        )
         spans = f"{self.events} occurrences stored, {self.placed} of them with a place in the note"
-        left = [f"  {self.left_out} timelines of other sources, kinds or alternatives left out"] if self.left_out else []
-        return [f"{new}; {spans}; {len(self.faults)} faults", *left, *(f"  {fault.words()}" for fault in self.faults)]
+        left = (
+            [f"  {self.left_out} timelines of other sources, kinds or alternatives left out"]
+            if self.left_out
+            else []
+        )
+        return [
+            f"{new}; {spans}; {len(self.faults)} faults",
+            *left,
+            *(f"  {fault.words()}" for fault in self.faults),
+        ]
 
 
-def import_foreign(*, dataset: Dataset, path: Path, format: str, wanted: Wanted, by: User | None = None) -> ForeignReport:
-    """Read the files and store what holds, case by case; an audit event says so. Raises SourceRefused, Unreadable (no file at `path`)."""
+def import_foreign(
+    *, dataset: Dataset, path: Path, format: str, wanted: Wanted, by: User | None = None
+) -> ForeignReport:
+    """Read the files and store what holds, case by case; an audit event says so. Raises
+    SourceRefused, Unreadable (no file at `path`).
+    """
     check_source(dataset, wanted.source)
     report, book = ForeignReport(), CaseBook(dataset)
     found: dict[str, list[Foreign]] = defaultdict(list)
@@ -79,12 +98,22 @@ def import_foreign(*, dataset: Dataset, path: Path, format: str, wanted: Wanted,
             report.faults.append(item)
         else:
             found[item.heading.case].append(item)
-    named = sorted({f.heading.source for listed in found.values() for f in listed if f.heading.source})
+    named = sorted(
+        {f.heading.source for listed in found.values() for f in listed if f.heading.source}
+    )
     if len(named) > 1 and not wanted.only:
-        raise SourceRefused(f"the files hold timelines of {len(named)} sources: {', '.join(named)}; choose one with --only")
+        raise SourceRefused(
+            f"the files hold timelines of {len(named)} sources: {', '.join(named)}; choose one with"
+            " --only"
+        )
     for case_id, listed in found.items():
         _take(book.encounters[case_id], listed, wanted, report)
-    counts = {"imported": report.imported, "replaced": report.replaced, "unchanged": report.unchanged, "faults": len(report.faults)}
+    counts = {
+        "imported": report.imported,
+        "replaced": report.replaced,
+        "unchanged": report.unchanged,
+        "faults": len(report.faults),
+    }
     record(
         actor=by,
         study=dataset.study,
@@ -99,11 +128,19 @@ def import_foreign(*, dataset: Dataset, path: Path, format: str, wanted: Wanted,
 def check_source(dataset: Dataset, source: str) -> None:
     """Names of runs, references and authors stay theirs. Raises SourceRefused."""
     if not SOURCE_NAME.fullmatch(source):
-        raise SourceRefused("a source is named by at most 100 letters, digits, spaces and . : / + = - _")
+        raise SourceRefused(
+            "a source is named by at most 100 letters, digits, spaces and . : / + = - _"
+        )
     runs = Run.objects.filter(study=dataset.study, source=source)
-    ours = source == REFERENCE_SOURCE or source.startswith("author:") or re.split("[/:]", source)[0] in {*BACKBONES, *BASELINES}
+    ours = (
+        source == REFERENCE_SOURCE
+        or source.startswith("author:")
+        or re.split("[/:]", source)[0] in {*BACKBONES, *BASELINES}
+    )
     if ours or runs.exists():
-        raise SourceRefused(f"{source!r} is the name of a reference, an author or a run; choose another")
+        raise SourceRefused(
+            f"{source!r} is the name of a reference, an author or a run; choose another"
+        )
 
 
 class CaseBook:
@@ -116,7 +153,9 @@ class CaseBook:
         self._files: dict[str, str] | None = None
 
     def find(self, name: str) -> CaseFacts | None:
-        """Raises Unreadable for a case whose note is missing or no longer the one that was imported."""
+        """Raises Unreadable for a case whose note is missing or no longer the one that was
+        imported.
+        """
         if name not in self._facts:
             encounter = self._encounter(name)
             if encounter is None:
@@ -132,7 +171,9 @@ class CaseBook:
         if encounter := cases.filter(case_id=name).first():
             return encounter
         if self._files is None:
-            self._files = {file_name(case_id): case_id for case_id in cases.values_list("case_id", flat=True)}
+            self._files = {
+                file_name(case_id): case_id for case_id in cases.values_list("case_id", flat=True)
+            }
         return cases.filter(case_id=self._files.get(name, "")).first()
 
 
@@ -143,21 +184,35 @@ def _facts(encounter: Encounter) -> CaseFacts:
     try:
         case = storage.load_case(encounter, note)
     except storage.NoteChanged:
-        raise Unreadable("case_id", "our note no longer has the checksum of its import; import the case anew") from None
+        raise Unreadable(
+            "case_id", "our note no longer has the checksum of its import; import the case anew"
+        ) from None
     return CaseFacts(encounter.case_id, case.note, case.window.anchor)
 
 
-def _take(encounter: Encounter, listed: Sequence[Foreign], wanted: Wanted, report: ForeignReport) -> None:
+def _take(
+    encounter: Encounter, listed: Sequence[Foreign], wanted: Wanted, report: ForeignReport
+) -> None:
     """Store what is wanted of one case, or nothing of it."""
     chosen: dict[_Key, Foreign] = {}
     for foreign in listed:
         heading = foreign.heading
-        kind, alternative = wanted.kind or heading.kind or TimelineKind.TEXT_ONLY, wanted.alternative or heading.alternative or 1
+        kind, alternative = (
+            wanted.kind or heading.kind or TimelineKind.TEXT_ONLY,
+            wanted.alternative or heading.alternative or 1,
+        )
         other = (wanted.only and heading.source != wanted.only) or heading.kind not in (None, kind)
         if other or heading.alternative not in (None, alternative):
             report.left_out += 1
         elif (kind, alternative) in chosen:
-            report.faults.append(Fault(foreign.file, None, "case_id", "a second timeline of the same case, kind and alternative"))
+            report.faults.append(
+                Fault(
+                    foreign.file,
+                    None,
+                    "case_id",
+                    "a second timeline of the same case, kind and alternative",
+                )
+            )
             return
         else:
             chosen[kind, alternative] = foreign
@@ -166,14 +221,19 @@ def _take(encounter: Encounter, listed: Sequence[Foreign], wanted: Wanted, repor
 
 
 @transaction.atomic
-def _store(encounter: Encounter, chosen: dict[_Key, Foreign], wanted: Wanted, report: ForeignReport) -> None:
-    # No key lock: a run that stores its inventory of this note refers to the encounter while it has the note's lock.
+def _store(
+    encounter: Encounter, chosen: dict[_Key, Foreign], wanted: Wanted, report: ForeignReport
+) -> None:
+    # No key lock: a run that stores its inventory of this note refers to the encounter while it has
+    # the note's lock.
     Encounter.objects.select_for_update(no_key=True).get(pk=encounter.pk)
     note = storage.note_of(encounter)
     assert note is not None
     there = {
         (TimelineKind(t.kind), t.alternative): t
-        for t in Timeline.objects.filter(encounter=encounter, source=wanted.source, case_run=None).select_related("inventory")
+        for t in Timeline.objects.filter(
+            encounter=encounter, source=wanted.source, case_run=None
+        ).select_related("inventory")
     }
     try:
         made = _made(note, chosen, there, wanted)
@@ -182,7 +242,12 @@ def _store(encounter: Encounter, chosen: dict[_Key, Foreign], wanted: Wanted, re
         return
     same = {key for key in made if key in there and _stored(there[key]) == made[key]}
     changed = [key for key in made if key in there and key not in same]
-    faults = [f for key in made if key not in same if (f := _refusal(chosen[key], encounter, there.get(key), wanted))]
+    faults = [
+        f
+        for key in made
+        if key not in same
+        if (f := _refusal(chosen[key], encounter, there.get(key), wanted))
+    ]
     if faults:
         report.faults += faults
         return
@@ -191,7 +256,10 @@ def _store(encounter: Encounter, chosen: dict[_Key, Foreign], wanted: Wanted, re
             for key in changed:
                 _remove(there[key])
     except (ProtectedError, RestrictedError):
-        reason = "findings about the stored timeline are in a review packet, so it is not replaced; choose another --source"
+        reason = (
+            "findings about the stored timeline are in a review packet, so it is not replaced;"
+            " choose another --source"
+        )
         report.faults += [Fault(chosen[key].file, None, "", reason) for key in changed]
         return
     inventories: dict[domain.Inventory, Inventory] = {}
@@ -203,10 +271,14 @@ def _store(encounter: Encounter, chosen: dict[_Key, Foreign], wanted: Wanted, re
             continue
         inventory, timeline = made[key]
         if inventory not in inventories:
-            inventories[inventory] = storage.save_inventory(note=note, inventory=inventory, origin=Inventory.Origin.IMPORT)
+            inventories[inventory] = storage.save_inventory(
+                note=note, inventory=inventory, origin=Inventory.Origin.IMPORT
+            )
             report.events += len(inventory)
             report.placed += sum(o.start is not None for o in inventory)
-        storage.save_timeline(timeline=timeline, inventory=inventories[inventory], source=wanted.source)
+        storage.save_timeline(
+            timeline=timeline, inventory=inventories[inventory], source=wanted.source
+        )
     report.cases += 1
     report.unchanged += len(same)
     report.replaced += len(changed)
@@ -216,14 +288,22 @@ def _store(encounter: Encounter, chosen: dict[_Key, Foreign], wanted: Wanted, re
 def _made(
     note: Note, chosen: Mapping[_Key, Foreign], there: Mapping[_Key, Timeline], wanted: Wanted
 ) -> dict[_Key, tuple[domain.Inventory, domain.Timeline]]:
-    """What the files give, as values; a timeline that replaces one of its own source may keep that one's UIDs. Raises UidsUsedUp."""
+    """What the files give, as values; a timeline that replaces one of its own source may keep that
+    one's UIDs. Raises UidsUsedUp.
+    """
     staying = {t.inventory_id for key, t in there.items() if key not in chosen}
-    replaced = {t.inventory_id for key, t in there.items() if t.inventory_id and t.inventory_id not in staying}
+    replaced = {
+        t.inventory_id
+        for key, t in there.items()
+        if t.inventory_id and t.inventory_id not in staying
+    }
     in_use = storage.uids_in_use(note.pk, without={i for i in replaced if i is not None})
     seed = f"{note.sha256}:{wanted.source}"
     made = {}
     for (kind, alternative), foreign in chosen.items():
-        found = domain_of(foreign, note.text, seed=seed, kind=kind, alternative=alternative, in_use=in_use)
+        found = domain_of(
+            foreign, note.text, seed=seed, kind=kind, alternative=alternative, in_use=in_use
+        )
         in_use |= {o.uid: (o.start, o.end, o.mention) for o in found[0]}
         made[kind, alternative] = found
     return made
@@ -233,7 +313,11 @@ def _stored(timeline: Timeline) -> tuple[domain.Inventory, domain.Timeline] | No
     """What is stored, as values; None for a timeline without an inventory."""
     if timeline.inventory is None:
         return None
-    rows = models.Entry.objects.filter(timeline=timeline).order_by("occurrence__ordinal").select_related("occurrence")
+    rows = (
+        models.Entry.objects.filter(timeline=timeline)
+        .order_by("occurrence__ordinal")
+        .select_related("occurrence")
+    )
     entries = tuple(
         domain.Entry(
             e.occurrence.uid4 if e.occurrence else "",
@@ -249,22 +333,44 @@ def _stored(timeline: Timeline) -> tuple[domain.Inventory, domain.Timeline] | No
         )
         for e in rows
     )
-    return storage.load_inventory(timeline.inventory.pk), domain.Timeline(entries, TimelineKind(timeline.kind), timeline.alternative)
+    return storage.load_inventory(timeline.inventory.pk), domain.Timeline(
+        entries, TimelineKind(timeline.kind), timeline.alternative
+    )
 
 
-def _refusal(foreign: Foreign, encounter: Encounter, there: Timeline | None, wanted: Wanted) -> Fault | None:
+def _refusal(
+    foreign: Foreign, encounter: Encounter, there: Timeline | None, wanted: Wanted
+) -> Fault | None:
     rows = {row for event in foreign.events for row in event.rows}
     if rows:
-        known = SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter_id=encounter.pk, row_index__in=rows)
+        known = SourceRow.objects.filter(
+            dataset_id=encounter.dataset_id, encounter_id=encounter.pk, row_index__in=rows
+        )
         missing = sorted(rows - set(known.values_list("row_index", flat=True)))
         if missing:
-            return Fault(foreign.file, None, "rows", f"the record has no row {', '.join(map(str, missing[:5]))}")
+            return Fault(
+                foreign.file,
+                None,
+                "rows",
+                f"the record has no row {', '.join(map(str, missing[:5]))}",
+            )
     if there is None:
         return None
     if there.inventory is None or there.inventory.origin != Inventory.Origin.IMPORT:
-        return Fault(foreign.file, None, "", "the source has a timeline of this case that was not imported; choose another --source")
+        return Fault(
+            foreign.file,
+            None,
+            "",
+            "the source has a timeline of this case that was not imported; choose another --source",
+        )
     if not wanted.replace:
-        return Fault(foreign.file, None, "", "the source has another timeline of this case; add --replace, or choose another --source")
+        return Fault(
+            foreign.file,
+            None,
+            "",
+            "the source has another timeline of this case; add --replace, or choose another"
+            " --source",
+        )
     return None
 
 

@@ -11,14 +11,21 @@ from accounts.models import User
 
 
 class Command(BaseCommand):
-    help = "Issue a token of the API for a person and print it once; --list shows the tokens that stand, --revoke ends one or all."
+    help = (
+        "Issue a token of the API for a person and print it once; --list shows the tokens that"
+        " stand, --revoke ends one or all."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Whose, and what to do."""
         parser.add_argument("username")
         parser.add_argument("--label", default="command line", help="what the token is for")
         parser.add_argument("--list", action="store_true", help="show the tokens that stand")
-        parser.add_argument("--revoke", metavar="TOKEN", help="end the token with this id or beginning, or all of them: all")
+        parser.add_argument(
+            "--revoke",
+            metavar="TOKEN",
+            help="end the token with this id or beginning, or all of them: all",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Issue unless told otherwise. Raises CommandError."""
@@ -27,7 +34,10 @@ class Command(BaseCommand):
             raise CommandError("There is no such account.")
         if options["list"]:
             for token in tokens_of(user):
-                self.stdout.write(f"{token.public_id}  {token.token_key}…  {token.label}  until {token.expiry:%Y-%m-%d %H:%M} UTC")
+                self.stdout.write(
+                    f"{token.public_id}  {token.token_key}…  {token.label}  until"
+                    f" {token.expiry:%Y-%m-%d %H:%M} UTC"
+                )
         elif options["revoke"]:
             self._revoke(user, options["revoke"])
         else:
@@ -39,12 +49,18 @@ class Command(BaseCommand):
         except TokenRefused as refused:
             raise CommandError(str(refused)) from None
         self.stdout.write(secret)
-        self.stderr.write(f"This token is shown only now. It ends {token.expiry:%Y-%m-%d %H:%M} UTC.")
+        self.stderr.write(
+            f"This token is shown only now. It ends {token.expiry:%Y-%m-%d %H:%M} UTC."
+        )
 
     def _revoke(self, user: User, wanted: str) -> None:
-        found = [t for t in tokens_of(user) if wanted == "all" or wanted in (t.public_id, t.token_key)]
+        found = [
+            t for t in tokens_of(user) if wanted == "all" or wanted in (t.public_id, t.token_key)
+        ]
         if not found and wanted != "all":
-            raise CommandError("No token of this person has that id or beginning; --list shows them.")
+            raise CommandError(
+                "No token of this person has that id or beginning; --list shows them."
+            )
         for token in found:
             revoke_token(token=token, by=None)
         self.stdout.write(f"{len(found)} token{'' if len(found) == 1 else 's'} revoked.")

@@ -18,5 +18,11 @@ class Command(changepassword.Command):
         """Change the password and record it. Raises CommandError."""
         said: str | None = super().handle(*args, **options)
         user = User.objects.get(username=options["username"] or getpass.getuser())
-        record(actor=None, study=None, action="account.reset_password", object_type="accounts.user", object_id=user.public_id)
+        record(
+            actor=None,
+            study=None,
+            action="account.reset_password",
+            object_type="accounts.user",
+            object_id=user.public_id,
+        )
         return said

@@ -12,7 +12,10 @@ from accounts.models import Role, Study
 
 
 class Command(BaseCommand):
-    help = "Create an account with a role in a study (the study too, if it is new) and print its one-time password once."
+    help = (
+        "Create an account with a role in a study (the study too, if it is new) and print its"
+        " one-time password once."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Everything by name."""
@@ -22,12 +25,20 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Create and print. Raises CommandError for a taken or malformed name."""
-        study = Study.objects.filter(name=options["study"]).first() or create_study(name=options["study"], by=None)
+        study = Study.objects.filter(name=options["study"]).first() or create_study(
+            name=options["study"], by=None
+        )
         try:
-            user, password = create_account(username=options["username"], study=study, role=Role(options["role"]), by=None)
+            user, password = create_account(
+                username=options["username"], study=study, role=Role(options["role"]), by=None
+            )
         except AccountExists:
-            raise CommandError("That user name is taken. Add roles on the study page, or choose another name.") from None
+            raise CommandError(
+                "That user name is taken. Add roles on the study page, or choose another name."
+            ) from None
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from None
         self.stdout.write(f"{user.username}  {password}")
-        self.stdout.write("This password is shown only now and must be replaced at the first sign-in.")
+        self.stdout.write(
+            "This password is shown only now and must be replaced at the first sign-in."
+        )

@@ -18,4 +18,10 @@ class Command(createsuperuser.Command):
         before = set(User.objects.values_list("pk", flat=True))
         super().handle(*args, **options)
         for user in User.objects.exclude(pk__in=before):
-            record(actor=None, study=None, action="account.create_superuser", object_type="accounts.user", object_id=user.public_id)
+            record(
+                actor=None,
+                study=None,
+                action="account.create_superuser",
+                object_type="accounts.user",
+                object_id=user.public_id,
+            )

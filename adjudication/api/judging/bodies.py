@@ -1,4 +1,6 @@
-"""Judge runs, games, findings and comparisons as plain values, through the same functions as their pages."""
+"""Judge runs, games, findings and comparisons as plain values, through the same functions as their
+pages.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,23 @@ from django.db.models import Count
 from adjudication.access.closed import Closed
 from adjudication.findings.changes import ChangeLine
 from adjudication.findings.compare import CompareRow
-from adjudication.findings.evidence import CitedSeries, Side, cited_series, quote_of, sides_of_finding
+from adjudication.findings.evidence import (
+    CitedSeries,
+    Side,
+    cited_series,
+    quote_of,
+    sides_of_finding,
+)
 from adjudication.findings.listing import FindingLine, SideLine, finding_line
 from adjudication.judge_runs.calls import both_named, sides_of
-from adjudication.judge_runs.progress import GameStatus, GameTotals, state_of, status_of, totals_of, waiting_warning
+from adjudication.judge_runs.progress import (
+    GameStatus,
+    GameTotals,
+    state_of,
+    status_of,
+    totals_of,
+    waiting_warning,
+)
 from adjudication.judging.aligning import PlacedRow
 from adjudication.judging.config import written
 from adjudication.models import Finding, Game, JudgeRun
@@ -27,11 +42,19 @@ from timelines.runs.storage import checked_text, note_of
 
 def source_body(key: SourceKey) -> dict[str, Any]:
     """A source as a run names it."""
-    return {"source": key.source, "kind": key.kind, "alternative": key.alternative, "label": key.label, "written": written(key)}
+    return {
+        "source": key.source,
+        "kind": key.kind,
+        "alternative": key.alternative,
+        "label": key.label,
+        "written": written(key),
+    }
 
 
 def runs_body(runs: Sequence[JudgeRun], closed: Closed) -> list[dict[str, Any]]:
-    """Return judge runs with their counts without the closed games, in three queries for all of them."""
+    """Return judge runs with their counts without the closed games, in three queries for all of
+    them.
+    """
     totals = totals_of(runs, closed)
     return [_run(run, totals[run.pk]) for run in runs]
 
@@ -49,7 +72,9 @@ def run_body(run: JudgeRun, closed: Closed) -> dict[str, Any]:
 
 
 def findings_in(games: Sequence[Game]) -> dict[int, int]:
-    """How many findings each of these games has, by primary key, in one query; games without any are not in it."""
+    """How many findings each of these games has, by primary key, in one query; games without any
+    are not in it.
+    """
     found = Finding.objects.filter(game__in=games).order_by().values_list("game_id")
     return dict(found.annotate(n=Count("pk")))
 
@@ -80,7 +105,9 @@ def game_body(game: Game, findings: int) -> dict[str, Any]:
 def finding_body(line: FindingLine, run: JudgeRun) -> dict[str, Any]:
     """One finding of the run in the judge's labels."""
     found, encounter = line.finding, line.game.comparison.encounter
-    apart = None if found.a_time is None or found.b_time is None else abs(found.a_time - found.b_time)
+    apart = (
+        None if found.a_time is None or found.b_time is None else abs(found.a_time - found.b_time)
+    )
     return {
         "id": found.public_id,
         "run": run.public_id,
@@ -106,7 +133,9 @@ def finding_body(line: FindingLine, run: JudgeRun) -> dict[str, Any]:
 
 
 def finding_detail_body(found: Finding, encounter: Encounter) -> dict[str, Any]:
-    """One finding with what it rests on. Raises NoteChanged where the note is not what was imported."""
+    """One finding with what it rests on. Raises NoteChanged where the note is not what was
+    imported.
+    """
     quote_of(found, encounter)
     a, b = sides_of_finding(found, encounter)
     series = cited_series(found, encounter)
@@ -160,28 +189,44 @@ def _run(run: JudgeRun, totals: GameTotals) -> dict[str, Any]:
 
 
 def _judged(side: SideLine, hours: int | None) -> dict[str, Any]:
-    return {"source": side.source, "event": side.event, "hours": None if side.event is None else hours, "charged": side.charged}
+    return {
+        "source": side.source,
+        "event": side.event,
+        "hours": None if side.event is None else hours,
+        "charged": side.charged,
+    }
 
 
 def _quote(found: Finding, encounter: Encounter) -> dict[str, Any] | None:
     note = note_of(encounter)
     if note is None or found.note_start is None or found.note_end is None:
         return None
-    return {"start": found.note_start, "end": found.note_end, "text": checked_text(note)[found.note_start : found.note_end]}
+    return {
+        "start": found.note_start,
+        "end": found.note_end,
+        "text": checked_text(note)[found.note_start : found.note_end],
+    }
 
 
 def _cited(series: CitedSeries, encounter: Encounter) -> dict[str, Any]:
     anchor, _ = stay(encounter)
     rows = [
         {
-            "hours": None if line.row.at is None else round(anchor.hours(datetime.fromisoformat(line.row.at.iso)), 3),
+            "hours": None
+            if line.row.at is None
+            else round(anchor.hours(datetime.fromisoformat(line.row.at.iso)), 3),
             "value": line.row.value,
             "time_kind": line.row.time_kind,
             "cited": line.cited,
         }
         for line in series.rows
     ]
-    return {"event": series.series.event, "summary": series.series.summary, "count": series.series.count, "rows": rows}
+    return {
+        "event": series.series.event,
+        "summary": series.series.summary,
+        "count": series.series.count,
+        "rows": rows,
+    }
 
 
 def _timeline(side: Side) -> dict[str, Any]:
@@ -192,11 +237,20 @@ def _timeline(side: Side) -> dict[str, Any]:
         "hours": entry.time if entry else None,
         "lower": entry.lower if entry else None,
         "upper": entry.upper if entry else None,
-        "around": [{"event": n.event, "hours": n.hours, "uid": n.uid, "own": n.own} for n in side.around],
+        "around": [
+            {"event": n.event, "hours": n.hours, "uid": n.uid, "own": n.own} for n in side.around
+        ],
     }
 
 
 def _placed(row: PlacedRow | None) -> dict[str, Any] | None:
     if row is None:
         return None
-    return {"event": row.mention, "hours": row.time, "lower": row.lower, "upper": row.upper, "uid": row.uid, "absent": row.absent}
+    return {
+        "event": row.mention,
+        "hours": row.time,
+        "lower": row.lower,
+        "upper": row.upper,
+        "uid": row.uid,
+        "absent": row.absent,
+    }

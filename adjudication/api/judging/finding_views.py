@@ -1,4 +1,6 @@
-"""Findings, what changed in them, what they add up to, and timelines side by side: unblinded, with guards and exposure as on the pages."""
+"""Findings, what changed in them, what they add up to, and timelines side by side: unblinded, with
+guards and exposure as on the pages.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,26 @@ from adjudication.api.access import (
 )
 from adjudication.api.errors import errors
 from adjudication.api.judging import serializers as bodies
-from adjudication.api.judging.bodies import change_body, compared_body, finding_body, finding_detail_body
+from adjudication.api.judging.bodies import (
+    change_body,
+    compared_body,
+    finding_body,
+    finding_detail_body,
+)
 from adjudication.api.judging.views import GAME_RELATED, TAGS, choice
 from adjudication.api.paging import AFTER, LIMIT, changes_after, findings_after, limit_of
 from adjudication.domain import Grounding
 from adjudication.findings.changes import Change, ChangeFilter, Changes
 from adjudication.findings.compare import labels_of, rows_of
-from adjudication.findings.listing import RERUNS, SIZES, TYPES, VERDICTS, FindingFilter, finding_line, findings_of
+from adjudication.findings.listing import (
+    RERUNS,
+    SIZES,
+    TYPES,
+    VERDICTS,
+    FindingFilter,
+    finding_line,
+    findings_of,
+)
 from adjudication.findings.pair_choice import chosen_pair, chosen_run, runs_of_pair
 from adjudication.models import Finding
 from adjudication.scoring.errors import Category
@@ -46,8 +61,14 @@ FILTERS = [
     choice("category", Category, "Which error is charged."),
     choice("size", SIZES, "How far apart both times are."),
     choice("rerun", RERUNS, "Which positions; first ones by default."),
-    OpenApiParameter("source", int, description="Number of a source of the run, from 0: findings of its games."),
-    OpenApiParameter("charged", int, description="Number of a source of the run, from 0: findings that it is charged with."),
+    OpenApiParameter(
+        "source", int, description="Number of a source of the run, from 0: findings of its games."
+    ),
+    OpenApiParameter(
+        "charged",
+        int,
+        description="Number of a source of the run, from 0: findings that it is charged with.",
+    ),
     OpenApiParameter("flagged", str, enum=["1"], description="Only those within tolerance."),
     OpenApiParameter("case", str, description="Public id of a case."),
 ]
@@ -73,18 +94,36 @@ class Findings(ApiView):
         rows = open_findings(findings_of(run, wanted), closed)
         found, after = findings_after(rows, run, asked.get("after", ""), limit_of(request))
         lines = [finding_line(f) for f in found]
-        record_exposure(user=person_of(request), encounters={line.game.comparison.encounter for line in lines}, page="findings")
-        return Response(bodies.FindingPageSerializer({"next": after, "results": [finding_body(line, run) for line in lines]}).data)
+        record_exposure(
+            user=person_of(request),
+            encounters={line.game.comparison.encounter for line in lines},
+            page="findings",
+        )
+        return Response(
+            bodies.FindingPageSerializer(
+                {"next": after, "results": [finding_body(line, run) for line in lines]}
+            ).data
+        )
 
 
 class FindingOne(ApiView):
     """A finding."""
 
-    @extend_schema(operation_id="finding", tags=TAGS, responses={200: bodies.FindingDetailSerializer, **errors(403, 409)})
+    @extend_schema(
+        operation_id="finding",
+        tags=TAGS,
+        responses={200: bodies.FindingDetailSerializer, **errors(403, 409)},
+    )
     def get(self, request: Request, finding_id: str) -> Response:
-        """One finding with everything that it rests on: the quote in its note, the cited series, both timelines around it."""
-        rows = Finding.objects.select_related(*_RELATED, "series", "a_entry__occurrence", "b_entry__occurrence")
-        found = get_object_or_404(rows, game__run__study__in=studies_with(request), public_id=finding_id)
+        """One finding with everything that it rests on: the quote in its note, the cited series,
+        both timelines around it.
+        """
+        rows = Finding.objects.select_related(
+            *_RELATED, "series", "a_entry__occurrence", "b_entry__occurrence"
+        )
+        found = get_object_or_404(
+            rows, game__run__study__in=studies_with(request), public_id=finding_id
+        )
         check_user_may_see_game(page_request(request), found.game)
         encounter = found.game.comparison.encounter
         body = finding_detail_body(found, encounter)
@@ -123,7 +162,9 @@ class JudgeRunChanges(ApiView):
         record_exposure(user=person_of(request), encounters=seen, page="judge changes")
         body = {
             "comparisons": None if after else changes.comparisons(),
-            "counts": None if after else {change.value: n for change, n in changes.counts().items()},
+            "counts": (
+                None if after else {change.value: n for change, n in changes.counts().items()}
+            ),
             "next": following,
             "results": [change_body(line, earlier, later) for line in lines],
         }
@@ -137,14 +178,28 @@ class CaseComparison(ApiView):
         operation_id="case_comparison",
         tags=TAGS,
         parameters=[
-            OpenApiParameter("a", str, description="Public id of a timeline of the case; by default its first."),
-            OpenApiParameter("b", str, description="Of another one; by default its reference or whatever else there is."),
-            OpenApiParameter("run", str, description="Public id of a judge run, or `none`; by default the newest that judged them."),
+            OpenApiParameter(
+                "a", str, description="Public id of a timeline of the case; by default its first."
+            ),
+            OpenApiParameter(
+                "b",
+                str,
+                description="Of another one; by default its reference or whatever else there is.",
+            ),
+            OpenApiParameter(
+                "run",
+                str,
+                description=(
+                    "Public id of a judge run, or `none`; by default the newest that judged them."
+                ),
+            ),
         ],
         responses={200: bodies.ComparisonSerializer, **errors(403, 409)},
     )
     def get(self, request: Request, case_id: str) -> Response:
-        """Both timelines of one case as one list of rows, a judge run's findings in place. 404 where the case has fewer than two."""
+        """Both timelines of one case as one list of rows, a judge run's findings in place. 404
+        where the case has fewer than two.
+        """
         studies_with(request)
         page = page_request(request)
         encounter = opened(page, case_id)
@@ -173,5 +228,9 @@ class CaseComparison(ApiView):
 
 def _check_known(asked: Mapping[str, str], understood: Mapping[str, str]) -> None:
     """A filter that is not known would silently show everything. Raises ValidationError."""
-    if unknown := {name: ["There is no such value."] for name, value in understood.items() if asked.get(name, "") != value}:
+    if unknown := {
+        name: ["There is no such value."]
+        for name, value in understood.items()
+        if asked.get(name, "") != value
+    }:
         raise serializers.ValidationError(unknown)

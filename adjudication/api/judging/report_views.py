@@ -1,4 +1,6 @@
-"""What a judge run adds up to and everything it told, as bodies and as files: unblinded, with guards and exposure as on the pages."""
+"""What a judge run adds up to and everything it told, as bodies and as files: unblinded, with
+guards and exposure as on the pages.
+"""
 
 from __future__ import annotations
 
@@ -26,24 +28,44 @@ from adjudication.ratings.reports import current_report, rated_table
 from adjudication.reports.league import tables
 
 NAMES = [*tables.TABLES, "agreement"]
-_FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=[*FORMATS, DICTIONARY], description="`dictionary`: the columns.")
+_FORM = OpenApiParameter(
+    "form",
+    str,
+    OpenApiParameter.PATH,
+    enum=[*FORMATS, DICTIONARY],
+    description="`dictionary`: the columns.",
+)
 _FILE = {
-    (200, kind.partition(";")[0]): OpenApiTypes.BINARY if form == "parquet" else OpenApiTypes.STR for form, (kind, *_) in FORMATS.items()
+    (200, kind.partition(";")[0]): OpenApiTypes.BINARY if form == "parquet" else OpenApiTypes.STR
+    for form, (kind, *_) in FORMATS.items()
 }
 
 
 class JudgeReport(ApiView):
     """What a judge run adds up to."""
 
-    @extend_schema(operation_id="judge_run_report", tags=TAGS, responses={200: bodies.JudgeReportSerializer, **errors(403)})
+    @extend_schema(
+        operation_id="judge_run_report",
+        tags=TAGS,
+        responses={200: bodies.JudgeReportSerializer, **errors(403)},
+    )
     def get(self, request: Request, run_id: str) -> Response:
-        """Ratings, error profile, sensitivity, strata, matchups, consistency: every table. Closed while cases of the run are to you."""
+        """Ratings, error profile, sensitivity, strata, matchups, consistency: every table. Closed
+        while cases of the run are to you.
+        """
         run = _rated(request, run_id)
         report = current_report(run)
         record(
-            actor=person_of(request), study=run.study, action="judge.export", object_type="adjudication.judgerun", object_id=run.public_id
+            actor=person_of(request),
+            study=run.study,
+            action="judge.export",
+            object_type="adjudication.judgerun",
+            object_id=run.public_id,
         )
-        told = {"run": run.public_id, "tables": [json.loads(build(report).to_json()) for build in tables.TABLES.values()]}
+        told = {
+            "run": run.public_id,
+            "tables": [json.loads(build(report).to_json()) for build in tables.TABLES.values()],
+        }
         return Response(bodies.JudgeReportSerializer(told).data)
 
 
@@ -54,9 +76,21 @@ class JudgeReportTable(ApiView):
         operation_id="judge_run_report_table",
         tags=TAGS,
         parameters=[
-            OpenApiParameter("name", str, OpenApiParameter.PATH, enum=NAMES, description="`agreement`: with another judge run."),
+            OpenApiParameter(
+                "name",
+                str,
+                OpenApiParameter.PATH,
+                enum=NAMES,
+                description="`agreement`: with another judge run.",
+            ),
             TABLE_FORM,
-            OpenApiParameter("against", str, description="Public id of that other run; by default the newest over the same comparisons."),
+            OpenApiParameter(
+                "against",
+                str,
+                description=(
+                    "Public id of that other run; by default the newest over the same comparisons."
+                ),
+            ),
         ],
         responses={**TABLE_FILE, **errors(403)},
     )
@@ -73,27 +107,38 @@ class FindingsFile(ApiView):
         tags=TAGS,
         parameters=[
             _FORM,
-            OpenApiParameter("text", str, enum=["1"], description="Add words of notes, timelines, record and judge."),
+            OpenApiParameter(
+                "text",
+                str,
+                enum=["1"],
+                description="Add words of notes, timelines, record and judge.",
+            ),
         ],
         responses={**_FILE, **errors(403)},
     )
     def get(self, request: Request, run_id: str, form: str) -> StreamingHttpResponse:
-        """Of one judge run, reruns included, game by game. Those of cases that are closed to you are left out."""
+        """Of one judge run, reruns included, game by game. Those of cases that are closed to you
+        are left out.
+        """
         return findings_file(page_request(request), judge_run_of(request, run_id), form)
 
 
 class GamesFile(ApiView):
     """All games as a file."""
 
-    @extend_schema(operation_id="games_file", tags=TAGS, parameters=[_FORM], responses={**_FILE, **errors(403)})
+    @extend_schema(
+        operation_id="games_file", tags=TAGS, parameters=[_FORM], responses={**_FILE, **errors(403)}
+    )
     def get(self, request: Request, run_id: str, form: str) -> StreamingHttpResponse:
-        """Of one judge run, reruns included, also those without findings: with the file of findings all that ratings are made from.
-        Those of cases that are closed to you are left out."""
+        """Of one judge run, reruns included, also those without findings: with the file of findings
+        all that ratings are made from. Those of cases that are closed to you are left out."""
         return games_file(page_request(request), judge_run_of(request, run_id), form)
 
 
 def _rated(request: Request, public_id: str) -> JudgeRun:
-    """A judge run of which no case is closed to the person: a sum over them tells of each. Raises Http404, NotAllowed."""
+    """A judge run of which no case is closed to the person: a sum over them tells of each. Raises
+    Http404, NotAllowed.
+    """
     run = judge_run_of(request, public_id)
     if has_closed_games(run, closed_to(person_of(request))):
         raise NotAllowed(REFUSAL)

@@ -33,7 +33,9 @@ class SourceSerializer(Body):
 
 
 class CountsSerializer(Body):
-    """Games by what became of them. Unjudged: the judge gave no answer that holds, which is not the same as no findings."""
+    """Games by what became of them. Unjudged: the judge gave no answer that holds, which is not the
+    same as no findings.
+    """
 
     waiting = serializers.IntegerField()
     running = serializers.IntegerField()
@@ -49,13 +51,17 @@ class JudgeRunSerializer(Body):
     id = serializers.CharField()
     study = serializers.CharField()
     label = serializers.CharField(allow_blank=True)  # type: ignore[assignment]  # as above
-    state = serializers.CharField(help_text="In words: Waiting, Judging, Paused, Done, Unjudged in part, …")
+    state = serializers.CharField(
+        help_text="In words: Waiting, Judging, Paused, Done, Unjudged in part, …"
+    )
     judge = serializers.CharField(help_text="rules or prompted")
     judge_name = serializers.CharField()
     judge_version = serializers.CharField()
     datasets = serializers.ListField(child=serializers.CharField())
     sources = SourceSerializer(many=True)
-    swap = serializers.BooleanField(help_text="Whether every game is judged again in exchanged positions.")
+    swap = serializers.BooleanField(
+        help_text="Whether every game is judged again in exchanged positions."
+    )
     games = CountsSerializer()
     findings = serializers.IntegerField()
     created_at = serializers.DateTimeField()
@@ -69,7 +75,9 @@ class JudgeRunDetailSerializer(JudgeRunSerializer):
     prompt_hashes = serializers.DictField(child=serializers.CharField())
     language_models = serializers.DictField(help_text="What serves each role; never a key.")
     code_revision = serializers.CharField(allow_blank=True)
-    warning = serializers.CharField(allow_blank=True, help_text="A sentence where games wait and nobody works on them.")
+    warning = serializers.CharField(
+        allow_blank=True, help_text="A sentence where games wait and nobody works on them."
+    )
 
 
 class CohortSerializer(Body):
@@ -93,19 +101,30 @@ class JudgeStartSerializer(Body):
 
     study = serializers.CharField(required=False, default="", allow_blank=True, max_length=20)
     datasets = serializers.ListField(child=serializers.CharField(max_length=20), min_length=1)
-    sources = serializers.ListField(child=serializers.CharField(max_length=300), min_length=2, help_text="`written` of the choices.")
+    sources = serializers.ListField(
+        child=serializers.CharField(max_length=300),
+        min_length=2,
+        help_text="`written` of the choices.",
+    )
     judge = serializers.ChoiceField(JUDGES, default="rules")
     model = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
     swap = serializers.BooleanField(default=False)
     uid_table = serializers.BooleanField(default=False)
     tolerance = serializers.ChoiceField(TOLERANCES, default="scaled")
     seed = serializers.IntegerField(default=SEED, min_value=0, max_value=2**62)
-    cases = serializers.ListField(child=serializers.CharField(max_length=200), default=list, max_length=100_000, help_text="Case ids.")
+    cases = serializers.ListField(
+        child=serializers.CharField(max_length=200),
+        default=list,
+        max_length=100_000,
+        help_text="Case ids.",
+    )
     label = serializers.CharField(required=False, default="", allow_blank=True, max_length=180)  # type: ignore[assignment]  # as above
 
 
 class GameSerializer(Body):
-    """One judging of two timelines of one case. `a` is the source behind the label A; null before it was judged."""
+    """One judging of two timelines of one case. `a` is the source behind the label A; null before
+    it was judged.
+    """
 
     id = serializers.CharField()
     run = serializers.CharField()
@@ -114,7 +133,9 @@ class GameSerializer(Body):
     first = serializers.CharField(help_text="The source of the first timeline.")
     second = serializers.CharField()
     a = serializers.CharField(allow_null=True)
-    swapped = serializers.BooleanField(help_text="Whether this is the rerun in exchanged positions.")
+    swapped = serializers.BooleanField(
+        help_text="Whether this is the rerun in exchanged positions."
+    )
     status = serializers.ChoiceField([(s.value, s.value) for s in GameStatus])
     findings = serializers.IntegerField()
     unjudged_reasons = serializers.ListField(child=serializers.CharField())
@@ -161,7 +182,9 @@ class FindingSerializer(Body):
 class FindingPageSerializer(Body):
     """So many findings and where the next ones are."""
 
-    next = serializers.CharField(allow_null=True, help_text="Ask again with `after` set to this; null after the last page.")
+    next = serializers.CharField(
+        allow_null=True, help_text="Ask again with `after` set to this; null after the last page."
+    )
     results = FindingSerializer(many=True)
 
 
@@ -231,11 +254,17 @@ class ChangeSerializer(Body):
 class ChangesSerializer(Body):
     """What became of each subject, over comparisons that both runs judged."""
 
-    comparisons = serializers.IntegerField(allow_null=True, help_text="That both runs judged; null after the first page.")
-    counts = serializers.DictField(
-        child=serializers.IntegerField(), allow_null=True, help_text="Change → subjects, whatever the filter; null after the first page."
+    comparisons = serializers.IntegerField(
+        allow_null=True, help_text="That both runs judged; null after the first page."
     )
-    next = serializers.CharField(allow_null=True, help_text="Ask again with `after` set to this; null after the last page.")
+    counts = serializers.DictField(
+        child=serializers.IntegerField(),
+        allow_null=True,
+        help_text="Change → subjects, whatever the filter; null after the first page.",
+    )
+    next = serializers.CharField(
+        allow_null=True, help_text="Ask again with `after` set to this; null after the last page."
+    )
     results = ChangeSerializer(many=True)
 
 
@@ -275,13 +304,17 @@ class ComparisonSerializer(Body):
     timelines = TimelineSerializer(many=True)
     a = TimelineSerializer()
     b = TimelineSerializer()
-    runs = serializers.ListField(child=serializers.CharField(), help_text="Judge runs that judged these two, newest first.")
+    runs = serializers.ListField(
+        child=serializers.CharField(), help_text="Judge runs that judged these two, newest first."
+    )
     run = serializers.CharField(allow_null=True)
     rows = ComparedRowSerializer(many=True)
 
 
 class TableSerializer(Body):
-    """A table. A cell is a text, a count, or a figure as {value, low, high, why}: with its interval if it has one, or null and why."""
+    """A table. A cell is a text, a count, or a figure as {value, low, high, why}: with its interval
+    if it has one, or null and why.
+    """
 
     name = serializers.CharField()
     title = serializers.CharField()
@@ -290,7 +323,9 @@ class TableSerializer(Body):
 
 
 class JudgeReportSerializer(Body):
-    """What a judge run adds up to: ratings, error profile, sensitivity, strata, matchups, consistency."""
+    """What a judge run adds up to: ratings, error profile, sensitivity, strata, matchups,
+    consistency.
+    """
 
     run = serializers.CharField()
     tables = TableSerializer(many=True)
@@ -311,5 +346,7 @@ class JudgeRunPageSerializer(PageSerializer):
 class GamePageSerializer(Body):
     """So many games and where the next ones are."""
 
-    next = serializers.CharField(allow_null=True, help_text="Ask again with `after` set to this; null after the last page.")
+    next = serializers.CharField(
+        allow_null=True, help_text="Ask again with `after` set to this; null after the last page."
+    )
     results = GameSerializer(many=True)

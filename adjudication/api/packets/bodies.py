@@ -20,9 +20,13 @@ def counted(found: QuerySet[Packet]) -> QuerySet[Packet]:
     review = Q(items__slots__purpose="review")
     return found.select_related("study", "judge_run", "follows").annotate(
         n_items=Count("items", distinct=True),
-        n_people=Count("assignments", filter=Q(assignments__withdrawn_at__isnull=True), distinct=True),
+        n_people=Count(
+            "assignments", filter=Q(assignments__withdrawn_at__isnull=True), distinct=True
+        ),
         n_slots=Count("items__slots", filter=review, distinct=True),
-        n_decided=Count("items__slots", filter=review & Q(items__slots__decision__isnull=False), distinct=True),
+        n_decided=Count(
+            "items__slots", filter=review & Q(items__slots__decision__isnull=False), distinct=True
+        ),
     )
 
 
@@ -68,7 +72,9 @@ def packet_detail_body(packet: Packet) -> dict[str, Any]:
         "obstacles": packets.obstacles(packet) if packet.state == Packet.State.DRAFT else [],
         "disagreements": third,
         "settled": settled,
-        "chain_faults": [f"link {fault.sequence}: {fault.reason}" for fault in packet_page.chain_faults(packet)],
+        "chain_faults": [
+            f"link {fault.sequence}: {fault.reason}" for fault in packet_page.chain_faults(packet)
+        ],
     }
 
 
@@ -95,7 +101,9 @@ def eligible_body(run: JudgeRun, eligible: Eligible) -> dict[str, Any]:
     counts, pairings = eligible.counts(), packets.pairings_of(run)
     return {
         "judge_run": run.public_id,
-        "pairings": {p: {s: counts.get(p, {}).get(s, 0) for s in packet_page.strata()} for p in pairings},
+        "pairings": {
+            p: {s: counts.get(p, {}).get(s, 0) for s in packet_page.strata()} for p in pairings
+        },
         "excluded": eligible.excluded,
         "cases": len(eligible.judged),
         "complete_cases": sum(set(pairings) <= judged for judged in eligible.judged.values()),

@@ -1,4 +1,6 @@
-"""The report card and the decisions of a packet for programs: for study admins, and reviewers where the closed packet reveals it."""
+"""The report card and the decisions of a packet for programs: for study admins, and reviewers where
+the closed packet reveals it.
+"""
 
 from __future__ import annotations
 
@@ -25,21 +27,40 @@ from adjudication.ratings.card import CLOSED, card_table, record_opened
 from adjudication.ratings.card_data import card_of
 from adjudication.reports.card import tables
 
-FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(packet_export.FORMATS), description="`dictionary`: the columns.")
-TEXT = OpenApiParameter("text", str, enum=["1"], description="Add what patients' notes and reviewers said.")
+FORM = OpenApiParameter(
+    "form",
+    str,
+    OpenApiParameter.PATH,
+    enum=list(packet_export.FORMATS),
+    description="`dictionary`: the columns.",
+)
+TEXT = OpenApiParameter(
+    "text", str, enum=["1"], description="Add what patients' notes and reviewers said."
+)
 
 
 class ReportCard(ApiView):
     """The report card."""
 
-    @extend_schema(operation_id="packet_report", tags=TAGS, responses={200: bodies.ReportCardSerializer, **errors(403)})
+    @extend_schema(
+        operation_id="packet_report",
+        tags=TAGS,
+        responses={200: bodies.ReportCardSerializer, **errors(403)},
+    )
     def get(self, request: Request, public_id: str) -> Response:
         """Every table of it. Study admins, and reviewers where the closed packet reveals it."""
         packet = _revealed(request, public_id)
         card = card_of(packet)
-        found = [*(build(card) for build in tables.TABLES.values()), *(tables.confusion(a) for a in card.agreements)]
+        found = [
+            *(build(card) for build in tables.TABLES.values()),
+            *(tables.confusion(a) for a in card.agreements),
+        ]
         record_opened(page_request(request), packet, "packet.report")
-        body = {"packet": packet.public_id, "state": packet.state, "tables": [json.loads(table.to_json()) for table in found]}
+        body = {
+            "packet": packet.public_id,
+            "state": packet.state,
+            "tables": [json.loads(table.to_json()) for table in found],
+        }
         return Response(bodies.ReportCardSerializer(body).data)
 
 
@@ -54,7 +75,10 @@ class ReportCardTable(ApiView):
                 "name",
                 str,
                 OpenApiParameter.PATH,
-                description="One of the card's, `confusion-0` and so on for two reviewers, or `decisions`: every item with what was said.",
+                description=(
+                    "One of the card's, `confusion-0` and so on for two reviewers, or `decisions`:"
+                    " every item with what was said."
+                ),
             ),
             TABLE_FORM,
         ],
@@ -72,10 +96,16 @@ class DecisionsFile(ApiView):
         operation_id="packet_decisions",
         tags=TAGS,
         parameters=[FORM, TEXT],
-        responses={(200, "text/csv"): OpenApiTypes.STR, (200, "application/jsonl"): OpenApiTypes.STR, **errors(403)},
+        responses={
+            (200, "text/csv"): OpenApiTypes.STR,
+            (200, "application/jsonl"): OpenApiTypes.STR,
+            **errors(403),
+        },
     )
     def get(self, request: Request, public_id: str, form: str) -> StreamingHttpResponse:
-        """Every link of the chain, a line each. Study admins, and reviewers where the closed packet reveals it."""
+        """Every link of the chain, a line each. Study admins, and reviewers where the closed packet
+        reveals it.
+        """
         packet = _revealed(request, public_id)
         if form not in packet_export.FORMATS:
             raise Http404
@@ -90,7 +120,9 @@ class DecisionsFile(ApiView):
 
 def _revealed(request: Request, public_id: str) -> Packet:
     """The packet, if this person may see what it found. Raises Http404, NotAllowed."""
-    packets_of_mine = scoped(Packet.objects.select_related("study", "judge_run"), person_of(request), roles=ANY_ROLE)
+    packets_of_mine = scoped(
+        Packet.objects.select_related("study", "judge_run"), person_of(request), roles=ANY_ROLE
+    )
     packet = get_object_or_404(packets_of_mine, public_id=public_id)
     seen = may_see(person_of(request), packet)
     if not seen.report:

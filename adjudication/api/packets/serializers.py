@@ -28,7 +28,9 @@ class PacketSerializer(Body):
     reveal = serializers.ChoiceField(Packet.Reveal.choices)
     seed = serializers.IntegerField()
     lease_minutes = serializers.IntegerField()
-    follows = serializers.CharField(allow_null=True, help_text="The earlier packet of which this holds what has changed.")
+    follows = serializers.CharField(
+        allow_null=True, help_text="The earlier packet of which this holds what has changed."
+    )
     items = serializers.IntegerField()
     slots = serializers.IntegerField(help_text="Decisions that are due; none before it is opened.")
     decided = serializers.IntegerField()
@@ -70,7 +72,9 @@ class PersonSerializer(Body):
     withdrawn_at = serializers.DateTimeField(allow_null=True)
     progress = ProgressSerializer()
     late = serializers.IntegerField(help_text="Answers that came too late to stand.")
-    reasons = serializers.ListField(child=serializers.CharField(), help_text="Why they must not decide on this packet.")
+    reasons = serializers.ListField(
+        child=serializers.CharField(), help_text="Why they must not decide on this packet."
+    )
 
 
 class PacketDetailSerializer(PacketSerializer):
@@ -80,10 +84,14 @@ class PacketDetailSerializer(PacketSerializer):
     pairings = PairingSerializer(many=True)
     shortages = ShortageSerializer(many=True)
     assignments = PersonSerializer(many=True)
-    obstacles = serializers.ListField(child=serializers.CharField(), help_text="Why it cannot be opened now.")
+    obstacles = serializers.ListField(
+        child=serializers.CharField(), help_text="Why it cannot be opened now."
+    )
     disagreements = serializers.IntegerField(help_text="Items for a third person.")
     settled = serializers.IntegerField(help_text="How many of them are decided.")
-    chain_faults = serializers.ListField(child=serializers.CharField(), help_text="Where the chain of decisions does not hold.")
+    chain_faults = serializers.ListField(
+        child=serializers.CharField(), help_text="Where the chain of decisions does not hold."
+    )
 
 
 class PacketPageSerializer(PageSerializer):
@@ -105,9 +113,12 @@ class EligibleSerializer(Body):
 
     judge_run = serializers.CharField()
     pairings = serializers.DictField(
-        child=serializers.DictField(child=serializers.IntegerField()), help_text="Pairing → stratum → findings."
+        child=serializers.DictField(child=serializers.IntegerField()),
+        help_text="Pairing → stratum → findings.",
     )
-    excluded = serializers.DictField(child=serializers.IntegerField(), help_text="Reason → findings.")
+    excluded = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Reason → findings."
+    )
     cases = serializers.IntegerField(help_text="Cases with a judged game.")
     complete_cases = serializers.IntegerField(help_text="Cases judged in every pairing.")
 
@@ -126,23 +137,46 @@ class QuotasField(serializers.DictField):
 
 
 class DrawSerializer(Body):
-    """How to draw. The defaults are the protocol's; the same findings, settings and seed draw the same packet."""
+    """How to draw. The defaults are the protocol's; the same findings, settings and seed draw the
+    same packet.
+    """
 
     label = serializers.CharField(  # type: ignore[assignment]  # as above
         max_length=LONGEST_LABEL, help_text="Reviewers see it: name no source and no judge in it."
     )
-    pairings = serializers.ListField(child=serializers.CharField(max_length=300), required=False, help_text="All by default.")
-    quotas = QuotasField(required=False, default=lambda: dict(QUOTAS), help_text="Stratum → findings from each pairing.")
+    pairings = serializers.ListField(
+        child=serializers.CharField(max_length=300), required=False, help_text="All by default."
+    )
+    quotas = QuotasField(
+        required=False,
+        default=lambda: dict(QUOTAS),
+        help_text="Stratum → findings from each pairing.",
+    )
     cases = serializers.IntegerField(
-        required=False, default=CASES, min_value=1, max_value=MOST, allow_null=True, help_text="Null: every one."
+        required=False,
+        default=CASES,
+        min_value=1,
+        max_value=MOST,
+        allow_null=True,
+        help_text="Null: every one.",
     )
     second = serializers.CharField(
-        required=False, default="", allow_blank=True, max_length=300, help_text="The pairing whose items two people decide on."
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=300,
+        help_text="The pairing whose items two people decide on.",
     )
-    redistribute = serializers.BooleanField(default=False, help_text="Where a stratum is short, draw more of the others.")
+    redistribute = serializers.BooleanField(
+        default=False, help_text="Where a stratum is short, draw more of the others."
+    )
     reveal = serializers.ChoiceField(Packet.Reveal.choices, default=Packet.Reveal.AFTER_CLOSE.value)
-    lease_minutes = serializers.IntegerField(required=False, default=30, min_value=1, max_value=LONGEST_LEASE)
-    seed = serializers.IntegerField(required=False, default=lambda: secrets.randbelow(10**9), min_value=0, max_value=2**62)
+    lease_minutes = serializers.IntegerField(
+        required=False, default=30, min_value=1, max_value=LONGEST_LEASE
+    )
+    seed = serializers.IntegerField(
+        required=False, default=lambda: secrets.randbelow(10**9), min_value=0, max_value=2**62
+    )
 
 
 class DrawnSerializer(Body):
@@ -161,7 +195,9 @@ class AssignSerializer(Body):
 
     person = serializers.CharField(max_length=20, help_text="Public id of a member of the study.")
     role = serializers.ChoiceField(Assignment.Role.choices, default=Assignment.Role.REVIEWER.value)
-    pairing = serializers.CharField(required=False, default="", allow_blank=True, max_length=300, help_text="Empty: all items.")
+    pairing = serializers.CharField(
+        required=False, default="", allow_blank=True, max_length=300, help_text="Empty: all items."
+    )
 
 
 class SecondSerializer(Body):
@@ -183,7 +219,9 @@ class ChangedSerializer(Body):
 
 
 class ReportCardSerializer(Body):
-    """The judge's report card: uphold rates raw and standardised, strata, agreement, disagreements, times, reviews still needed."""
+    """The judge's report card: uphold rates raw and standardised, strata, agreement, disagreements,
+    times, reviews still needed.
+    """
 
     packet = serializers.CharField()
     state = serializers.ChoiceField(Packet.State.choices)

@@ -1,4 +1,6 @@
-"""Packets for programs: drawn, assigned, opened, closed and read as on their pages, by study admins."""
+"""Packets for programs: drawn, assigned, opened, closed and read as on their pages, by study
+admins.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,25 @@ from accounts.audit.trail import record
 from accounts.permissions import NotAllowed
 from adjudication.access.closed import closed_to, has_closed_games, open_packets
 from adjudication.access.eligibility import REFUSAL, may_see, reasons_against
-from adjudication.api.access import ADMINS, STUDY, ApiView, asked_studies, judge_run_of, person_of, read, studies_with
+from adjudication.api.access import (
+    ADMINS,
+    STUDY,
+    ApiView,
+    asked_studies,
+    judge_run_of,
+    person_of,
+    read,
+    studies_with,
+)
 from adjudication.api.errors import errors
 from adjudication.api.packets import serializers as bodies
-from adjudication.api.packets.bodies import counted, drawn_body, eligible_body, packet_body, packet_detail_body
+from adjudication.api.packets.bodies import (
+    counted,
+    drawn_body,
+    eligible_body,
+    packet_body,
+    packet_detail_body,
+)
 from adjudication.api.paging import LIMIT, OFFSET, page_of, paged
 from adjudication.api.review.serializers import UnsignRequestSerializer
 from adjudication.models import Assignment, JudgeRun, Packet
@@ -30,7 +47,10 @@ from adjudication.review.decisions import unsign
 from adjudication.sampling.drawing import draw
 
 TAGS = ["packets"]
-_STEPS: Mapping[str, Callable[..., object]] = {"open": packets.open_packet, "close": packets.close_packet}
+_STEPS: Mapping[str, Callable[..., object]] = {
+    "open": packets.open_packet,
+    "close": packets.close_packet,
+}
 
 
 class Packets(ApiView):
@@ -44,7 +64,10 @@ class Packets(ApiView):
     )
     def get(self, request: Request) -> Response:
         """Those of your studies, newest first."""
-        found = open_packets(Packet.objects.filter(study__in=asked_studies(request, ADMINS)), closed_to(person_of(request)))
+        found = open_packets(
+            Packet.objects.filter(study__in=asked_studies(request, ADMINS)),
+            closed_to(person_of(request)),
+        )
         pages, rows = page_of(request, counted(found).order_by("-created_at", "-pk"))
         return paged(pages, bodies.PacketSerializer([packet_body(p) for p in rows], many=True).data)
 
@@ -52,11 +75,17 @@ class Packets(ApiView):
 class Eligible(ApiView):
     """What may be drawn."""
 
-    @extend_schema(operation_id="packet_eligible", tags=TAGS, responses={200: bodies.EligibleSerializer, **errors(403)})
+    @extend_schema(
+        operation_id="packet_eligible",
+        tags=TAGS,
+        responses={200: bodies.EligibleSerializer, **errors(403)},
+    )
     def get(self, request: Request, run_id: str) -> Response:
         """Findings of a judge run by pairing and stratum, and what is excluded and why."""
         run = _drawable(request, run_id)
-        return Response(bodies.EligibleSerializer(eligible_body(run, packets.eligible_findings(run))).data)
+        return Response(
+            bodies.EligibleSerializer(eligible_body(run, packets.eligible_findings(run))).data
+        )
 
 
 class Preview(ApiView):
@@ -101,12 +130,18 @@ class Draw(ApiView):
 class PacketOne(ApiView):
     """A packet."""
 
-    @extend_schema(operation_id="packet", tags=TAGS, responses={200: bodies.PacketDetailSerializer, **errors(403)})
+    @extend_schema(
+        operation_id="packet",
+        tags=TAGS,
+        responses={200: bodies.PacketDetailSerializer, **errors(403)},
+    )
     def get(self, request: Request, public_id: str) -> Response:
         """What is in it, who reviews and how far they are. Closed to whoever is assigned to it."""
         return _told(_packet(request, public_id))
 
-    @extend_schema(operation_id="packet_delete", tags=TAGS, responses={204: None, **errors(403, 409)})
+    @extend_schema(
+        operation_id="packet_delete", tags=TAGS, responses={204: None, **errors(403, 409)}
+    )
     def delete(self, request: Request, public_id: str) -> Response:
         """Throw a draft away."""
         packets.delete_draft(packet=_packet(request, public_id), by=person_of(request))
@@ -124,7 +159,9 @@ class PacketStep(ApiView):
         responses={200: bodies.PacketDetailSerializer, **errors(403, 409, 422)},
     )
     def post(self, request: Request, public_id: str, action: str) -> Response:
-        """Open: its items never change from then on. Close: what comes later does not stand. 422 with all obstacles."""
+        """Open: its items never change from then on. Close: what comes later does not stand. 422
+        with all obstacles.
+        """
         packet = _packet(request, public_id)
         if (step := _STEPS.get(action)) is None:
             raise Http404
@@ -163,18 +200,34 @@ class Changed(ApiView):
         packet = _packet(request, public_id)
         wanted = read(bodies.ChangedSerializer, request)["judge_run"]
         run = get_object_or_404(JudgeRun, study=packet.study, public_id=wanted)
-        return _told(packets.draw_changed(packet=packet, judge_run=run, by=person_of(request)), HTTPStatus.CREATED)
+        return _told(
+            packets.draw_changed(packet=packet, judge_run=run, by=person_of(request)),
+            HTTPStatus.CREATED,
+        )
 
 
 class Candidates(ApiView):
     """Who could review."""
 
-    @extend_schema(operation_id="packet_candidates", tags=TAGS, responses={200: bodies.CandidateSerializer(many=True), **errors(403)})
+    @extend_schema(
+        operation_id="packet_candidates",
+        tags=TAGS,
+        responses={200: bodies.CandidateSerializer(many=True), **errors(403)},
+    )
     def get(self, request: Request, public_id: str) -> Response:
         """Members of the study who are not in the packet, and why some may not review it."""
         packet = _packet(request, public_id)
-        people = members(packet.study).exclude(review_assignments__in=packet.assignments.filter(withdrawn_at__isnull=True))
-        lines = [{"person": p.public_id, "username": p.get_username(), "reasons": reasons_against(p, packet)} for p in people]
+        people = members(packet.study).exclude(
+            review_assignments__in=packet.assignments.filter(withdrawn_at__isnull=True)
+        )
+        lines = [
+            {
+                "person": p.public_id,
+                "username": p.get_username(),
+                "reasons": reasons_against(p, packet),
+            }
+            for p in people
+        ]
         return Response(bodies.CandidateSerializer(lines, many=True).data)
 
 
@@ -188,14 +241,22 @@ class Assignments(ApiView):
         responses={201: bodies.PacketDetailSerializer, **errors(400, 403, 422)},
     )
     def post(self, request: Request, public_id: str) -> Response:
-        """Put a member of the study into the packet. 403 with the reason for somebody who is not eligible."""
+        """Put a member of the study into the packet. 403 with the reason for somebody who is not
+        eligible.
+        """
         packet = _packet(request, public_id)
         form = AssignForm(dict(read(bodies.AssignSerializer, request)), packet=packet)
         if not form.is_valid():
             raise _invalid(form)
         told = form.cleaned_data
         pairings = [told["pairing"]] if told["pairing"] else []
-        packets.assign(packet=packet, person=told["person"], role=told["role"], pairings=pairings, by=person_of(request))
+        packets.assign(
+            packet=packet,
+            person=told["person"],
+            role=told["role"],
+            pairings=pairings,
+            by=person_of(request),
+        )
         return _told(packet, HTTPStatus.CREATED)
 
 
@@ -203,12 +264,17 @@ class Withdraw(ApiView):
     """Out of the packet."""
 
     @extend_schema(
-        operation_id="packet_withdraw", tags=TAGS, request=None, responses={200: bodies.PacketDetailSerializer, **errors(403, 422)}
+        operation_id="packet_withdraw",
+        tags=TAGS,
+        request=None,
+        responses={200: bodies.PacketDetailSerializer, **errors(403, 422)},
     )
     def post(self, request: Request, public_id: str, assignment_id: str) -> Response:
         """Take a person out: what they hold returns, what they decided stays."""
         packet = _packet(request, public_id)
-        packets.withdraw_assignment(assignment=_assignment(packet, assignment_id), by=person_of(request))
+        packets.withdraw_assignment(
+            assignment=_assignment(packet, assignment_id), by=person_of(request)
+        )
         return _told(packet)
 
 
@@ -230,7 +296,9 @@ class VoidSignature(ApiView):
 
 
 def _drawable(request: Request, run_id: str) -> JudgeRun:
-    """Return the judge run. Raise Http404, and NotAllowed if it has games that are closed to the person: counts would show them."""
+    """Return the judge run. Raise Http404, and NotAllowed if it has games that are closed to the
+    person: counts would show them.
+    """
     run = judge_run_of(request, run_id, ADMINS)
     if has_closed_games(run, closed_to(person_of(request))):
         raise NotAllowed(REFUSAL)
@@ -239,11 +307,22 @@ def _drawable(request: Request, run_id: str) -> JudgeRun:
 
 def _packet(request: Request, public_id: str) -> Packet:
     """The packet, if it is open to this admin. Raises Http404, NotAllowed for one who reviews it."""
-    packet = get_object_or_404(Packet.objects.select_related("study"), study__in=studies_with(request, ADMINS), public_id=public_id)
+    packet = get_object_or_404(
+        Packet.objects.select_related("study"),
+        study__in=studies_with(request, ADMINS),
+        public_id=public_id,
+    )
     if not may_see(person_of(request), packet).report:
-        raise NotAllowed("You review this packet or another one with a case of it, so it is closed to you. Your items are under review.")
+        raise NotAllowed(
+            "You review this packet or another one with a case of it, so it is closed to you. Your"
+            " items are under review."
+        )
     record(
-        actor=person_of(request), study=packet.study, action="packet.view", object_type="adjudication.packet", object_id=packet.public_id
+        actor=person_of(request),
+        study=packet.study,
+        action="packet.view",
+        object_type="adjudication.packet",
+        object_id=packet.public_id,
     )
     return packet
 
@@ -255,7 +334,9 @@ def _told(packet: Packet, status: HTTPStatus = HTTPStatus.OK) -> Response:
 
 
 def _assignment(packet: Packet, public_id: str) -> Assignment:
-    return get_object_or_404(packet.assignments.select_related("packet__study", "person"), public_id=public_id)
+    return get_object_or_404(
+        packet.assignments.select_related("packet__study", "person"), public_id=public_id
+    )
 
 
 def _draw_form(request: Request, run: JudgeRun) -> DrawForm:
@@ -269,5 +350,8 @@ def _draw_form(request: Request, run: JudgeRun) -> DrawForm:
 
 
 def _invalid(form: DrawForm | AssignForm) -> serializers.ValidationError:
-    named = {name.replace("__all__", "quotas"): [str(w) for w in words] for name, words in form.errors.items()}
+    named = {
+        name.replace("__all__", "quotas"): [str(w) for w in words]
+        for name, words in form.errors.items()
+    }
     return serializers.ValidationError(named)

@@ -1,4 +1,6 @@
-"""What a reviewer gets, as plain values: made of blinded items and of their own answers, and of nothing else."""
+"""What a reviewer gets, as plain values: made of blinded items and of their own answers, and of
+nothing else.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,16 @@ from typing import Any
 
 from adjudication.blinding.page import ANSWER_WORDS, RowLine
 from adjudication.blinding.practice import PracticeCase
-from adjudication.blinding.visibility import BlindedItem, MaySee, RecordRow, ShownRow, ShownSeries, ShownSide, sides_swapped, unswapped
+from adjudication.blinding.visibility import (
+    BlindedItem,
+    MaySee,
+    RecordRow,
+    ShownRow,
+    ShownSeries,
+    ShownSide,
+    sides_swapped,
+    unswapped,
+)
 from adjudication.judging.input import whole_hours
 from adjudication.models import Assignment, Decision, ItemMark, PacketItem, Slot
 from adjudication.review import slots
@@ -47,8 +58,12 @@ def progress_body(assignment: Assignment) -> dict[str, Any]:
     }
 
 
-def item_body(assignment: Assignment, item: PacketItem, decided: Decision | None = None) -> dict[str, Any]:
-    """Return the blinded item with one's own draft or decision. The trail records it. Raise NoteChanged."""
+def item_body(
+    assignment: Assignment, item: PacketItem, decided: Decision | None = None
+) -> dict[str, Any]:
+    """Return the blinded item with one's own draft or decision. The trail records it. Raise
+    NoteChanged.
+    """
     kept = kept_of(decided) if decided else slots.draft_of(assignment=assignment, item=item)
     marked = ItemMark.objects.filter(assignment=assignment, item=item, flagged=True).exists()
     shown = blinded(assignment=assignment, item=item)
@@ -57,7 +72,9 @@ def item_body(assignment: Assignment, item: PacketItem, decided: Decision | None
         "id": item.public_id,
         **_shown(shown),
         "stay_hours": whole_hours(shown.stay_hours),
-        "admitted_at": shown.admitted_at.isoformat(timespec="minutes") if shown.admitted_at else None,
+        "admitted_at": shown.admitted_at.isoformat(timespec="minutes")
+        if shown.admitted_at
+        else None,
         "draft": _draft(assignment, item, kept),
         "flagged": marked,
         "decision": decided.public_id if decided else None,
@@ -71,14 +88,27 @@ def practice_body(case: PracticeCase) -> dict[str, Any]:
 
 def rows_body(rows: Iterable[RecordRow]) -> list[dict[str, Any]]:
     """Rows of the record."""
-    return [{"hours": r.hours, "value": r.value, "unit": r.unit, "time_kind": r.time_kind} for r in rows]
+    return [
+        {"hours": r.hours, "value": r.value, "unit": r.unit, "time_kind": r.time_kind} for r in rows
+    ]
 
 
 def answers_body(assignment: Assignment, may: MaySee) -> list[dict[str, Any]]:
-    """One's answers that stand, in the order they were first given; beside the judge's where they may be seen."""
-    standing = Slot.objects.filter(assignment=assignment, decision__isnull=False).select_related("decision")
-    decisions = {public_id: slot.decision for public_id, slot in ((s.item.public_id, s) for s in standing.select_related("item"))}
-    return [_answer(assignment, line, decisions[line.item]) for line in own_answers(assignment, may) if decisions.get(line.item)]
+    """One's answers that stand, in the order they were first given; beside the judge's where they
+    may be seen.
+    """
+    standing = Slot.objects.filter(assignment=assignment, decision__isnull=False).select_related(
+        "decision"
+    )
+    decisions = {
+        public_id: slot.decision
+        for public_id, slot in ((s.item.public_id, s) for s in standing.select_related("item"))
+    }
+    return [
+        _answer(assignment, line, decisions[line.item])
+        for line in own_answers(assignment, may)
+        if decisions.get(line.item)
+    ]
 
 
 def guesses_body(assignment: Assignment) -> list[dict[str, Any]]:
@@ -98,7 +128,10 @@ def _shown(item: BlindedItem) -> dict[str, Any]:
 
 
 def _side(side: ShownSide) -> dict[str, Any]:
-    return {"row": None if side.row is None else _row(side.row), "timeline": [_row(r) for r in side.timeline]}
+    return {
+        "row": None if side.row is None else _row(side.row),
+        "timeline": [_row(r) for r in side.timeline],
+    }
 
 
 def _row(row: ShownRow) -> dict[str, Any]:
@@ -118,7 +151,9 @@ def _series(series: ShownSeries) -> dict[str, Any]:
 def _draft(assignment: Assignment, item: PacketItem, kept: Mapping[str, Any]) -> dict[str, Any]:
     """Kept in the judge's labels, told in one's own."""
     return {
-        "answer": unswapped(str(kept.get("answer") or ""), sides_swapped(assignment.seed, item.public_id)),
+        "answer": unswapped(
+            str(kept.get("answer") or ""), sides_swapped(assignment.seed, item.public_id)
+        ),
         "own_time": kept.get("own_time"),
         "comment": str(kept.get("comment") or ""),
         "active_seconds": float(kept.get("active_seconds") or 0.0),
@@ -147,4 +182,6 @@ def _guess(line: GuessLine) -> dict[str, Any]:
 
 
 def _said(row: RowLine | None) -> dict[str, Any] | None:
-    return None if row is None else {"event": row.event, "hours": row.at, "candidate": row.candidate}
+    return (
+        None if row is None else {"event": row.event, "hours": row.at, "candidate": row.candidate}
+    )

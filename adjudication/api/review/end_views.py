@@ -1,4 +1,6 @@
-"""The beginning and the end of a blinded review for programs: practice, the blinding check, the signature and its receipt."""
+"""The beginning and the end of a blinded review for programs: practice, the blinding check, the
+signature and its receipt.
+"""
 
 from __future__ import annotations
 
@@ -27,18 +29,32 @@ from adjudication.review.trail import record_answers
 class Practice(ReviewView):
     """The practice round."""
 
-    @extend_schema(operation_id="review_practice_list", tags=TAGS, responses={200: bodies.PracticeLineSerializer(many=True), **errors()})
+    @extend_schema(
+        operation_id="review_practice_list",
+        tags=TAGS,
+        responses={200: bodies.PracticeLineSerializer(many=True), **errors()},
+    )
     def get(self, request: Request, public_id: str) -> Response:
         """Its cases, and which you have answered. Items come once all are."""
-        done = set(PracticeAnswer.objects.filter(assignment=_mine(request, public_id)).values_list("number", flat=True))
-        lines = [{"number": case.number, "answered": case.number in done} for case in practice_cases()]
+        done = set(
+            PracticeAnswer.objects.filter(assignment=_mine(request, public_id)).values_list(
+                "number", flat=True
+            )
+        )
+        lines = [
+            {"number": case.number, "answered": case.number in done} for case in practice_cases()
+        ]
         return Response(bodies.PracticeLineSerializer(lines, many=True).data)
 
 
 class PracticeOne(ReviewView):
     """A made-up case."""
 
-    @extend_schema(operation_id="review_practice", tags=TAGS, responses={200: bodies.PracticeCaseSerializer, **errors()})
+    @extend_schema(
+        operation_id="review_practice",
+        tags=TAGS,
+        responses={200: bodies.PracticeCaseSerializer, **errors()},
+    )
     def get(self, request: Request, public_id: str, number: int) -> Response:
         """One case, like an item."""
         _mine(request, public_id)
@@ -54,7 +70,9 @@ class PracticeOne(ReviewView):
         """Answer it; says which answer is right, and why."""
         assignment, case = _mine(request, public_id), _case(number)
         answer = read(bodies.PracticeRequestSerializer, request)["answer"]
-        right = answer_practice(assignment=assignment, number=number, answer=answer, by=person_of(request))
+        right = answer_practice(
+            assignment=assignment, number=number, answer=answer, by=person_of(request)
+        )
         told = {"right": right, "answer": case.answer, "explanation": case.explanation}
         return Response(bodies.PracticeAnswerSerializer(told).data)
 
@@ -62,7 +80,11 @@ class PracticeOne(ReviewView):
 class BlindingCheck(ReviewView):
     """Which side do you think a clinician wrote?"""
 
-    @extend_schema(operation_id="review_check", tags=TAGS, responses={200: bodies.GuessSerializer(many=True), **errors(409)})
+    @extend_schema(
+        operation_id="review_check",
+        tags=TAGS,
+        responses={200: bodies.GuessSerializer(many=True), **errors(409)},
+    )
     def get(self, request: Request, public_id: str) -> Response:
         """The items that are asked about, once all are decided and while the packet is open."""
         assignment = _finished(request, public_id)
@@ -105,10 +127,17 @@ class Sign(ReviewView):
         responses={200: bodies.ReceiptSerializer, **errors(400, 403, 409, 429)},
     )
     def post(self, request: Request, public_id: str) -> Response:
-        """Sign your review with your password. 409 `not_finished` while items are left, 403 `wrong_password`, 429 after too many."""
+        """Sign your review with your password. 409 `not_finished` while items are left, 403
+        `wrong_password`, 429 after too many.
+        """
         assignment = _mine(request, public_id)
         password = read(bodies.SignRequestSerializer, request)["password"]
-        decisions.sign(assignment=assignment, password=password, by=person_of(request), request=page_request(request))
+        decisions.sign(
+            assignment=assignment,
+            password=password,
+            by=person_of(request),
+            request=page_request(request),
+        )
         assignment.refresh_from_db()
         return _receipt(assignment)
 
@@ -133,7 +162,11 @@ class Unsign(ReviewView):
 class Receipt(ReviewView):
     """The receipt."""
 
-    @extend_schema(operation_id="review_receipt", tags=TAGS, responses={200: bodies.ReceiptSerializer, **errors()})
+    @extend_schema(
+        operation_id="review_receipt",
+        tags=TAGS,
+        responses={200: bodies.ReceiptSerializer, **errors()},
+    )
     def get(self, request: Request, public_id: str) -> Response:
         """Of the signature that stands; 404 without one."""
         return _receipt(_mine(request, public_id))
@@ -154,13 +187,25 @@ def _finished(request: Request, public_id: str) -> Assignment:
     """One's review with all items decided, in an open packet."""
     assignment = _mine(request, public_id)
     progress = slots.progress(assignment=assignment)
-    if assignment.packet.state != Packet.State.OPEN or not progress.done or progress.done < progress.total:
-        raise Refusal(HTTPStatus.CONFLICT, "not_now", "This check comes after the last item, while the packet is open.")
+    if (
+        assignment.packet.state != Packet.State.OPEN
+        or not progress.done
+        or progress.done < progress.total
+    ):
+        raise Refusal(
+            HTTPStatus.CONFLICT,
+            "not_now",
+            "This check comes after the last item, while the packet is open.",
+        )
     return assignment
 
 
 def _receipt(assignment: Assignment) -> Response:
-    link = Decision.objects.filter(assignment=assignment, kind=Decision.Kind.SIGN).order_by("-sequence").first()
+    link = (
+        Decision.objects.filter(assignment=assignment, kind=Decision.Kind.SIGN)
+        .order_by("-sequence")
+        .first()
+    )
     if link is None or assignment.signed_at is None:
         raise Http404
     told = {

@@ -1,4 +1,6 @@
-"""Bodies of the blinded review. What a reviewer may see of an item is `visibility.BlindedItem`; nothing here adds to it."""
+"""Bodies of the blinded review. What a reviewer may see of an item is `visibility.BlindedItem`;
+nothing here adds to it.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,9 @@ class RecordRowSerializer(Body):
 
 
 class ReviewSeriesSerializer(Body):
-    """A series of the record. `rows` are those nearest to the candidates; ask for all by its number."""
+    """A series of the record. `rows` are those nearest to the candidates; ask for all by its
+    number.
+    """
 
     number = serializers.IntegerField()
     event = serializers.CharField()
@@ -116,10 +120,15 @@ class ReviewItemSerializer(Body):
     spans = SpanSerializer(many=True)
     series = ReviewSeriesSerializer(many=True)
     stay_hours = serializers.IntegerField(allow_null=True)
-    admitted_at = serializers.CharField(allow_null=True, help_text="Hour zero by the record's own clock, which has no zone.")
+    admitted_at = serializers.CharField(
+        allow_null=True, help_text="Hour zero by the record's own clock, which has no zone."
+    )
     draft = DraftSerializer()
     flagged = serializers.BooleanField()
-    decision = serializers.CharField(allow_null=True, help_text="Public id of your decision that stands; an amendment expects it.")
+    decision = serializers.CharField(
+        allow_null=True,
+        help_text="Public id of your decision that stands; an amendment expects it.",
+    )
 
 
 class NextSerializer(Body):
@@ -132,25 +141,53 @@ class NextSerializer(Body):
 class NextRequestSerializer(Body):
     """`besides`: items that you have in hand already."""
 
-    besides = serializers.ListField(child=serializers.CharField(max_length=20), max_length=MOST_IN_HAND, required=False, default=list)
+    besides = serializers.ListField(
+        child=serializers.CharField(max_length=20),
+        max_length=MOST_IN_HAND,
+        required=False,
+        default=list,
+    )
 
 
 class DraftRequestSerializer(Body):
     """What to keep; A and B as you see them."""
 
-    answer = serializers.ChoiceField(Decision.Answer.choices, required=False, allow_blank=True, default="")
-    own_time = HoursField(required=False, allow_null=True, default=None, help_text="Hours from admission.")
-    comment = serializers.CharField(required=False, allow_blank=True, default="", trim_whitespace=False, max_length=LONGEST_DRAFT)
+    answer = serializers.ChoiceField(
+        Decision.Answer.choices, required=False, allow_blank=True, default=""
+    )
+    own_time = HoursField(
+        required=False, allow_null=True, default=None, help_text="Hours from admission."
+    )
+    comment = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        trim_whitespace=False,
+        max_length=LONGEST_DRAFT,
+    )
     active_seconds = HoursField(required=False, default=0.0, min_value=0, max_value=LONGEST_ACTIVE)
 
 
 class DecideRequestSerializer(Body):
-    """Your answer. `token` is made by you for this answer alone: sent again after a lost connection, it is stored once."""
+    """Your answer. `token` is made by you for this answer alone: sent again after a lost
+    connection, it is stored once.
+    """
 
     token = serializers.RegexField(ONE_TOKEN, trim_whitespace=False)
     answer = serializers.ChoiceField(Decision.Answer.choices, help_text="A and B as you see them.")
-    own_time = HoursField(required=False, allow_null=True, default=None, help_text="The time you would give, hours from admission.")
-    comment = serializers.CharField(required=False, allow_blank=True, default="", trim_whitespace=False, max_length=LONGEST_COMMENT)
+    own_time = HoursField(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="The time you would give, hours from admission.",
+    )
+    comment = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        trim_whitespace=False,
+        max_length=LONGEST_COMMENT,
+    )
     flagged = serializers.BooleanField(required=False, default=False)
     active_seconds = HoursField(required=False, default=0.0, min_value=0, max_value=LONGEST_ACTIVE)
 
@@ -158,7 +195,9 @@ class DecideRequestSerializer(Body):
 class AmendRequestSerializer(DecideRequestSerializer):
     """Another answer in place of the decision that stands."""
 
-    expects = serializers.CharField(max_length=20, help_text="Public id of the decision that it replaces.")
+    expects = serializers.CharField(
+        max_length=20, help_text="Public id of the decision that it replaces."
+    )
 
 
 class TokenRequestSerializer(Body):
@@ -193,7 +232,9 @@ class RowsSerializer(Body):
 
 
 class AnswerSerializer(Body):
-    """An answer of yours that stands. `judge` and `upheld` come where the packet reveals them, else null."""
+    """An answer of yours that stands. `judge` and `upheld` come where the packet reveals them, else
+    null.
+    """
 
     item = serializers.CharField()
     decision = serializers.CharField()
@@ -228,7 +269,9 @@ class GuessRequestSerializer(Body):
 class SignRequestSerializer(Body):
     """Signing asks for the password again, whatever named you before."""
 
-    password = serializers.CharField(trim_whitespace=False, max_length=4096, style={"input_type": "password"}, write_only=True)
+    password = serializers.CharField(
+        trim_whitespace=False, max_length=4096, style={"input_type": "password"}, write_only=True
+    )
 
 
 class UnsignRequestSerializer(Body):

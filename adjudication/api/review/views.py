@@ -1,4 +1,6 @@
-"""The blinded review for programs: the same functions as the pages, in the same order, for the assigned person alone."""
+"""The blinded review for programs: the same functions as the pages, in the same order, for the
+assigned person alone.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,13 @@ from adjudication.access.exposure import record_revealed
 from adjudication.api.access import ApiView, page_request, person_of, read
 from adjudication.api.errors import LATE, Refusal, errors
 from adjudication.api.review import serializers as bodies
-from adjudication.api.review.bodies import answers_body, item_body, progress_body, review_body, rows_body
+from adjudication.api.review.bodies import (
+    answers_body,
+    item_body,
+    progress_body,
+    review_body,
+    rows_body,
+)
 from adjudication.blinding.visibility import sides_swapped, unswapped
 from adjudication.models import Assignment, Packet, PacketItem
 from adjudication.review import decisions, slots
@@ -36,7 +44,11 @@ class ReviewView(ApiView):
         """A packet that is closed, a signature that stands: 409 with the sentence of the page."""
         if isinstance(exc, InvalidTransition):
             code = exc.state if exc.state in ("closed", "signed", "withdrawn") else "not_now"
-            words = closed_words(exc) if exc.state != "working" else "There is no signature to take back."
+            words = (
+                closed_words(exc)
+                if exc.state != "working"
+                else "There is no signature to take back."
+            )
             exc = Refusal(HTTPStatus.CONFLICT, code, words)
         return super().handle_exception(exc)
 
@@ -44,19 +56,29 @@ class ReviewView(ApiView):
 class Reviews(ReviewView):
     """The packets that you are assigned to."""
 
-    @extend_schema(operation_id="review_list", tags=TAGS, responses={200: bodies.ReviewSerializer(many=True), **errors()})
+    @extend_schema(
+        operation_id="review_list",
+        tags=TAGS,
+        responses={200: bodies.ReviewSerializer(many=True), **errors()},
+    )
     def get(self, request: Request) -> Response:
         """Your packets, open ones first. Drafts are not told of."""
         person = person_of(request)
         studies = set(studies_of(person).values_list("pk", flat=True))
-        mine = [a for a in assignments_of(person) if a.packet.state != Packet.State.DRAFT and a.packet.study_id in studies]
+        mine = [
+            a
+            for a in assignments_of(person)
+            if a.packet.state != Packet.State.DRAFT and a.packet.study_id in studies
+        ]
         return Response(bodies.ReviewSerializer([review_body(a) for a in mine], many=True).data)
 
 
 class Review(ReviewView):
     """One of them."""
 
-    @extend_schema(operation_id="review", tags=TAGS, responses={200: bodies.ReviewSerializer, **errors()})
+    @extend_schema(
+        operation_id="review", tags=TAGS, responses={200: bodies.ReviewSerializer, **errors()}
+    )
     def get(self, request: Request, public_id: str) -> Response:
         """Where you stand in one packet."""
         return Response(bodies.ReviewSerializer(review_body(_mine(request, public_id))).data)
@@ -72,20 +94,30 @@ class NextItem(ReviewView):
         responses={200: bodies.NextSerializer, **errors(400, 403, 409)},
     )
     def post(self, request: Request, public_id: str) -> Response:
-        """Lease the item to work on now: the one you hold, else the next free one in your order; skipped ones come last."""
+        """Lease the item to work on now: the one you hold, else the next free one in your order;
+        skipped ones come last.
+        """
         assignment = _practised(request, public_id)
         besides = read(bodies.NextRequestSerializer, request)["besides"]
         slot = slots.next_item(assignment=assignment, besides=besides)
         item = None if slot is None else item_body(assignment, slot.item)
-        return Response(bodies.NextSerializer({"item": item, "progress": progress_body(assignment)}).data)
+        return Response(
+            bodies.NextSerializer({"item": item, "progress": progress_body(assignment)}).data
+        )
 
 
 class Item(ReviewView):
     """An item of your own choice."""
 
-    @extend_schema(operation_id="review_item", tags=TAGS, responses={200: bodies.ReviewItemSerializer, **errors(403, 409)})
+    @extend_schema(
+        operation_id="review_item",
+        tags=TAGS,
+        responses={200: bodies.ReviewItemSerializer, **errors(403, 409)},
+    )
     def get(self, request: Request, public_id: str, item_id: str) -> Response:
-        """The item: decided on already, or leased to you (again); 409 `taken` where others have all its places."""
+        """The item: decided on already, or leased to you (again); 409 `taken` where others have all
+        its places.
+        """
         assignment, item = _item(request, public_id, item_id)
         slots.check_working(assignment)
         held = slots.slot_of(assignment=assignment, item=item)
@@ -98,7 +130,11 @@ class Item(ReviewView):
 class ItemSeries(ReviewView):
     """The record beside an item."""
 
-    @extend_schema(operation_id="review_series", tags=TAGS, responses={200: bodies.RowsSerializer, **errors(403)})
+    @extend_schema(
+        operation_id="review_series",
+        tags=TAGS,
+        responses={200: bodies.RowsSerializer, **errors(403)},
+    )
     def get(self, request: Request, public_id: str, item_id: str, number: int) -> Response:
         """All rows of one series of the record."""
         assignment, item = _item(request, public_id, item_id)
@@ -119,7 +155,11 @@ class Draft(ReviewView):
     def put(self, request: Request, public_id: str, item_id: str) -> Response:
         """Keep it, and renew the lease."""
         assignment, item = _item(request, public_id, item_id)
-        return Response(bodies.HeldSerializer({"held": _keep(assignment, item, read(bodies.DraftRequestSerializer, request))}).data)
+        return Response(
+            bodies.HeldSerializer(
+                {"held": _keep(assignment, item, read(bodies.DraftRequestSerializer, request))}
+            ).data
+        )
 
 
 class Skip(ReviewView):
@@ -151,7 +191,11 @@ class Flag(ReviewView):
     def put(self, request: Request, public_id: str, item_id: str) -> Response:
         """Set the mark, or take it away."""
         assignment, item = _item(request, public_id, item_id)
-        slots.flag(assignment=assignment, item=item, flagged=read(bodies.FlagRequestSerializer, request)["flagged"])
+        slots.flag(
+            assignment=assignment,
+            item=item,
+            flagged=read(bodies.FlagRequestSerializer, request)["flagged"],
+        )
         return _progress(assignment)
 
 
@@ -165,7 +209,8 @@ class Decide(ReviewView):
         responses={200: bodies.DecidedSerializer, **errors(400, 403, 409, 422)},
     )
     def post(self, request: Request, public_id: str, item_id: str) -> Response:
-        """Store your answer. 409 `late`: kept, but it does not stand; 409 `conflict`: you have decided already, see `standing`.
+        """Store your answer. 409 `late`: kept, but it does not stand; 409 `conflict`: you have
+        decided already, see `standing`.
 
         The same token again gives the same answer and stores nothing.
         """
@@ -184,10 +229,15 @@ class Amend(ReviewView):
         responses={200: bodies.DecidedSerializer, **errors(400, 403, 409, 422)},
     )
     def post(self, request: Request, public_id: str, item_id: str) -> Response:
-        """Replace your decision that stands; the earlier one stays in the chain. 409 `conflict` where something else stands."""
+        """Replace your decision that stands; the earlier one stays in the chain. 409 `conflict`
+        where something else stands.
+        """
         assignment, item = _item(request, public_id, item_id)
         told = read(bodies.AmendRequestSerializer, request)
-        return _decided(assignment, decisions.amend(expects=told["expects"], **_values(request, assignment, item, told)))
+        return _decided(
+            assignment,
+            decisions.amend(expects=told["expects"], **_values(request, assignment, item, told)),
+        )
 
 
 class Undo(ReviewView):
@@ -200,19 +250,27 @@ class Undo(ReviewView):
         responses={200: bodies.NextSerializer, **errors(400, 403, 409)},
     )
     def post(self, request: Request, public_id: str) -> Response:
-        """Take back your last answer that stands: its item is yours again, with what you had chosen. Null where nothing stands."""
+        """Take back your last answer that stands: its item is yours again, with what you had
+        chosen. Null where nothing stands.
+        """
         assignment = _practised(request, public_id)
         token = read(bodies.TokenRequestSerializer, request)["token"]
         undone = decisions.undo(assignment=assignment, token=token, by=person_of(request))
         item = undone.undone.item if undone else None
         shown = None if item is None else item_body(assignment, item)
-        return Response(bodies.NextSerializer({"item": shown, "progress": progress_body(assignment)}).data)
+        return Response(
+            bodies.NextSerializer({"item": shown, "progress": progress_body(assignment)}).data
+        )
 
 
 class Answers(ReviewView):
     """Your answers."""
 
-    @extend_schema(operation_id="review_answers", tags=TAGS, responses={200: bodies.AnswerSerializer(many=True), **errors()})
+    @extend_schema(
+        operation_id="review_answers",
+        tags=TAGS,
+        responses={200: bodies.AnswerSerializer(many=True), **errors()},
+    )
     def get(self, request: Request, public_id: str) -> Response:
         """Your answers that stand, in the order they were first given."""
         assignment = _mine(request, public_id)
@@ -234,31 +292,50 @@ def _practised(request: Request, public_id: str) -> Assignment:
     return assignment
 
 
-def _item(request: Request, public_id: str, item_id: str, *, withdrawn: bool = False) -> tuple[Assignment, PacketItem]:
+def _item(
+    request: Request, public_id: str, item_id: str, *, withdrawn: bool = False
+) -> tuple[Assignment, PacketItem]:
     assignment = _mine(request, public_id, withdrawn=withdrawn)
     item = own_item(assignment, item_id)
     check_practised(assignment)
     return assignment, item
 
 
-def _values(request: Request, assignment: Assignment, item: PacketItem, told: Mapping[str, Any]) -> dict[str, Any]:
+def _values(
+    request: Request, assignment: Assignment, item: PacketItem, told: Mapping[str, Any]
+) -> dict[str, Any]:
     """What an answer is stored with; A and B become the judge's."""
     swapped = sides_swapped(assignment.seed, item.public_id)
-    kept = {name: told[name] for name in ("token", "own_time", "comment", "flagged", "active_seconds")}
+    kept = {
+        name: told[name] for name in ("token", "own_time", "comment", "flagged", "active_seconds")
+    }
     answer = unswapped(told["answer"], swapped)
-    return {"assignment": assignment, "item": item, "by": person_of(request), "answer": answer, "shown_swapped": swapped, **kept}
+    return {
+        "assignment": assignment,
+        "item": item,
+        "by": person_of(request),
+        "answer": answer,
+        "shown_swapped": swapped,
+        **kept,
+    }
 
 
 def _decided(assignment: Assignment, made: decisions.Decided) -> Response:
     if made.late:
         raise Refusal(HTTPStatus.CONFLICT, "late", LATE)
-    return Response(bodies.DecidedSerializer({"decision": made.decision.public_id, "progress": progress_body(assignment)}).data)
+    return Response(
+        bodies.DecidedSerializer(
+            {"decision": made.decision.public_id, "progress": progress_body(assignment)}
+        ).data
+    )
 
 
 def _keep(assignment: Assignment, item: PacketItem, told: Mapping[str, Any]) -> bool:
     answer = unswapped(told["answer"], sides_swapped(assignment.seed, item.public_id))
     draft = {"answer": answer, "own_time": told["own_time"], "comment": told["comment"]}
-    return slots.keep_draft(assignment=assignment, item=item, draft=draft, active_seconds=told["active_seconds"]).held
+    return slots.keep_draft(
+        assignment=assignment, item=item, draft=draft, active_seconds=told["active_seconds"]
+    ).held
 
 
 def _progress(assignment: Assignment) -> Response:

@@ -1,4 +1,5 @@
-"""The judge by a language model: one call a game, the fixed retry policy, the validator every judge shares (protocol section 4).
+"""The judge by a language model: one call a game, the fixed retry policy, the validator every judge
+shares (protocol section 4).
 
 No name of a source reaches the prompt: all that is rendered is in JudgeInput, which has none.
 """
@@ -32,7 +33,9 @@ UID_HEADER = "row | uid4 | event | time | bounds | known | context uid4s | sourc
 
 @dataclass(frozen=True)
 class PromptedJudge:
-    """`asker` is that of role "judge". A server that holds no answer to a schema is asked for a bare list instead."""
+    """`asker` is that of role "judge". A server that holds no answer to a schema is asked for a
+    bare list instead.
+    """
 
     asker: Asker
     tolerance: Tolerance = TOLERANCE
@@ -47,8 +50,9 @@ class PromptedJudge:
         return load(PROMPT if self.asker.model.limits.schema else PROMPT_ARRAY).sha256[:12]
 
     def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
-        """The findings; Unjudged where every attempt was refused or the game does not fit the model. Raises Unavailable,
-        Pending and RequestRefused, of which none says anything about the game."""
+        """The findings; Unjudged where every attempt was refused or the game does not fit the
+        model. Raises Unavailable, Pending and RequestRefused, of which none says anything about the
+        game."""
         return self.asker.run(self.judged, given)
 
     async def judged(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
@@ -60,7 +64,13 @@ class PromptedJudge:
             except SchemaRefused:
                 return await self._ask(given, schema=False)
         except AttemptsExhausted as error:
-            return Unjudged(tuple(f"attempt {n}: {reason}" for n, refused in enumerate(error.reasons, start=1) for reason in refused))
+            return Unjudged(
+                tuple(
+                    f"attempt {n}: {reason}"
+                    for n, refused in enumerate(error.reasons, start=1)
+                    for reason in refused
+                )
+            )
         except TooLarge as error:
             return Unjudged((f"{type(error).__name__}: {error}",))
 
@@ -70,16 +80,22 @@ class PromptedJudge:
         thinking = model.limits.reasoning
         prompt = as_reasoned(prompt, thinking) if schema else prompt
         most = LEAST_TOKENS + thinking + FINDING_TOKENS * (len(given.a_rows) + len(given.b_rows))
-        tokens = await room(model, prompt.messages, at_least=LEAST_TOKENS + thinking // 8, at_most=most)
+        tokens = await room(
+            model, prompt.messages, at_least=LEAST_TOKENS + thinking // 8, at_most=most
+        )
 
         def validate(reply: ModelReply) -> list[JudgedFinding]:
             return read_answer(reply.text, given, self.tolerance, schema=schema)
 
         wanted = answer_schema(given, thinking) if schema else None
-        return await self.asker.ask(prompt, validate, max_tokens=tokens, part="judge", schema=wanted)
+        return await self.asker.ask(
+            prompt, validate, max_tokens=tokens, part="judge", schema=wanted
+        )
 
 
-def rendered(given: JudgeInput, tolerance: Tolerance = TOLERANCE, *, schema: bool = True) -> Rendered:
+def rendered(
+    given: JudgeInput, tolerance: Tolerance = TOLERANCE, *, schema: bool = True
+) -> Rendered:
     """The prompt of one game; note, timelines and record stand in it as data."""
     return load(PROMPT if schema else PROMPT_ARRAY).render(
         anchor=anchor_words(given.anchor),
@@ -93,15 +109,22 @@ def rendered(given: JudgeInput, tolerance: Tolerance = TOLERANCE, *, schema: boo
 
 
 def tolerance_words(tolerance: Tolerance) -> str:
-    """ "3 hours, or less than 10 percent of the distance of the farther one from time 0, whichever is more," or "3 hours"."""
+    """ "3 hours, or less than 10 percent of the distance of the farther one from time 0, whichever
+    is more," or "3 hours".
+    """
     hours = f"{tolerance.least:g} hours"
     if not tolerance.share:
         return hours
-    return f"{hours}, or less than {100 * tolerance.share:g} percent of the distance of the farther one from time 0, whichever is more,"
+    return (
+        f"{hours}, or less than {100 * tolerance.share:g} percent of the distance of the farther"
+        " one from time 0, whichever is more,"
+    )
 
 
 def timeline_table(side: Side, given: JudgeInput) -> str:
-    """`row | event | time` a line; with `uid_table` the six columns of the inventory and the words of the span beside them."""
+    """`row | event | time` a line; with `uid_table` the six columns of the inventory and the words
+    of the span beside them.
+    """
     rows = given.a_rows if side is Side.A else given.b_rows
     if not given.uid_table:
         return "\n".join([HEADER, *(f"{r.row} | {r.event} | {hours_text(r.time)}" for r in rows)])
@@ -110,9 +133,13 @@ def timeline_table(side: Side, given: JudgeInput) -> str:
 
 
 def _told_apart(given: JudgeInput) -> Mapping[Side, Mapping[str, str]]:
-    """Side → UIDs that the prompt replaces there: two inventories may have one in common by chance, and equal UIDs are read as one
-    occurrence. The line with the higher row number gets another one, so that swapping the labels swaps the tables and no more."""
-    rows = {side: {r.uid: r for r in of if r.uid is not None} for side, of in ((Side.A, given.a_rows), (Side.B, given.b_rows))}
+    """Side → UIDs that the prompt replaces there: two inventories may have one in common by chance,
+    and equal UIDs are read as one occurrence. The line with the higher row number gets another one,
+    so that swapping the labels swaps the tables and no more."""
+    rows = {
+        side: {r.uid: r for r in of if r.uid is not None}
+        for side, of in ((Side.A, given.a_rows), (Side.B, given.b_rows))
+    }
     taken = {u for of in rows.values() for uid, r in of.items() for u in (uid, *r.source.context)}
     rng = Random(",".join(sorted(taken)))
     found: dict[Side, dict[str, str]] = {Side.A: {}, Side.B: {}}
@@ -130,11 +157,22 @@ def _uid_line(row: CandidateRow, note: str, shown: Mapping[str, str]) -> str:
     bounds = f"[{hours_text(c.lower)}, {hours_text(c.upper)}]"
     words = one_line(note[c.start : c.end]) if c.start is not None and c.end is not None else ""
     uid, *context = (shown.get(u, u) for u in (c.uid or "", *c.context))
-    cells = (row.row, uid, row.event, hours_text(row.time), bounds, int(c.known), f"[{', '.join(context)}]", words)
+    cells = (
+        row.row,
+        uid,
+        row.event,
+        hours_text(row.time),
+        bounds,
+        int(c.known),
+        f"[{', '.join(context)}]",
+        words,
+    )
     return " | ".join(str(cell) for cell in cells)
 
 
-def read_answer(text: str, given: JudgeInput, tolerance: Tolerance = TOLERANCE, *, schema: bool) -> list[JudgedFinding]:
+def read_answer(
+    text: str, given: JudgeInput, tolerance: Tolerance = TOLERANCE, *, schema: bool
+) -> list[JudgedFinding]:
     """The findings of a reply in either form; [] for none. Raises AnswerRejected."""
     if not schema:
         return checked_findings(json_array(text), given, tolerance)

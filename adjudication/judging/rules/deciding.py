@@ -1,6 +1,8 @@
-"""Who is right about a difference, from note and record, or nobody where they do not settle it (protocol section 4, "judge").
+"""Who is right about a difference, from note and record, or nobody where they do not settle it
+(protocol section 4, "judge").
 
-Clinicians review what is decided, so a decision needs evidence that speaks for one side and not for the other. No Django here.
+Clinicians review what is decided, so a decision needs evidence that speaks for one side and not for
+the other. No Django here.
 """
 
 from __future__ import annotations
@@ -11,19 +13,29 @@ from functools import cached_property
 
 from adjudication.judging.input import CandidateRow, whole_hours
 from adjudication.judging.rules.reading import CaseReading, RowSupport, Span
-from adjudication.judging.rules.words import content_words, contradict, numbers, one_denies, wording_distances
+from adjudication.judging.rules.words import (
+    content_words,
+    contradict,
+    numbers,
+    one_denies,
+    wording_distances,
+)
 from adjudication.judging.validation import Tolerance
 from ehr.presentation.wording import hours_words
 from timelines.domain import Entry
 
-#: A row of the record decides at this cost or less, and only where the other time has none, or one that fits worse by `_CLEARLY`.
+#: A row of the record decides at this cost or less, and only where the other time has none, or one
+#: that fits worse by `_CLEARLY`.
 _FITS, _CLEARLY = 0.5, 0.4
-#: Bounds of the note's reading no wider than this many hours, or this share of its distance from admission, settle a time.
+#: Bounds of the note's reading no wider than this many hours, or this share of its distance from
+#: admission, settle a time.
 _NARROW_HOURS, _NARROW_SHARE = 6.0, 0.2
-#: At least this share of an event's words in its sentence: it is told there. At most the other one: nothing like it is told.
+#: At least this share of an event's words in its sentence: it is told there. At most the other one:
+#: nothing like it is told.
 _TOLD, _UNTOLD = 0.5, 0.34
-#: A timeline that has the very hour of the judge's own reading this often was read by the same rules: the reading is no second witness.
-#: One that has the hours of one timeline more often than those of the other by this share leans to it. With fewer rows nothing is told.
+#: A timeline that has the very hour of the judge's own reading this often was read by the same
+#: rules: the reading is no second witness. One that has the hours of one timeline more often than
+#: those of the other by this share leans to it. With fewer rows nothing is told.
 _SAME_READER, _PARTIAL, _ROWS_TO_TELL = 0.8, 0.05, 30
 #: Words less apart than this may tell the same event.
 _ALIKE = 0.5
@@ -31,9 +43,11 @@ _ALIKE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`right` is the row that is held right, None where nothing is settled; `rejected`: the only row there is, is held wrong.
+    """`right` is the row that is held right, None where nothing is settled; `rejected`: the only
+    row there is, is held wrong.
 
-    `quote` is a place in the note, `table` a line of evidence; `sought`: the note was searched in vain.
+    `quote` is a place in the note, `table` a line of evidence; `sought`: the note was searched in
+    vain.
     """
 
     right: CandidateRow | None
@@ -50,12 +64,20 @@ class Ruling:
     def __init__(self, reading: CaseReading, tolerance: Tolerance) -> None:
         self.reading, self.tolerance = reading, tolerance
         self.note = reading.given.note
-        self._sentence_words = [(s, content_words(self.note[s[0] : s[1]])) for s in reading.sentences]
+        self._sentence_words = [
+            (s, content_words(self.note[s[0] : s[1]])) for s in reading.sentences
+        ]
         self._note_words = frozenset(w for _, words in self._sentence_words for w in words)
-        self._record_words = content_words(" ".join(f"{s.event} {' '.join(v for v, _ in s.top_values)}" for s in reading.given.series))
+        self._record_words = content_words(
+            " ".join(
+                f"{s.event} {' '.join(v for v, _ in s.top_values)}" for s in reading.given.series
+            )
+        )
 
     def timing(self, one: CandidateRow, other: CandidateRow) -> Decision:
-        """The time that the note's own expression gives, or that a row of the very occurrence records, and the other time has neither."""
+        """The time that the note's own expression gives, or that a row of the very occurrence
+        records, and the other time has neither.
+        """
         one, other = _in_order(one, other)
         entry = self.reading.entry(one) or self.reading.entry(other)
         span = self.reading.spans.get(one.row) or self.reading.spans.get(other.row)
@@ -64,25 +86,43 @@ class Ruling:
         by_note = self._noted(one, other, entry) if self._independent else None
         by_rows = _recorded(one, other, *rows)
         if by_note is not None and by_rows is not None and by_note is not by_rows:
-            return Decision(None, "the note's words and a row of the record speak for different times", quote)
+            return Decision(
+                None, "the note's words and a row of the record speak for different times", quote
+            )
         right = by_note or by_rows
-        if right is None or (by_note is None and self._independent and self._against(right, other if right is one else one, entry)):
-            return Decision(None, "neither the note nor the record settles which time is right", quote)
+        if right is None or (
+            by_note is None
+            and self._independent
+            and self._against(right, other if right is one else one, entry)
+        ):
+            return Decision(
+                None, "neither the note nor the record settles which time is right", quote
+            )
         row = rows[0] if right is one else rows[1]
-        # A row that no supplied summary shows cannot be cited, and so is no evidence that anybody could look at.
+        # A row that no supplied summary shows cannot be cited, and so is no evidence that anybody
+        # could look at.
         support = row if row is not None and row.cost <= _FITS and row.cited is not None else None
         table = support.cited if support is not None else None
         if table is None and (by_note is None or quote is None):
-            return Decision(None, "no evidence that could be shown settles which time is right", quote)
+            return Decision(
+                None, "no evidence that could be shown settles which time is right", quote
+            )
         reasons = []
         if by_note is not None and entry is not None:
-            reasons.append(f"the note puts it at {hours_words(entry.time)}" + (f" ({entry.reason})" if entry.reason else ""))
+            reasons.append(
+                f"the note puts it at {hours_words(entry.time)}"
+                + (f" ({entry.reason})" if entry.reason else "")
+            )
         if support is not None:
-            reasons.append(f"the record has it at {hours_words(support.row.time)} ({support.reason})")
+            reasons.append(
+                f"the record has it at {hours_words(support.row.time)} ({support.reason})"
+            )
         return Decision(right, "; ".join(reasons), quote, table)
 
     def value(self, one: CandidateRow, other: CandidateRow) -> Decision:
-        """The number that the note tells at the event's place, where it does not tell the other one there."""
+        """The number that the note tells at the event's place, where it does not tell the other one
+        there.
+        """
         one, other = _in_order(one, other)
         span = self.reading.spans.get(one.row) or self.reading.spans.get(other.row)
         if span is None:
@@ -95,23 +135,39 @@ class Ruling:
             told = numbers(self.note[place[0] : place[1]], also_times=True)
             fits = [not (v - told) for v in values]
             if fits[0] != fits[1]:
-                return Decision(one if fits[0] else other, "the note tells this value there, and not the other", quote)
+                return Decision(
+                    one if fits[0] else other,
+                    "the note tells this value there, and not the other",
+                    quote,
+                )
         return Decision(None, "the note does not settle which value is right", quote)
 
     def alone(self, row: CandidateRow, others: Sequence[CandidateRow]) -> Decision:
-        """Right where the note tells it at its place; wrong where neither note nor record has anything like it.
+        """Right where the note tells it at its place; wrong where neither note nor record has
+        anything like it.
 
-        Nothing is settled for words that name no clinical concept, for what the note denies and the row does not (or the other way
-        round), and for what the other timeline may tell in another row.
+        Nothing is settled for words that name no clinical concept, for what the note denies and the
+        row does not (or the other way round), and for what the other timeline may tell in another
+        row.
         """
         span = self.reading.spans.get(row.row)
         if span is None:
             if self.unsupported(row):
-                return Decision(None, "neither the note nor the record tells anything like it", rejected=True, sought=True)
-            return Decision(None, "it has no place in the note, and the record does not settle whether it happened")
+                return Decision(
+                    None,
+                    "neither the note nor the record tells anything like it",
+                    rejected=True,
+                    sought=True,
+                )
+            return Decision(
+                None,
+                "it has no place in the note, and the record does not settle whether it happened",
+            )
         quote = self.reading.quoted(span)
         words, (start, end) = content_words(row.event), self.reading.sentence(span)
-        if quote is None or len(words & content_words(self.note[start:end])) < _TOLD * max(1, len(words)):
+        if quote is None or len(words & content_words(self.note[start:end])) < _TOLD * max(
+            1, len(words)
+        ):
             return Decision(None, "its place in the note does not tell it in these words", quote)
         if not self.reading.is_clinical(row):
             return Decision(None, "its words name no event that could be looked for", quote)
@@ -127,10 +183,17 @@ class Ruling:
         quote = self.reading.quoted(span) if span else None
         if row.source.start is None or quote is None or self.reading.spans.get(pattern.row) != span:
             return Decision(None, "whether it happened twice is not settled", quote)
-        return Decision(None, "the note tells it once, at one place, and the timeline has it twice at one time", quote, rejected=True)
+        return Decision(
+            None,
+            "the note tells it once, at one place, and the timeline has it twice at one time",
+            quote,
+            rejected=True,
+        )
 
     def unsupported(self, row: CandidateRow) -> bool:
-        """No place in the note, most of its words nowhere in the note, and its rarer words nowhere in the record."""
+        """No place in the note, most of its words nowhere in the note, and its rarer words nowhere
+        in the record.
+        """
         if row.row in self.reading.spans:
             return False
         words = frozenset(w for w in content_words(row.event) if w.isalpha())
@@ -141,22 +204,36 @@ class Ruling:
         return len(unknown) > len(words) / 2 and most <= max(_UNTOLD * len(words), 0)
 
     def is_detail(self, row: CandidateRow, others: Sequence[CandidateRow]) -> bool:
-        """Whether the other side tells something of it: a row at an overlapping place, at an equal time."""
+        """Whether the other side tells something of it: a row at an overlapping place, at an equal
+        time.
+        """
         span = self.reading.spans.get(row.row)
         if span is None:
             return False
         places = ((o, self.reading.spans.get(o.row)) for o in others)
-        return any(p is not None and p[0] < span[1] and span[0] < p[1] and self.tolerance.equal(row.time, o.time) for o, p in places)
+        return any(
+            p is not None
+            and p[0] < span[1]
+            and span[0] < p[1]
+            and self.tolerance.equal(row.time, o.time)
+            for o, p in places
+        )
 
     @cached_property
     def _independent(self) -> bool:
-        """Whether the judge's reading of the note is a witness of its own: neither what one of the timelines was made of, nor partial.
+        """Whether the judge's reading of the note is a witness of its own: neither what one of the
+        timelines was made of, nor partial.
 
-        It is partial where it has the very hours of one timeline clearly more often than those of the other.
+        It is partial where it has the very hours of one timeline clearly more often than those of
+        the other.
         """
         shares = []
         for rows in (self.reading.given.a_rows, self.reading.given.b_rows):
-            read = [(r.time, e.time) for r in rows if (e := self.reading.entry(r)) is not None and e.time is not None and r.time]
+            read = [
+                (r.time, e.time)
+                for r in rows
+                if (e := self.reading.entry(r)) is not None and e.time is not None and r.time
+            ]
             if len(read) >= _ROWS_TO_TELL:
                 shares.append(sum(whole_hours(told) == time for time, told in read) / len(read))
         if any(s >= _SAME_READER for s in shares):
@@ -164,14 +241,20 @@ class Ruling:
         return len(shares) < 2 or abs(shares[0] - shares[1]) <= _PARTIAL
 
     def _maybe_told(self, row: CandidateRow, span: Span, others: Sequence[CandidateRow]) -> bool:
-        """Whether a row of the other side at an equal time is of the same sentence, or tells of the like with no other number.
+        """Whether a row of the other side at an equal time is of the same sentence, or tells of the
+        like with no other number.
 
-        Two sources word one event differently more often than a sentence tells two events of one hour: "neo off", "phenylephrine stopped".
+        Two sources word one event differently more often than a sentence tells two events of one
+        hour: "neo off", "phenylephrine stopped".
         """
         told = numbers(row.event, also_times=False)
         start, end = self.reading.sentence(span)
         near = [o for o in others if self.tolerance.equal(row.time, o.time)]
-        for other, distance in zip(near, wording_distances([row.event], [o.event for o in near])[0], strict=True) if near else ():
+        for other, distance in (
+            zip(near, wording_distances([row.event], [o.event for o in near])[0], strict=True)
+            if near
+            else ()
+        ):
             place = self.reading.spans.get(other.row)
             if place is not None and place[0] < end and start < place[1]:
                 return True
@@ -179,7 +262,9 @@ class Ruling:
                 return True
         return False
 
-    def _noted(self, one: CandidateRow, other: CandidateRow, entry: Entry | None) -> CandidateRow | None:
+    def _noted(
+        self, one: CandidateRow, other: CandidateRow, entry: Entry | None
+    ) -> CandidateRow | None:
         if entry is None or not entry.known or entry.time is None:
             return None
         fits = [self._agrees(r, entry) for r in (one, other)]
@@ -210,13 +295,19 @@ class Ruling:
 
 
 def _in_order(one: CandidateRow, other: CandidateRow) -> tuple[CandidateRow, CandidateRow]:
-    """The row that brings its own place first, else the lower row number: an order that does not depend on labels."""
+    """The row that brings its own place first, else the lower row number: an order that does not
+    depend on labels.
+    """
     first, second = sorted((one, other), key=lambda r: (r.source.start is None, r.row))
     return first, second
 
 
-def _recorded(one: CandidateRow, other: CandidateRow, first: RowSupport | None, second: RowSupport | None) -> CandidateRow | None:
-    """The row whose time the record has, where it does not have the other's or has it clearly worse."""
+def _recorded(
+    one: CandidateRow, other: CandidateRow, first: RowSupport | None, second: RowSupport | None
+) -> CandidateRow | None:
+    """The row whose time the record has, where it does not have the other's or has it clearly
+    worse.
+    """
     costs = [s.cost if s is not None else float("inf") for s in (first, second)]
     if min(costs) > _FITS or abs(costs[0] - costs[1]) < _CLEARLY:
         return None

@@ -1,7 +1,9 @@
-"""The judge without a language model: it pairs the rows of two timelines, and lets note and record decide what differs.
+"""The judge without a language model: it pairs the rows of two timelines, and lets note and record
+decide what differs.
 
-It holds a side right only where note or record settle it, and abstains otherwise. Deterministic; the same charges whichever timeline
-is called A; no source name reaches it. No Django here. Source: protocol section 4.
+It holds a side right only where note or record settle it, and abstains otherwise. Deterministic;
+the same charges whichever timeline is called A; no source name reaches it. No Django here. Source:
+protocol section 4.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ VERSION = "3"
 
 
 class RulesJudge:
-    """Judge by rules. `tolerance` says which times are equal; `check` interrupts it between two rows."""
+    """Judge by rules. `tolerance` says which times are equal; `check` interrupts it between two
+    rows.
+    """
 
     def __init__(self, tolerance: Tolerance = TOLERANCE, check: Check = never_stop) -> None:
         self.tolerance = tolerance
@@ -38,7 +42,9 @@ class RulesJudge:
         return VERSION
 
     def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
-        """Every difference, in the order of row numbers. Unjudged without a note: nothing could be held against it."""
+        """Every difference, in the order of row numbers. Unjudged without a note: nothing could be
+        held against it.
+        """
         if not given.note.strip():
             return Unjudged(("the note is empty",))
         return _Game(given, self.tolerance, self.check).findings()
@@ -61,8 +67,18 @@ class _Game:
     def _of_pair(self, a: CandidateRow, b: CandidateRow) -> list[JudgedFinding]:
         self.check()
         if self.ruling.unsupported(a) and self.ruling.unsupported(b):
-            reason = "neither the note nor the record tells anything like it, and both timelines have it"
-            return [self._finding(FindingType.SHARED_UNSUPPORTED, Decision(None, reason, sought=True), a, b, verdict=Verdict.NEITHER)]
+            reason = (
+                "neither the note nor the record tells anything like it, and both timelines have it"
+            )
+            return [
+                self._finding(
+                    FindingType.SHARED_UNSUPPORTED,
+                    Decision(None, reason, sought=True),
+                    a,
+                    b,
+                    verdict=Verdict.NEITHER,
+                )
+            ]
         found = []
         if tells_other_value(a, b):
             found.append(self._finding(FindingType.VALUE, self.ruling.value(a, b), a, b))
@@ -73,15 +89,25 @@ class _Game:
     def _alone(self, row: CandidateRow) -> JudgedFinding:
         self.check()
         kind = FindingType.A_ONLY if self._side(row) is Side.A else FindingType.B_ONLY
-        others = [r for r in (self.given.b_rows if kind is FindingType.A_ONLY else self.given.a_rows) if r.row not in self._settled]
-        relation = Relation.ADDED_DETAIL if self.ruling.is_detail(row, others) else Relation.NOVEL_EVENT
+        others = [
+            r
+            for r in (self.given.b_rows if kind is FindingType.A_ONLY else self.given.a_rows)
+            if r.row not in self._settled
+        ]
+        relation = (
+            Relation.ADDED_DETAIL if self.ruling.is_detail(row, others) else Relation.NOVEL_EVENT
+        )
         return self._one_sided(kind, self.ruling.alone(row, others), row, relation)
 
     def _repeated(self, row: CandidateRow, pattern: CandidateRow) -> JudgedFinding:
         return self._one_sided(FindingType.DUPLICATE, self.ruling.repeated(row, pattern), row, None)
 
-    def _one_sided(self, kind: FindingType, decision: Decision, row: CandidateRow, relation: Relation | None) -> JudgedFinding:
-        """`decision.right` is the row where its holder is right, anything else where the other side is."""
+    def _one_sided(
+        self, kind: FindingType, decision: Decision, row: CandidateRow, relation: Relation | None
+    ) -> JudgedFinding:
+        """`decision.right` is the row where its holder is right, anything else where the other side
+        is.
+        """
         sides = (row, None) if self._side(row) is Side.A else (None, row)
         verdict = Verdict.UNCLEAR
         if decision.right is not None or decision.rejected:
@@ -100,24 +126,34 @@ class _Game:
         relation: Relation | None = None,
     ) -> JudgedFinding:
         if verdict is None:
-            verdict = Verdict.UNCLEAR if decision.right is None else Verdict(self._side(decision.right))
+            verdict = (
+                Verdict.UNCLEAR if decision.right is None else Verdict(self._side(decision.right))
+            )
         span, table = decision.quote, decision.table
         cited = read_table_evidence(table, self.given.by_series, self.given.anchor)
-        grounding = {(True, True): Grounding.BOTH, (True, False): Grounding.NOTE, (False, True): Grounding.TABLE}.get(
-            (span is not None, cited.series is not None), Grounding.NONE
-        )
+        grounding = {
+            (True, True): Grounding.BOTH,
+            (True, False): Grounding.NOTE,
+            (False, True): Grounding.TABLE,
+        }.get((span is not None, cited.series is not None), Grounding.NONE)
         rows = [r for r in (a, b) if r is not None]
         finding = Finding(
             type=kind,
             verdict=verdict,
-            polarity=Polarity.PRESENT if any(r.source.polarity is Polarity.PRESENT for r in rows) else Polarity.ABSENT,
+            polarity=Polarity.PRESENT
+            if any(r.source.polarity is Polarity.PRESENT for r in rows)
+            else Polarity.ABSENT,
             a_event=a.event if a else None,
             a_time=a.time if a else None,
             a_row=a.row if a else None,
             b_event=b.event if b else None,
             b_time=b.time if b else None,
             b_row=b.row if b else None,
-            note_evidence=self.given.note[span[0] : span[1]] if span else NOT_FOUND if decision.sought else None,
+            note_evidence=self.given.note[span[0] : span[1]]
+            if span
+            else NOT_FOUND
+            if decision.sought
+            else None,
             table_evidence=cited.text,
             grounding=grounding,
             relation=relation,

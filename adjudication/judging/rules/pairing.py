@@ -1,6 +1,8 @@
-"""Which rows of two timelines tell the same occurrence (protocol section 4, "match"): by identifier, by place in the note, by words.
+"""Which rows of two timelines tell the same occurrence (protocol section 4, "match"): by
+identifier, by place in the note, by words.
 
-Nothing here depends on which timeline is called A: swapping the labels swaps the sides of the result and nothing else. No Django.
+Nothing here depends on which timeline is called A: swapping the labels swaps the sides of the
+result and nothing else. No Django.
 """
 
 from __future__ import annotations
@@ -12,22 +14,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adjudication.judging.input import CandidateRow, JudgeInput
-from adjudication.judging.rules.words import content_words, contradict, numbers, one_denies, wording_distances
+from adjudication.judging.rules.words import (
+    content_words,
+    contradict,
+    numbers,
+    one_denies,
+    wording_distances,
+)
 from adjudication.judging.validation import Tolerance
 from timelines.evaluation.matching import match_events
 
 #: Least overlap of two spans that tell the same occurrence, as in evaluation.
 _OVERLAP = 0.4
-#: Most distance of wordings: with overlapping spans, with places in the note that differ, and where a place is not known.
+#: Most distance of wordings: with overlapping spans, with places in the note that differ, and where
+#: a place is not known.
 _SAME_PLACE, _OTHER_PLACE, _NO_PLACE = 0.75, 0.1, 0.35
-#: What contradicting numbers, and a week or more apart, add to the distance of a pair, so that repeats pair by value and time.
+#: What contradicting numbers, and a week or more apart, add to the distance of a pair, so that
+#: repeats pair by value and time.
 _OTHER_NUMBER, _OTHER_TIME, _FAR_HOURS = 0.1, 0.1, 168.0
 _APART = 9.0
 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """`pairs` are (A, B). `copies` are (row, the row of the same timeline it repeats). `alone` are told by their timeline only."""
+    """`pairs` are (A, B). `copies` are (row, the row of the same timeline it repeats). `alone` are
+    told by their timeline only.
+    """
 
     pairs: tuple[tuple[CandidateRow, CandidateRow], ...]
     copies: tuple[tuple[CandidateRow, CandidateRow], ...]
@@ -35,22 +47,33 @@ class Pairing:
 
 
 def paired(given: JudgeInput, tolerance: Tolerance) -> Pairing:
-    """Every row of the game is in one pair, a copy, alone, or told within a row of the other side and left out."""
+    """Every row of the game is in one pair, a copy, alone, or told within a row of the other side
+    and left out.
+    """
     pairs = _by_identifier(given.a_rows, given.b_rows)
     pairs += _the_same(given.a_rows, given.b_rows, pairs, tolerance)
     copies: list[tuple[CandidateRow, CandidateRow]] = []
-    a, b = _left(given.a_rows, pairs, 0, copies, tolerance), _left(given.b_rows, pairs, 1, copies, tolerance)
+    a, b = (
+        _left(given.a_rows, pairs, 0, copies, tolerance),
+        _left(given.b_rows, pairs, 1, copies, tolerance),
+    )
     pairs += _by_distance(a, b, tolerance)
-    a, b = _left(given.a_rows, pairs, 0, copies, tolerance), _left(given.b_rows, pairs, 1, copies, tolerance)
-    alone = [r for r in a if not _told_within(r, given.b_rows, tolerance)] + [r for r in b if not _told_within(r, given.a_rows, tolerance)]
+    a, b = (
+        _left(given.a_rows, pairs, 0, copies, tolerance),
+        _left(given.b_rows, pairs, 1, copies, tolerance),
+    )
+    alone = [r for r in a if not _told_within(r, given.b_rows, tolerance)] + [
+        r for r in b if not _told_within(r, given.a_rows, tolerance)
+    ]
     return Pairing(tuple(pairs), tuple(copies), tuple(sorted(alone, key=lambda r: r.row)))
 
 
 def tells_other_value(one: CandidateRow, other: CandidateRow) -> bool:
-    """Whether the words of a pair contradict each other: one denies what the other tells, or a number differs.
+    """Whether the words of a pair contradict each other: one denies what the other tells, or a
+    number differs.
 
-    Wordings of two inventories may put the same facts otherwise ("two boluses of 500", "1 litre"): between those only one number in
-    otherwise like words counts, and none that says when.
+    Wordings of two inventories may put the same facts otherwise ("two boluses of 500", "1 litre"):
+    between those only one number in otherwise like words counts, and none that says when.
     """
     linked = is_linked(one, other)
     if not linked and float(wording_distances([one.event], [other.event])[0, 0]) >= _NO_PLACE:
@@ -67,20 +90,32 @@ def is_linked(one: CandidateRow, other: CandidateRow) -> bool:
     return one.uid is not None and one.uid == other.uid and one.source.start == other.source.start
 
 
-def _by_identifier(a: Sequence[CandidateRow], b: Sequence[CandidateRow]) -> list[tuple[CandidateRow, CandidateRow]]:
-    """Two inventories may have a UID in common by chance, so the place in the note must be the same too."""
+def _by_identifier(
+    a: Sequence[CandidateRow], b: Sequence[CandidateRow]
+) -> list[tuple[CandidateRow, CandidateRow]]:
+    """Two inventories may have a UID in common by chance, so the place in the note must be the same
+    too.
+    """
     theirs = {(r.uid, r.source.start): r for r in reversed(b) if r.uid is not None}
     pairs = []
     for row in a:
-        if row.uid is not None and (other := theirs.pop((row.uid, row.source.start), None)) is not None:
+        if (
+            row.uid is not None
+            and (other := theirs.pop((row.uid, row.source.start), None)) is not None
+        ):
             pairs.append((row, other))
     return pairs
 
 
 def _the_same(
-    a: Sequence[CandidateRow], b: Sequence[CandidateRow], pairs: Sequence[tuple[CandidateRow, CandidateRow]], tolerance: Tolerance
+    a: Sequence[CandidateRow],
+    b: Sequence[CandidateRow],
+    pairs: Sequence[tuple[CandidateRow, CandidateRow]],
+    tolerance: Tolerance,
 ) -> list[tuple[CandidateRow, CandidateRow]]:
-    """Of the rows without a partner those alike in words, place and time, earliest first: what both tell twice, neither repeats."""
+    """Of the rows without a partner those alike in words, place and time, earliest first: what both
+    tell twice, neither repeats.
+    """
     gone = {r.row for pair in pairs for r in pair}
     theirs = [r for r in b if r.row not in gone]
     found = []
@@ -124,7 +159,9 @@ def _repeats(row: CandidateRow, told: CandidateRow, tolerance: Tolerance) -> boo
     )
 
 
-def _by_distance(a: Sequence[CandidateRow], b: Sequence[CandidateRow], tolerance: Tolerance) -> list[tuple[CandidateRow, CandidateRow]]:
+def _by_distance(
+    a: Sequence[CandidateRow], b: Sequence[CandidateRow], tolerance: Tolerance
+) -> list[tuple[CandidateRow, CandidateRow]]:
     """The closest first. Ties go to the earlier row of either side, whichever side is named first."""
     if not a or not b:
         return []
@@ -134,16 +171,25 @@ def _by_distance(a: Sequence[CandidateRow], b: Sequence[CandidateRow], tolerance
     distance = np.full(wording.shape, _APART)
     for i, j in np.argwhere((overlap >= _OVERLAP) | (wording < _NO_PLACE)):
         one, other = a[i], b[j]
-        near, other_number = tolerance.equal(one.time, other.time), contradict(values[0][i], values[1][j])
+        near, other_number = (
+            tolerance.equal(one.time, other.time),
+            contradict(values[0][i], values[1][j]),
+        )
         if wording[i, j] < _limit(float(overlap[i, j]), near and not other_number):
-            gap = _FAR_HOURS if one.time is None or other.time is None else abs(one.time - other.time)
-            added = _OTHER_NUMBER * other_number + (0.0 if near else _OTHER_TIME * min(1.0, gap / _FAR_HOURS))
+            gap = (
+                _FAR_HOURS if one.time is None or other.time is None else abs(one.time - other.time)
+            )
+            added = _OTHER_NUMBER * other_number + (
+                0.0 if near else _OTHER_TIME * min(1.0, gap / _FAR_HOURS)
+            )
             distance[i, j] = wording[i, j] * (1 - max(0.0, float(overlap[i, j])) / 2) + added
     return [(a[i], b[j]) for i, j in match_events(np.round(distance, 9), 1.0)]
 
 
 def _limit(overlap: float, agrees: bool) -> float:
-    """Most distance of the wordings of a pair; `overlap` is negative where a row has no place in the note."""
+    """Most distance of the wordings of a pair; `overlap` is negative where a row has no place in
+    the note.
+    """
     if overlap >= _OVERLAP:
         return _SAME_PLACE
     if overlap < 0:
@@ -161,16 +207,32 @@ def _overlaps(a: Sequence[CandidateRow], b: Sequence[CandidateRow]) -> NDArray[n
 
 
 def _spans(rows: Sequence[CandidateRow]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    spans = [(-1, -1) if r.source.start is None or r.source.end is None else (r.source.start, r.source.end) for r in rows]
+    spans = [
+        (
+            (-1, -1)
+            if r.source.start is None or r.source.end is None
+            else (r.source.start, r.source.end)
+        )
+        for r in rows
+    ]
     starts, ends = np.array(spans, dtype=np.int64).T
     return starts, ends
 
 
 def _told_within(row: CandidateRow, others: Sequence[CandidateRow], tolerance: Tolerance) -> bool:
-    """Whether the other side tells it in longer or shorter rows: all its words, at an equal time, at the same place of the note."""
+    """Whether the other side tells it in longer or shorter rows: all its words, at an equal time,
+    at the same place of the note.
+    """
     words = content_words(row.event)
-    same = [o for o in others if o.source.polarity is row.source.polarity and tolerance.equal(row.time, o.time)]
-    if any(words <= content_words(o.event) for o in same if _overlap(row, o) is not False) and words:
+    same = [
+        o
+        for o in others
+        if o.source.polarity is row.source.polarity and tolerance.equal(row.time, o.time)
+    ]
+    if (
+        any(words <= content_words(o.event) for o in same if _overlap(row, o) is not False)
+        and words
+    ):
         return True
     there = [content_words(o.event) for o in same if _overlap(row, o)]
     return bool(words) and words <= frozenset().union(*there)

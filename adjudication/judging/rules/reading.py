@@ -1,6 +1,8 @@
-"""What note and record say about the rows of a game, read by the rules of the rules backbone. No Django here.
+"""What note and record say about the rows of a game, read by the rules of the rules backbone. No
+Django here.
 
-Times in hours from admission. The reading is of the note, not of a timeline: it is the same whichever timeline is called A.
+Times in hours from admission. The reading is of the note, not of a timeline: it is the same
+whichever timeline is called A.
 """
 
 from __future__ import annotations
@@ -24,7 +26,17 @@ from timelines.backbones.rules.tagging.polarity import polarity_of
 from timelines.backbones.rules.tagging.tokens import tokenize
 from timelines.backbones.rules.text import Analysis, analyse
 from timelines.backbones.rules.timing.timer import RuleTimer
-from timelines.domain import Anchor, Entry, Evidence, Inventory, Occurrence, Polarity, SourceRow, TaggedNote, Timeline
+from timelines.domain import (
+    Anchor,
+    Entry,
+    Evidence,
+    Inventory,
+    Occurrence,
+    Polarity,
+    SourceRow,
+    TaggedNote,
+    Timeline,
+)
 
 Span = tuple[int, int]
 
@@ -39,9 +51,11 @@ _CLAUSE_END = re.compile(r"[.;:,()\n]|\b(?:and|but|however|although|except)\b", 
 
 @dataclass(frozen=True, slots=True)
 class RowSupport:
-    """A row of the record that is the occurrence; `cost` as in the rules backbone (0 fits perfectly).
+    """A row of the record that is the occurrence; `cost` as in the rules backbone (0 fits
+    perfectly).
 
-    `only`: no other moment of its series fits as well. `cited`: as table evidence, None where no supplied summary shows it.
+    `only`: no other moment of its series fits as well. `cited`: as table evidence, None where no
+    supplied summary shows it.
     """
 
     row: SourceRow
@@ -52,22 +66,31 @@ class RowSupport:
 
 
 class CaseReading:
-    """Note and record of one game. Raises nothing; what cannot be read has no place, no entry and no rows."""
+    """Note and record of one game. Raises nothing; what cannot be read has no place, no entry and
+    no rows.
+    """
 
     def __init__(self, given: JudgeInput) -> None:
         self.given = given
-        self._rows = sorted((r for r in given.rows if r.time is not None), key=lambda r: (r.time or 0.0, r.row_index))
+        self._rows = sorted(
+            (r for r in given.rows if r.time is not None),
+            key=lambda r: (r.time or 0.0, r.row_index),
+        )
         self._times = [r.time or 0.0 for r in self._rows]
 
     @cached_property
     def spans(self) -> Mapping[int, Span]:
-        """Row number → its place in the note; rows without one stand where their very words are told first."""
+        """Row number → its place in the note; rows without one stand where their very words are
+        told first.
+        """
         found = {}
         for row in (*self.given.a_rows, *self.given.b_rows):
             start, end = row.source.start, row.source.end
             if start is not None and end is not None and 0 <= start < end <= len(self.given.note):
                 found[row.row] = (start, end)
-            elif (start is None or end is None) and (place := locate(row.source.event, self.given.note)) is not None:
+            elif (start is None or end is None) and (
+                place := locate(row.source.event, self.given.note)
+            ) is not None:
                 found[row.row] = place
         return found
 
@@ -83,7 +106,9 @@ class CaseReading:
         return [(s.start, s.end) for s in self._analysis.sentences]
 
     def quoted(self, span: Span) -> Span | None:
-        """What is quoted for a span: its sentence, or the whole words of the span where that is long; None without a letter or digit."""
+        """What is quoted for a span: its sentence, or the whole words of the span where that is
+        long; None without a letter or digit.
+        """
         note = self.given.note
         start, end = self.sentence(span)
         if end - start > _QUOTE_LENGTH:
@@ -100,28 +125,48 @@ class CaseReading:
         return None if uid is None else self._timeline.by_uid[uid]
 
     def support(self, row: CandidateRow, time: float | None) -> RowSupport | None:
-        """The best row of the record that is the row's occurrence within an hour of `time`; None where there is none."""
+        """The best row of the record that is the row's occurrence within an hour of `time`; None
+        where there is none.
+        """
         uid = self._uid_of.get(self.spans.get(row.row, (-1, -1)))
         if uid is None or time is None:
             return None
-        near = self._rows[bisect_left(self._times, time - ROW_HOURS) : bisect_right(self._times, time + ROW_HOURS)]
-        # Without bounds: a row is held against the words of the occurrence, not against a time that either timeline gives.
-        found: list[RowVerdict] = self._row_judge.verdicts(self._readings[uid], Entry(uid, None), near)
+        near = self._rows[
+            bisect_left(self._times, time - ROW_HOURS) : bisect_right(self._times, time + ROW_HOURS)
+        ]
+        # Without bounds: a row is held against the words of the occurrence, not against a time that
+        # either timeline gives.
+        found: list[RowVerdict] = self._row_judge.verdicts(
+            self._readings[uid], Entry(uid, None), near
+        )
         if not found:
             return None
-        best = min(found, key=lambda v: (round(v.cost, 6), abs((v.row.time or 0.0) - time), v.row.row_index))
-        series = self._row_judge.verdicts(self._readings[uid], Entry(uid, None), self._by_event[best.row.event])
-        like = [v.row.time for v in series if v.cost <= best.cost + _AS_WELL and v.row.time is not None]
+        best = min(
+            found,
+            key=lambda v: (round(v.cost, 6), abs((v.row.time or 0.0) - time), v.row.row_index),
+        )
+        series = self._row_judge.verdicts(
+            self._readings[uid], Entry(uid, None), self._by_event[best.row.event]
+        )
+        like = [
+            v.row.time for v in series if v.cost <= best.cost + _AS_WELL and v.row.time is not None
+        ]
         only = max(like) - min(like) <= ROW_HOURS
         return RowSupport(best.row, best.cost, best.reason, only, cited(best.row, self.given))
 
     def is_clinical(self, row: CandidateRow) -> bool:
-        """Whether its words name something clinical: a subject that the record could have, or a term of the lexicon but a place."""
+        """Whether its words name something clinical: a subject that the record could have, or a
+        term of the lexicon but a place.
+        """
         event = row.source.event
-        return bool(vocabulary().find(event)) or any(t.concept is not Concept.PLACE for t in find_terms(tokenize(event)))
+        return bool(vocabulary().find(event)) or any(
+            t.concept is not Concept.PLACE for t in find_terms(tokenize(event))
+        )
 
     def polarity(self, span: Span) -> Polarity | None:
-        """Absent where the place or its clause denies, present where nothing before it in its sentence does, None between the two."""
+        """Absent where the place or its clause denies, present where nothing before it in its
+        sentence does, None between the two.
+        """
         before = self.given.note[self.sentence(span)[0] : span[0]]
         own = _CLAUSE_END.split(before)[-1] + self.given.note[span[0] : span[1]]
         if polarity_of(own) is Polarity.ABSENT:
@@ -141,20 +186,35 @@ class CaseReading:
 
     @cached_property
     def _tagged(self) -> TaggedNote:
-        """The note with every place that either timeline tells, once; of two wordings the one whose text comes first."""
+        """The note with every place that either timeline tells, once; of two wordings the one whose
+        text comes first.
+        """
         wording: dict[Span, CandidateRow] = {}
-        for row in sorted((*self.given.a_rows, *self.given.b_rows), key=lambda r: (r.event, r.source.polarity, r.row)):
+        for row in sorted(
+            (*self.given.a_rows, *self.given.b_rows),
+            key=lambda r: (r.event, r.source.polarity, r.row),
+        ):
             if row.row in self.spans:
                 wording.setdefault(self.spans[row.row], row)
         occurrences = [
-            Occurrence(f"{i:04x}", i, wording[span].source.event.strip() or "-", *span, polarity=wording[span].source.polarity)
+            Occurrence(
+                f"{i:04x}",
+                i,
+                wording[span].source.event.strip() or "-",
+                *span,
+                polarity=wording[span].source.polarity,
+            )
             for i, span in enumerate(sorted(wording))
         ]
         return TaggedNote(self.given.note, Inventory(tuple(occurrences)))
 
     @cached_property
     def _uid_of(self) -> dict[Span, str]:
-        return {(o.start, o.end): o.uid for o in self._tagged.inventory if o.start is not None and o.end is not None}
+        return {
+            (o.start, o.end): o.uid
+            for o in self._tagged.inventory
+            if o.start is not None and o.end is not None
+        }
 
     @cached_property
     def _timeline(self) -> Timeline:
@@ -170,7 +230,9 @@ class CaseReading:
 
 
 def cited(row: SourceRow, given: JudgeInput) -> str | None:
-    """The row as table evidence, `<type> = <value> @ <hours>`; None where the supplied summaries do not show it."""
+    """The row as table evidence, `<type> = <value> @ <hours>`; None where the supplied summaries do
+    not show it.
+    """
     name = " ".join(row.event.split())
     value = " ".join(row.value.split())
     when = _hours(row.time, given.anchor)

@@ -1,4 +1,6 @@
-"""The words of an event as the rules judge compares them: content words, numbers, and how alike two wordings are. No Django."""
+"""The words of an event as the rules judge compares them: content words, numbers, and how alike two
+wordings are. No Django.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,17 @@ _NUMBER = re.compile(r"(?<![\w#.])\d+(?:\.\d+)?(?!\w*(?:st|nd|rd|th)\b)")
 #: Numbers that say when and not how much: ordinals of days, and lengths of time.
 _DAY_BEFORE = re.compile(r"\b(?:pod|hd|days?|#)\s*$|\d:$", re.IGNORECASE)
 _TIME_AFTER = re.compile(
-    r"\s*-?\s*(?:more\s+)?(?:h|hr|hours?|min|minutes?|days?|weeks?|months?|years?(?!\W*old)|am|pm)\b|:\d", re.IGNORECASE
+    r"\s*-?\s*(?:more\s+)?(?:h|hr|hours?|min|minutes?|days?|weeks?|months?|years?(?!\W*old)|am|pm)\b|:\d",
+    re.IGNORECASE,
 )
 _EMPTY_WORD = re.compile(
     r"(?:an?|and|are|as|at|be|been|by|for|from|ha[dsv]e?|in|into|is|it|its|of|off|on|or|per|so|than|that|the|their|then|there|these|this|"
     r"to|was|were|which|while|who|with|without|no|not|none|denie[sd]|after|before|during|since|until|he|his|her|him|she|patient|pt)"
 )
-_DENIAL = re.compile(r"\b(?:no|not|never|none|denie[sd]|denying|without|absence of|free of|negative)\b", re.IGNORECASE)
+_DENIAL = re.compile(
+    r"\b(?:no|not|never|none|denie[sd]|denying|without|absence of|free of|negative)\b",
+    re.IGNORECASE,
+)
 #: A clock time in four digits: "at 1415", "by 2200", "0800".
 _CLOCK_BEFORE, _CLOCK = (
     re.compile(r"(?:\b(?:at|by|for|from|until|till|to|around|pronounced)\s+|~\s*)$", re.IGNORECASE),
@@ -32,7 +38,9 @@ _SIZE = 3
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Lower-case words without endings of number and tense, and numbers; without articles, prepositions and negations."""
+    """Lower-case words without endings of number and tense, and numbers; without articles,
+    prepositions and negations.
+    """
     words = (w for w in _WORD.findall(text.casefold()) if not _EMPTY_WORD.fullmatch(w))
     return frozenset(_stem(w) for w in words)
 
@@ -41,7 +49,11 @@ def numbers(text: str, *, also_times: bool) -> Counter[float]:
     """The numbers of an event; those that say when it was only with `also_times`."""
     found = []
     for match in _NUMBER.finditer(text):
-        of_time = _DAY_BEFORE.search(text[: match.start()]) or _TIME_AFTER.match(text[match.end() :]) or _is_clock(match, text)
+        of_time = (
+            _DAY_BEFORE.search(text[: match.start()])
+            or _TIME_AFTER.match(text[match.end() :])
+            or _is_clock(match, text)
+        )
         if also_times or not of_time:
             found.append(float(match[0]))
     return Counter(found)
@@ -49,11 +61,15 @@ def numbers(text: str, *, also_times: bool) -> Counter[float]:
 
 def one_denies(first: str, second: str) -> bool:
     """Whether one is told as absent, and the other without a word of denial."""
-    return any(denies(a) and _DENIAL.search(b) is None for a, b in ((first, second), (second, first)))
+    return any(
+        denies(a) and _DENIAL.search(b) is None for a, b in ((first, second), (second, first))
+    )
 
 
 def denies(text: str) -> bool:
-    """Whether an event as a whole is told as absent: "no fever". A negative result of something done is not."""
+    """Whether an event as a whole is told as absent: "no fever". A negative result of something
+    done is not.
+    """
     return _DENIAL.match(text.lstrip()) is not None
 
 
@@ -63,7 +79,9 @@ def contradict(first: Counter[float], second: Counter[float]) -> bool:
 
 
 def wording_distances(first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
-    """1 − cosine of the counts of letter triples, numbers left out, shape (len(first), len(second)), 0…1."""
+    """1 − cosine of the counts of letter triples, numbers left out, shape (len(first),
+    len(second)), 0…1.
+    """
     counts = [_triples(text) for text in (*first, *second)]
     vocabulary = {t: i for i, t in enumerate(sorted({t for c in counts for t in c}))}
     vectors = np.zeros((len(counts), len(vocabulary)))
@@ -89,7 +107,20 @@ def _stem(word: str) -> str:
     """Enough that "transfusions", "transfusion" and "transfused" meet; numbers by their value."""
     if word[0].isdigit():
         return f"{float(word):g}"
-    for ending in ("ations", "ation", "ions", "ion", "ings", "ing", "ies", "ed", "es", "s", "y", "e"):
+    for ending in (
+        "ations",
+        "ation",
+        "ions",
+        "ion",
+        "ings",
+        "ing",
+        "ies",
+        "ed",
+        "es",
+        "s",
+        "y",
+        "e",
+    ):
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             return word[: -len(ending)]
     return word

@@ -11,7 +11,13 @@ from accounts.models import Role, Study, User
 from accounts.permissions import NotAllowed
 from adjudication.judging.config import SEED
 from adjudication.models import JudgeRun, Packet
-from adjudication.packets.actions import PacketRefused, assign, draw_packet, open_packet, pairings_of
+from adjudication.packets.actions import (
+    PacketRefused,
+    assign,
+    draw_packet,
+    open_packet,
+    pairings_of,
+)
 from adjudication.sampling.drawing import CASES, Design
 from adjudication.states import InvalidTransition
 
@@ -19,40 +25,80 @@ LATEST = "latest"
 
 
 class Command(BaseCommand):
-    help = "Draw a packet by the protocol's quotas from every pairing of a judge run; assign reviewers and open it where asked."
+    help = (
+        "Draw a packet by the protocol's quotas from every pairing of a judge run; assign reviewers"
+        " and open it where asked."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """From what, for whom, and by whose authority."""
-        parser.add_argument("--run", default=LATEST, help=f"public id of a judge run, or {LATEST} (default)")
-        parser.add_argument("--by", required=True, metavar="USER", help="the study admin in whose name it is drawn")
-        parser.add_argument("--label", required=True, help="reviewers see it: name no source and no judge in it")
-        parser.add_argument("--cases", type=int, default=CASES, help=f"how many cases, of those judged in every pairing (default: {CASES})")
+        parser.add_argument(
+            "--run", default=LATEST, help=f"public id of a judge run, or {LATEST} (default)"
+        )
+        parser.add_argument(
+            "--by", required=True, metavar="USER", help="the study admin in whose name it is drawn"
+        )
+        parser.add_argument(
+            "--label", required=True, help="reviewers see it: name no source and no judge in it"
+        )
+        parser.add_argument(
+            "--cases",
+            type=int,
+            default=CASES,
+            help=f"how many cases, of those judged in every pairing (default: {CASES})",
+        )
         parser.add_argument("--seed", type=int, default=SEED, help=f"default: {SEED}")
-        parser.add_argument("--reviewer", action="append", default=[], metavar="USER", help="may be repeated")
+        parser.add_argument(
+            "--reviewer", action="append", default=[], metavar="USER", help="may be repeated"
+        )
         parser.add_argument("--reviewers-an-item", type=int, default=1, help="default: 1")
-        parser.add_argument("--open", action="store_true", help="open it: its items never change from then on")
-        parser.add_argument("--once", action="store_true", help="do nothing where the study has a packet of that label")
+        parser.add_argument(
+            "--open", action="store_true", help="open it: its items never change from then on"
+        )
+        parser.add_argument(
+            "--once",
+            action="store_true",
+            help="do nothing where the study has a packet of that label",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Draw, assign, open; say what was short."""
         admin = _person(options["by"])
         run = _run(options["run"], admin)
-        if options["once"] and Packet.objects.filter(study=run.study, label=options["label"]).exists():
+        if (
+            options["once"]
+            and Packet.objects.filter(study=run.study, label=options["label"]).exists()
+        ):
             self.stdout.write("drawn before")
             return
         try:
             packet = self._packet(run, admin, options)
         except (PacketRefused, NotAllowed, InvalidTransition, ValueError) as refused:
             raise CommandError(str(refused)) from refused
-        self.stdout.write(f"packet {packet.public_id}: {packet.items.count()} items from {len(packet.drawn['cases'])} cases")
+        self.stdout.write(
+            f"packet {packet.public_id}: {packet.items.count()} items from"
+            f" {len(packet.drawn['cases'])} cases"
+        )
         for short in packet.drawn.get("shortages", []):
-            self.stdout.write(f"short: {short['stratum']} of {short['pairing']}: {short['available']} of {short['wanted']}")
+            self.stdout.write(
+                f"short: {short['stratum']} of {short['pairing']}: {short['available']} of"
+                f" {short['wanted']}"
+            )
 
     @transaction.atomic
     def _packet(self, run: JudgeRun, admin: User, options: dict[str, Any]) -> Packet:
         """All that was asked for, or nothing."""
-        design = Design(pairings=pairings_of(run), cases=options["cases"], per_item=options["reviewers_an_item"])
-        packet = draw_packet(study=run.study, judge_run=run, label=options["label"], design=design, seed=options["seed"], by=admin)
+        design = Design(
+            pairings=pairings_of(run), cases=options["cases"], per_item=options["reviewers_an_item"]
+        )
+        packet = draw_packet(
+            study=run.study,
+            judge_run=run,
+            label=options["label"],
+            design=design,
+            seed=options["seed"],
+            by=admin,
+        )
         for name in options["reviewer"]:
             assign(packet=packet, person=_person(name), by=admin)
         return open_packet(packet=packet, by=admin) if options["open"] else packet
@@ -71,5 +117,8 @@ def _run(name: str, admin: User) -> JudgeRun:
     found = JudgeRun.objects.filter(study__in=studies).select_related("study")
     run = found.first() if name == LATEST else found.filter(public_id=name).first()
     if run is None:
-        raise CommandError(f"{admin.username} administers no study with {'a judge run' if name == LATEST else f'the judge run {name}'}")
+        raise CommandError(
+            f"{admin.username} administers no study with"
+            f" {'a judge run' if name == LATEST else f'the judge run {name}'}"
+        )
     return run

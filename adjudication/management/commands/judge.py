@@ -11,7 +11,13 @@ from django.db import close_old_connections
 from django.db.models import Count, QuerySet
 from kombu.exceptions import OperationalError
 
-from adjudication.judge_runs.actions import UNJUDGED, JudgingRefused, execute_game, judged_before, start_judging
+from adjudication.judge_runs.actions import (
+    UNJUDGED,
+    JudgingRefused,
+    execute_game,
+    judged_before,
+    start_judging,
+)
 from adjudication.judge_runs.data import sources_of
 from adjudication.judge_runs.preparing import execute_preparation
 from adjudication.judge_runs.tools import JUDGES, RULES, UnknownJudge
@@ -31,45 +37,101 @@ PATIENCE_SECONDS = 45.0
 
 
 class Command(BaseCommand):
-    help = "Hold every two of the chosen timelines of each case against the record. Exits with 1 where a game failed or is unjudged."
+    help = (
+        "Hold every two of the chosen timelines of each case against the record. Exits with 1 where"
+        " a game failed or is unjudged."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """What is compared, by which judge, and whether to wait."""
-        parser.add_argument("--dataset", required=True, nargs="+", help="names or public ids of imported datasets of one study")
-        parser.add_argument("--study", default="", help="name of the study, where two studies have a dataset of that name")
-        parser.add_argument("--sources", required=True, metavar="A,B,…", help="SOURCE, SOURCE@KIND or SOURCE@KIND#ALTERNATIVE, two or more")
+        parser.add_argument(
+            "--dataset",
+            required=True,
+            nargs="+",
+            help="names or public ids of imported datasets of one study",
+        )
+        parser.add_argument(
+            "--study",
+            default="",
+            help="name of the study, where two studies have a dataset of that name",
+        )
+        parser.add_argument(
+            "--sources",
+            required=True,
+            metavar="A,B,…",
+            help="SOURCE, SOURCE@KIND or SOURCE@KIND#ALTERNATIVE, two or more",
+        )
         parser.add_argument("--judge", default=RULES, choices=JUDGES, help=f"default: {RULES}")
-        parser.add_argument("--model", default="", metavar="NAME", help="entry of MODEL_ENDPOINTS (default: as MODEL_ROLES says)")
-        parser.add_argument("--cases", nargs="+", default=[], metavar="CASE", help="case ids (default: all)")
-        parser.add_argument("--swap", action="store_true", help="judge every game again with A and B exchanged")
-        parser.add_argument("--uid-table", action="store_true", help="show the judge UIDs, spans and bounds")
-        parser.add_argument("--fixed-tolerance", action="store_true", help="times are equal within three hours, wherever they lie")
-        parser.add_argument("--seed", type=int, default=SEED, help=f"draws which timeline is A (default: {SEED})")
+        parser.add_argument(
+            "--model",
+            default="",
+            metavar="NAME",
+            help="entry of MODEL_ENDPOINTS (default: as MODEL_ROLES says)",
+        )
+        parser.add_argument(
+            "--cases", nargs="+", default=[], metavar="CASE", help="case ids (default: all)"
+        )
+        parser.add_argument(
+            "--swap", action="store_true", help="judge every game again with A and B exchanged"
+        )
+        parser.add_argument(
+            "--uid-table", action="store_true", help="show the judge UIDs, spans and bounds"
+        )
+        parser.add_argument(
+            "--fixed-tolerance",
+            action="store_true",
+            help="times are equal within three hours, wherever they lie",
+        )
+        parser.add_argument(
+            "--seed", type=int, default=SEED, help=f"draws which timeline is A (default: {SEED})"
+        )
         parser.add_argument("--label", default="", help="a name for the judge run")
         parser.add_argument(
             "--missing",
             action="store_true",
-            help="start nothing that this judge has judged; with --wait or --inline go on with what it left",
+            help=(
+                "start nothing that this judge has judged; with --wait or --inline go on with what"
+                " it left"
+            ),
         )
-        parser.add_argument("--wait", action="store_true", help="follow the games to their end; workers do the work")
+        parser.add_argument(
+            "--wait", action="store_true", help="follow the games to their end; workers do the work"
+        )
         parser.add_argument("--inline", action="store_true", help="do the work in this process")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Start the judge run; follow it or do it where asked."""
         try:
             run = self._start(options)
-        except (LookupError, JudgingRefused, SourceUnknown, UnknownJudge, UnknownModel, ProviderError, ValueError) as error:
+        except (
+            LookupError,
+            JudgingRefused,
+            SourceUnknown,
+            UnknownJudge,
+            UnknownModel,
+            ProviderError,
+            ValueError,
+        ) as error:
             raise CommandError(str(error)) from error
         if run is not None and (options["inline"] or options["wait"]):
             self._follow(run, inline=options["inline"])
             self._report(run)
 
     def _start(self, options: dict[str, Any]) -> JudgeRun | None:
-        datasets = [find_dataset(name, options["study"]) for name in dict.fromkeys(options["dataset"])]
+        datasets = [
+            find_dataset(name, options["study"]) for name in dict.fromkeys(options["dataset"])
+        ]
         known = sources_of(datasets)
-        sources = [parse_source(name, known) for name in options["sources"].split(",") if name.strip()]
+        sources = [
+            parse_source(name, known) for name in options["sources"].split(",") if name.strip()
+        ]
         tolerance = FIXED_TOLERANCE if options["fixed_tolerance"] else TOLERANCE
-        config = JudgeConfig(seed=options["seed"], swap=options["swap"], uid_table=options["uid_table"], tolerance=tolerance)
+        config = JudgeConfig(
+            seed=options["seed"],
+            swap=options["swap"],
+            uid_table=options["uid_table"],
+            tolerance=tolerance,
+        )
         asked: dict[str, Any] = {
             "datasets": datasets,
             "sources": sources,
@@ -77,9 +139,13 @@ class Command(BaseCommand):
             "model": options["model"],
             "config": config,
         }
-        if options["missing"] and (found := judged_before(study=datasets[0].study, cases=options["cases"], **asked)):
+        if options["missing"] and (
+            found := judged_before(study=datasets[0].study, cases=options["cases"], **asked)
+        ):
             under_way = _is_under_way(found)
-            self._say(f"{'under way' if under_way else 'judged before'}: judge run {found.public_id}")
+            self._say(
+                f"{'under way' if under_way else 'judged before'}: judge run {found.public_id}"
+            )
             return found if under_way else None
         run = start_judging(
             study=datasets[0].study,
@@ -89,7 +155,10 @@ class Command(BaseCommand):
             tell_workers=not options["inline"],
             **asked,
         )
-        self._say(f"judge run {run.public_id}: {_size(run)} of {', '.join(map(written, sources))} by {run.judge_name}")
+        self._say(
+            f"judge run {run.public_id}: {_size(run)} of {', '.join(map(written, sources))} by"
+            f" {run.judge_name}"
+        )
         return run
 
     def _follow(self, run: JudgeRun, *, inline: bool) -> None:
@@ -111,7 +180,10 @@ class Command(BaseCommand):
 
     def _check_workers(self, run: JudgeRun, moved: float) -> None:
         """Raises CommandError where the run stands still and nobody listens."""
-        running = run.games.filter(state=JobState.RUNNING).exists() or _preparation(run).filter(state=JobState.RUNNING).exists()
+        running = (
+            run.games.filter(state=JobState.RUNNING).exists()
+            or _preparation(run).filter(state=JobState.RUNNING).exists()
+        )
         if running or time.monotonic() - moved < PATIENCE_SECONDS:
             return
         run.refresh_from_db(fields=["paused_at"])
@@ -120,22 +192,41 @@ class Command(BaseCommand):
         except (OperationalError, OSError):
             answers = {}
         needed = "pipeline" if _preparation(run).filter(state__in=ACTIVE).exists() else "judge"
-        if run.paused_at is None and not any(queue["name"] == needed for queues in answers.values() for queue in queues):
+        if run.paused_at is None and not any(
+            queue["name"] == needed for queues in answers.values() for queue in queues
+        ):
             raise CommandError(
-                f"The judge run is waiting: no worker answers on {needed}. Its games wait and are judged when a worker starts "
-                "(`make run`). To do the work in this process, cancel it and add --inline."
+                f"The judge run is waiting: no worker answers on {needed}. Its games wait and are"
+                " judged when a worker starts (`make run`). To do the work in this process, cancel"
+                " it and add --inline."
             )
 
     def _report(self, run: JudgeRun) -> None:
-        counts = Finding.objects.filter(game__run=run).values("type").annotate(n=Count("pk")).order_by("type")
+        counts = (
+            Finding.objects.filter(game__run=run)
+            .values("type")
+            .annotate(n=Count("pk"))
+            .order_by("type")
+        )
         self._say("findings: " + (", ".join(f"{c['n']} {c['type']}" for c in counts) or "none"))
-        ended = run.games.filter(state=JobState.FAILED).select_related("comparison__encounter").order_by("pk")
+        ended = (
+            run.games.filter(state=JobState.FAILED)
+            .select_related("comparison__encounter")
+            .order_by("pk")
+        )
         for game in ended:
-            reasons = game.unjudged_reasons if game.outcome == Game.Outcome.UNJUDGED else game.reasons
-            self.stderr.write(f"{game.comparison.encounter.case_id}: {game.outcome or 'failed'}: {'; '.join(reasons)}")
+            reasons = (
+                game.unjudged_reasons if game.outcome == Game.Outcome.UNJUDGED else game.reasons
+            )
+            self.stderr.write(
+                f"{game.comparison.encounter.case_id}: {game.outcome or 'failed'}:"
+                f" {'; '.join(reasons)}"
+            )
         if unprepared := _preparation(run).exclude(state=JobState.SUCCEEDED).first():
             words = f"{unprepared.state} after {unprepared.prepared} of {unprepared.total} cases"
-            raise CommandError("; ".join([f"the preparation was not done: {words}", *unprepared.reasons]))
+            raise CommandError(
+                "; ".join([f"the preparation was not done: {words}", *unprepared.reasons])
+            )
         if ended:
             raise CommandError(f"{len(ended)} of {run.games.count()} games failed or are unjudged")
 
@@ -149,7 +240,9 @@ def _preparation(run: JudgeRun) -> QuerySet[JudgePreparation]:
 
 
 def _is_under_way(run: JudgeRun) -> bool:
-    return any(jobs.filter(state__in=ACTIVE).exists() for jobs in (_preparation(run), run.games.all()))
+    return any(
+        jobs.filter(state__in=ACTIVE).exists() for jobs in (_preparation(run), run.games.all())
+    )
 
 
 def _prepare(run: JudgeRun) -> bool:
@@ -161,7 +254,11 @@ def _prepare(run: JudgeRun) -> bool:
 def _size(run: JudgeRun) -> str:
     """Games once all are there, cases before."""
     preparation = _preparation(run).get()
-    return f"{run.games.count()} games" if preparation.state == JobState.SUCCEEDED else f"{preparation.total} cases"
+    return (
+        f"{run.games.count()} games"
+        if preparation.state == JobState.SUCCEEDED
+        else f"{preparation.total} cases"
+    )
 
 
 def _progress(run: JudgeRun) -> str:
@@ -172,5 +269,9 @@ def _progress(run: JudgeRun) -> str:
     if unprepared := _preparation(run).exclude(state=JobState.SUCCEEDED).first():
         words.insert(0, f"{unprepared.prepared} of {unprepared.total} cases prepared")
     failed = states.get(JobState.FAILED, 0) - unjudged
-    rest = (("running", states.get(JobState.RUNNING, 0)), ("unjudged", unjudged), ("failed", failed))
+    rest = (
+        ("running", states.get(JobState.RUNNING, 0)),
+        ("unjudged", unjudged),
+        ("failed", failed),
+    )
     return ", ".join(words + [f"{n} {name}" for name, n in rest if n])

@@ -1,4 +1,6 @@
-"""`manage.py judge_planted`: how much a judge finds of differences that were put into a twin of a timeline, and how often it is right."""
+"""`manage.py judge_planted`: how much a judge finds of differences that were put into a twin of a
+timeline, and how often it is right.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +28,43 @@ CALLS_OWNER = "adjudication.planted"
 
 
 class Command(BaseCommand):
-    help = "Plant differences in a twin of each timeline of a source and have a judge find them: recall and precision by type and size."
+    help = (
+        "Plant differences in a twin of each timeline of a source and have a judge find them:"
+        " recall and precision by type and size."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Whose timelines, which judge, how many changes."""
-        parser.add_argument("--dataset", required=True, help="name or public id of an imported dataset")
-        parser.add_argument("--study", default="", help="name of its study, where two studies have a dataset of that name")
-        parser.add_argument("--source", default="reference", help="SOURCE, SOURCE@KIND or SOURCE@KIND#ALTERNATIVE (default: reference)")
+        parser.add_argument(
+            "--dataset", required=True, help="name or public id of an imported dataset"
+        )
+        parser.add_argument(
+            "--study",
+            default="",
+            help="name of its study, where two studies have a dataset of that name",
+        )
+        parser.add_argument(
+            "--source",
+            default="reference",
+            help="SOURCE, SOURCE@KIND or SOURCE@KIND#ALTERNATIVE (default: reference)",
+        )
         parser.add_argument("--judge", default=RULES, choices=JUDGES, help=f"default: {RULES}")
-        parser.add_argument("--model", default="", metavar="NAME", help="entry of MODEL_ENDPOINTS (default: as MODEL_ROLES says)")
-        parser.add_argument("--cases", nargs="+", default=[], metavar="CASE", help="case ids (default: all)")
-        parser.add_argument("--each", type=int, default=3, help="changes of each kind a case (default: 3)")
+        parser.add_argument(
+            "--model",
+            default="",
+            metavar="NAME",
+            help="entry of MODEL_ENDPOINTS (default: as MODEL_ROLES says)",
+        )
+        parser.add_argument(
+            "--cases", nargs="+", default=[], metavar="CASE", help="case ids (default: all)"
+        )
+        parser.add_argument(
+            "--each", type=int, default=3, help="changes of each kind a case (default: 3)"
+        )
         parser.add_argument("--seed", type=int, default=SEED, help=f"default: {SEED}")
-        parser.add_argument("--uid-table", action="store_true", help="show the judge UIDs, spans and bounds")
+        parser.add_argument(
+            "--uid-table", action="store_true", help="show the judge UIDs, spans and bounds"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Judge every twin, then print the table."""
@@ -47,7 +73,16 @@ class Command(BaseCommand):
         try:
             dataset = find_dataset(options["dataset"], options["study"])
             tallies = list(self._tallies(dataset, options))
-        except (LookupError, SourceUnknown, UnknownJudge, UnknownModel, ProviderError, PermanentFailure, NoteChanged, ValueError) as error:
+        except (
+            LookupError,
+            SourceUnknown,
+            UnknownJudge,
+            UnknownModel,
+            ProviderError,
+            PermanentFailure,
+            NoteChanged,
+            ValueError,
+        ) as error:
             raise CommandError(str(error)) from error
         if not tallies:
             raise CommandError("no game was judged: nothing to count")
@@ -58,7 +93,9 @@ class Command(BaseCommand):
         source = parse_source(options["source"], sources_of([dataset]))
         config = JudgeConfig(seed=options["seed"], uid_table=options["uid_table"])
         models = models_of_judge(options["judge"], options["model"])
-        judge = judge_of(options["judge"], config, models, ledger=DatabaseLedger(CALLS_OWNER, dataset.public_id))
+        judge = judge_of(
+            options["judge"], config, models, ledger=DatabaseLedger(CALLS_OWNER, dataset.public_id)
+        )
         for timeline in pairable(dataset, source, options["cases"]):
             material = material_of(timeline.encounter)
             original = [candidate for candidate, _ in candidates_of(timeline)]
@@ -69,13 +106,20 @@ class Command(BaseCommand):
             )  # fmt: skip
             answer = judge.judge(given)
             if isinstance(answer, Unjudged):
-                self.stderr.write(f"{timeline.encounter.case_id}: unjudged: {'; '.join(answer.reasons)}")
+                self.stderr.write(
+                    f"{timeline.encounter.case_id}: unjudged: {'; '.join(answer.reasons)}"
+                )
                 continue
-            self.stderr.write(f"{timeline.encounter.case_id}: {len(twin.planted)} changes, {len(answer)} findings")
+            self.stderr.write(
+                f"{timeline.encounter.case_id}: {len(twin.planted)} changes, {len(answer)} findings"
+            )
             yield tally(twin.planted, given, answer)
 
 
 def aligned(table: list[tuple[str, ...]]) -> str:
     """Columns for a terminal."""
     widths = [max(len(row[at]) for row in table) for at in range(len(table[0]))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table)
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    )

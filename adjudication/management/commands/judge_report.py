@@ -20,11 +20,26 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Which judge run, and where the figures go."""
-        parser.add_argument("run", metavar="RUN", help="public id of the judge run, or its label where just one has it")
-        parser.add_argument("--against", default="", metavar="RUN", help="another judge run over the same comparisons: how both agree")
+        parser.add_argument(
+            "run",
+            metavar="RUN",
+            help="public id of the judge run, or its label where just one has it",
+        )
+        parser.add_argument(
+            "--against",
+            default="",
+            metavar="RUN",
+            help="another judge run over the same comparisons: how both agree",
+        )
         form = parser.add_mutually_exclusive_group()
-        for name, words in (("json", "every table as JSON"), ("csv", "every table as CSV"), ("latex", "every table as LaTeX")):
-            form.add_argument(f"--{name}", dest="form", action="store_const", const=name, help=words)
+        for name, words in (
+            ("json", "every table as JSON"),
+            ("csv", "every table as CSV"),
+            ("latex", "every table as LaTeX"),
+        ):
+            form.add_argument(
+                f"--{name}", dest="form", action="store_const", const=name, help=words
+            )
         parser.add_argument("--out", type=Path, help="write there instead of printing")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -50,25 +65,45 @@ class Command(BaseCommand):
 
 
 def judge_run_named(name: str) -> JudgeRun:
-    """The judge run of that public id, else the one of that label. Raises CommandError saying what there is."""
-    found = list(JudgeRun.objects.filter(public_id=name)) or list(JudgeRun.objects.filter(label=name)[:2])
+    """The judge run of that public id, else the one of that label. Raises CommandError saying what
+    there is.
+    """
+    found = list(JudgeRun.objects.filter(public_id=name)) or list(
+        JudgeRun.objects.filter(label=name)[:2]
+    )
     if len(found) == 1:
         return found[0]
     if found:
         raise CommandError(f"more than one judge run is called {name!r}: give its public id")
-    there = ", ".join(f"{r.public_id} ({r.label or r.judge_name})" for r in JudgeRun.objects.order_by("-created_at")[:10]) or "none yet"
+    there = (
+        ", ".join(
+            f"{r.public_id} ({r.label or r.judge_name})"
+            for r in JudgeRun.objects.order_by("-created_at")[:10]
+        )
+        or "none yet"
+    )
     raise CommandError(f"there is no judge run {name!r}; the latest are: {there}")
 
 
 def written(report: JudgeReport, found: list[Table], form: str | None) -> str:
     """The tables in the form asked for, for a terminal by default."""
     if form == "json":
-        return json.dumps({**counts(report), "tables": [json.loads(t.to_json()) for t in found]}, ensure_ascii=False, indent=1)
+        return json.dumps(
+            {**counts(report), "tables": [json.loads(t.to_json()) for t in found]},
+            ensure_ascii=False,
+            indent=1,
+        )
     if form == "csv":
         return "\n".join(f"{t.title}\n{t.to_csv()}" for t in found)
     if form == "latex":
         return "\n".join(t.to_latex() for t in found)
-    return "\n\n".join([", ".join(f"{n} {name}" for name, n in counts(report).items()), *warnings(report), *(t.to_text() for t in found)])
+    return "\n\n".join(
+        [
+            ", ".join(f"{n} {name}" for name, n in counts(report).items()),
+            *warnings(report),
+            *(t.to_text() for t in found),
+        ]
+    )
 
 
 def counts(report: JudgeReport) -> dict[str, int]:
@@ -82,7 +117,10 @@ def warnings(report: JudgeReport) -> list[str]:
     rated = report.rated
     told = [f"No ratings follow from these games: {rated.why}."] if rated.why else []
     if rated.lost:
-        told.append(f"{rated.lost} of {rated.resamples} resamples have no ratings and are left out of the intervals.")
+        told.append(
+            f"{rated.lost} of {rated.resamples} resamples have no ratings and are left out of the"
+            " intervals."
+        )
     return told
 
 

@@ -1,4 +1,6 @@
-"""`manage.py verify_chain`: recompute the chains of decisions and of the audit trail, and say where one is broken."""
+"""`manage.py verify_chain`: recompute the chains of decisions and of the audit trail, and say where
+one is broken.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +11,49 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.audit.chain import Head, chain_faults, current_head
 from adjudication.models import Decision, Packet
 from adjudication.packets.chain_storage import head_of
-from adjudication.packets.chain_verification import audit_heads, faults_of, missing_packets, packets_to_verify
+from adjudication.packets.chain_verification import (
+    audit_heads,
+    faults_of,
+    missing_packets,
+    packets_to_verify,
+)
 
 
 class Command(BaseCommand):
     help = (
-        "Recompute the chain of the audit trail and those of the packets, and compare findings, sides, items, slots and signatures with "
-        "them. Prints the head of the audit trail: note it elsewhere, and pass it to --audit-head later. Exits with 1 if anything is wrong."
+        "Recompute the chain of the audit trail and those of the packets, and compare findings,"
+        " sides, items, slots and signatures with them. Prints the head of the audit trail: note it"
+        " elsewhere, and pass it to --audit-head later. Exits with 1 if anything is wrong."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Which packets, and receipts and heads to look up."""
-        parser.add_argument("--packet", nargs="+", default=[], metavar="ID", help="public ids of packets (default: all)")
-        parser.add_argument("--receipt", nargs="+", default=[], metavar="HASH", help="hashes of signed receipts that must be in a chain")
-        parser.add_argument("--audit-head", nargs="+", default=[], metavar="HEAD", help="heads of the audit trail, as printed earlier")
+        parser.add_argument(
+            "--packet",
+            nargs="+",
+            default=[],
+            metavar="ID",
+            help="public ids of packets (default: all)",
+        )
+        parser.add_argument(
+            "--receipt",
+            nargs="+",
+            default=[],
+            metavar="HASH",
+            help="hashes of signed receipts that must be in a chain",
+        )
+        parser.add_argument(
+            "--audit-head",
+            nargs="+",
+            default=[],
+            metavar="HEAD",
+            help="heads of the audit trail, as printed earlier",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print a line for the trail, each packet and each fault. Raises CommandError if anything is wrong."""
+        """Print a line for the trail, each packet and each fault. Raises CommandError if anything
+        is wrong.
+        """
         packets = self._wanted(options["packet"])
         count = self._audit_faults(packets, options["audit_head"])
         count += sum(self._faults(packet) for packet in packets)
@@ -44,22 +72,35 @@ class Command(BaseCommand):
         return packets
 
     def _audit_faults(self, packets: list[Packet], given: list[str]) -> int:
-        """The audit trail, which must contain the heads that were given and those that signatures cover. Raises CommandError."""
+        """The audit trail, which must contain the heads that were given and those that signatures
+        cover. Raises CommandError.
+        """
         try:
             noted = [Head.parse(text) for text in given]
         except ValueError:
-            raise CommandError("--audit-head: write a head as this command prints it, for example 12:ab…") from None
-        faults = chain_faults([*noted, *(head for packet in packets for head in audit_heads(packet))])
+            raise CommandError(
+                "--audit-head: write a head as this command prints it, for example 12:ab…"
+            ) from None
+        faults = chain_faults(
+            [*noted, *(head for packet in packets for head in audit_heads(packet))]
+        )
         head = current_head()
-        self.stdout.write(f"audit trail: {head.sequence} links, head {head}, {'BROKEN' if faults else 'whole'}")
+        self.stdout.write(
+            f"audit trail: {head.sequence} links, head {head}, {'BROKEN' if faults else 'whole'}"
+        )
         for fault in faults:
-            self.stdout.write(f"audit trail: {f'link {fault.sequence}: ' if fault.sequence else ''}{fault.reason}")
+            self.stdout.write(
+                f"audit trail: {f'link {fault.sequence}: ' if fault.sequence else ''}{fault.reason}"
+            )
         return len(faults)
 
     def _faults(self, packet: Packet) -> int:
         faults = faults_of(packet)
         sequence, head = head_of(packet)
-        self.stdout.write(f"{packet.public_id}: {sequence} links, head {head or 'none'}, {'BROKEN' if faults else 'whole'}")
+        self.stdout.write(
+            f"{packet.public_id}: {sequence} links, head {head or 'none'},"
+            f" {'BROKEN' if faults else 'whole'}"
+        )
         for fault in faults:
             place = f"link {fault.sequence}" if fault.sequence else "beside the chain"
             self.stdout.write(f"{packet.public_id}: {place}: {fault.reason}")
@@ -73,6 +114,13 @@ class Command(BaseCommand):
         return len(missing)
 
     def _receipt_missing(self, receipt: str) -> bool:
-        signed = Decision.objects.filter(hash=receipt, kind=Decision.Kind.SIGN).select_related("packet").first()
-        self.stdout.write(f"receipt {receipt}: " + (f"link {signed.sequence} of {signed.packet.public_id}" if signed else "NOT FOUND"))
+        signed = (
+            Decision.objects.filter(hash=receipt, kind=Decision.Kind.SIGN)
+            .select_related("packet")
+            .first()
+        )
+        self.stdout.write(
+            f"receipt {receipt}: "
+            + (f"link {signed.sequence} of {signed.packet.public_id}" if signed else "NOT FOUND")
+        )
         return signed is None

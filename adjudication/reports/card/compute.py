@@ -1,4 +1,6 @@
-"""The judge's report card from the decisions of a packet. No Django here. Source: protocol section 4, "Validation sample"."""
+"""The judge's report card from the decisions of a packet. No Django here. Source: protocol section
+4, "Validation sample".
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,9 @@ def report_card(
     outside: int = 0,
     blinding: BlindingCheck | None = None,
 ) -> ReportCard:
-    """The card of a packet. `reviewers` in order of assignment; `corpus` counts the findings of all games by stratum, `outside` those
-    beyond the five strata. Reviewers are never pooled: an overlapping subset is for agreement alone.
+    """The card of a packet. `reviewers` in order of assignment; `corpus` counts the findings of all
+    games by stratum, `outside` those beyond the five strata. Reviewers are never pooled: an
+    overlapping subset is for agreement alone.
     """
     cards = [reviewer_card(items, name, corpus) for name in reviewers]
     primary = max(cards, key=lambda c: c.decided).reviewer if cards else ""
@@ -50,7 +53,9 @@ def report_card(
         decided=sum(1 for i in items if i.decisions),
         primary=primary,
         reviewers=tuple(cards),
-        agreements=tuple(a for pair in combinations(reviewers, 2) if (a := agreement(items, *pair)) is not None),
+        agreements=tuple(
+            a for pair in combinations(reviewers, 2) if (a := agreement(items, *pair)) is not None
+        ),
         corpus={s: corpus.get(s, 0) for s in STRATA},
         outside=outside,
         blinding=blinding,
@@ -58,11 +63,18 @@ def report_card(
 
 
 def reviewer_card(items: Sequence[Item], reviewer: str, corpus: Mapping[str, int]) -> ReviewerCard:
-    """One reviewer's rates: raw with Wilson's interval, by stratum, by pairing, standardised; and seconds in hand an item."""
+    """One reviewer's rates: raw with Wilson's interval, by stratum, by pairing, standardised; and
+    seconds in hand an item.
+    """
     mine = [(i, d) for i in items if (d := i.by(reviewer)) is not None]
     seconds = [d.active_seconds for _, d in mine if d.active_seconds is not None]
     total = sum(corpus.get(s, 0) for s in STRATA)
-    strata = [StratumRate(s, _rate([(i, d.answer) for i, d in mine if i.stratum == s]), _share(corpus, s, total)) for s in STRATA]
+    strata = [
+        StratumRate(
+            s, _rate([(i, d.answer) for i, d in mine if i.stratum == s]), _share(corpus, s, total)
+        )
+        for s in STRATA
+    ]
     pairings = dict.fromkeys(i.pairing for i in items)
     return ReviewerCard(
         reviewer=reviewer,
@@ -70,16 +82,28 @@ def reviewer_card(items: Sequence[Item], reviewer: str, corpus: Mapping[str, int
         raw=_rate([(i, d.answer) for i, d in mine]),
         strata=tuple(strata),
         standardised=_standardised(strata),
-        pairings=tuple((p, _rate([(i, d.answer) for i, d in mine if i.pairing == p])) for p in pairings),
+        pairings=tuple(
+            (p, _rate([(i, d.answer) for i, d in mine if i.pairing == p])) for p in pairings
+        ),
         median_seconds=float(np.median(seconds)) if seconds else None,
-        quartiles=(float(np.percentile(seconds, 25)), float(np.percentile(seconds, 75))) if seconds else None,
+        quartiles=(
+            (float(np.percentile(seconds, 25)), float(np.percentile(seconds, 75)))
+            if seconds
+            else None
+        ),
         not_a_finding=sum(1 for _, d in mine if d.answer == "NOT_A_FINDING"),
     )
 
 
 def agreement(items: Sequence[Item], first: str, second: str) -> Agreement | None:
-    """Two reviewers on what both decided, in terms of upholding the judge; None where they share nothing."""
-    shared = [(i, a, b) for i in items if (a := i.by(first)) is not None and (b := i.by(second)) is not None]
+    """Two reviewers on what both decided, in terms of upholding the judge; None where they share
+    nothing.
+    """
+    shared = [
+        (i, a, b)
+        for i in items
+        if (a := i.by(first)) is not None and (b := i.by(second)) is not None
+    ]
     if not shared:
         return None
     cells = Counter((i.upheld(a.answer), i.upheld(b.answer)) for i, a, b in shared)
@@ -88,7 +112,18 @@ def agreement(items: Sequence[Item], first: str, second: str) -> Agreement | Non
     low, high = wilson(alike, len(shared)) or (None, None)
     apart = [(i, a.answer, b.answer) for i, a, b in shared if a.answer != b.answer]
     found = [
-        Disagreement(i.number, i.key, i.case, i.stratum, i.verdict, a, b, about(a, b), i.upheld(a) != i.upheld(b), i.adjudicated)
+        Disagreement(
+            i.number,
+            i.key,
+            i.case,
+            i.stratum,
+            i.verdict,
+            a,
+            b,
+            about(a, b),
+            i.upheld(a) != i.upheld(b),
+            i.adjudicated,
+        )
         for i, a, b in apart
     ]
     splits = Counter(d.case for d in found if d.splits)
@@ -102,17 +137,24 @@ def agreement(items: Sequence[Item], first: str, second: str) -> Agreement | Non
         pabak=pabak(table),
         answers=dict(Counter((a.answer, b.answer) for _, a, b in shared)),
         disagreements=tuple(found),
-        by_case=tuple(sorted(((c, splits[c], n) for c, n in together.items()), key=lambda row: (-row[1], row[0]))),
+        by_case=tuple(
+            sorted(
+                ((c, splits[c], n) for c, n in together.items()), key=lambda row: (-row[1], row[0])
+            )
+        ),
     )
 
 
 def about(first: str, second: str) -> str:
-    """What two different answers differ in: which side is right, or whether there is anything to raise or to decide."""
+    """What two different answers differ in: which side is right, or whether there is anything to
+    raise or to decide.
+    """
     return WHICH_SIDE if first in DECISIVE and second in DECISIVE else EMISSION
 
 
 def reviews_needed(rate: float, width: float) -> int | None:
-    """Least number of reviews whose Wilson interval at this rate is at most `width` wide (0 to 1), None where a million do not do.
+    """Least number of reviews whose Wilson interval at this rate is at most `width` wide (0 to 1),
+    None where a million do not do.
 
     Raises ValueError unless 0 ≤ rate ≤ 1 and 0 < width < 1.
     """
@@ -127,16 +169,22 @@ def reviews_needed(rate: float, width: float) -> int | None:
     return low
 
 
-def blinding_check(right: int, guesses: int, *, chance: float = 0.5, unsure: int = 0) -> BlindingCheck:
-    """Guesses of the source behind a side against chance: exact two-sided binomial (outcomes no likelier than the one seen).
+def blinding_check(
+    right: int, guesses: int, *, chance: float = 0.5, unsure: int = 0
+) -> BlindingCheck:
+    """Guesses of the source behind a side against chance: exact two-sided binomial (outcomes no
+    likelier than the one seen).
 
-    Those who said that they could not tell are counted apart. Raises ValueError for counts that cannot be.
+    Those who said that they could not tell are counted apart. Raises ValueError for counts that
+    cannot be.
     """
     if not 0 <= right <= guesses or not 0 < chance < 1:
         raise ValueError("0 ≤ right ≤ guesses and 0 < chance < 1")
     if not guesses:
         return BlindingCheck(0, 0, chance, None, unsure)
-    likely = [comb(guesses, k) * chance**k * (1 - chance) ** (guesses - k) for k in range(guesses + 1)]
+    likely = [
+        comb(guesses, k) * chance**k * (1 - chance) ** (guesses - k) for k in range(guesses + 1)
+    ]
     # The relative slack takes outcomes of the same likelihood as equal whatever their rounding.
     p = sum(x for x in likely if x <= likely[right] * (1 + 1e-9))
     return BlindingCheck(guesses, right, chance, min(1.0, p), unsure)
@@ -159,7 +207,9 @@ def _standardised(strata: Sequence[StratumRate]) -> Standardised:
     missing = [s.stratum for s in strata if s.corpus and not s.rate.n]
     found = standardised([s.rate.upheld for s in strata], [s.rate.n for s in strata], shares)
     if found is None:
-        return Standardised(None, why=f"nothing was decided in {', '.join(missing)}, which the corpus has")
+        return Standardised(
+            None, why=f"nothing was decided in {', '.join(missing)}, which the corpus has"
+        )
     return Standardised(*found)
 
 

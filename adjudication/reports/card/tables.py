@@ -15,35 +15,60 @@ NONE_DECIDED = "nothing decided yet"
 
 
 def uphold(card: ReportCard) -> Table:
-    """A line a reviewer: raw rate with Wilson's interval, and the rate standardised to the corpus. In percent."""
+    """A line a reviewer: raw rate with Wilson's interval, and the rate standardised to the corpus.
+    In percent.
+    """
     rows = []
     for r in card.reviewers:
         s = r.standardised
         shown = Cell(_percent(s.rate), _percent(s.low), _percent(s.high), 1, s.why)
         rows.append((r.reviewer, r.decided, r.raw.upheld, percent(r.raw), shown))
-    heads = ("Reviewer", "Decided", "Upheld", "Raw, % (95 % Wilson)", "Standardised, % (95 %, 20,000 resamples)")
+    heads = (
+        "Reviewer",
+        "Decided",
+        "Upheld",
+        "Raw, % (95 % Wilson)",
+        "Standardised, % (95 %, 20,000 resamples)",
+    )
     return Table("uphold", "How often reviewers upheld the judge", heads, tuple(rows))
 
 
 def strata(card: ReportCard) -> Table:
-    """A line a stratum of the primary reviewer, as in the published table, with what the corpus holds of it."""
+    """A line a stratum of the primary reviewer, as in the published table, with what the corpus
+    holds of it.
+    """
     primary = next((r for r in card.reviewers if r.reviewer == card.primary), None)
     rows = []
     for name in STRATA:
         found = next((s for s in primary.strata if s.stratum == name), None) if primary else None
         rate = found.rate if found else Rate(0, 0)
-        corpus = Cell(_percent(found.corpus if found else None), decimals=1, why="the judge run has no findings in the five strata")
+        corpus = Cell(
+            _percent(found.corpus if found else None),
+            decimals=1,
+            why="the judge run has no findings in the five strata",
+        )
         rows.append((name, rate.n, rate.upheld, percent(rate), corpus))
     return Table(
-        "strata", f"Uphold rate by stratum: {card.primary or 'nobody'}", ("Stratum", "n", "Upheld", "Rate, %", "Corpus, %"), tuple(rows)
+        "strata",
+        f"Uphold rate by stratum: {card.primary or 'nobody'}",
+        ("Stratum", "n", "Upheld", "Rate, %", "Corpus, %"),
+        tuple(rows),
     )
 
 
 def pairings(card: ReportCard) -> Table:
     """A line a pairing of the primary reviewer."""
     primary = next((r for r in card.reviewers if r.reviewer == card.primary), None)
-    rows = [(name, rate.n, rate.upheld, percent(rate)) for name, rate in (primary.pairings if primary else ())]
-    return Table("pairings", f"Uphold rate by pairing: {card.primary or 'nobody'}", ("Pairing", "n", "Upheld", "Rate, %"), tuple(rows))
+    rows = [
+        (name, rate.n, rate.upheld, percent(rate))
+        for name, rate in (primary.pairings if primary else ())
+    ]
+    return Table(
+        "pairings",
+        f"Uphold rate by pairing: {card.primary or 'nobody'}",
+        ("Pairing", "n", "Upheld", "Rate, %"),
+        tuple(rows),
+    )
 
 
 def agreement(card: ReportCard) -> Table:
@@ -59,45 +84,106 @@ def agreement(card: ReportCard) -> Table:
         )
         for a in card.agreements
     ]
-    heads = ("Reviewers", "Shared", "Raw agreement, %", "Cohen's κ", "PABAK", "Both uphold", "Only first", "Only second", "Both reject")
+    heads = (
+        "Reviewers",
+        "Shared",
+        "Raw agreement, %",
+        "Cohen's κ",
+        "PABAK",
+        "Both uphold",
+        "Only first",
+        "Only second",
+        "Both reject",
+    )
     return Table("agreement", "How reviewers agree on upholding", heads, tuple(rows))
 
 
 def confusion(found: Agreement, words: Mapping[str, str] | None = None) -> Table:
-    """Answers of the first reviewer by answers of the second, in these words; without them as files have them."""
+    """Answers of the first reviewer by answers of the second, in these words; without them as files
+    have them.
+    """
     names = [(words or {}).get(a, a) for a in ANSWERS]
-    rows: list[TableRow] = [(name, *(found.answers.get((a, b), 0) for b in ANSWERS)) for a, name in zip(ANSWERS, names, strict=True)]
-    return Table("confusion", f"Answers: {found.first} (lines) by {found.second} (columns)", ("", *names), tuple(rows))
+    rows: list[TableRow] = [
+        (name, *(found.answers.get((a, b), 0) for b in ANSWERS))
+        for a, name in zip(ANSWERS, names, strict=True)
+    ]
+    return Table(
+        "confusion",
+        f"Answers: {found.first} (lines) by {found.second} (columns)",
+        ("", *names),
+        tuple(rows),
+    )
 
 
 def disagreements(card: ReportCard) -> Table:
-    """Every item on which two reviewers answered differently, coded, with what a third person decided."""
+    """Every item on which two reviewers answered differently, coded, with what a third person
+    decided.
+    """
     rows: list[TableRow] = []
     for a in card.agreements:
         for d in a.disagreements:
             told = (f"{a.first}: {d.first}", f"{a.second}: {d.second}")
-            rows.append((d.number, d.case, d.stratum, d.verdict, *told, d.about, _yes(d.splits), d.adjudicated or "open"))
-    heads = ("Item", "Case", "Stratum", "Judge", "First", "Second", "About", "Splits on upholding", "Third person")
+            rows.append(
+                (
+                    d.number,
+                    d.case,
+                    d.stratum,
+                    d.verdict,
+                    *told,
+                    d.about,
+                    _yes(d.splits),
+                    d.adjudicated or "open",
+                )
+            )
+    heads = (
+        "Item",
+        "Case",
+        "Stratum",
+        "Judge",
+        "First",
+        "Second",
+        "About",
+        "Splits on upholding",
+        "Third person",
+    )
     return Table("disagreements", "Where reviewers disagree", heads, tuple(rows))
 
 
 def concentration(card: ReportCard) -> Table:
     """How the items that split reviewers lie over cases."""
-    rows = [(f"{a.first} and {a.second}", case, split, n) for a in card.agreements for case, split, n in a.by_case]
-    return Table("concentration", "Split items by case", ("Reviewers", "Case", "Split", "Shared items"), tuple(rows))
+    rows = [
+        (f"{a.first} and {a.second}", case, split, n)
+        for a in card.agreements
+        for case, split, n in a.by_case
+    ]
+    return Table(
+        "concentration",
+        "Split items by case",
+        ("Reviewers", "Case", "Split", "Shared items"),
+        tuple(rows),
+    )
 
 
 def needed(card: ReportCard) -> Table:
-    """How many reviews an interval of a width takes at the primary reviewer's rate, and how many of them are still to come."""
+    """How many reviews an interval of a width takes at the primary reviewer's rate, and how many of
+    them are still to come.
+    """
     primary = next((r for r in card.reviewers if r.reviewer == card.primary), None)
     rate = primary.raw.rate if primary else None
     rows: list[TableRow] = []
     for width in WIDTHS:
         n = None if rate is None else reviews_needed(rate, width)
         left = None if n is None or primary is None else max(0, n - primary.raw.n)
-        cells = (Cell(None if v is None else float(v), decimals=0, why=NONE_DECIDED) for v in (n, left))
+        cells = (
+            Cell(None if v is None else float(v), decimals=0, why=NONE_DECIDED) for v in (n, left)
+        )
         rows.append((f"{100 * width:.0f} points wide (±{50 * width:g})", *cells))
-    return Table("needed", "Reviews that an interval takes", ("Interval of the raw rate", "Reviews", "Still needed"), tuple(rows))
+    return Table(
+        "needed",
+        "Reviews that an interval takes",
+        ("Interval of the raw rate", "Reviews", "Still needed"),
+        tuple(rows),
+    )
 
 
 def seconds(card: ReportCard) -> Table:
@@ -107,7 +193,11 @@ def seconds(card: ReportCard) -> Table:
     for r in card.reviewers:
         low, high = r.quartiles or (None, None)
         rows.append((r.reviewer, Cell(r.median_seconds, low, high, 0, why), r.not_a_finding))
-    heads = ("Reviewer", "Median seconds an item (quartiles)", "Said that it should not have been raised")
+    heads = (
+        "Reviewer",
+        "Median seconds an item (quartiles)",
+        "Said that it should not have been raised",
+    )
     return Table("seconds", "Time in hand", heads, tuple(rows))
 
 
@@ -118,8 +208,32 @@ def decisions(items: Sequence[Item]) -> Table:
         for d in i.decisions:
             measured = (Cell(d.active_seconds, decimals=1), Cell(d.own_time, decimals=2))
             told = (i.verdict, d.reviewer, d.answer, _yes(i.upheld(d.answer)))
-            rows.append((i.number, i.case, i.pairing, i.stratum, *told, *measured, _yes(d.flagged), _yes(d.amended)))
-    heads = ("Item", "Case", "Pairing", "Stratum", "Judge", "Reviewer", "Answer", "Upheld", "Seconds", "Own time, h", "Flagged", "Amended")
+            rows.append(
+                (
+                    i.number,
+                    i.case,
+                    i.pairing,
+                    i.stratum,
+                    *told,
+                    *measured,
+                    _yes(d.flagged),
+                    _yes(d.amended),
+                )
+            )
+    heads = (
+        "Item",
+        "Case",
+        "Pairing",
+        "Stratum",
+        "Judge",
+        "Reviewer",
+        "Answer",
+        "Upheld",
+        "Seconds",
+        "Own time, h",
+        "Flagged",
+        "Amended",
+    )
     return Table("decisions", "Decisions that stand", heads, tuple(rows))
 
 

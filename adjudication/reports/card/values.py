@@ -1,11 +1,14 @@
-"""What a judge's report card is made from and of. No Django here. Source: protocol section 4, "Validation sample"."""
+"""What a judge's report card is made from and of. No Django here. Source: protocol section 4,
+"Validation sample".
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-#: The strata of validation, in the order of the published table; TIMING BOTH/NEITHER and SHARED_UNSUPPORTED are outside.
+#: The strata of validation, in the order of the published table; TIMING BOTH/NEITHER and
+#: SHARED_UNSUPPORTED are outside.
 STRATA = ("TIMING decisive", "TIMING UNCLEAR", "one-sided", "DUPLICATE", "VALUE")
 DECISIVE = ("A", "B")
 EMISSION, WHICH_SIDE = "emission or abstention", "which side"
@@ -13,7 +16,9 @@ EMISSION, WHICH_SIDE = "emission or abstention", "which side"
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """One decision that stands. `active_seconds` is None where it was not measured; `own_time` in hours from admission."""
+    """One decision that stands. `active_seconds` is None where it was not measured; `own_time` in
+    hours from admission.
+    """
 
     reviewer: str
     answer: str
@@ -26,7 +31,9 @@ class Reviewed:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One item of a packet with what was decided on it. `verdict` is the judge's, in the same labels as the answers."""
+    """One item of a packet with what was decided on it. `verdict` is the judge's, in the same
+    labels as the answers.
+    """
 
     number: int
     case: str
@@ -71,7 +78,9 @@ class StratumRate:
 
 @dataclass(frozen=True, slots=True)
 class Standardised:
-    """Rates of strata weighted by the corpus. None with a `why` where a stratum that the corpus has was not decided on."""
+    """Rates of strata weighted by the corpus. None with a `why` where a stratum that the corpus has
+    was not decided on.
+    """
 
     rate: float | None
     low: float | None = None
@@ -96,7 +105,9 @@ class ReviewerCard:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """An item on which two reviewers answered differently. `about` codes it; `splits` says whether just one of them upholds."""
+    """An item on which two reviewers answered differently. `about` codes it; `splits` says whether
+    just one of them upholds.
+    """
 
     number: int
     key: str
@@ -112,7 +123,9 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Two reviewers on the items both decided. `table` is [[both uphold, only first], [only second, both reject]]."""
+    """Two reviewers on the items both decided. `table` is [[both uphold, only first], [only second,
+    both reject]].
+    """
 
     first: str
     second: str
@@ -129,7 +142,9 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class BlindingCheck:
-    """How often reviewers named the source behind a side rightly, against `chance`; `p` is the exact two-sided binomial."""
+    """How often reviewers named the source behind a side rightly, against `chance`; `p` is the
+    exact two-sided binomial.
+    """
 
     guesses: int
     right: int

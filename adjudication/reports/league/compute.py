@@ -1,4 +1,6 @@
-"""The report on a judge run: ratings with their uncertainty, and what they rest on. No Django here. Source: protocol section 4."""
+"""The report on a judge run: ratings with their uncertainty, and what they rest on. No Django here.
+Source: protocol section 4.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,14 @@ from adjudication.reports.league.values import (
     ToleranceStep,
     VerdictLine,
 )
-from adjudication.scoring.bradley_terry import RESAMPLES, SEED, Undetermined, bootstrap_ratings, interval, ratings
+from adjudication.scoring.bradley_terry import (
+    RESAMPLES,
+    SEED,
+    Undetermined,
+    bootstrap_ratings,
+    interval,
+    ratings,
+)
 from adjudication.scoring.errors import WEIGHTS, Category
 from adjudication.scoring.intervals import wilson
 from adjudication.scoring.sensitivity import SCHEMES
@@ -54,7 +63,9 @@ def judge_report(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> JudgeReport:
-    """The whole report; `swap` lays first and exchanged positions side by side, where comparisons were judged in both."""
+    """The whole report; `swap` lays first and exchanged positions side by side, where comparisons
+    were judged in both.
+    """
     main = rated(games, "prespecified", resamples=resamples, seed=seed)
     strata = [(name, games.stratum == n) for n, name in enumerate(games.strata)]
     several = len([1 for _, mask in strata if mask.any()]) > 1
@@ -68,11 +79,26 @@ def judge_report(
         unjudged=sum(games.unjudged.values()),
         open=sum(games.open.values()),
         rated=main,
-        without_flagged=rated(games, "without flagged TIMING", less=games.flagged.astype(np.float64), resamples=resamples, seed=seed),
-        sensitivity=tuple(rated(games, name, weights=w, resamples=resamples, seed=seed) for name, w in SCHEMES.items()),
-        strata=tuple(rated(games, name, mask=mask, resamples=resamples, seed=seed) for name, mask in strata if several and mask.any()),
+        without_flagged=rated(
+            games,
+            "without flagged TIMING",
+            less=games.flagged.astype(np.float64),
+            resamples=resamples,
+            seed=seed,
+        ),
+        sensitivity=tuple(
+            rated(games, name, weights=w, resamples=resamples, seed=seed)
+            for name, w in SCHEMES.items()
+        ),
+        strata=tuple(
+            rated(games, name, mask=mask, resamples=resamples, seed=seed)
+            for name, mask in strata
+            if several and mask.any()
+        ),
         profiles=profiles(games),
-        stratum_profiles=tuple((name, profiles(games, mask)) for name, mask in strata if several and mask.any()),
+        stratum_profiles=tuple(
+            (name, profiles(games, mask)) for name, mask in strata if several and mask.any()
+        ),
         matchups=matchups(games, resamples=resamples, seed=seed),
         tolerance=tuple(_step(games, *told, resamples=resamples, seed=seed) for told in TOLERANCES),
         swap=tuple(swap),
@@ -81,8 +107,12 @@ def judge_report(
     )
 
 
-def costs(games: Games, weights: Mapping[Category, float] = WEIGHTS, less: Floats | None = None) -> Floats:
-    """(G, 2) points charged to the first and second timeline of each game; `less`: (G, 2) wrong times that are not counted."""
+def costs(
+    games: Games, weights: Mapping[Category, float] = WEIGHTS, less: Floats | None = None
+) -> Floats:
+    """(G, 2) points charged to the first and second timeline of each game; `less`: (G, 2) wrong
+    times that are not counted.
+    """
     counts = games.charges.astype(np.float64)
     if less is not None:
         counts[:, :, _WRONG_TIME] -= less
@@ -91,7 +121,9 @@ def costs(games: Games, weights: Mapping[Category, float] = WEIGHTS, less: Float
 
 
 def shares(points: Floats) -> Floats:
-    """(G,) the first one's share of each game: the part charged to the second, one half where nothing is charged."""
+    """(G,) the first one's share of each game: the part charged to the second, one half where
+    nothing is charged.
+    """
     total = points.sum(1)
     return np.divide(points[:, 1], total, out=np.full(len(points), 0.5), where=total > 0)
 
@@ -106,7 +138,9 @@ def rated(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> Rated:
-    """Ratings of every source under these weights, over the games of `mask`. Sources without a game there are left out."""
+    """Ratings of every source under these weights, over the games of `mask`. Sources without a game
+    there are left out.
+    """
     keep = np.ones(len(games), dtype=bool) if mask is None else mask
     points = costs(games, weights, less)[keep]
     first, second, case = games.first[keep], games.second[keep], games.case[keep]
@@ -138,12 +172,17 @@ def rated(
         )
         for at, n in enumerate(there)
     ]
-    order = sorted(found, key=lambda r: (r.rating is None, -(r.rating or 0.0), -(r.mean_share or 0.0), r.source))
+    order = sorted(
+        found,
+        key=lambda r: (r.rating is None, -(r.rating or 0.0), -(r.mean_share or 0.0), r.source),
+    )
     return Rated(name, tuple(order), len(first), int((share == 0.5).sum()), lost, resamples, why)
 
 
 def profiles(games: Games, mask: Bools | None = None) -> tuple[Profile, ...]:
-    """Errors of each source over the games of `mask`, and of the average source: raw counts over the sum of games of all sources."""
+    """Errors of each source over the games of `mask`, and of the average source: raw counts over
+    the sum of games of all sources.
+    """
     keep = np.ones(len(games), dtype=bool) if mask is None else mask
     charges = games.charges[keep]
     found = []
@@ -153,15 +192,24 @@ def profiles(games: Games, mask: Bools | None = None) -> tuple[Profile, ...]:
         count = int(mine[0].sum() + mine[1].sum())
         counts = charges[mine[0], 0].sum(0) + charges[mine[1], 1].sum(0)
         if count:
-            found.append(Profile(name, count, tuple(int(c) for c in counts), float(counts @ weights) / count))
+            found.append(
+                Profile(name, count, tuple(int(c) for c in counts), float(counts @ weights) / count)
+            )
     total = charges.sum((0, 1))
     count = 2 * int(keep.sum())
-    average = Profile("average source", count, tuple(int(c) for c in total), float(total @ weights) / count if count else None)
+    average = Profile(
+        "average source",
+        count,
+        tuple(int(c) for c in total),
+        float(total @ weights) / count if count else None,
+    )
     return (*found, average)
 
 
 def matchups(games: Games, *, resamples: int = RESAMPLES, seed: int = SEED) -> tuple[Matchup, ...]:
-    """Every two sources that met, or should have: pooled points, the first one's share with its interval, separated or not."""
+    """Every two sources that met, or should have: pooled points, the first one's share with its
+    interval, separated or not.
+    """
     points = costs(games)
     found = []
     for i, j in combinations(range(len(games.sources)), 2):
@@ -171,9 +219,21 @@ def matchups(games: Games, *, resamples: int = RESAMPLES, seed: int = SEED) -> t
             keys = (games.keys[i], games.keys[j]) if games.keys else None
             differ, turned = (differ_in(*keys), fuller_is_second(*keys)) if keys else ("", False)
             charged = points[mine][:, ::-1] if turned else points[mine]
-            result = controlled(charged[:, 0].tolist(), charged[:, 1].tolist(), games.case[mine], resamples=resamples, seed=seed)
-            pair = (games.sources[j], games.sources[i]) if turned else (games.sources[i], games.sources[j])
-            found.append(Matchup(*pair, result, int(games.findings[mine].sum()), unjudged, waiting, differ))
+            result = controlled(
+                charged[:, 0].tolist(),
+                charged[:, 1].tolist(),
+                games.case[mine],
+                resamples=resamples,
+                seed=seed,
+            )
+            pair = (
+                (games.sources[j], games.sources[i])
+                if turned
+                else (games.sources[i], games.sources[j])
+            )
+            found.append(
+                Matchup(*pair, result, int(games.findings[mine].sum()), unjudged, waiting, differ)
+            )
     return tuple(found)
 
 
@@ -206,7 +266,9 @@ def _favoured(for_a: int, n: int) -> Favoured | None:
     return None if ends is None else Favoured(for_a, n, *ends)
 
 
-def _step(games: Games, words: str, least: float, share: float, *, resamples: int, seed: int) -> ToleranceStep:
+def _step(
+    games: Games, words: str, least: float, share: float, *, resamples: int, seed: int
+) -> ToleranceStep:
     far = np.nan_to_num(games.timing_far, nan=0.0)
     # N/A against a time is beyond every tolerance.
     inside = games.timing_apart < np.maximum(least, share * far)
@@ -217,9 +279,17 @@ def _step(games: Games, words: str, least: float, share: float, *, resamples: in
 
 
 def _estimates(
-    i: np.ndarray, j: np.ndarray, share: Floats, case: np.ndarray, named: Sequence[str], resamples: int, seed: int
+    i: np.ndarray,
+    j: np.ndarray,
+    share: Floats,
+    case: np.ndarray,
+    named: Sequence[str],
+    resamples: int,
+    seed: int,
 ) -> tuple[Floats, Floats, Floats, int, str]:
-    """(ratings, low, high, resamples without ratings, why there is none), NaN for what does not follow."""
+    """(ratings, low, high, resamples without ratings, why there is none), NaN for what does not
+    follow.
+    """
     n = len(named)
     none = np.full(n, np.nan)
     if n < 2:
@@ -234,7 +304,9 @@ def _estimates(
     return values, low, high, lost, ""
 
 
-def _records(i: np.ndarray, j: np.ndarray, points: Floats, share: Floats, n: int, flagged: np.ndarray) -> list[dict[str, int]]:
+def _records(
+    i: np.ndarray, j: np.ndarray, points: Floats, share: Floats, n: int, flagged: np.ndarray
+) -> list[dict[str, int]]:
     empty = points.sum(1) == 0
     draw = share == 0.5
     found = []

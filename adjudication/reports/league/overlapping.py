@@ -1,7 +1,9 @@
-"""Two judgings of the same comparisons laid side by side: exchanged positions, or two judges. No Django here.
+"""Two judgings of the same comparisons laid side by side: exchanged positions, or two judges. No
+Django here.
 
-Findings are the same when they are of one comparison and one subject, several of one subject in their order, as `adjudication.findings.changes`
-holds them together in the database. Verdicts are told of the comparison's timelines, so that a swap of labels is no difference.
+Findings are the same when they are of one comparison and one subject, several of one subject in
+their order, as `adjudication.findings.changes` holds them together in the database. Verdicts are
+told of the comparison's timelines, so that a swap of labels is no difference.
 """
 
 from __future__ import annotations
@@ -14,14 +16,17 @@ from adjudication.reports.league.values import Overlap, Told
 from adjudication.scoring.agreement import cohen_kappa
 
 ALL, ONE_SIDED = "all", "one-sided"
-#: Types of findings in the order of tables; which label stands for which timeline names one-sided ones, so these are one type.
+#: Types of findings in the order of tables; which label stands for which timeline names one-sided
+#: ones, so these are one type.
 FAMILIES = ("TIMING", "VALUE", ONE_SIDED, "DUPLICATE", "SHARED_UNSUPPORTED")
 #: Comparison, subject, which of several findings of the subject.
 Subject = tuple[int, str, int]
 
 
 class Overlapping:
-    """Counts that grow block by block: a comparison's findings, by both judgings, stand in one block."""
+    """Counts that grow block by block: a comparison's findings, by both judgings, stand in one
+    block.
+    """
 
     def __init__(self) -> None:
         self._counts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -49,7 +54,10 @@ class Overlapping:
     def rows(self) -> tuple[Overlap, ...]:
         """All findings, then type by type."""
         present = [family for family in FAMILIES if self._counts.get(family)]
-        return tuple(self._row(name, families) for name, families in ((ALL, present), *((f, [f]) for f in present)))
+        return tuple(
+            self._row(name, families)
+            for name, families in ((ALL, present), *((f, [f]) for f in present))
+        )
 
     def _row(self, name: str, families: Sequence[str]) -> Overlap:
         counts = sum((self._counts[f] for f in families), Counter[str]())
@@ -67,7 +75,9 @@ class Overlapping:
 
 
 def overlaps(first: Iterable[Told], second: Iterable[Told]) -> tuple[Overlap, ...]:
-    """The same of two whole judgings. Comparisons that only one has judged are the caller's to leave out."""
+    """The same of two whole judgings. Comparisons that only one has judged are the caller's to
+    leave out.
+    """
     found = Overlapping()
     found.take(first, second)
     return found.rows()

@@ -1,6 +1,8 @@
-"""Tables of the dashboard as pages show them: figures with their interval below, and numbers that lead to the findings they count.
+"""Tables of the dashboard as pages show them: figures with their interval below, and numbers that
+lead to the findings they count.
 
-No Django here. Links are query strings of the findings browser (`adjudication.findings.listing.FindingFilter`).
+No Django here. Links are query strings of the findings browser
+(`adjudication.findings.listing.FindingFilter`).
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ MARK = " · "
 
 @dataclass(frozen=True, slots=True)
 class ShownCell:
-    """Words of one cell; `number` sets it to the right, `query` leads to findings, `why` says why there is no figure."""
+    """Words of one cell; `number` sets it to the right, `query` leads to findings, `why` says why
+    there is no figure.
+    """
 
     words: str
     interval: str = ""
@@ -52,11 +56,20 @@ class LinkedTable:
 def linked(table: Table, links: Links) -> LinkedTable:
     """The table for a page."""
     columns = [[row[at] for row in table.rows] for at in range(len(table.heads))]
-    numbers = [bool(at) and bool(cells) and all(isinstance(c, int | Cell) for c in cells) for at, cells in enumerate(columns)]
+    numbers = [
+        bool(at) and bool(cells) and all(isinstance(c, int | Cell) for c in cells)
+        for at, cells in enumerate(columns)
+    ]
     rows = tuple(
-        tuple(_shown(cell, numbers[at], links.get((line, at), "")) for at, cell in enumerate(row)) for line, row in enumerate(table.rows)
+        tuple(_shown(cell, numbers[at], links.get((line, at), "")) for at, cell in enumerate(row))
+        for line, row in enumerate(table.rows)
     )
-    return LinkedTable(table.name, table.title, tuple(ShownCell(h, number=n) for h, n in zip(table.heads, numbers, strict=True)), rows)
+    return LinkedTable(
+        table.name,
+        table.title,
+        tuple(ShownCell(h, number=n) for h, n in zip(table.heads, numbers, strict=True)),
+        rows,
+    )
 
 
 def _shown(cell: Content, number: bool, query: str) -> ShownCell:
@@ -71,7 +84,10 @@ def links_of(report: JudgeReport) -> dict[str, Links]:
     """Table name → its links."""
     errors = dict(_errors(report))
     return {
-        "ratings": {(line, 8): _query(flagged=1, charged=_number(report, r.source)) for line, r in enumerate(report.rated.ratings)},
+        "ratings": {
+            (line, 8): _query(flagged=1, charged=_number(report, r.source))
+            for line, r in enumerate(report.rated.ratings)
+        },
         "profile": errors,
         "counts": errors,
         "verdicts": dict(_verdicts(report)),
@@ -81,13 +97,20 @@ def links_of(report: JudgeReport) -> dict[str, Links]:
 def _errors(report: JudgeReport) -> Iterator[tuple[tuple[int, int], str]]:
     for line, profile in enumerate(report.profiles):
         for at, category in enumerate(CATEGORIES):
-            yield (line, 2 + at), _query(category=category.value, charged=_number(report, profile.source))
+            yield (
+                (line, 2 + at),
+                _query(category=category.value, charged=_number(report, profile.source)),
+            )
 
 
 def _verdicts(report: JudgeReport) -> Iterator[tuple[tuple[int, int], str]]:
     for line, v in enumerate(report.verdicts):
         kind = "" if v.type == ALL else v.type
-        asked: list[dict[str, str]] = [{}, *({"verdict": held} for held in (DECISIVE, "BOTH", "NEITHER", "UNCLEAR")), {"flagged": "1"}]
+        asked: list[dict[str, str]] = [
+            {},
+            *({"verdict": held} for held in (DECISIVE, "BOTH", "NEITHER", "UNCLEAR")),
+            {"flagged": "1"},
+        ]
         for at, more in enumerate([*asked, *({"grounding": g.value} for g in Grounding)], start=1):
             yield (line, at), _query(type=kind, **more)
 

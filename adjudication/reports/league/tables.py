@@ -15,8 +15,22 @@ EMPTY = "no game"
 
 def ratings(report: JudgeReport) -> Table:
     """A line a source: rating, mean share, record, and what stands behind it."""
-    heads = ("Source", "Games", "Rating", "Mean share, %", "W–L–T", "Draws", "Empty", "Unjudged", "Flagged charges", "Without flagged")
-    without = {r.source: Cell(r.rating, r.low, r.high, 0, report.without_flagged.why) for r in report.without_flagged.ratings}
+    heads = (
+        "Source",
+        "Games",
+        "Rating",
+        "Mean share, %",
+        "W–L–T",
+        "Draws",
+        "Empty",
+        "Unjudged",
+        "Flagged charges",
+        "Without flagged",
+    )
+    without = {
+        r.source: Cell(r.rating, r.low, r.high, 0, report.without_flagged.why)
+        for r in report.without_flagged.ratings
+    }
     rows: list[TableRow] = []
     for r in report.rated.ratings:
         rows.append(
@@ -38,7 +52,9 @@ def ratings(report: JudgeReport) -> Table:
 
 def profile(report: JudgeReport) -> Table:
     """Errors a matchup of each source, by category, and what they cost."""
-    return Table("profile", "Errors a matchup", _profile_heads(), tuple(_profile_rows(report.profiles)))
+    return Table(
+        "profile", "Errors a matchup", _profile_heads(), tuple(_profile_rows(report.profiles))
+    )
 
 
 def counts(report: JudgeReport) -> Table:
@@ -50,27 +66,58 @@ def counts(report: JudgeReport) -> Table:
 
 def strata_profile(report: JudgeReport) -> Table:
     """Errors a matchup by annotation protocol."""
-    rows = [(name, *row) for name, profiles in report.stratum_profiles for row in _profile_rows(profiles)]
-    return Table("strata-profile", "Errors a matchup by annotation protocol", ("Protocol", *_profile_heads()), tuple(rows))
+    rows = [
+        (name, *row)
+        for name, profiles in report.stratum_profiles
+        for row in _profile_rows(profiles)
+    ]
+    return Table(
+        "strata-profile",
+        "Errors a matchup by annotation protocol",
+        ("Protocol", *_profile_heads()),
+        tuple(rows),
+    )
 
 
 def sensitivity(report: JudgeReport) -> Table:
     """Ratings under other weights: a line a scheme, a column a source."""
     rows: list[TableRow] = [(r.name, *_by_source(report, r), r.draws) for r in report.sensitivity]
-    return Table("sensitivity", "Ratings under other weights", ("Weights", *report.sources, "Draws"), tuple(rows))
+    return Table(
+        "sensitivity",
+        "Ratings under other weights",
+        ("Weights", *report.sources, "Draws"),
+        tuple(rows),
+    )
 
 
 def strata(report: JudgeReport) -> Table:
     """Ratings by annotation protocol, each centred by itself: a line a protocol, a column a source."""
-    rows: list[TableRow] = [(r.name, r.games, *_by_source(report, r), r.draws) for r in report.strata]
-    return Table("strata", "Ratings by annotation protocol", ("Protocol", "Games", *report.sources, "Draws"), tuple(rows))
+    rows: list[TableRow] = [
+        (r.name, r.games, *_by_source(report, r), r.draws) for r in report.strata
+    ]
+    return Table(
+        "strata",
+        "Ratings by annotation protocol",
+        ("Protocol", "Games", *report.sources, "Draws"),
+        tuple(rows),
+    )
 
 
 def tolerance(report: JudgeReport) -> Table:
-    """Ratings when only times apart beyond a tolerance are charged: a line a tolerance, a column a source."""
+    """Ratings when only times apart beyond a tolerance are charged: a line a tolerance, a column a
+    source.
+    """
     rows: list[TableRow] = []
     for step in report.tolerance:
-        rows.append((step.words, step.kept, step.left_out, *_by_source(report, step.rated), step.rated.draws))
+        rows.append(
+            (
+                step.words,
+                step.kept,
+                step.left_out,
+                *_by_source(report, step.rated),
+                step.rated.draws,
+            )
+        )
     heads = ("TIMING findings that count", "Charged", "Left out", *report.sources, "Draws")
     return Table("tolerance", "Ratings over a sweep of tolerances", heads, tuple(rows))
 
@@ -82,7 +129,16 @@ def verdicts(report: JudgeReport) -> Table:
         judged = (v.findings, v.decisive, v.both, v.neither, v.unclear, v.flagged)
         rows.append((v.type, *judged, *(n for _, n in v.groundings)))
     grounds = tuple(f"Rests on {GROUNDING_WORDS[g]}" for g in Grounding)
-    heads = ("Type", "Findings", "For one side", "Both stand", "Neither", "Unclear", "Within tolerance", *grounds)
+    heads = (
+        "Type",
+        "Findings",
+        "For one side",
+        "Both stand",
+        "Neither",
+        "Unclear",
+        "Within tolerance",
+        *grounds,
+    )
     return Table("verdicts", "How findings were judged", heads, tuple(rows))
 
 
@@ -93,8 +149,16 @@ def matchups(report: JudgeReport) -> Table:
         c = m.result
         share = Cell(_percent(c.share), _percent(c.low), _percent(c.high), 1, "nothing was charged")
         record = f"{c.wins}–{c.losses}–{c.ties}"
-        told = (c.cases, m.findings, Cell(c.points, decimals=1), share, "yes" if c.separated else "no")
-        rows.append((m.first, m.second, m.differ or "–", *told, record, c.empty, m.unjudged, m.open))
+        told = (
+            c.cases,
+            m.findings,
+            Cell(c.points, decimals=1),
+            share,
+            "yes" if c.separated else "no",
+        )
+        rows.append(
+            (m.first, m.second, m.differ or "–", *told, record, c.empty, m.unjudged, m.open)
+        )
     heads = (
         "First", "Second", "Differ in", "Games", "Findings", "Points", "First's share, %", "Separated", "W–L–T", "Empty", "Unjudged",
         "Not judged yet",
@@ -104,10 +168,17 @@ def matchups(report: JudgeReport) -> Table:
 
 def swap(report: JudgeReport) -> Table:
     """What recurs when A and B are exchanged."""
-    return overlap_table("swap", "The same comparisons in exchanged positions", ("First positions", "Exchanged"), report.swap)
+    return overlap_table(
+        "swap",
+        "The same comparisons in exchanged positions",
+        ("First positions", "Exchanged"),
+        report.swap,
+    )
 
 
-def overlap_table(name: str, title: str, judgings: tuple[str, str], overlaps: Sequence[Overlap]) -> Table:
+def overlap_table(
+    name: str, title: str, judgings: tuple[str, str], overlaps: Sequence[Overlap]
+) -> Table:
     """Two judgings of the same comparisons, a line a type of finding."""
     rows = [
         (
@@ -117,13 +188,26 @@ def overlap_table(name: str, title: str, judgings: tuple[str, str], overlaps: Se
             o.both,
             Cell(_percent(o.shared), decimals=1, why="neither told any"),
             Cell(_percent(o.same), decimals=1, why="none was told by both"),
-            Cell(_percent(o.charged_alike / o.both if o.both else None), decimals=1, why="none was told by both"),
+            Cell(
+                _percent(o.charged_alike / o.both if o.both else None),
+                decimals=1,
+                why="none was told by both",
+            ),
             o.turned,
             Cell(o.kappa, why="too few, or all one side"),
         )
         for o in overlaps
     ]
-    heads = ("Type", *judgings, "In both", "In both, of all, %", "Same verdict, %", "Same charge, %", "Turned", "κ of the side held right")
+    heads = (
+        "Type",
+        *judgings,
+        "In both",
+        "In both, of all, %",
+        "Same verdict, %",
+        "Same charge, %",
+        "Turned",
+        "κ of the side held right",
+    )
     return Table(name, title, heads, tuple(rows))
 
 
@@ -143,12 +227,22 @@ TABLES: dict[str, Callable[[JudgeReport], Table]] = {
 
 
 def _profile_heads() -> tuple[str, ...]:
-    return ("Source", "Games", *(f"{CATEGORY_WORDS[c]} ({WEIGHTS[c]:g})" for c in CATEGORIES), "Penalty a matchup")
+    return (
+        "Source",
+        "Games",
+        *(f"{CATEGORY_WORDS[c]} ({WEIGHTS[c]:g})" for c in CATEGORIES),
+        "Penalty a matchup",
+    )
 
 
 def _profile_rows(profiles: Sequence[Profile]) -> list[TableRow]:
     return [
-        (p.source, p.games, *(Cell(n, decimals=2, why=EMPTY) for n in p.a_matchup), Cell(p.penalty, decimals=1, why=EMPTY))
+        (
+            p.source,
+            p.games,
+            *(Cell(n, decimals=2, why=EMPTY) for n in p.a_matchup),
+            Cell(p.penalty, decimals=1, why=EMPTY),
+        )
         for p in profiles
     ]
 

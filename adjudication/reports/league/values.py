@@ -22,13 +22,15 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Games:
-    """The judged games of one judge run in first positions, as columns; G games, N sources, 7 categories in the order of CATEGORIES.
+    """The judged games of one judge run in first positions, as columns; G games, N sources, 7
+    categories in the order of CATEGORIES.
 
-    `first`, `second`: (G,) source indices. `case`, `stratum`: (G,) indices into `strata` for the latter. `charges`: (G, 2, 7) errors
-    charged to the first and the second timeline. `flagged`: (G, 2) wrong times among them whose hours lie within tolerance.
-    `findings`, `flagged_findings`: (G,) all of them. The timing columns have a row for every decisive TIMING finding: its game, the side
-    charged (0 first), the hours between the two times and the larger distance from admission, both NaN where a time is N/A (0 hours
-    between two that are).
+    `first`, `second`: (G,) source indices. `case`, `stratum`: (G,) indices into `strata` for the
+    latter. `charges`: (G, 2, 7) errors charged to the first and the second timeline. `flagged`: (G,
+    2) wrong times among them whose hours lie within tolerance. `findings`, `flagged_findings`: (G,)
+    all of them. The timing columns have a row for every decisive TIMING finding: its game, the side
+    charged (0 first), the hours between the two times and the larger distance from admission, both
+    NaN where a time is N/A (0 hours between two that are).
     """
 
     sources: tuple[str, ...]
@@ -48,9 +50,11 @@ class Games:
     #: (first, second) → games without an answer that holds; and games that failed or are under way.
     unjudged: Mapping[tuple[int, int], int]
     open: Mapping[tuple[int, int], int]
-    #: The same sources as keys, where it is known what they are: tells which pairs are controlled comparisons.
+    #: The same sources as keys, where it is known what they are: tells which pairs are controlled
+    #: comparisons.
     keys: tuple[SourceKey, ...] = ()
-    #: (type, verdict, grounding, flagged) → findings; A_ONLY and B_ONLY are "one-sided", A and B "decisive".
+    #: (type, verdict, grounding, flagged) → findings; A_ONLY and B_ONLY are "one-sided", A and B
+    #: "decisive".
     tally: Mapping[tuple[str, str, str, bool], int] = field(default_factory=dict)
     #: Decisive findings that hold A right, and all decisive ones, over both positions.
     for_a: tuple[int, int] = (0, 0)
@@ -61,9 +65,11 @@ class Games:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One source's rating and record. Intervals are 95 %, by case; None with the report's `why` where none follows from the games.
+    """One source's rating and record. Intervals are 95 %, by case; None with the report's `why`
+    where none follows from the games.
 
-    Wins, losses and ties leave out empty games (without a decisive finding); draws are games with a share of one half, empty ones included.
+    Wins, losses and ties leave out empty games (without a decisive finding); draws are games with a
+    share of one half, empty ones included.
     """
 
     source: str
@@ -83,7 +89,9 @@ class Rating:
 
 @dataclass(frozen=True)
 class Rated:
-    """Ratings of all sources under one way to count. `lost` resamples had none and are left out of the intervals."""
+    """Ratings of all sources under one way to count. `lost` resamples had none and are left out of
+    the intervals.
+    """
 
     name: str
     ratings: tuple[Rating, ...]
@@ -96,7 +104,9 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Errors of one source (or of the average source, in a stratum): counts in the order of CATEGORIES, and cost a matchup."""
+    """Errors of one source (or of the average source, in a stratum): counts in the order of
+    CATEGORIES, and cost a matchup.
+    """
 
     source: str
     games: int
@@ -111,9 +121,11 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Matchup:
-    """Two sources over the cases both have: pooled points, the first one's share of them, and games that gave no answer.
+    """Two sources over the cases both have: pooled points, the first one's share of them, and games
+    that gave no answer.
 
-    `differ` names the one thing in which a controlled pair differs; the fuller one is the first then. "" for any other pair.
+    `differ` names the one thing in which a controlled pair differs; the fuller one is the first
+    then. "" for any other pair.
     """
 
     first: str
@@ -141,7 +153,9 @@ class VerdictLine:
 
 @dataclass(frozen=True, slots=True)
 class Favoured:
-    """Decisive findings that hold A right; one half for a judge without a preference. `low`, `high`: Wilson's interval."""
+    """Decisive findings that hold A right; one half for a judge without a preference. `low`,
+    `high`: Wilson's interval.
+    """
 
     for_a: int
     n: int
@@ -164,7 +178,9 @@ class ToleranceStep:
 
 
 class Told(NamedTuple):
-    """A finding as two judgings are laid side by side. `charged_first` is None where nothing is charged. A tuple: there are many."""
+    """A finding as two judgings are laid side by side. `charged_first` is None where nothing is
+    charged. A tuple: there are many.
+    """
 
     comparison: int
     subject: str
@@ -176,10 +192,12 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Two judgings of the same comparisons, for one type of finding (or all): what both told, and told alike.
+    """Two judgings of the same comparisons, for one type of finding (or all): what both told, and
+    told alike.
 
-    `alike`: with the same verdict; `charged_alike`: with the same charge too, or none in both; `turned`: each for another side.
-    `kappa` is of which side is held right, over subjects on which both are decisive.
+    `alike`: with the same verdict; `charged_alike`: with the same charge too, or none in both;
+    `turned`: each for another side. `kappa` is of which side is held right, over subjects on which
+    both are decisive.
     """
 
     type: str

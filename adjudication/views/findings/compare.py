@@ -1,4 +1,6 @@
-"""Two timelines of one case side by side: a dumbbell plot, one aligned table, and a judge's findings in place."""
+"""Two timelines of one case side by side: a dumbbell plot, one aligned table, and a judge's
+findings in place.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,18 @@ from timelines.runs.storage import NoteChanged, checked_text, note_of
 @study_role_required(*CASE_READERS)
 @leads_back_to_draft
 def compare(request: StudyRequest, public_id: str) -> HttpResponse:
-    """One case. `a` and `b` choose the timelines, `run` the judge run, `o` or `f` the row: public ids and row numbers only."""
+    """One case. `a` and `b` choose the timelines, `run` the judge run, `o` or `f` the row: public
+    ids and row numbers only.
+    """
     encounter = opened(request, public_id)
     choices = choices_of(encounter, hidden=hidden_timelines(request.user, encounter))
     labels = labels_of(choices)
     anchor, discharge = stay(encounter)
-    context = {"encounter": encounter, "labels": labels, "stay": span_words(discharge) if discharge is not None else ""}
+    context = {
+        "encounter": encounter,
+        "labels": labels,
+        "stay": span_words(discharge) if discharge is not None else "",
+    }
     if len(labels) < 2:
         return render(request, "adjudication/compare.html", context)
     a, b = chosen_pair(request, choices, labels)
@@ -41,7 +49,9 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
     try:
         text = checked_text(note) if note else ""
     except NoteChanged:
-        return render(request, "timelines/note_changed.html", context, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+        return render(
+            request, "timelines/note_changed.html", context, status=HTTPStatus.INTERNAL_SERVER_ERROR
+        )
     rows = rows_of(a, b, run)
     focused = request.GET.get("f", "")
     context |= {
@@ -56,10 +66,18 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
         "counts": [(state, words, sum(r.state == state for r in rows)) for state, words in _STATES],
         "told": sum(bool(r.findings) for r in rows),
         "data": json_script(payload(rows, anchor, discharge, text), "case-data"),
-        "selected": next((r.key for r in rows if any(line.finding.public_id == focused for line in r.findings)), request.GET.get("o", "")),
+        "selected": next(
+            (r.key for r in rows if any(line.finding.public_id == focused for line in r.findings)),
+            request.GET.get("o", ""),
+        ),
     }
     record_exposure(user=request.user, encounters=[encounter], page="comparison")
     return render(request, "adjudication/compare.html", context)
 
 
-_STATES = (("differs", "apart"), ("agrees", "within tolerance"), ("only-a", "only in A"), ("only-b", "only in B"))
+_STATES = (
+    ("differs", "apart"),
+    ("agrees", "within tolerance"),
+    ("only-a", "only in A"),
+    ("only-b", "only in B"),
+)

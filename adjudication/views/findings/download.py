@@ -14,7 +14,9 @@ from adjudication.findings.files import findings_file, games_file
 @require_GET
 @study_role_required(*CASE_READERS)
 def findings_download(request: StudyRequest, public_id: str, format: str) -> HttpResponseBase:
-    """Every finding that is open to the person; `text=1` adds words of note, timelines, record and judge. "dictionary": the columns."""
+    """Every finding that is open to the person; `text=1` adds words of note, timelines, record and
+    judge. "dictionary": the columns.
+    """
     return findings_file(request, judge_run_of(request, public_id), format)
 
 

@@ -1,4 +1,6 @@
-"""The findings of a judge run, unblinded: the list, and one finding with everything that it rests on."""
+"""The findings of a judge run, unblinded: the list, and one finding with everything that it rests
+on.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,16 @@ from adjudication.access.games import check_user_may_see_game
 from adjudication.access.judge_runs import judge_run_of
 from adjudication.domain import Grounding
 from adjudication.findings.evidence import cited_series, quote_of, sides_of_finding
-from adjudication.findings.listing import RERUNS, SIZES, VERDICTS, FindingFilter, counted_by_type, finding_line, findings_of, sources_of_run
+from adjudication.findings.listing import (
+    RERUNS,
+    SIZES,
+    VERDICTS,
+    FindingFilter,
+    counted_by_type,
+    finding_line,
+    findings_of,
+    sources_of_run,
+)
 from adjudication.findings.listing import told_of as told
 from adjudication.judge_runs.calls import calls_of
 from adjudication.judging.finding_words import (
@@ -53,7 +64,9 @@ HEADS = (
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A column that sorts: `next` is what its link asks for, `aria` how it is sorted now, `look` its classes."""
+    """A column that sorts: `next` is what its link asks for, `aria` how it is sorted now, `look`
+    its classes.
+    """
 
     words: str
     next: str
@@ -64,7 +77,9 @@ class Head:
 @require_http_methods(["GET", "POST"])
 @study_role_required(*CASE_READERS)
 def findings(request: StudyRequest, public_id: str) -> HttpResponse:
-    """The findings of one judge run. Filters stand in the address as ids and names of kinds; a case id travels in the body alone."""
+    """The findings of one judge run. Filters stand in the address as ids and names of kinds; a case
+    id travels in the body alone.
+    """
     run, closed = judge_run_of(request, public_id), closed_to(request.user)
     check_judge_run_is_open(run, closed)
     sources = sources_of_run(run)
@@ -72,10 +87,16 @@ def findings(request: StudyRequest, public_id: str) -> HttpResponse:
     if request.method == "POST":
         return _to_case(request, run, closed)
     found = open_findings(findings_of(run, wanted), closed)
-    any_type = open_findings(findings_of(run, FindingFilter.of({**request.GET.dict(), "type": ""}, len(sources))), closed)
+    any_type = open_findings(
+        findings_of(run, FindingFilter.of({**request.GET.dict(), "type": ""}, len(sources))), closed
+    )
     page = Paginator(found, FINDINGS_PER_PAGE).get_page(request.GET.get("page"))
     lines = [finding_line(f) for f in page.object_list]
-    record_exposure(user=request.user, encounters={line.game.comparison.encounter for line in lines}, page="findings")
+    record_exposure(
+        user=request.user,
+        encounters={line.game.comparison.encounter for line in lines},
+        page="findings",
+    )
     context = {
         "run": run,
         "page": page,
@@ -86,16 +107,28 @@ def findings(request: StudyRequest, public_id: str) -> HttpResponse:
         "groundings": [(g.value, GROUNDING_WORDS[g]) for g in Grounding],
         "categories": [(c.value, CATEGORY_WORDS[c]) for c in Category],
         "sizes": [(value, words) for value, (words, _) in SIZES.items()],
-        "reruns": [(value, words) for value, (words, _) in RERUNS.items()] if run.config.get("swap") else [],
+        "reruns": (
+            [(value, words) for value, (words, _) in RERUNS.items()]
+            if run.config.get("swap")
+            else []
+        ),
         "sources": [(str(n), key.label) for n, key in enumerate(sources)],
         "heads": [_head(*head, wanted.sort) for head in HEADS],
-        "case": Encounter.objects.filter(public_id=wanted.case, dataset__study=run.study).first() if wanted.case else None,
+        "case": (
+            Encounter.objects.filter(public_id=wanted.case, dataset__study=run.study).first()
+            if wanted.case
+            else None
+        ),
         "closed": any_closed(run.datasets.all(), closed.cases),
         "any": open_findings(Finding.objects.filter(game__run=run), closed).exists(),
     }
     htmx = request.htmx  # type: ignore[attr-defined]  # set by django-htmx's middleware
     partial = bool(htmx) and not htmx.history_restore_request
-    response = render(request, "adjudication/_finding_list.html" if partial else "adjudication/findings.html", context)
+    response = render(
+        request,
+        "adjudication/_finding_list.html" if partial else "adjudication/findings.html",
+        context,
+    )
     response["Vary"] = "HX-Request"
     return response
 
@@ -111,11 +144,21 @@ def finding(request: StudyRequest, public_id: str) -> HttpResponse:
     try:
         quote = quote_of(found, encounter)
     except NoteChanged:
-        return render(request, "timelines/note_changed.html", {"encounter": encounter}, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+        return render(
+            request,
+            "timelines/note_changed.html",
+            {"encounter": encounter},
+            status=HTTPStatus.INTERNAL_SERVER_ERROR,
+        )
     siblings = Finding.objects.filter(game=game)
-    accepted = calls_of(Game.objects.filter(pk=game.pk)).filter(outcome=Outcome.ACCEPTED).defer("response")
+    accepted = (
+        calls_of(Game.objects.filter(pk=game.pk)).filter(outcome=Outcome.ACCEPTED).defer("response")
+    )
     sides = sides_of_finding(found, encounter)
-    compare = {side.label.lower(): side.timeline.public_id for side in sides} | {"run": game.run.public_id, "f": found.public_id}
+    compare = {side.label.lower(): side.timeline.public_id for side in sides} | {
+        "run": game.run.public_id,
+        "f": found.public_id,
+    }
     context = {
         "finding": found,
         "line": line,
@@ -130,7 +173,9 @@ def finding(request: StudyRequest, public_id: str) -> HttpResponse:
         "quote": quote,
         "cited": cited_series(found, encounter),
         "call": accepted.order_by("-pk").first(),
-        "compare": f"{reverse('adjudication:compare', args=[encounter.public_id])}?{urlencode(compare)}",
+        "compare": (
+            f"{reverse('adjudication:compare', args=[encounter.public_id])}?{urlencode(compare)}"
+        ),
         "previous": siblings.filter(ordinal__lt=found.ordinal).order_by("-ordinal").first(),
         "next": siblings.filter(ordinal__gt=found.ordinal).order_by("ordinal").first(),
         "of": siblings.count(),
@@ -140,10 +185,21 @@ def finding(request: StudyRequest, public_id: str) -> HttpResponse:
 
 
 def finding_of(request: StudyRequest, public_id: str) -> Finding:
-    """The finding, if the person may see its case and both timelines. Raises Http404, NotAllowed, CaseClosed."""
-    related = ("game__run__study", "game__comparison__encounter__dataset__study", "game__comparison__first", "game__comparison__second")
-    rows = Finding.objects.select_related(*related, "series", "a_entry__occurrence", "b_entry__occurrence")
-    found = get_object_or_404(scoped(rows, request.user, "game__run__study", roles=CASE_READERS), public_id=public_id)
+    """The finding, if the person may see its case and both timelines. Raises Http404, NotAllowed,
+    CaseClosed.
+    """
+    related = (
+        "game__run__study",
+        "game__comparison__encounter__dataset__study",
+        "game__comparison__first",
+        "game__comparison__second",
+    )
+    rows = Finding.objects.select_related(
+        *related, "series", "a_entry__occurrence", "b_entry__occurrence"
+    )
+    found = get_object_or_404(
+        scoped(rows, request.user, "game__run__study", roles=CASE_READERS), public_id=public_id
+    )
     check_user_may_see_game(request, found.game)
     return found
 
@@ -153,11 +209,18 @@ def _to_case(request: HttpRequest, run: JudgeRun, closed: Closed) -> HttpRespons
     kept = {name: value for name, value in request.GET.items() if name not in ("case", "page")}
     wanted = request.POST.get("case", "").strip()
     cases = without(Encounter.objects.filter(comparisons__games__run=run), closed.cases, "pk")
-    found = cases.filter(case_id=wanted).first() or cases.filter(case_id__icontains=wanted).order_by("case_id").first() if wanted else None
+    found = (
+        cases.filter(case_id=wanted).first()
+        or cases.filter(case_id__icontains=wanted).order_by("case_id").first()
+        if wanted
+        else None
+    )
     if found is not None:
         kept["case"] = found.public_id
     elif wanted:
-        messages.warning(request, "No case of this judge run has an id like that. All its cases are shown.")
+        messages.warning(
+            request, "No case of this judge run has an id like that. All its cases are shown."
+        )
     return redirect(f"{reverse('adjudication:findings', args=[run.public_id])}?{urlencode(kept)}")
 
 

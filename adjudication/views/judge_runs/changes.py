@@ -1,4 +1,6 @@
-"""What changed between two judge runs: findings by subject, the same, with another verdict, gone or new."""
+"""What changed between two judge runs: findings by subject, the same, with another verdict, gone or
+new.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,11 @@ def judge_changes(request: StudyRequest, public_id: str, later_id: str) -> HttpR
     paginator: Paginator[ChangeLine] = Paginator(changes, CHANGES_PER_PAGE)  # type: ignore[arg-type]  # it counts and slices like a list
     page = paginator.get_page(request.GET.get("page"))
     lines = list(page.object_list)
-    record_exposure(user=request.user, encounters={line.either.game.comparison.encounter for line in lines}, page="judge changes")
+    record_exposure(
+        user=request.user,
+        encounters={line.either.game.comparison.encounter for line in lines},
+        page="judge changes",
+    )
     context = {
         "earlier": earlier,
         "later": later,

@@ -1,4 +1,6 @@
-"""One game of a judge run: what was judged, why not if so, its findings and calls; and one call whole."""
+"""One game of a judge run: what was judged, why not if so, its findings and calls; and one call
+whole.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,12 @@ from llm_runtime.ledger import reply_of, request_messages
 from llm_runtime.models import ModelCall
 from timelines.cases.way_back import leads_back_to_draft
 
-_RELATED = ("run__study", "comparison__encounter__dataset__study", "comparison__first", "comparison__second")
+_RELATED = (
+    "run__study",
+    "comparison__encounter__dataset__study",
+    "comparison__first",
+    "comparison__second",
+)
 
 
 @require_GET
@@ -57,11 +64,17 @@ def judge_game(request: StudyRequest, public_id: str, game_id: str) -> HttpRespo
 @study_role_required(Role.ADMIN)
 def judge_game_again(request: StudyRequest, public_id: str, game_id: str) -> HttpResponse:
     """Give one failed, cancelled or unjudged game another go."""
-    games = scoped(Game.objects.select_related("run__study"), request.user, "run__study", roles=STUDY_ADMINS)
-    game = get_object_or_404(games.select_related(*_RELATED), public_id=game_id, run__public_id=public_id)
+    games = scoped(
+        Game.objects.select_related("run__study"), request.user, "run__study", roles=STUDY_ADMINS
+    )
+    game = get_object_or_404(
+        games.select_related(*_RELATED), public_id=game_id, run__public_id=public_id
+    )
     check_user_may_see_game(request, game)
     if not actions.judge_again(game=game, by=request.user):
-        messages.warning(request, "This game is judged or under way, so there was nothing to repeat.")
+        messages.warning(
+            request, "This game is judged or under way, so there was nothing to repeat."
+        )
     return redirect("adjudication:judge_run", public_id)
 
 
@@ -70,7 +83,11 @@ def judge_game_again(request: StudyRequest, public_id: str, game_id: str) -> Htt
 @leads_back_to_draft
 def judge_call(request: StudyRequest, public_id: str) -> HttpResponse:
     """One call of a judge: what it was asked, word for word, and what came back."""
-    call = get_object_or_404(ModelCall.objects.select_related("request"), public_id=public_id, owner_type=actions.CALLS_OWNER)
+    call = get_object_or_404(
+        ModelCall.objects.select_related("request"),
+        public_id=public_id,
+        owner_type=actions.CALLS_OWNER,
+    )
     found = Game.objects.filter(pk=call.owner_id).values_list("public_id", "run__public_id").first()
     if found is None:
         raise Http404
@@ -90,8 +107,12 @@ def judge_call(request: StudyRequest, public_id: str) -> HttpResponse:
 
 
 def game_of(request: StudyRequest, game_id: str, *, run_id: str) -> Game:
-    """The game, if the person may see its case, its findings and both of its timelines. Raises Http404, NotAllowed, CaseClosed."""
-    games = scoped(Game.objects.select_related(*_RELATED), request.user, "run__study", roles=CASE_READERS)
+    """The game, if the person may see its case, its findings and both of its timelines. Raises
+    Http404, NotAllowed, CaseClosed.
+    """
+    games = scoped(
+        Game.objects.select_related(*_RELATED), request.user, "run__study", roles=CASE_READERS
+    )
     game = get_object_or_404(games, public_id=game_id, run__public_id=run_id)
     check_user_may_see_game(request, game)
     return game

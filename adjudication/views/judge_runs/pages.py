@@ -1,4 +1,6 @@
-"""Judge runs: the list, the form that starts one, the page that follows one, and what an admin may do with it."""
+"""Judge runs: the list, the form that starts one, the page that follows one, and what an admin may
+do with it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,14 @@ from adjudication.findings.changes import comparable_runs
 from adjudication.judge_runs import actions
 from adjudication.judge_runs.calls import both_named, run_spent, sides_of
 from adjudication.judge_runs.forms import JudgeForm
-from adjudication.judge_runs.progress import GameStatus, GameTotals, state_of, status_of, totals_of, waiting_warning
+from adjudication.judge_runs.progress import (
+    GameStatus,
+    GameTotals,
+    state_of,
+    status_of,
+    totals_of,
+    waiting_warning,
+)
 from adjudication.judge_runs.tools import UnknownJudge
 from adjudication.judging.config import SourceUnknown
 from adjudication.models import Finding, Game, JudgeRun
@@ -42,7 +51,9 @@ _ACTIONS: Mapping[str, Callable[..., object]] = {
     "resume": actions.resume_judging,
     "cancel": actions.cancel_judging,
     "retry": lambda *, run, by: actions.judge_failed_again(run=run, by=by, only=~actions.UNJUDGED),
-    "unjudged": lambda *, run, by: actions.judge_failed_again(run=run, by=by, only=actions.UNJUDGED),
+    "unjudged": lambda *, run, by: actions.judge_failed_again(
+        run=run, by=by, only=actions.UNJUDGED
+    ),
 }
 
 
@@ -74,9 +85,13 @@ class GameLine:
 @require_GET
 @study_role_required(*CASE_READERS)
 def judge_runs(request: StudyRequest) -> HttpResponse:
-    """All judge runs of the study, newest first. htmx gets the table, which asks again while one is under way."""
+    """All judge runs of the study, newest first. htmx gets the table, which asks again while one is
+    under way.
+    """
     closed = closed_to(request.user)
-    runs = open_judge_runs(JudgeRun.objects.filter(study=request.study).prefetch_related("datasets"), closed)
+    runs = open_judge_runs(
+        JudgeRun.objects.filter(study=request.study).prefetch_related("datasets"), closed
+    )
     page = Paginator(runs, RUNS_PER_PAGE).get_page(request.GET.get("page"))
     counted = totals_of(list(page.object_list), closed)
     lines = [_line(run, counted[run.pk]) for run in page.object_list]
@@ -87,7 +102,9 @@ def judge_runs(request: StudyRequest) -> HttpResponse:
         "closed": any_closed(Dataset.objects.filter(study=request.study), closed.cases),
         "may_start": user_can_manage_study(request.user, request.study),
     }
-    return _partial(request, "adjudication/_judge_run_list.html", "adjudication/judge_runs.html", context)
+    return _partial(
+        request, "adjudication/_judge_run_list.html", "adjudication/judge_runs.html", context
+    )
 
 
 @require_http_methods(["GET", "POST"])
@@ -98,7 +115,9 @@ def judge_run_new(request: StudyRequest) -> HttpResponse:
     form = JudgeForm(request.POST or None, study=request.study, closed=closed.cases)
     if request.method == "POST" and form.is_valid():
         try:
-            started = actions.start_judging(study=request.study, by=request.user, **form.arguments())
+            started = actions.start_judging(
+                study=request.study, by=request.user, **form.arguments()
+            )
         except _REFUSALS as refused:
             form.add_error(None, f"Nothing was started: {refused}.")
         else:
@@ -110,16 +129,22 @@ def judge_run_new(request: StudyRequest) -> HttpResponse:
 @require_GET
 @study_role_required(*CASE_READERS)
 def judge_run(request: StudyRequest, public_id: str) -> HttpResponse:
-    """One run: its state and its games; `show` narrows them. htmx gets that part, which asks again while anything is under way."""
+    """One run: its state and its games; `show` narrows them. htmx gets that part, which asks again
+    while anything is under way.
+    """
     run, closed = _open_run(request, public_id)
     context = _live(request, run, closed)
     if not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         context |= _facts(run, closed)
-    return _partial(request, "adjudication/_judge_run_poll.html", "adjudication/judge_run.html", context)
+    return _partial(
+        request, "adjudication/_judge_run_poll.html", "adjudication/judge_run.html", context
+    )
 
 
 def _facts(run: JudgeRun, closed: Closed) -> dict[str, Any]:
-    """Return what the whole page says besides: how the run was set up, and which runs judged the same."""
+    """Return what the whole page says besides: how the run was set up, and which runs judged the
+    same.
+    """
     return {
         "config_items": sorted((name, value) for name, value in run.config.items()),
         "prompt_items": sorted(run.prompt_hashes.items()),
@@ -132,9 +157,15 @@ def _facts(run: JudgeRun, closed: Closed) -> dict[str, Any]:
 @require_GET
 @study_role_required(*CASE_READERS)
 def judge_run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
-    """The part of a run's page that counts its calls; it asks for itself again while the run goes on."""
+    """The part of a run's page that counts its calls; it asks for itself again while the run goes
+    on.
+    """
     run, closed = _open_run(request, public_id)
-    context = {"run": run, "spent": run_spent(run, closed), "active": totals_of([run], closed)[run.pk].under_way}
+    context = {
+        "run": run,
+        "spent": run_spent(run, closed),
+        "active": totals_of([run], closed)[run.pk].under_way,
+    }
     return render(request, "adjudication/_judge_run_calls.html", context)
 
 
@@ -158,7 +189,8 @@ def _line(run: JudgeRun, totals: GameTotals) -> RunLine:
 def _live(request: StudyRequest, run: JudgeRun, closed: Closed) -> dict[str, Any]:
     """Return what changes while a run goes on, without the closed games.
 
-    A game's state and how many findings it has show nothing of a timeline or a finding, so that following a run exposes nobody.
+    A game's state and how many findings it has show nothing of a timeline or a finding, so that
+    following a run exposes nobody.
     """
     totals = totals_of([run], closed)[run.pk]
     show = request.GET.get("show", "")
@@ -172,7 +204,10 @@ def _live(request: StudyRequest, run: JudgeRun, closed: Closed) -> dict[str, Any
         "totals": totals,
         "state": state,
         "show": show,
-        "choices": [Choice("", "All", totals.total), *(Choice(s.value, s.capitalize(), totals.of(s)) for s in GameStatus if totals.of(s))],
+        "choices": [
+            Choice("", "All", totals.total),
+            *(Choice(s.value, s.capitalize(), totals.of(s)) for s in GameStatus if totals.of(s)),
+        ],
         "closed": any_closed(run.datasets.all(), closed.cases),
         "may_start": user_can_manage_study(request.user, run.study),
         "actions": _actions(run, totals),
@@ -181,23 +216,59 @@ def _live(request: StudyRequest, run: JudgeRun, closed: Closed) -> dict[str, Any
     }
 
 
-def _page(request: StudyRequest, run: JudgeRun, totals: GameTotals, show: str, closed: Closed) -> tuple[Page[int], list[Game]]:
-    """One page of the run's games, case after case. How many there are is known, so that no other game is read."""
+def _page(
+    request: StudyRequest, run: JudgeRun, totals: GameTotals, show: str, closed: Closed
+) -> tuple[Page[int], list[Game]]:
+    """One page of the run's games, case after case. How many there are is known, so that no other
+    game is read.
+    """
     status = GameStatus(show) if show in list(GameStatus) else None
-    games = open_games(Game.objects.filter(run=run), closed).order_by("pk")  # added case after case, in order
-    paginator = Paginator((games if status is None else games.filter(status.condition)).values_list("pk", flat=True), GAMES_PER_PAGE)
+    # added case after case, in order
+    games = open_games(Game.objects.filter(run=run), closed).order_by("pk")
+    paginator = Paginator(
+        (games if status is None else games.filter(status.condition)).values_list("pk", flat=True),
+        GAMES_PER_PAGE,
+    )
     paginator.count = totals.total if status is None else totals.of(status)
     page = paginator.get_page(request.GET.get("page"))
-    found = Finding.objects.filter(game=OuterRef("pk")).order_by().values("game").annotate(n=Count("pk")).values("n")
-    listed = Game.objects.filter(pk__in=list(page.object_list)).annotate(found=Coalesce(Subquery(found), 0)).order_by("pk")
-    return page, list(listed.prefetch_related("comparison__encounter__dataset__study", "comparison__first", "comparison__second"))
+    found = (
+        Finding.objects.filter(game=OuterRef("pk"))
+        .order_by()
+        .values("game")
+        .annotate(n=Count("pk"))
+        .values("n")
+    )
+    listed = (
+        Game.objects.filter(pk__in=list(page.object_list))
+        .annotate(found=Coalesce(Subquery(found), 0))
+        .order_by("pk")
+    )
+    return page, list(
+        listed.prefetch_related(
+            "comparison__encounter__dataset__study", "comparison__first", "comparison__second"
+        )
+    )
 
 
 def _game_line(game: Game) -> GameLine:
     first, second = both_named(game.comparison)
     status, sides = status_of(game), sides_of(game)
-    told = game.unjudged_reasons if status is GameStatus.UNJUDGED else game.reasons if status is GameStatus.FAILED else []
-    return GameLine(game, status, first, second, sides[0] if sides else "", getattr(game, "found", 0), tuple(told))
+    told = (
+        game.unjudged_reasons
+        if status is GameStatus.UNJUDGED
+        else game.reasons
+        if status is GameStatus.FAILED
+        else []
+    )
+    return GameLine(
+        game,
+        status,
+        first,
+        second,
+        sides[0] if sides else "",
+        getattr(game, "found", 0),
+        tuple(told),
+    )
 
 
 def _actions(run: JudgeRun, totals: GameTotals) -> list[RunAction]:
@@ -205,7 +276,11 @@ def _actions(run: JudgeRun, totals: GameTotals) -> list[RunAction]:
     nothing_failed = "" if totals.retryable else "No game has failed or was cancelled."
     all_judged = "" if totals.unjudged else "No game was left unjudged."
     return [
-        RunAction("resume", "Resume", over) if run.paused_at is not None else RunAction("pause", "Pause", over),
+        (
+            RunAction("resume", "Resume", over)
+            if run.paused_at is not None
+            else RunAction("pause", "Pause", over)
+        ),
         RunAction("cancel", "Cancel", over),
         RunAction("retry", "Retry failed", nothing_failed),
         RunAction("unjudged", "Judge unjudged again", all_judged),
@@ -216,8 +291,9 @@ def _cancel_words(totals: GameTotals) -> str:
     """What cancelling the run loses, and what it keeps."""
     left = totals.total - totals.done
     return (
-        f"{_games(left)} will not be judged; an answer on its way from the judge is lost. The {_games(totals.judged)} judged so far and "
-        f"their {totals.findings} finding{'' if totals.findings == 1 else 's'} stay. Retry failed goes on from there."
+        f"{_games(left)} will not be judged; an answer on its way from the judge is lost. The"
+        f" {_games(totals.judged)} judged so far and their {totals.findings}"
+        f" finding{'' if totals.findings == 1 else 's'} stay. Retry failed goes on from there."
     )
 
 
@@ -233,7 +309,10 @@ def _started(run: JudgeRun, closed: Closed) -> str:
     totals = totals_of([run], closed)[run.pk]
     if totals.preparation is None:
         return f"{_games(totals.total)} wait to be judged."
-    return f"The judge run over {totals.preparation.total} cases has started. Its games are being added."
+    return (
+        f"The judge run over {totals.preparation.total} cases has started. Its games are being"
+        " added."
+    )
 
 
 def _games(count: int) -> str:

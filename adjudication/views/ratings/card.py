@@ -1,4 +1,6 @@
-"""The judge's report card: its tables as a page and as files, and every decision of a packet as a file."""
+"""The judge's report card: its tables as a page and as files, and every decision of a packet as a
+file.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ from timelines.evaluation.tables import Cell, Content, Table
 
 @dataclass(frozen=True, slots=True)
 class ShownTable:
-    """A table with its columns of numbers told apart: heads and cells each come with whether they are one.
+    """A table with its columns of numbers told apart: heads and cells each come with whether they
+    are one.
 
     Each row comes with whether its first cell says again what the row above said.
     """
@@ -36,10 +39,16 @@ class ShownTable:
     @classmethod
     def of(cls, table: Table) -> ShownTable:
         columns = [[row[at] for row in table.rows] for at in range(len(table.heads))]
-        numbers = [bool(at) and bool(cells) and all(isinstance(c, int | Cell) for c in cells) for at, cells in enumerate(columns)]
+        numbers = [
+            bool(at) and bool(cells) and all(isinstance(c, int | Cell) for c in cells)
+            for at, cells in enumerate(columns)
+        ]
         first = [row[0] for row in table.rows]
         again = [n > 0 and first[n] == first[n - 1] for n in range(len(first))]
-        rows = [(repeats, list(zip(row, numbers, strict=True))) for repeats, row in zip(again, table.rows, strict=True)]
+        rows = [
+            (repeats, list(zip(row, numbers, strict=True)))
+            for repeats, row in zip(again, table.rows, strict=True)
+        ]
         return cls(table.title, list(zip(table.heads, numbers, strict=True)), rows)
 
 
@@ -72,7 +81,9 @@ def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
         "card": card,
         "tables": {name: ShownTable.of(build(card)) for name, build in tables.TABLES.items()},
         "confusions": [ShownTable.of(tables.confusion(a, ANSWER_WORDS)) for a in card.agreements],
-        "disagreements": [ShownDisagreement.of(a, d) for a in card.agreements for d in a.disagreements],
+        "disagreements": [
+            ShownDisagreement.of(a, d) for a in card.agreements for d in a.disagreements
+        ],
         "may_steer": may_see(request.user, found).colleagues_answers,
         "plot": json_script(_plot(card), "evaluation-data"),
         "corpus": sum(card.corpus.values()),
@@ -111,5 +122,17 @@ def _plot(card: ReportCard) -> dict[str, Any]:
         return {"rows": []}
     rows = [(s.stratum, s.rate.rate, s.rate.low, s.rate.high) for s in primary.strata]
     rows += [("raw", primary.raw.rate, primary.raw.low, primary.raw.high)]
-    rows += [("standardised", primary.standardised.rate, primary.standardised.low, primary.standardised.high)]
-    return {"rows": [[name, *(None if v is None else round(100 * v, 2) for v in values)] for name, *values in rows]}
+    rows += [
+        (
+            "standardised",
+            primary.standardised.rate,
+            primary.standardised.low,
+            primary.standardised.high,
+        )
+    ]
+    return {
+        "rows": [
+            [name, *(None if v is None else round(100 * v, 2) for v in values)]
+            for name, *values in rows
+        ]
+    }

@@ -1,4 +1,6 @@
-"""What a judge run adds up to: ratings with their uncertainty, errors, pairs, and what the ratings rest on; every table as a file."""
+"""What a judge run adds up to: ratings with their uncertainty, errors, pairs, and what the ratings
+rest on; every table as a file.
+"""
 
 from __future__ import annotations
 
@@ -48,14 +50,22 @@ def dashboard(request: StudyRequest, public_id: str) -> HttpResponse:
     context: dict[str, Any] = {
         "run": run,
         "report": report,
-        "tables": {name: dashboard_tables.linked(build(report), links.get(name, {})) for name, build in tables.TABLES.items()},
+        "tables": {
+            name: dashboard_tables.linked(build(report), links.get(name, {}))
+            for name, build in tables.TABLES.items()
+        },
         "others": others,
         "against": against,
         "compared": compared,
         "agreement": dashboard_tables.linked(agreement, {}) if agreement else None,
         "favoured_percent": _percent(report.favoured) if report.favoured else "",
         "formats": [(name, "LaTeX" if name == "latex" else name.upper()) for name in FORMATS],
-        "file_formats": [("csv", "CSV"), ("jsonl", "JSONL"), ("parquet", "Parquet"), (DICTIONARY, "Data dictionary")],
+        "file_formats": [
+            ("csv", "CSV"),
+            ("jsonl", "JSONL"),
+            ("parquet", "Parquet"),
+            (DICTIONARY, "Data dictionary"),
+        ],
         "pairs_left_out": [m for m in report.matchups if m.unjudged or m.open],
         "own_reader": own_reader(run),
         "plots": json_script(_plots(report), "evaluation-data"),
@@ -71,17 +81,26 @@ def dashboard_table(request: StudyRequest, public_id: str, name: str, format: st
 
 
 def own_reader(run: JudgeRun) -> list[str]:
-    """Sources that were made by the backbone whose reading of notes the judge uses: it is no independent witness for or against them."""
+    """Sources that were made by the backbone whose reading of notes the judge uses: it is no
+    independent witness for or against them.
+    """
     if run.judge != RULES:
         return []
     keys = [SourceKey(*source) for source in run.sources]
-    made = Timeline.objects.filter(encounter__dataset__in=run.datasets.all(), case_run__run__backbone=RULES_BACKBONE)
-    names = set(made.filter(source__in=[k.source for k in keys]).values_list("source", flat=True).distinct())
+    made = Timeline.objects.filter(
+        encounter__dataset__in=run.datasets.all(), case_run__run__backbone=RULES_BACKBONE
+    )
+    names = set(
+        made.filter(source__in=[k.source for k in keys]).values_list("source", flat=True).distinct()
+    )
     return [k.label for k in keys if k.source in names]
 
 
 def _percent(favoured: Favoured) -> str:
-    return f"{100 * (favoured.rate or 0):.1f} % ({100 * (favoured.low or 0):.1f} to {100 * (favoured.high or 0):.1f})"
+    return (
+        f"{100 * (favoured.rate or 0):.1f} % ({100 * (favoured.low or 0):.1f} to"
+        f" {100 * (favoured.high or 0):.1f})"
+    )
 
 
 def _plots(report: JudgeReport) -> dict[str, Any]:
@@ -89,7 +108,10 @@ def _plots(report: JudgeReport) -> dict[str, Any]:
     weights = [WEIGHTS[c] for c in CATEGORIES]
     order = [r.source for r in report.rated.ratings]
     profiles = sorted(report.profiles[:-1], key=lambda p: order.index(p.source))
-    costs = [[p.source, [round((n or 0.0) * w, 4) for n, w in zip(p.a_matchup, weights, strict=True)]] for p in profiles]
+    costs = [
+        [p.source, [round((n or 0.0) * w, 4) for n, w in zip(p.a_matchup, weights, strict=True)]]
+        for p in profiles
+    ]
     return {
         "ratings": _rated(report.rated),
         "without": _rated(report.without_flagged) if report.flagged else [],
@@ -99,4 +121,7 @@ def _plots(report: JudgeReport) -> dict[str, Any]:
 
 
 def _rated(rated: Rated) -> list[list[Any]]:
-    return [[r.source, *(None if v is None else round(v, 1) for v in (r.rating, r.low, r.high))] for r in rated.ratings]
+    return [
+        [r.source, *(None if v is None else round(v, 1) for v in (r.rating, r.low, r.high))]
+        for r in rated.ratings
+    ]

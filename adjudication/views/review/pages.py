@@ -1,4 +1,6 @@
-"""The reviewer's pages: my review, one packet, one item at a time, my answers. Everything on them comes through `visibility`."""
+"""The reviewer's pages: my review, one packet, one item at a time, my answers. Everything on them
+comes through `visibility`.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +20,38 @@ from adjudication.blinding.practice import practice_cases
 from adjudication.models import Assignment, Decision, Packet
 from adjudication.review import slots
 from adjudication.review.history import CLINICIAN, own_answers
-from adjudication.review.opening import CANNOT_BE_SHOWN, closed_words, item_context, own_assignment, own_item, progress_words
+from adjudication.review.opening import (
+    CANNOT_BE_SHOWN,
+    closed_words,
+    item_context,
+    own_assignment,
+    own_item,
+    progress_words,
+)
 from adjudication.review.practice import check_practised
 from adjudication.review.trail import record_answers
 from adjudication.states import InvalidTransition
 from timelines.runs.storage import NoteChanged
 
-ELSEWHERE = "Other reviewers have the remaining items in hand. What they leave undecided comes back to you."
+ELSEWHERE = (
+    "Other reviewers have the remaining items in hand. What they leave undecided comes back to you."
+)
 
 
 @require_GET
 @study_role_required()
 def review_queue(request: StudyRequest) -> HttpResponse:
     """The packets that this person is assigned to, open ones first."""
-    mine = [a for a in assignments_of(request.user, request.study) if a.packet.state != Packet.State.DRAFT]
-    return render(request, "adjudication/review_queue.html", {"lines": [(a, progress_words(slots.progress(assignment=a))) for a in mine]})
+    mine = [
+        a
+        for a in assignments_of(request.user, request.study)
+        if a.packet.state != Packet.State.DRAFT
+    ]
+    return render(
+        request,
+        "adjudication/review_queue.html",
+        {"lines": [(a, progress_words(slots.progress(assignment=a))) for a in mine]},
+    )
 
 
 @require_GET
@@ -50,7 +69,9 @@ def review_packet(request: StudyRequest, public_id: str) -> HttpResponse:
         "complete": progress["done"] > 0 and progress["done"] >= progress["total"],
         "practice": len(practice_cases()),
         "guessed": own.filter(kind=Decision.Kind.GUESS, detail__question=CLINICIAN).exists(),
-        "signature": own.filter(kind=Decision.Kind.SIGN).order_by("-sequence").first() if assignment.signed_at else None,
+        "signature": own.filter(kind=Decision.Kind.SIGN).order_by("-sequence").first()
+        if assignment.signed_at
+        else None,
         "revealed": may_see(request.user, assignment.packet).judge,
     }
     return render(request, "adjudication/review_packet.html", context)
@@ -59,7 +80,9 @@ def review_packet(request: StudyRequest, public_id: str) -> HttpResponse:
 @require_GET
 @study_role_required()
 def review_item(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """The item in hand, or the next one; back to the packet's page where there is none, or where practice comes first."""
+    """The item in hand, or the next one; back to the packet's page where there is none, or where
+    practice comes first.
+    """
     assignment = own_assignment(request, public_id)
     try:
         check_practised(assignment)
@@ -76,7 +99,9 @@ def review_item(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @require_GET
 @study_role_required()
 def review_chosen(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
-    """One item of the person's own choice: decided on already, to be amended; else leased where it can still be had."""
+    """One item of the person's own choice: decided on already, to be amended; else leased where it
+    can still be had.
+    """
     assignment = own_assignment(request, public_id)
     item = own_item(assignment, item_id)
     try:
@@ -95,7 +120,9 @@ def review_chosen(request: StudyRequest, public_id: str, item_id: str) -> HttpRe
 @require_GET
 @study_role_required()
 def review_history(request: StudyRequest, public_id: str) -> HttpResponse:
-    """My answers, each with a way to change it while the packet is open; beside the judge's where the policy shows them."""
+    """My answers, each with a way to change it while the packet is open; beside the judge's where
+    the policy shows them.
+    """
     assignment = own_assignment(request, public_id)
     may = may_see(request.user, assignment.packet)
     lines = own_answers(assignment, may)
@@ -135,7 +162,11 @@ def _page(request: StudyRequest, assignment: Assignment, item: dict[str, Any]) -
 def _led_back(request: StudyRequest, public_id: str, error: Exception) -> HttpResponseBase:
     """To the packet's page, with the reason as a message."""
     words = (
-        closed_words(error) if isinstance(error, InvalidTransition) else CANNOT_BE_SHOWN if isinstance(error, NoteChanged) else str(error)
+        closed_words(error)
+        if isinstance(error, InvalidTransition)
+        else CANNOT_BE_SHOWN
+        if isinstance(error, NoteChanged)
+        else str(error)
     )
     messages.info(request, words)
     return redirect("adjudication:review_packet", public_id)

@@ -1,4 +1,6 @@
-"""The practice round: the reviewer's page over made-up cases, with the right answer and why after each."""
+"""The practice round: the reviewer's page over made-up cases, with the right answer and why after
+each.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def review_practice_case(request: StudyRequest, public_id: str, number: int) -> 
         "left_words": "",
         "packet_url": packet_url,
         "back_url": packet_url,
-        "practice_next": packet_url if last else reverse("adjudication:review_practice_case", args=[public_id, number + 1]),
+        "practice_next": packet_url
+        if last
+        else reverse("adjudication:review_practice_case", args=[public_id, number + 1]),
         "practice_next_words": "Done" if last else "Next case",
     }
     return render(request, "adjudication/review_item.html", {**context, "assignment": assignment})
@@ -57,9 +61,16 @@ def review_practice_decide(request: StudyRequest, public_id: str, number: int) -
     """Keep the answer; says which was right and why."""
     assignment = own_assignment(request, public_id)
     case = _case(number)
-    right = answer_practice(assignment=assignment, number=number, answer=text_in(json_body(request), "answer"), by=request.user)
+    right = answer_practice(
+        assignment=assignment,
+        number=number,
+        answer=text_in(json_body(request), "answer"),
+        by=request.user,
+    )
     title = "Right." if right else f"The answer here is “{ANSWER_WORDS[case.answer]}”."
-    return JsonResponse({"right": right, "answer": case.answer, "title": title, "explanation": case.explanation})
+    return JsonResponse(
+        {"right": right, "answer": case.answer, "title": title, "explanation": case.explanation}
+    )
 
 
 def _case(number: int) -> PracticeCase:

@@ -1,4 +1,6 @@
-"""The last steps of a review: the blinding check, the signature with the password, its receipt, and taking it back."""
+"""The last steps of a review: the blinding check, the signature with the password, its receipt, and
+taking it back.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,21 @@ def review_guess(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """The blinding check over one's own items, once all are decided; answers can be left out."""
     assignment = own_assignment(request, public_id)
     progress = slots.progress(assignment=assignment)
-    if assignment.packet.state != Packet.State.OPEN or not progress.done or progress.done < progress.total:
+    if (
+        assignment.packet.state != Packet.State.OPEN
+        or not progress.done
+        or progress.done < progress.total
+    ):
         messages.info(request, "This check comes after the last item, while the packet is open.")
         return redirect("adjudication:review_packet", public_id)
     lines = guess_lines(assignment)
     if request.method == "GET":
         record_answers(assignment=assignment)
-        return render(request, "adjudication/review_guess.html", {"assignment": assignment, "packet": assignment.packet, "lines": lines})
+        return render(
+            request,
+            "adjudication/review_guess.html",
+            {"assignment": assignment, "packet": assignment.packet, "lines": lines},
+        )
     chosen = {line.item: request.POST.get(f"guess-{line.item}", "") for line in lines}
     for item_id, guessed in chosen.items():
         if guessed in decisions.GUESSES:
@@ -53,12 +63,21 @@ def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
         return redirect("adjudication:review_receipt", public_id)
     error, status = "", 200
     progress = slots.progress(assignment=assignment)
-    if request.method == "GET" and (assignment.packet.state != Packet.State.OPEN or not progress.done or progress.done < progress.total):
+    if request.method == "GET" and (
+        assignment.packet.state != Packet.State.OPEN
+        or not progress.done
+        or progress.done < progress.total
+    ):
         messages.info(request, "The signature comes after the last item, while the packet is open.")
         return redirect("adjudication:review_packet", public_id)
     if request.method == "POST":
         try:
-            decisions.sign(assignment=assignment, password=request.POST.get("password", ""), by=request.user, request=request)
+            decisions.sign(
+                assignment=assignment,
+                password=request.POST.get("password", ""),
+                by=request.user,
+                request=request,
+            )
         except WrongPassword as refused:
             error, status = str(refused), 400
         except NotFinished as refused:
@@ -67,7 +86,12 @@ def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
             error, status = closed_words(refused), 400
         else:
             return redirect("adjudication:review_receipt", public_id)
-    context = {"assignment": assignment, "packet": assignment.packet, "progress": progress, "error": error}
+    context = {
+        "assignment": assignment,
+        "packet": assignment.packet,
+        "progress": progress,
+        "error": error,
+    }
     return render(request, "adjudication/review_sign.html", context, status=status)
 
 
@@ -77,14 +101,23 @@ def review_unsign(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Take the signature back, with a reason; both stay in the record of the packet."""
     assignment = own_assignment(request, public_id)
     try:
-        decisions.unsign(assignment=assignment, reason=request.POST.get("reason", ""), by=request.user)
+        decisions.unsign(
+            assignment=assignment, reason=request.POST.get("reason", ""), by=request.user
+        )
     except DecisionRefused as refused:
         messages.error(request, str(refused))
         return redirect("adjudication:review_receipt", public_id)
     except InvalidTransition as refused:
-        messages.info(request, closed_words(refused) if refused.state != "working" else "There is no signature to take back.")
+        messages.info(
+            request,
+            closed_words(refused)
+            if refused.state != "working"
+            else "There is no signature to take back.",
+        )
     else:
-        messages.success(request, "Your signature is taken back; you can change answers and sign again.")
+        messages.success(
+            request, "Your signature is taken back; you can change answers and sign again."
+        )
     return redirect("adjudication:review_packet", public_id)
 
 
@@ -93,7 +126,11 @@ def review_unsign(request: StudyRequest, public_id: str) -> HttpResponseBase:
 def review_receipt(request: StudyRequest, public_id: str) -> HttpResponse:
     """The receipt of the signature that stands. Raises Http404 without one."""
     assignment = own_assignment(request, public_id)
-    context = {"assignment": assignment, "packet": assignment.packet, "link": _signature(assignment)}
+    context = {
+        "assignment": assignment,
+        "packet": assignment.packet,
+        "link": _signature(assignment),
+    }
     return render(request, "adjudication/review_receipt.html", context)
 
 
@@ -113,15 +150,25 @@ def review_receipt_file(request: StudyRequest, public_id: str) -> HttpResponse:
         f"link of the chain: {link.sequence}",
         f"head that it covers (SHA-256): {link.detail.get('head')}",
         f"hash of the signature (SHA-256): {link.hash}",
-        *([f"head of the audit trail before it: {Head.of(link.detail)}"] if "audit_head" in link.detail else []),
+        *(
+            [f"head of the audit trail before it: {Head.of(link.detail)}"]
+            if "audit_head" in link.detail
+            else []
+        ),
     ]
     name = f"review-receipt-{assignment.public_id}.txt"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse("\n".join([*lines, ""]), content_type="text/plain; charset=utf-8", headers=headers)
+    return HttpResponse(
+        "\n".join([*lines, ""]), content_type="text/plain; charset=utf-8", headers=headers
+    )
 
 
 def _signature(assignment: Assignment) -> Decision:
-    link = Decision.objects.filter(assignment=assignment, kind=Decision.Kind.SIGN).order_by("-sequence").first()
+    link = (
+        Decision.objects.filter(assignment=assignment, kind=Decision.Kind.SIGN)
+        .order_by("-sequence")
+        .first()
+    )
     if link is None or assignment.signed_at is None:
         raise Http404
     return link

@@ -1,4 +1,6 @@
-"""What the review page sends: all POST and JSON, each step with a token of its own, sent again until it was answered."""
+"""What the review page sends: all POST and JSON, each step with a token of its own, sent again
+until it was answered.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from adjudication.blinding.visibility import sides_swapped, unswapped
 from adjudication.models import Assignment, PacketItem
 from adjudication.review import decisions, slots
 from adjudication.review.items import blinded_series_rows
-from adjudication.review.opening import answers_refusals, item_html, own_assignment, own_item, progress_json
+from adjudication.review.opening import (
+    answers_refusals,
+    item_html,
+    own_assignment,
+    own_item,
+    progress_json,
+)
 from adjudication.review.practice import check_practised
 from adjudication.review.trail import ROWS, record_item
 
@@ -42,7 +50,9 @@ class Typed:
 @study_role_required()
 @answers_refusals
 def review_next(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """Lease the item after those in hand: `html` with it, or nothing but the progress where none is left."""
+    """Lease the item after those in hand: `html` with it, or nothing but the progress where none is
+    left.
+    """
     assignment = own_assignment(request, public_id)
     check_practised(assignment)
     slot = slots.next_item(assignment=assignment, besides=_in_hand(json_body(request)))
@@ -54,7 +64,9 @@ def review_next(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @study_role_required()
 @answers_refusals
 def review_decide(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
-    """Store an answer, or with `expects` another one in place of that decision. `late`: kept beside, it does not stand."""
+    """Store an answer, or with `expects` another one in place of that decision. `late`: kept
+    beside, it does not stand.
+    """
     assignment = own_assignment(request, public_id, withdrawn=True)
     item = own_item(assignment, item_id)
     check_practised(assignment)
@@ -120,10 +132,14 @@ def review_flag(request: StudyRequest, public_id: str, item_id: str) -> HttpResp
 @study_role_required()
 @answers_refusals
 def review_undo(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """Take back the last answer that stands: `html` with its item, with what was chosen; nothing but the progress where none stands."""
+    """Take back the last answer that stands: `html` with its item, with what was chosen; nothing
+    but the progress where none stands.
+    """
     assignment = own_assignment(request, public_id)
     check_practised(assignment)
-    undone = decisions.undo(assignment=assignment, token=text_in(json_body(request), "token"), by=request.user)
+    undone = decisions.undo(
+        assignment=assignment, token=text_in(json_body(request), "token"), by=request.user
+    )
     item = undone.undone.item if undone else None
     html = {} if item is None else {"html": item_html(assignment, item)}
     return JsonResponse({**html, "progress": progress_json(assignment)})
@@ -132,27 +148,41 @@ def review_undo(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @require_POST
 @study_role_required()
 @answers_refusals
-def review_series(request: StudyRequest, public_id: str, item_id: str, number: int) -> HttpResponseBase:
+def review_series(
+    request: StudyRequest, public_id: str, item_id: str, number: int
+) -> HttpResponseBase:
     """All rows of one series of the record beside an item."""
     assignment = own_assignment(request, public_id)
     item = own_item(assignment, item_id)
     check_practised(assignment)
     rows = record_lines(blinded_series_rows(item=item, number=number))
     record_item(assignment=assignment, item=item, action=ROWS, series=number)
-    return JsonResponse({"html": render_to_string("adjudication/_review_rows.html", {"rows": rows, "more": len(rows)})})
+    return JsonResponse(
+        {
+            "html": render_to_string(
+                "adjudication/_review_rows.html", {"rows": rows, "more": len(rows)}
+            )
+        }
+    )
 
 
 def _in_hand(body: dict[str, Any]) -> list[str]:
     """Public ids of the items that the page has already. Raises BadBody."""
     found = body.get("besides", [])
-    if isinstance(found, list) and len(found) <= MOST_IN_HAND and all(isinstance(one, str) and "\x00" not in one for one in found):
+    if (
+        isinstance(found, list)
+        and len(found) <= MOST_IN_HAND
+        and all(isinstance(one, str) and "\x00" not in one for one in found)
+    ):
         return found
     raise BadBody("besides is a short list of items.")
 
 
 def _keep(assignment: Assignment, item: PacketItem, typed: Typed) -> bool:
     draft = {"answer": typed.answer, "own_time": typed.own_time, "comment": typed.comment}
-    return slots.keep_draft(assignment=assignment, item=item, draft=draft, active_seconds=typed.active_seconds).held
+    return slots.keep_draft(
+        assignment=assignment, item=item, draft=draft, active_seconds=typed.active_seconds
+    ).held
 
 
 def _typed(body: dict[str, Any], assignment: Assignment, item: PacketItem) -> Typed:

@@ -1,4 +1,6 @@
-"""`manage.py migrate`: Django's own, as the role that owns the tables; the application's role may use them afterwards."""
+"""`manage.py migrate`: Django's own, as the role that owns the tables; the application's role may
+use them afterwards.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`encounters.csv` beside files of plain rows: when each case was admitted. A line with a fault refuses its case; none is skipped."""
+"""`encounters.csv` beside files of plain rows: when each case was admitted. A line with a fault
+refuses its case; none is skipped.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ TEXTS = {"title": LONGEST_TITLE, "subject_key": LONGEST_CASE_ID}
 
 @dataclass(frozen=True)
 class Listing:
-    """What the file says. `refused` are cases that it names wrongly, `unassigned` the first line that names no case that is here."""
+    """What the file says. `refused` are cases that it names wrongly, `unassigned` the first line
+    that names no case that is here.
+    """
 
     records: dict[str, EncounterRecord]
     refused: frozenset[str]
@@ -37,7 +41,9 @@ def read_listing(path: Path, known: Collection[str], limits: Limits) -> Listing:
     rejections: list[Rejection] = []
     unassigned: list[int] = []
     if path.is_file():
-        for block in read_csv_blocks(path, ENCOUNTERS, REQUIRED, ("discharged_at", *TEXTS), limits=limits, closed=True):
+        for block in read_csv_blocks(
+            path, ENCOUNTERS, REQUIRED, ("discharged_at", *TEXTS), limits=limits, closed=True
+        ):
             rejections += block.rejections
             unassigned += [r.line for r in block.rejections if r.line and r.line > 1]
             for line, case, record, faults in _lines(block):
@@ -51,7 +57,10 @@ def read_listing(path: Path, known: Collection[str], limits: Limits) -> Listing:
                     refused.add(case)
                 elif not faults and record is not None:
                     records[case] = record
-                rejections += [Rejection(ENCOUNTERS, reason, line, field, case_id=_id(case)) for field, reason in faults]
+                rejections += [
+                    Rejection(ENCOUNTERS, reason, line, field, case_id=_id(case))
+                    for field, reason in faults
+                ]
     return Listing(
         {case: record for case, record in records.items() if case not in refused},
         frozenset(refused),
@@ -60,23 +69,51 @@ def read_listing(path: Path, known: Collection[str], limits: Limits) -> Listing:
     )
 
 
-def _lines(block: TextBlock) -> Iterator[tuple[int, str, EncounterRecord | None, list[tuple[str, str]]]]:
-    """(line, case, its encounter, faults) of each row; the encounter is None where there are faults."""
-    columns = {name: pc.utf8_trim_whitespace(block.columns[name]) for name in block.columns.column_names}
-    times = {name: [part.to_pylist() for part in clock_times(columns[name])] for name in TIMES if name in columns}
+def _lines(
+    block: TextBlock,
+) -> Iterator[tuple[int, str, EncounterRecord | None, list[tuple[str, str]]]]:
+    """(line, case, its encounter, faults) of each row; the encounter is None where there are
+    faults.
+    """
+    columns = {
+        name: pc.utf8_trim_whitespace(block.columns[name]) for name in block.columns.column_names
+    }
+    times = {
+        name: [part.to_pylist() for part in clock_times(columns[name])]
+        for name in TIMES
+        if name in columns
+    }
     texts = {name: column.to_pylist() for name, column in columns.items()}
     for i, case in enumerate(texts["case_id"]):
         at: dict[str, datetime | None] = {name: values[i] for name, (values, _) in times.items()}
         text = {name: texts[name][i] if name in texts else "" for name in TEXTS}
-        faults = [(name, "not a local date and time like 2150-01-31T08:30:00") for name, (_, wrong) in times.items() if wrong[i]]
-        faults += [(name, f"longer than {longest} characters") for name, longest in TEXTS.items() if len(text[name]) > longest]
-        faults += [(name, "has characters that cannot be shown") for name in TEXTS if not text[name].isprintable()]
+        faults = [
+            (name, "not a local date and time like 2150-01-31T08:30:00")
+            for name, (_, wrong) in times.items()
+            if wrong[i]
+        ]
+        faults += [
+            (name, f"longer than {longest} characters")
+            for name, longest in TEXTS.items()
+            if len(text[name]) > longest
+        ]
+        faults += [
+            (name, "has characters that cannot be shown")
+            for name in TEXTS
+            if not text[name].isprintable()
+        ]
         admitted, discharged = at["admitted_at"], at.get("discharged_at")
         if admitted is None and not faults:
             faults.append(("admitted_at", "the time of admission is missing"))
         if admitted is not None and discharged is not None and discharged < admitted:
             faults.append(("discharged_at", "before the admission"))
-        record = EncounterRecord(case, admitted, discharged, text["title"], subject_key=text["subject_key"]) if admitted else None
+        record = (
+            EncounterRecord(
+                case, admitted, discharged, text["title"], subject_key=text["subject_key"]
+            )
+            if admitted
+            else None
+        )
         yield block.line(i), case, None if faults else record, faults
 
 

@@ -1,8 +1,9 @@
-"""Plain rows: a file `t,event,value[,unit,source,time_kind]` (.csv, .csv.gz or .parquet), or a folder of them, one file a case.
+"""Plain rows: a file `t,event,value[,unit,source,time_kind]` (.csv, .csv.gz or .parquet), or a
+folder of them, one file a case.
 
-`<case>.txt` beside a file is its note. `encounters.csv` (case_id, admitted_at[, discharged_at, title, subject_key]) says when the
-cases were admitted; a case that it does not name is anchored at its earliest row, its first documented presentation
-(protocol section 1). No Django here.
+`<case>.txt` beside a file is its note. `encounters.csv` (case_id, admitted_at[, discharged_at,
+title, subject_key]) says when the cases were admitted; a case that it does not name is anchored at
+its earliest row, its first documented presentation (protocol section 1). No Django here.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 
-from ehr.formats.base import LONGEST_CASE_ID, EncounterRecord, FormatError, NoteRecord, Rejection, WrongFile, shown_name
+from ehr.formats.base import (
+    LONGEST_CASE_ID,
+    EncounterRecord,
+    FormatError,
+    NoteRecord,
+    Rejection,
+    WrongFile,
+    shown_name,
+)
 from ehr.formats.csv.encounters import ENCOUNTERS, Listing, read_listing
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.row_files import SUFFIXES, read_rows
@@ -29,16 +38,22 @@ PAPERS = ("LICENSE", "README")
 class PlainRows:
     """A `StreamSource` over a file or a folder. `chosen`: only these cases; None: all."""
 
-    def __init__(self, path: Path, chosen: Collection[str] | None = None, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self, path: Path, chosen: Collection[str] | None = None, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
         """Raises FormatError where there is no file of rows."""
-        files = [file for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if file.is_file()]
+        files = [
+            file for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if file.is_file()
+        ]
         self._rows = [file for file in files if file.name != ENCOUNTERS and case_of(file)]
         self._others = [file for file in files if file.name != ENCOUNTERS and not case_of(file)]
         self._folder = path if path.is_dir() else path.parent
         self._chosen = None if chosen is None else frozenset(chosen)
         self._limits = limits
         if not self._rows:
-            raise FormatError(f"{path} has no file of rows. Expected: {', '.join(SUFFIXES)}, one file a case.")
+            raise FormatError(
+                f"{path} has no file of rows. Expected: {', '.join(SUFFIXES)}, one file a case."
+            )
 
     @property
     def identity(self) -> str:
@@ -55,36 +70,75 @@ class PlainRows:
         rows = {case_of(file): file for file in self._rows}
         notes = [(place, self._folder / f"{case}{NOTE_SUFFIX}") for place, case in enumerate(cases)]
         return [
-            *(StreamFile(rows[c].name, rows[c], partial(self._blocks, place, rows[c]), place=place) for place, c in enumerate(cases)),
-            *(StreamFile(f"note/{p.name}", p, partial(self._note, i, p), place=i, notes=True) for i, p in notes if p.is_file()),
+            *(
+                StreamFile(
+                    rows[c].name, rows[c], partial(self._blocks, place, rows[c]), place=place
+                )
+                for place, c in enumerate(cases)
+            ),
+            *(
+                StreamFile(f"note/{p.name}", p, partial(self._note, i, p), place=i, notes=True)
+                for i, p in notes
+                if p.is_file()
+            ),
         ]
 
     def _blocks(self, place: int, file: Path) -> Iterator[StreamBlock]:
         for block in read_rows(file, file.name, self._limits):
             places = np.full(len(block.rows), place, np.int64)
-            yield StreamBlock(block.rows.drop_columns(["row_index"]), places, block.lines, block.offered, block.rejections)
+            yield StreamBlock(
+                block.rows.drop_columns(["row_index"]),
+                places,
+                block.lines,
+                block.offered,
+                block.rejections,
+            )
 
     def _note(self, place: int, path: Path) -> Iterator[NoteBlock]:
         if path.stat().st_size > self._limits.note_bytes:
-            raise WrongFile(Rejection(f"note/{path.name}", f"the note has more than {self._limits.note_bytes:,} bytes (IMPORT_NOTE_BYTES)"))
+            raise WrongFile(
+                Rejection(
+                    f"note/{path.name}",
+                    f"the note has more than {self._limits.note_bytes:,} bytes (IMPORT_NOTE_BYTES)",
+                )
+            )
         content = path.read_bytes()
         try:
             text = content.decode("utf-8")
         except UnicodeDecodeError as error:
             line = content[: error.start].count(b"\n") + 1
-            raise WrongFile(Rejection(f"note/{path.name}", "the line is not UTF-8 text", line)) from None
+            raise WrongFile(
+                Rejection(f"note/{path.name}", "the line is not UTF-8 text", line)
+            ) from None
         if not text.strip() or "\x00" in text:
-            raise WrongFile(Rejection(f"note/{path.name}", "the note has a NUL character" if text.strip() else "the note is empty"))
+            raise WrongFile(
+                Rejection(
+                    f"note/{path.name}",
+                    "the note has a NUL character" if text.strip() else "the note is empty",
+                )
+            )
         yield NoteBlock(((place, 1, NoteRecord(text)),), 1)
 
     @cached_property
     def _found(self) -> EncounterList:
-        wanted = [file for file in self._rows if self._chosen is None or case_of(file) in self._chosen]
-        listing = read_listing(self._folder / ENCOUNTERS, {case_of(file) for file in self._rows}, self._limits)
+        wanted = [
+            file for file in self._rows if self._chosen is None or case_of(file) in self._chosen
+        ]
+        listing = read_listing(
+            self._folder / ENCOUNTERS, {case_of(file) for file in self._rows}, self._limits
+        )
         times = Counter(case_of(file) for file in self._rows)
         found = [self._encounter(file, times[case_of(file)], listing) for file in wanted]
-        refused = [*(e for e in found if isinstance(e, Rejection)), *self._absent(), *self._orphans()]
-        unread = (shown_name(f) for f in self._others if f.suffix != NOTE_SUFFIX and not f.name.startswith((".", *PAPERS)))
+        refused = [
+            *(e for e in found if isinstance(e, Rejection)),
+            *self._absent(),
+            *self._orphans(),
+        ]
+        unread = (
+            shown_name(f)
+            for f in self._others
+            if f.suffix != NOTE_SUFFIX and not f.name.startswith((".", *PAPERS))
+        )
         return EncounterList(
             tuple(e for e in found if isinstance(e, EncounterRecord)),
             listing.rejections,
@@ -93,21 +147,33 @@ class PlainRows:
             separate=True,
         )
 
-    def _encounter(self, file: Path, times: int, listing: Listing) -> EncounterRecord | Rejection | None:
-        """The case of a file that can be read to its end; why not; None where encounters.csv said so already."""
+    def _encounter(
+        self, file: Path, times: int, listing: Listing
+    ) -> EncounterRecord | Rejection | None:
+        """The case of a file that can be read to its end; why not; None where encounters.csv said
+        so already.
+        """
         case, name = case_of(file), shown_name(file)
         if len(case) > LONGEST_CASE_ID or not case.isprintable() or case != case.strip():
-            reason = f"the file's name is no case id: longer than {LONGEST_CASE_ID} characters, or with characters that cannot be shown"
+            reason = (
+                f"the file's name is no case id: longer than {LONGEST_CASE_ID} characters, or with"
+                " characters that cannot be shown"
+            )
             return Rejection(name, reason)
         if times > 1:
             return Rejection(name, "two files of rows are of this case", case_id=case)
         if case in listing.refused:
             return None
         if case not in listing.records and listing.unassigned:
-            reason = f"{ENCOUNTERS} does not name this case, and its line {listing.unassigned} names no case that is here"
+            reason = (
+                f"{ENCOUNTERS} does not name this case, and its line {listing.unassigned} names no"
+                " case that is here"
+            )
             return Rejection(name, reason, case_id=case)
         try:
-            starts = [pc.min(block.rows["time"]).as_py() for block in read_rows(file, name, self._limits)]
+            starts = [
+                pc.min(block.rows["time"]).as_py() for block in read_rows(file, name, self._limits)
+            ]
         except WrongFile as error:
             return error.rejection
         except OSError as error:
@@ -116,7 +182,11 @@ class PlainRows:
             return listing.records[case]
         earliest = min(filter(None, starts), default=None)
         if earliest is None:
-            return Rejection(name, "no row has a time, and encounters.csv does not say when the case was admitted", case_id=case)
+            return Rejection(
+                name,
+                "no row has a time, and encounters.csv does not say when the case was admitted",
+                case_id=case,
+            )
         return EncounterRecord(case, earliest, anchor="presentation")
 
     def _absent(self) -> Iterator[Rejection]:
@@ -128,10 +198,19 @@ class PlainRows:
         """Notes of cases that are not there."""
         cases = {case_of(file) for file in self._rows}
         for file in self._others:
-            if file.suffix == NOTE_SUFFIX and self._chosen is None and file.stem not in cases and not file.name.startswith(PAPERS):
-                yield Rejection(f"note/{shown_name(file)}", "no file of rows has the name of this note")
+            if (
+                file.suffix == NOTE_SUFFIX
+                and self._chosen is None
+                and file.stem not in cases
+                and not file.name.startswith(PAPERS)
+            ):
+                yield Rejection(
+                    f"note/{shown_name(file)}", "no file of rows has the name of this note"
+                )
 
 
 def case_of(file: Path) -> str:
     """The case a file of rows belongs to, by its name; "" for any other file."""
-    return next((file.name.removesuffix(suffix) for suffix in SUFFIXES if file.name.endswith(suffix)), "")
+    return next(
+        (file.name.removesuffix(suffix) for suffix in SUFFIXES if file.name.endswith(suffix)), ""
+    )

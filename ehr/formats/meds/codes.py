@@ -1,7 +1,8 @@
-"""What a code of MEDS says as an event of the record: its category, its name, and which act its time stands for.
+"""What a code of MEDS says as an event of the record: its category, its name, and which act its
+time stands for.
 
-Codes are parts joined by "//", as the MIMIC-IV extraction writes them; a code of another kind keeps its own words and its time
-kind is unknown.
+Codes are parts joined by "//", as the MIMIC-IV extraction writes them; a code of another kind keeps
+its own words and its time kind is unknown.
 """
 
 from __future__ import annotations
@@ -12,7 +13,12 @@ from dataclasses import dataclass
 from ehr.schema import TimeKind
 
 SEPARATOR = "//"
-ADMISSION, DISCHARGE, REGISTRATION, BIRTH = "HOSPITAL_ADMISSION", "HOSPITAL_DISCHARGE", "ED_REGISTRATION", "MEDS_BIRTH"
+ADMISSION, DISCHARGE, REGISTRATION, BIRTH = (
+    "HOSPITAL_ADMISSION",
+    "HOSPITAL_DISCHARGE",
+    "ED_REGISTRATION",
+    "MEDS_BIRTH",
+)
 #: Item numbers of charted observations in MIMIC-IV, which its extraction puts under LAB too.
 CHARTED_ITEMS = range(220_000, 240_000)
 CHARTED_DIGITS = 6
@@ -28,7 +34,9 @@ class Meaning:
 
 
 def meaning_of(code: str, description: str = "") -> Meaning:
-    """What one code means; `description` (metadata/codes.parquet) replaces the number that names an item."""
+    """What one code means; `description` (metadata/codes.parquet) replaces the number that names an
+    item.
+    """
     head, *rest = code.split(SEPARATOR)
     if head in _RULES:
         meaning = _RULES[head](rest, description)
@@ -38,9 +46,13 @@ def meaning_of(code: str, description: str = "") -> Meaning:
     return Meaning(" ".join(meaning.event.lower().split()), meaning.kind, meaning.unit)
 
 
-def _named(category: str, kind: TimeKind, detail: str = "") -> Callable[[Sequence[str], str], Meaning]:
+def _named(
+    category: str, kind: TimeKind, detail: str = ""
+) -> Callable[[Sequence[str], str], Meaning]:
     """Category and the last part (or the description)."""
-    return lambda rest, description: Meaning(f"{category}:{description or (rest[-1] if rest else '')}:{detail}", kind)
+    return lambda rest, description: Meaning(
+        f"{category}:{description or (rest[-1] if rest else '')}:{detail}", kind
+    )
 
 
 def _measured(category: str, kind: TimeKind) -> Callable[[Sequence[str], str], Meaning]:
@@ -49,7 +61,13 @@ def _measured(category: str, kind: TimeKind) -> Callable[[Sequence[str], str], M
     def rule(rest: Sequence[str], description: str) -> Meaning:
         item = rest[0] if rest else ""
         unit = rest[1] if len(rest) > 1 and rest[1] != "UNK" else ""
-        if category == "lab" and len(item) == CHARTED_DIGITS and item.isascii() and item.isdigit() and int(item) in CHARTED_ITEMS:
+        if (
+            category == "lab"
+            and len(item) == CHARTED_DIGITS
+            and item.isascii()
+            and item.isdigit()
+            and int(item) in CHARTED_ITEMS
+        ):
             return Meaning(f"chart:{description or item}:", TimeKind.CHARTED, unit)
         return Meaning(f"{category}:{description or item}:", kind, unit)
 
@@ -60,13 +78,18 @@ def _medication(rest: Sequence[str], description: str) -> Meaning:
     """START//DRUG and STOP//DRUG are orders; DRUG//Administered and the like are doses."""
     if rest and rest[0].upper() in ("START", "STOP"):
         return Meaning(f"order:{description or ' '.join(rest[1:])}:{rest[0]}", TimeKind.ORDER)
-    return Meaning(f"med:{description or (rest[0] if rest else '')}:{' '.join(rest[1:])}", TimeKind.ADMINISTRATION)
+    return Meaning(
+        f"med:{description or (rest[0] if rest else '')}:{' '.join(rest[1:])}",
+        TimeKind.ADMINISTRATION,
+    )
 
 
 def _procedure(rest: Sequence[str], description: str) -> Meaning:
     """ICD//VERSION//CODE is billed; START//ITEM and END//ITEM are done at the bedside."""
     if rest and rest[0].upper() in ("START", "END"):
-        return Meaning(f"procedure:{description or ' '.join(rest[1:])}:{rest[0]}", TimeKind.PERFORMED)
+        return Meaning(
+            f"procedure:{description or ' '.join(rest[1:])}:{rest[0]}", TimeKind.PERFORMED
+        )
     return Meaning(f"procedure:{description or ' '.join(rest)}:billed", TimeKind.ADMINISTRATIVE)
 
 
@@ -75,15 +98,21 @@ def _fixed(event: str) -> Callable[[Sequence[str], str], Meaning]:
 
 
 _RULES: Mapping[str, Callable[[Sequence[str], str], Meaning]] = {
-    ADMISSION: lambda rest, _: Meaning(f"admission:{rest[0] if rest else 'hospital admission'}:", TimeKind.ADMINISTRATIVE),
-    DISCHARGE: lambda rest, _: Meaning(f"admission:discharge:{rest[0] if rest else ''}", TimeKind.ADMINISTRATIVE),
+    ADMISSION: lambda rest, _: Meaning(
+        f"admission:{rest[0] if rest else 'hospital admission'}:", TimeKind.ADMINISTRATIVE
+    ),
+    DISCHARGE: lambda rest, _: Meaning(
+        f"admission:discharge:{rest[0] if rest else ''}", TimeKind.ADMINISTRATIVE
+    ),
     REGISTRATION: _fixed("admission:ed registration:"),
     "ED_OUT": _fixed("admission:ed out:"),
     "MEDS_DEATH": _fixed("admission:death:"),
     "TRANSFER_TO": _named("transfer", TimeKind.ADMINISTRATIVE),
     "ICU_ADMISSION": _named("icu", TimeKind.ADMINISTRATIVE, "in"),
     "ICU_DISCHARGE": _named("icu", TimeKind.ADMINISTRATIVE, "out"),
-    "DIAGNOSIS": lambda rest, description: Meaning(f"diagnosis:{description or ' '.join(rest)}:", TimeKind.ADMINISTRATIVE),
+    "DIAGNOSIS": lambda rest, description: Meaning(
+        f"diagnosis:{description or ' '.join(rest)}:", TimeKind.ADMINISTRATIVE
+    ),
     "DRG": _named("diagnosis", TimeKind.ADMINISTRATIVE),
     "PROCEDURE": _procedure,
     "MEDICATION": _medication,
@@ -91,5 +120,7 @@ _RULES: Mapping[str, Callable[[Sequence[str], str], Meaning]] = {
     "INFUSION_END": _named("med", TimeKind.ADMINISTRATION, "end"),
     "LAB": _measured("lab", TimeKind.COLLECTION),
     "SUBJECT_FLUID_OUTPUT": _measured("output", TimeKind.CHARTED),
-    "SUBJECT_WEIGHT_AT_INFUSION": lambda rest, _: Meaning("chart:weight at infusion:", TimeKind.CHARTED, rest[0] if rest else ""),
+    "SUBJECT_WEIGHT_AT_INFUSION": lambda rest, _: Meaning(
+        "chart:weight at infusion:", TimeKind.CHARTED, rest[0] if rest else ""
+    ),
 }

@@ -1,8 +1,10 @@
-"""MEDS: Parquet shards of (subject_id, time, code, numeric_value, text_value), version 0.4, and the flat 0.0.1 layout.
+"""MEDS: Parquet shards of (subject_id, time, code, numeric_value, text_value), version 0.4, and the
+flat 0.0.1 layout.
 
-0.0.1 names the columns patient_id or subject_id, timestamp or time, and value. A subject's encounters are its hospital admissions
-(by hadm_id where the shards have that column); a data set without admissions has one encounter a subject, anchored at its
-first event. Rows outside every encounter and those without a time (MEDS keeps static facts so) are left out. No Django here.
+0.0.1 names the columns patient_id or subject_id, timestamp or time, and value. A subject's
+encounters are its hospital admissions (by hadm_id where the shards have that column); a data set
+without admissions has one encounter a subject, anchored at its first event. Rows outside every
+encounter and those without a time (MEDS keeps static facts so) are left out. No Django here.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ CODES = "metadata/codes.parquet"
 
 @dataclass(frozen=True)
 class _Batch:
-    """Good rows with the columns of 0.4, the line of each (counted from 2, as in a CSV file with a header), and the others."""
+    """Good rows with the columns of 0.4, the line of each (counted from 2, as in a CSV file with a
+    header), and the others.
+    """
 
     rows: pa.Table
     lines: Ints
@@ -52,37 +56,65 @@ class _Batch:
 
 
 class Meds:
-    """A `StreamSource` over a data set's folder or one shard. `chosen`: only these cases; None: all."""
+    """A `StreamSource` over a data set's folder or one shard. `chosen`: only these cases; None:
+    all.
+    """
 
-    def __init__(self, path: Path, chosen: Collection[str] | None = None, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self, path: Path, chosen: Collection[str] | None = None, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
         """Raises FormatError where there is no shard."""
         data = path / "data" if (path / "data").is_dir() else path
         self._root = data if data.is_dir() else data.parent
-        self._shards = [p for p in (sorted(data.rglob("*.parquet")) if data.is_dir() else [data]) if p.is_file()]
+        self._shards = [
+            p for p in (sorted(data.rglob("*.parquet")) if data.is_dir() else [data]) if p.is_file()
+        ]
         self._codes = path / "metadata" / "codes.parquet"
         self._chosen = None if chosen is None else frozenset(chosen)
         self._meanings: dict[str, Meaning] = {}
         if not self._shards:
-            raise FormatError(f"{path} has no Parquet shard. MEDS is a folder data/ with .parquet files, or one such file.")
+            raise FormatError(
+                f"{path} has no Parquet shard. MEDS is a folder data/ with .parquet files, or one"
+                " such file."
+            )
 
     @property
     def identity(self) -> str:
         """Which cases were chosen."""
-        return "meds " + ("all" if self._chosen is None else hashlib.sha256("\0".join(sorted(self._chosen)).encode()).hexdigest())
+        return "meds " + (
+            "all"
+            if self._chosen is None
+            else hashlib.sha256("\0".join(sorted(self._chosen)).encode()).hexdigest()
+        )
 
     def encounters(self) -> EncounterList:
         """In order of subject and admission; shards that cannot be read to their end are refused."""
         stays, refused, missing = self._stays
-        absent = sorted((self._chosen or frozenset()) - {e.case_id for e in stays.encounters} - {r.case_id for r in stays.rejections})
-        rejections = [*stays.rejections, *(Rejection("data", "no such case", case_id=case[:100]) for case in absent)]
+        absent = sorted(
+            (self._chosen or frozenset())
+            - {e.case_id for e in stays.encounters}
+            - {r.case_id for r in stays.rejections}
+        )
+        rejections = [
+            *stays.rejections,
+            *(Rejection("data", "no such case", case_id=case[:100]) for case in absent),
+        ]
         codes = () if self._codes.is_file() else (CODES,)
-        return EncounterList(stays.encounters, tuple(rejections), tuple(refused.values()), missing_files=(*codes, *missing))
+        return EncounterList(
+            stays.encounters,
+            tuple(rejections),
+            tuple(refused.values()),
+            missing_files=(*codes, *missing),
+        )
 
     def files(self) -> Sequence[StreamFile]:
         """The shards that can be read."""
         beside = (self._codes,) if self._codes.is_file() else ()
         shards = [shard for shard in self._shards if shard not in self._stays[1]]
-        return [StreamFile(self._name(shard), shard, partial(self._blocks, shard), beside) for shard in shards]
+        return [
+            StreamFile(self._name(shard), shard, partial(self._blocks, shard), beside)
+            for shard in shards
+        ]
 
     def _blocks(self, shard: Path) -> Iterator[StreamBlock]:
         """The rows of one shard. Raises WrongFile."""
@@ -97,9 +129,18 @@ class Meds:
             taken = self._rows(rows.take(pa.array(kept)))
             long = pc.greater(pc.binary_length(taken["event"]), LONGEST_EVENT).to_numpy()
             reason = f"the event is longer than {LONGEST_EVENT:,} bytes"
-            rejections = [Rejection(name, reason, int(batch.lines[kept[i]]), "code") for i in np.flatnonzero(long).tolist()]
+            rejections = [
+                Rejection(name, reason, int(batch.lines[kept[i]]), "code")
+                for i in np.flatnonzero(long).tolist()
+            ]
             kept, taken = kept[~long], taken.filter(pa.array(~long))
-            yield StreamBlock(taken, places[kept], batch.lines[kept], batch.offered, (*batch.rejections, *rejections))
+            yield StreamBlock(
+                taken,
+                places[kept],
+                batch.lines[kept],
+                batch.offered,
+                (*batch.rejections, *rejections),
+            )
 
     def _rows(self, batch: pa.Table) -> pa.Table:
         codes = batch["code"].combine_chunks().dictionary_encode()
@@ -107,9 +148,15 @@ class Meds:
         meanings = [self._meaning(code) for code in codes.dictionary.to_pylist()]
         events, kinds, units = (
             pa.array(column, pa.string()).take(codes.indices)
-            for column in ([m.event for m in meanings], [m.kind.value for m in meanings], [m.unit for m in meanings])
+            for column in (
+                [m.event for m in meanings],
+                [m.kind.value for m in meanings],
+                [m.unit for m in meanings],
+            )
         )
-        values = pc.if_else(pc.equal(batch["text_value"], ""), batch["numeric_value"], batch["text_value"])
+        values = pc.if_else(
+            pc.equal(batch["text_value"], ""), batch["numeric_value"], batch["text_value"]
+        )
         return pa.table(
             {
                 "time": batch["time"],
@@ -131,22 +178,34 @@ class Meds:
 
     @cached_property
     def _descriptions(self) -> dict[str, str]:
-        """What metadata/codes.parquet says of codes. Raises WrongFile where it is damaged or ambiguous."""
+        """What metadata/codes.parquet says of codes. Raises WrongFile where it is damaged or
+        ambiguous.
+        """
         if not self._codes.is_file():
             return {}
         missing = [c for c in ("code", "description") if c not in column_names(self._codes, CODES)]
         if missing:
-            raise WrongFile(Rejection(CODES, f"the column {missing[0]} is missing", field=missing[0]))
+            raise WrongFile(
+                Rejection(CODES, f"the column {missing[0]} is missing", field=missing[0])
+            )
         known: dict[str, str] = {}
         line = 1
         for batch in read_batches(self._codes, CODES, ("code", "description"), BATCH_ROWS):
-            codes, texts = (converted(batch, c, text_of, CODES).to_pylist() for c in ("code", "description"))
+            codes, texts = (
+                converted(batch, c, text_of, CODES).to_pylist() for c in ("code", "description")
+            )
             for code, text in zip(codes, texts, strict=True):
                 line += 1
                 if known.setdefault(code, text) != text:
-                    raise WrongFile(Rejection(CODES, "the code appears before with another description", line, "code"))
+                    raise WrongFile(
+                        Rejection(
+                            CODES, "the code appears before with another description", line, "code"
+                        )
+                    )
                 if "\x00" in text:
-                    raise WrongFile(Rejection(CODES, "the text has a NUL character", line, "description"))
+                    raise WrongFile(
+                        Rejection(CODES, "the text has a NUL character", line, "description")
+                    )
         return known
 
     def _batches(self, shard: Path) -> Iterator[_Batch]:
@@ -159,7 +218,14 @@ class Meds:
         start = 0
         for batch in read_batches(shard, name, [n for n in names.values() if n], BATCH_ROWS):
             how: dict[str, Callable[[pa.Array], pa.Array]] = {"subject_id": _number, "time": _naive}
-            columns = {c: converted(batch, n, how.get(c, text_of), name) if n else pa.repeat("", batch.num_rows) for c, n in names.items()}
+            columns = {
+                c: (
+                    converted(batch, n, how.get(c, text_of), name)
+                    if n
+                    else pa.repeat("", batch.num_rows)
+                )
+                for c, n in names.items()
+            }
             yield _sound(pa.table(columns), name, start)
             start += batch.num_rows
 
@@ -170,7 +236,9 @@ class Meds:
 
     @cached_property
     def _stays(self) -> tuple[MedsStays, dict[Path, Rejection], tuple[str, ...]]:
-        """(encounters, shards that cannot be read, columns of values that shards lack). A refused shard says nothing about encounters."""
+        """(encounters, shards that cannot be read, columns of values that shards lack). A refused
+        shard says nothing about encounters.
+        """
         marks: list[Marks] = []
         refused: dict[Path, Rejection] = {}
         missing: list[str] = []
@@ -184,7 +252,11 @@ class Meds:
                 refused[shard] = error.rejection
             else:
                 marks.append(mine)
-                missing += [f"{self._name(shard)}, column {c}" for c in lacking] if len(lacking) == len(VALUES) else []
+                missing += (
+                    [f"{self._name(shard)}, column {c}" for c in lacking]
+                    if len(lacking) == len(VALUES)
+                    else []
+                )
         return stays_of(marks, self._chosen), refused, tuple(missing)
 
     def _name(self, shard: Path) -> str:
@@ -207,13 +279,26 @@ def _sound(batch: pa.Table, name: str, start: int) -> _Batch:
     faults = (
         ("subject_id", "the row names no subject", pc.is_null(batch["subject_id"])),
         ("code", "the code is empty", pc.equal(batch["code"], "")),
-        ("time", "the time is outside the calendar", pc.or_(pc.less(moments, EARLY), pc.greater(moments, FAR))),
-        *((c, "the text has a NUL character", pc.match_substring(batch[c], "\x00")) for c in ("code", "text_value", "hadm_id")),
+        (
+            "time",
+            "the time is outside the calendar",
+            pc.or_(pc.less(moments, EARLY), pc.greater(moments, FAR)),
+        ),
+        *(
+            (c, "the text has a NUL character", pc.match_substring(batch[c], "\x00"))
+            for c in ("code", "text_value", "hadm_id")
+        ),
     )
-    masks = [(field, reason, pc.fill_null(mask, False).to_numpy()) for field, reason, mask in faults]
+    masks = [
+        (field, reason, pc.fill_null(mask, False).to_numpy()) for field, reason, mask in faults
+    ]
     lines = start + 2 + np.arange(len(batch))
     bad = np.any([mask for *_, mask in masks], axis=0)
     if not bad.any():
         return _Batch(batch, lines, len(batch), ())
-    rejections = [Rejection(name, reason, int(lines[i]), field) for field, reason, mask in masks for i in np.flatnonzero(mask).tolist()]
+    rejections = [
+        Rejection(name, reason, int(lines[i]), field)
+        for field, reason, mask in masks
+        for i in np.flatnonzero(mask).tolist()
+    ]
     return _Batch(batch.filter(pa.array(~bad)), lines[~bad], len(batch), tuple(rejections))

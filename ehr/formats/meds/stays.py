@@ -1,4 +1,6 @@
-"""Which encounters the subjects of a MEDS data set have: their admissions, or all of a subject's events where it names none."""
+"""Which encounters the subjects of a MEDS data set have: their admissions, or all of a subject's
+events where it names none.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _Mark = dict[str, object]
 
 @dataclass(frozen=True)
 class MedsStays:
-    """Encounters and, parallel to them, their subjects and first and last moments (microseconds since 1970)."""
+    """Encounters and, parallel to them, their subjects and first and last moments (microseconds
+    since 1970).
+    """
 
     encounters: tuple[EncounterRecord, ...]
     subjects: Ints
@@ -31,7 +35,9 @@ class MedsStays:
 
 
 class Marks:
-    """What separates a subject's encounters, collected over a shard: admissions, discharges, registrations, first and last events."""
+    """What separates a subject's encounters, collected over a shard: admissions, discharges,
+    registrations, first and last events.
+    """
 
     def __init__(self) -> None:
         self.marks: list[pa.Table] = []
@@ -39,10 +45,20 @@ class Marks:
 
     def add(self, batch: pa.Table) -> None:
         """Look through one batch."""
-        batch = batch.select(["subject_id", "time", "code", "hadm_id"]).filter(pc.is_valid(batch["time"]))
-        self.marks.append(batch.filter(pc.match_substring_regex(batch["code"], f"^({ADMISSION}|{DISCHARGE}|{REGISTRATION})(//|$)")))
+        batch = batch.select(["subject_id", "time", "code", "hadm_id"]).filter(
+            pc.is_valid(batch["time"])
+        )
+        self.marks.append(
+            batch.filter(
+                pc.match_substring_regex(
+                    batch["code"], f"^({ADMISSION}|{DISCHARGE}|{REGISTRATION})(//|$)"
+                )
+            )
+        )
         others = batch.filter(pc.not_equal(batch["code"], BIRTH))
-        for row in others.group_by("subject_id").aggregate([("time", "min"), ("time", "max")]).to_pylist():
+        for row in (
+            others.group_by("subject_id").aggregate([("time", "min"), ("time", "max")]).to_pylist()
+        ):
             first, last = self.seen.get(row["subject_id"], (row["time_min"], row["time_max"]))
             self.seen[row["subject_id"]] = min(first, row["time_min"]), max(last, row["time_max"])
 
@@ -58,7 +74,11 @@ def stays_of(marks: Sequence[Marks], chosen: frozenset[str] | None) -> MedsStays
             continue
         fault = _fault(record, seen)
         if fault:
-            rejections.append(Rejection("data", fault[1], field=fault[0], case_id=record.case_id[:LONGEST_CASE_ID]))
+            rejections.append(
+                Rejection(
+                    "data", fault[1], field=fault[0], case_id=record.case_id[:LONGEST_CASE_ID]
+                )
+            )
         else:
             seen.add(record.case_id)
             encounters.append(record)
@@ -72,7 +92,10 @@ def _fault(record: EncounterRecord, seen: set[str]) -> tuple[str, str] | None:
     if record.case_id in seen:
         return "hadm_id", "two subjects have this admission"
     if len(record.case_id) > LONGEST_CASE_ID or not record.case_id.isprintable():
-        return "hadm_id", f"longer than {LONGEST_CASE_ID} characters, or with characters that cannot be shown"
+        return (
+            "hadm_id",
+            f"longer than {LONGEST_CASE_ID} characters, or with characters that cannot be shown",
+        )
     if len(record.title) > LONGEST_TITLE:
         return "code", f"the code of the admission is longer than {LONGEST_TITLE} characters"
     if record.discharged_at is not None and record.discharged_at < record.admitted_at:
@@ -85,7 +108,11 @@ def _stays(shards: Sequence[Marks]) -> Iterator[tuple[EncounterRecord, int, int]
     tables = [table for shard in shards for table in shard.marks]
     if not tables:
         return
-    marks = pa.concat_tables(tables).sort_by([("subject_id", "ascending"), ("time", "ascending")]).to_pylist()
+    marks = (
+        pa.concat_tables(tables)
+        .sort_by([("subject_id", "ascending"), ("time", "ascending")])
+        .to_pylist()
+    )
     if not any(_is(mark, ADMISSION) for mark in marks):
         yield from _whole_subjects(shards)
         return
@@ -103,7 +130,11 @@ def _whole_subjects(shards: Sequence[Marks]) -> Iterator[tuple[EncounterRecord, 
             known = seen.get(subject, (first, last))
             seen[subject] = min(first, known[0]), max(last, known[1])
     for subject, (first, last) in sorted(seen.items()):
-        yield EncounterRecord(str(subject), first, anchor="presentation", subject_key=str(subject)), _micro(first), _micro(last)
+        yield (
+            EncounterRecord(str(subject), first, anchor="presentation", subject_key=str(subject)),
+            _micro(first),
+            _micro(last),
+        )
 
 
 def _once(marks: list[_Mark]) -> Iterator[_Mark]:
@@ -118,7 +149,9 @@ def _once(marks: list[_Mark]) -> Iterator[_Mark]:
 
 
 def _stays_of(subject: int, marks: list[_Mark]) -> Iterator[tuple[EncounterRecord, int, int]]:
-    """Each admission with the discharge before the next one, and the registration after the discharge before it."""
+    """Each admission with the discharge before the next one, and the registration after the
+    discharge before it.
+    """
     registered: datetime | None = None
     number = 0
     for i, mark in enumerate(marks):
@@ -134,7 +167,9 @@ def _stays_of(subject: int, marks: list[_Mark]) -> Iterator[tuple[EncounterRecor
             discharge = until["time"] if until is not None and _is(until, DISCHARGE) else None
             left = discharge if isinstance(discharge, datetime) else None
             case_id = str(mark["hadm_id"] or f"{subject}-{number}")
-            record = EncounterRecord(case_id, time, left, str(mark["code"]), subject_key=str(subject))
+            record = EncounterRecord(
+                case_id, time, left, str(mark["code"]), subject_key=str(subject)
+            )
             end = _micro(left) if left else (_micro(until["time"]) - 1 if until else FAR)
             yield record, _micro(registered or time), end
             registered = None

@@ -1,4 +1,6 @@
-"""The admissions of MIMIC-IV as encounters. A line with a fault is a rejected admission, never one with other times."""
+"""The admissions of MIMIC-IV as encounters. A line with a fault is a rejected admission, never one
+with other times.
+"""
 
 from __future__ import annotations
 
@@ -45,13 +47,19 @@ def read_admissions(path: Path, chosen: frozenset[str] | None, limits: Limits) -
             fault = row.fault(known)
             if fault:
                 case_id = row.text["hadm_id"].replace("\x00", "\\0")[:LONGEST_CASE_ID]
-                rejections.append(Rejection(ADMISSIONS, fault[1], block.line(i), fault[0], case_id=case_id))
+                rejections.append(
+                    Rejection(ADMISSIONS, fault[1], block.line(i), fault[0], case_id=case_id)
+                )
                 continue
             admitted = row.time["admittime"]
             assert admitted is not None
             known.add(int(row.text["hadm_id"]))
             subject, title = row.text["subject_id"], row.title
-            encounters.append(EncounterRecord(row.text["hadm_id"], admitted, row.time["dischtime"], title, subject_key=subject))
+            encounters.append(
+                EncounterRecord(
+                    row.text["hadm_id"], admitted, row.time["dischtime"], title, subject_key=subject
+                )
+            )
             registered.append(min(row.time["edregtime"] or admitted, admitted))
     return Admissions(tuple(encounters), tuple(registered), tuple(rejections))
 
@@ -64,7 +72,9 @@ class _Row:
 
     @property
     def title(self) -> str:
-        return ", ".join(filter(None, (self.text["admission_type"], self.text["admission_location"])))
+        return ", ".join(
+            filter(None, (self.text["admission_type"], self.text["admission_location"]))
+        )
 
     def fault(self, known: set[int]) -> tuple[str, str] | None:
         """(field, reason) of the first fault. `known` are the admissions before this one."""
@@ -81,7 +91,10 @@ class _Row:
         if discharged is not None and discharged < admitted:
             return "dischtime", "before the admission"
         if len(self.title) > LONGEST_TITLE or "\x00" in self.title:
-            return "admission_type", f"longer than {LONGEST_TITLE} characters, or with a NUL character"
+            return (
+                "admission_type",
+                f"longer than {LONGEST_TITLE} characters, or with a NUL character",
+            )
         return None
 
 

@@ -1,7 +1,9 @@
-"""MIMIC-IV in its published layout: hosp/, icu/ and note/ with .csv or .csv.gz files (github.com/MIT-LCP/mimic-code names).
+"""MIMIC-IV in its published layout: hosp/, icu/ and note/ with .csv or .csv.gz files
+(github.com/MIT-LCP/mimic-code names).
 
-Every table of `ehr.formats.mimic_iv.tables` with the time kinds of its own; missing files are named and skipped. Rows without
-hadm_id belong to the admission whose stay, from registration to discharge, their time falls into. No Django here.
+Every table of `ehr.formats.mimic_iv.tables` with the time kinds of its own; missing files are named
+and skipped. Rows without hadm_id belong to the admission whose stay, from registration to
+discharge, their time falls into. No Django here.
 """
 
 from __future__ import annotations
@@ -30,32 +32,52 @@ NOTES = "note/discharge"
 class MimicIV:
     """A `StreamSource` over one directory. `chosen`: only these admissions (hadm_id); None: all."""
 
-    def __init__(self, root: Path, chosen: Collection[str] | None = None, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self, root: Path, chosen: Collection[str] | None = None, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
         """Raises FormatError where the directory has no admissions table."""
         self._root = root
         self._chosen = None if chosen is None else frozenset(chosen)
         self._limits = limits
         if not paths_of(root, ADMISSIONS):
-            raise FormatError(f"{root} has no {ADMISSIONS}.csv or .csv.gz. The mimic_iv format is the published directory layout.")
+            raise FormatError(
+                f"{root} has no {ADMISSIONS}.csv or .csv.gz. The mimic_iv format is the published"
+                " directory layout."
+            )
 
     @property
     def identity(self) -> str:
         """Which admissions were chosen."""
-        return "mimic_iv " + ("all" if self._chosen is None else hashlib.sha256(" ".join(sorted(self._chosen)).encode()).hexdigest())
+        return "mimic_iv " + (
+            "all"
+            if self._chosen is None
+            else hashlib.sha256(" ".join(sorted(self._chosen)).encode()).hexdigest()
+        )
 
     def encounters(self) -> EncounterList:
         """The chosen admissions in file order; one with a fault is rejected. Raises WrongFile."""
         listed = self._admissions
         rejections = list(listed.rejections)
         if self._chosen is not None:
-            absent = sorted(self._chosen - {e.case_id for e in listed.encounters} - {r.case_id for r in rejections})
-            rejections += [Rejection(ADMISSIONS, "no such admission", field="hadm_id", case_id=case_id[:100]) for case_id in absent]
-        return EncounterList(listed.encounters, tuple(rejections), missing_files=tuple(self._missing()))
+            absent = sorted(
+                self._chosen
+                - {e.case_id for e in listed.encounters}
+                - {r.case_id for r in rejections}
+            )
+            rejections += [
+                Rejection(ADMISSIONS, "no such admission", field="hadm_id", case_id=case_id[:100])
+                for case_id in absent
+            ]
+        return EncounterList(
+            listed.encounters, tuple(rejections), missing_files=tuple(self._missing())
+        )
 
     def files(self) -> Sequence[StreamFile]:
         """The tables that are there, then the notes."""
         tables = [
-            StreamFile(t.path, paths[0], partial(self._blocks, t), self._dictionaries.files(t.dictionaries))
+            StreamFile(
+                t.path, paths[0], partial(self._blocks, t), self._dictionaries.files(t.dictionaries)
+            )
             for t in TABLES
             if (paths := paths_of(self._root, t.path))
         ]
@@ -64,16 +86,29 @@ class MimicIV:
 
     def _missing(self) -> Iterator[str]:
         """Files and optional columns that are not there."""
-        yield from (name for name in (*(t.path for t in TABLES), *Dictionaries.NAMES, NOTES) if not paths_of(self._root, name))
+        yield from (
+            name
+            for name in (*(t.path for t in TABLES), *Dictionaries.NAMES, NOTES)
+            if not paths_of(self._root, name)
+        )
         for table in TABLES:
             for path in paths_of(self._root, table.path)[:1]:
-                yield from (f"{table.path}, column {c}" for c in table.optional if c not in header_names(path))
+                yield from (
+                    f"{table.path}, column {c}"
+                    for c in table.optional
+                    if c not in header_names(path)
+                )
 
     def _notes(self) -> Iterator[NoteBlock]:
         """The discharge summaries of the encounters. Raises WrongFile."""
         path = self._path(NOTES)
-        for block in read_csv_blocks(path, NOTES, ("subject_id", "hadm_id", "charttime", "text"), limits=self._limits):
-            columns = {c: pc.utf8_trim_whitespace(block.columns[c]) for c in ("subject_id", "hadm_id", "charttime")}
+        for block in read_csv_blocks(
+            path, NOTES, ("subject_id", "hadm_id", "charttime", "text"), limits=self._limits
+        ):
+            columns = {
+                c: pc.utf8_trim_whitespace(block.columns[c])
+                for c in ("subject_id", "hadm_id", "charttime")
+            }
             places, found = self._stays.places(block, columns, NOTES)
             rejections = [*block.rejections, *found]
             times, wrong = clock_times(columns["charttime"])
@@ -82,9 +117,19 @@ class MimicIV:
                 text = block.columns["text"][i].as_py()
                 fault = self._note_fault(text, wrong[i].as_py())
                 if fault:
-                    rejections.append(Rejection(NOTES, fault[1], block.line(i), fault[0], case_id=self._stays.case_id(int(places[i]))))
+                    rejections.append(
+                        Rejection(
+                            NOTES,
+                            fault[1],
+                            block.line(i),
+                            fault[0],
+                            case_id=self._stays.case_id(int(places[i])),
+                        )
+                    )
                 else:
-                    notes.append((int(places[i]), block.line(i), NoteRecord(text, times[i].as_py())))
+                    notes.append(
+                        (int(places[i]), block.line(i), NoteRecord(text, times[i].as_py()))
+                    )
             yield NoteBlock(tuple(notes), block.offered, tuple(rejections))
 
     def _note_fault(self, text: str, wrong_time: bool) -> tuple[str, str] | None:
@@ -94,7 +139,10 @@ class MimicIV:
         if not text.strip():
             return "text", "the note is empty"
         if len(text.encode()) > self._limits.note_bytes:
-            return "text", f"the note has more than {self._limits.note_bytes:,} bytes (IMPORT_NOTE_BYTES)"
+            return (
+                "text",
+                f"the note has more than {self._limits.note_bytes:,} bytes (IMPORT_NOTE_BYTES)",
+            )
         return ("charttime", "not a date and time") if wrong_time else None
 
     def _blocks(self, table: Table) -> Iterator[StreamBlock]:
@@ -114,7 +162,9 @@ class MimicIV:
         """The file of a table. Raises WrongFile where there are two."""
         paths = paths_of(self._root, name)
         if len(paths) > 1:
-            raise WrongFile(Rejection(name, "the table is there twice, as .csv and as .csv.gz; remove one"))
+            raise WrongFile(
+                Rejection(name, "the table is there twice, as .csv and as .csv.gz; remove one")
+            )
         return paths[0]
 
     @cached_property
@@ -122,7 +172,9 @@ class MimicIV:
         def find(name: str) -> Path | None:
             return self._path(name) if paths_of(self._root, name) else None
 
-        return Dictionaries(find, None if self._chosen is None else np.unique(self._stays.subjects), self._limits)
+        return Dictionaries(
+            find, None if self._chosen is None else np.unique(self._stays.subjects), self._limits
+        )
 
     @cached_property
     def _stays(self) -> Stays:

@@ -1,4 +1,6 @@
-"""Lines of MIMIC-IV tables as rows of encounters: every line is stored, rejected with its reason, or of no stay that is imported."""
+"""Lines of MIMIC-IV tables as rows of encounters: every line is stored, rejected with its reason,
+or of no stay that is imported.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,16 @@ Columns = Mapping[str, pa.ChunkedArray]
 class Stays:
     """The imported encounters, and which of them a line belongs to."""
 
-    def __init__(self, encounters: Sequence[EncounterRecord], registered: Sequence[datetime]) -> None:
+    def __init__(
+        self, encounters: Sequence[EncounterRecord], registered: Sequence[datetime]
+    ) -> None:
         """Parallel sequences."""
         self._encounters = encounters
         self.subjects = np.array([int(e.subject_key) for e in encounters], np.int64)
         self._starts = np.array(registered, "datetime64[us]").astype(np.int64)
-        self._ends = np.array([e.discharged_at or e.admitted_at for e in encounters], "datetime64[us]").astype(np.int64)
+        self._ends = np.array(
+            [e.discharged_at or e.admitted_at for e in encounters], "datetime64[us]"
+        ).astype(np.int64)
         ids = np.array([int(e.case_id) for e in encounters], np.int64)
         self._by_id = np.argsort(ids)
         self._ids = ids[self._by_id]
@@ -42,9 +48,15 @@ class Stays:
         return self._encounters[place].case_id
 
     def places(self, block: TextBlock, columns: Columns, name: str) -> tuple[Ints, list[Rejection]]:
-        """(encounter of each line by its hadm_id, rejected lines): NO_ID for lines of no or another admission, BAD_ID for rejected ones."""
+        """(encounter of each line by its hadm_id, rejected lines): NO_ID for lines of no or another
+        admission, BAD_ID for rejected ones.
+        """
         subjects = ids_of(columns["subject_id"])
-        ids = ids_of(columns["hadm_id"]) if "hadm_id" in columns else np.full(len(block), NO_ID, np.int64)
+        ids = (
+            ids_of(columns["hadm_id"])
+            if "hadm_id" in columns
+            else np.full(len(block), NO_ID, np.int64)
+        )
         places = np.full(len(block), NO_ID, np.int64)
         if len(self._ids):
             at = np.clip(np.searchsorted(self._ids, ids), 0, len(self._ids) - 1)
@@ -69,7 +81,9 @@ class Stays:
         return np.isin(subjects, self.subjects)
 
     def by_time(self, subjects: Ints, times: Ints, *, days: bool) -> Ints:
-        """The encounter that a moment of a subject falls into. `days`: rows with a day and no hour belong to the stay of that day."""
+        """The encounter that a moment of a subject falls into. `days`: rows with a day and no hour
+        belong to the stay of that day.
+        """
         return (self._days if days else self._windows).find(subjects, times)
 
     @cached_property
@@ -81,11 +95,17 @@ class Stays:
         return Windows(self.subjects, self._starts - self._starts % 86_400_000_000, self._ends)
 
 
-def rows_of(block: TextBlock, columns: Columns, facts: Sequence[Fact], stays: Stays, name: str, table: Table) -> StreamBlock:
-    """The rows that the table's facts make of a block, line by line, and every line that cannot be read."""
+def rows_of(
+    block: TextBlock, columns: Columns, facts: Sequence[Fact], stays: Stays, name: str, table: Table
+) -> StreamBlock:
+    """The rows that the table's facts make of a block, line by line, and every line that cannot be
+    read.
+    """
     places, rejections = stays.places(block, columns, name)
     if block.nul:
-        nul = np.any([pc.match_substring(c, "\x00").to_numpy() for c in columns.values()], axis=0) & (places != BAD_ID)
+        nul = np.any(
+            [pc.match_substring(c, "\x00").to_numpy() for c in columns.values()], axis=0
+        ) & (places != BAD_ID)
         rejections += _named(block, [("", "the text has a NUL character", nul)], name)
         places = np.where(nul, BAD_ID, places)
     parts = [_rows_of_fact(block, columns, fact, places, stays, name, table) for fact in facts]
@@ -96,30 +116,51 @@ def rows_of(block: TextBlock, columns: Columns, facts: Sequence[Fact], stays: St
         encounters=np.concatenate([found for _, found, _, _ in parts])[order],
         lines=block.lines[kept],
         offered=block.offered,
-        rejections=tuple(dict.fromkeys([*block.rejections, *rejections, *(r for *_, found in parts for r in found)])),
+        rejections=tuple(
+            dict.fromkeys(
+                [*block.rejections, *rejections, *(r for *_, found in parts for r in found)]
+            )
+        ),
     )
 
 
 def _rows_of_fact(
-    block: TextBlock, columns: Columns, fact: Fact, places: Ints, stays: Stays, name: str, table: Table
+    block: TextBlock,
+    columns: Columns,
+    fact: Fact,
+    places: Ints,
+    stays: Stays,
+    name: str,
+    table: Table,
 ) -> tuple[Ints, Ints, pa.Table, list[Rejection]]:
     """(positions in the block, encounters, rows, rejections) of one kind of fact."""
     length = len(block)
-    time_text = first_of(*(columns[c] for c in fact.time.split("|"))) if fact.time else pa.repeat("", length)
+    time_text = (
+        first_of(*(columns[c] for c in fact.time.split("|")))
+        if fact.time
+        else pa.repeat("", length)
+    )
     times, wrong_time = (_array(part) for part in clock_times(time_text))
     result_text = columns.get(fact.result_time or "")
-    results, wrong_result = (None, None) if result_text is None else (_array(part) for part in clock_times(result_text))
+    results, wrong_result = (
+        (None, None) if result_text is None else (_array(part) for part in clock_times(result_text))
+    )
     only = np.ones(length, bool) if fact.only is None else _mask(fact.only)
     owners = _owners(columns, places, times, stays, days=not table.admission)
     keep = (owners >= 0) & only
     wrong = _mask(wrong_time)
-    # Without a time, a line without admission cannot be assigned, though it may be of one of these stays.
+    # Without a time, a line without admission cannot be assigned, though it may be of one of these
+    # stays.
     lost = wrong & (owners == NO_ID) & only
     if lost.any():
         lost &= stays.ours(ids_of(columns["subject_id"])) & (_empty(columns, "hadm_id"))
     faults = [
         (fact.time or "", "not a date and time", wrong & (keep | lost)),
-        ("", f"the event is longer than {LONGEST_EVENT:,} bytes", _mask(pc.greater(pc.binary_length(fact.event), LONGEST_EVENT)) & keep),
+        (
+            "",
+            f"the event is longer than {LONGEST_EVENT:,} bytes",
+            _mask(pc.greater(pc.binary_length(fact.event), LONGEST_EVENT)) & keep,
+        ),
     ]
     if wrong_result is not None:
         faults.append((fact.result_time or "", "not a date and time", _mask(wrong_result) & keep))
@@ -127,10 +168,14 @@ def _rows_of_fact(
     rows = pa.table(
         {
             "time": times,
-            "result_time": pa.nulls(length, ROWS.field("result_time").type) if results is None else results,
+            "result_time": pa.nulls(length, ROWS.field("result_time").type)
+            if results is None
+            else results,
             "event": fact.event,
             "value": pa.repeat(fact.value, length) if isinstance(fact.value, str) else fact.value,
-            "numeric_value": pa.nulls(length, pa.float64()) if isinstance(fact.value, str) else numbers_of(fact.event, fact.value),
+            "numeric_value": pa.nulls(length, pa.float64())
+            if isinstance(fact.value, str)
+            else numbers_of(fact.event, fact.value),
             "unit": pa.repeat(fact.unit, length) if isinstance(fact.unit, str) else fact.unit,
             "source": pa.repeat(table.path.partition("/")[2], length),
             "time_kind": pa.repeat(fact.kind.value, length),
@@ -168,11 +213,18 @@ def _named(block: TextBlock, faults: Sequence[tuple[str, str, Mask]], name: str)
 
 
 def _raw(block: TextBlock, i: int) -> str:
-    return ",".join(str(column[i].as_py()) for column in block.columns.columns).replace("\x00", "\\0")[:RAW_CHARACTERS]
+    return ",".join(str(column[i].as_py()) for column in block.columns.columns).replace(
+        "\x00", "\\0"
+    )[:RAW_CHARACTERS]
 
 
 def _mask(values: pa.Array | pa.ChunkedArray) -> Mask:
-    return np.asarray(values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else values.to_numpy(), bool)
+    return np.asarray(
+        values.to_numpy(zero_copy_only=False)
+        if isinstance(values, pa.Array)
+        else values.to_numpy(),
+        bool,
+    )
 
 
 def _array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -180,7 +232,9 @@ def _array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def ids_of(texts: pa.ChunkedArray) -> Ints:
-    """Numbers of subjects and admissions (some exports write 123.0); NO_ID for "", BAD_ID for anything else."""
+    """Numbers of subjects and admissions (some exports write 123.0); NO_ID for "", BAD_ID for
+    anything else.
+    """
     empty = pc.equal(pc.binary_length(texts), 0)
     filled = pc.if_else(empty, pa.scalar(None, pa.string()), texts)
     try:
@@ -189,6 +243,8 @@ def ids_of(texts: pa.ChunkedArray) -> Ints:
         numbers = None
     if numbers is None or (pc.min(numbers).as_py() or 0) < 0:
         plain = pc.replace_substring_regex(texts, r"\.0$", "")
-        digits = pc.if_else(pc.match_substring_regex(plain, r"^\d{1,18}$"), plain, pa.scalar(None, pa.string()))
+        digits = pc.if_else(
+            pc.match_substring_regex(plain, r"^\d{1,18}$"), plain, pa.scalar(None, pa.string())
+        )
         numbers = pc.if_else(empty, NO_ID, pc.fill_null(digits.cast(pa.int64()), BAD_ID))
     return pc.fill_null(numbers, NO_ID).to_numpy()

@@ -1,7 +1,8 @@
-"""What each table of MIMIC-IV means as rows of the record: event, value, unit, and which act its times stand for.
+"""What each table of MIMIC-IV means as rows of the record: event, value, unit, and which act its
+times stand for.
 
-One entry a table; the published column names; the mapping of the `cases` folder format's page. A table function takes the
-columns of a block as text and gives one `Fact` per kind of row it makes.
+One entry a table; the published column names; the mapping of the `cases` folder format's page. A
+table function takes the columns of a block as text and gives one `Fact` per kind of row it makes.
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ Columns = Mapping[str, Text]
 #: Looks texts up in a dictionary table; unknown keys give "".
 Lookup = Callable[[str, Text], Text]
 
-DATE_ONLY = "date only"  # the unit of rows whose source has a day and no hour: their midnight is not a time
+# the unit of rows whose source has a day and no hour: their midnight is not a time
+DATE_ONLY = "date only"
 
 
 @dataclass(frozen=True)
 class Fact:
-    """One row made from each row of the table. `time` None: the table has none. `only` keeps rows where it is true."""
+    """One row made from each row of the table. `time` None: the table has none. `only` keeps rows
+    where it is true.
+    """
 
     event: Text
     time: str | None
@@ -76,12 +80,22 @@ def _admissions(c: Columns, _: Lookup) -> Sequence[Fact]:
     fixed = {"edregtime": "ed registration", "edouttime": "ed out", "deathtime": "death"}
     return [
         *(
-            Fact(event("admission", pa.repeat(name, len(c[time])).cast(pa.string())), time, at, only=_present(c[time]))
+            Fact(
+                event("admission", pa.repeat(name, len(c[time])).cast(pa.string())),
+                time,
+                at,
+                only=_present(c[time]),
+            )
             for time, name in fixed.items()
         ),
-        *(Fact(event("admission", c[name]), "admittime", at, only=_present(c[name])) for name in ("admission_type", "admission_location")),
+        *(
+            Fact(event("admission", c[name]), "admittime", at, only=_present(c[name]))
+            for name in ("admission_type", "admission_location")
+        ),
         Fact(
-            event("admission", pa.repeat("discharge", len(c["dischtime"])), c["discharge_location"]),
+            event(
+                "admission", pa.repeat("discharge", len(c["dischtime"])), c["discharge_location"]
+            ),
             "dischtime",
             at,
             only=_present(c["dischtime"]),
@@ -90,7 +104,13 @@ def _admissions(c: Columns, _: Lookup) -> Sequence[Fact]:
 
 
 def _transfers(c: Columns, _: Lookup) -> Sequence[Fact]:
-    return [Fact(event("transfer", first_of(c["careunit"], c["eventtype"])), "intime", TimeKind.ADMINISTRATIVE)]
+    return [
+        Fact(
+            event("transfer", first_of(c["careunit"], c["eventtype"])),
+            "intime",
+            TimeKind.ADMINISTRATIVE,
+        )
+    ]
 
 
 def _services(c: Columns, _: Lookup) -> Sequence[Fact]:
@@ -103,11 +123,25 @@ def _code(c: Columns, lookup: Lookup, table: str) -> Text:
 
 
 def _diagnoses(c: Columns, lookup: Lookup) -> Sequence[Fact]:
-    return [Fact(event("diagnosis", _code(c, lookup, "hosp/d_icd_diagnoses")), None, TimeKind.UNKNOWN, c["icd_code"])]
+    return [
+        Fact(
+            event("diagnosis", _code(c, lookup, "hosp/d_icd_diagnoses")),
+            None,
+            TimeKind.UNKNOWN,
+            c["icd_code"],
+        )
+    ]
 
 
 def _drgs(c: Columns, _: Lookup) -> Sequence[Fact]:
-    return [Fact(event("diagnosis", first_of(c["description"], c["drg_code"])), None, TimeKind.UNKNOWN, c["drg_code"])]
+    return [
+        Fact(
+            event("diagnosis", first_of(c["description"], c["drg_code"])),
+            None,
+            TimeKind.UNKNOWN,
+            c["drg_code"],
+        )
+    ]
 
 
 def _procedures(c: Columns, lookup: Lookup) -> Sequence[Fact]:
@@ -125,39 +159,85 @@ def _labs(c: Columns, lookup: Lookup) -> Sequence[Fact]:
 def _cultures(c: Columns, _: Lookup) -> Sequence[Fact]:
     found = joined(c["org_name"], joined(c["ab_name"], c["interpretation"], by=": "), by=", ")
     name = event("micro", c["test_name"], c["spec_type_desc"])
-    return [Fact(name, "charttime|chartdate", TimeKind.COLLECTION, first_of(found, c["comments"]), result_time="storetime")]
+    return [
+        Fact(
+            name,
+            "charttime|chartdate",
+            TimeKind.COLLECTION,
+            first_of(found, c["comments"]),
+            result_time="storetime",
+        )
+    ]
 
 
 def _orders(name: Text, value: Text, unit: Text) -> Sequence[Fact]:
     """The two ends of an order."""
     ends = (("start", "starttime"), ("stop", "stoptime"))
-    return [Fact(event("order", name, end), time, TimeKind.ORDER, value, unit) for end, time in ends]
+    return [
+        Fact(event("order", name, end), time, TimeKind.ORDER, value, unit) for end, time in ends
+    ]
 
 
 def _prescriptions(c: Columns, _: Lookup) -> Sequence[Fact]:
-    return [_timed(f, c) for f in _orders(c["drug"], c["dose_val_rx"], joined(c["dose_unit_rx"], c["route"]))]
+    return [
+        _timed(f, c)
+        for f in _orders(c["drug"], c["dose_val_rx"], joined(c["dose_unit_rx"], c["route"]))
+    ]
 
 
 def _pharmacy(c: Columns, _: Lookup) -> Sequence[Fact]:
     named = _present(c["medication"])
     facts = _orders(c["medication"], c["frequency"], c["route"])
-    return [Fact(f.event, f.time, f.kind, f.value, f.unit, only=pc.and_(named, _present(c[str(f.time)]))) for f in facts]
+    return [
+        Fact(
+            f.event, f.time, f.kind, f.value, f.unit, only=pc.and_(named, _present(c[str(f.time)]))
+        )
+        for f in facts
+    ]
 
 
 def _provider_orders(c: Columns, _: Lookup) -> Sequence[Fact]:
     ended = pc.equal(c["transaction_type"], "D/C")
     end = pc.if_else(ended, "stop", "start")
-    return [Fact(event("order", joined(c["order_type"], c["order_subtype"]), end), "ordertime", TimeKind.ORDER, c["order_status"])]
+    return [
+        Fact(
+            event("order", joined(c["order_type"], c["order_subtype"]), end),
+            "ordertime",
+            TimeKind.ORDER,
+            c["order_status"],
+        )
+    ]
 
 
 def _administrations(c: Columns, lookup: Lookup) -> Sequence[Fact]:
-    dose, unit = lookup("hosp/emar_detail:dose", c["emar_id"]), lookup("hosp/emar_detail:unit", c["emar_id"])
+    dose, unit = (
+        lookup("hosp/emar_detail:dose", c["emar_id"]),
+        lookup("hosp/emar_detail:unit", c["emar_id"]),
+    )
     name = event("med", c["medication"], c["event_txt"])
-    return [Fact(name, "charttime", TimeKind.ADMINISTRATION, dose, unit, "storetime", only=_present(c["medication"]))]
+    return [
+        Fact(
+            name,
+            "charttime",
+            TimeKind.ADMINISTRATION,
+            dose,
+            unit,
+            "storetime",
+            only=_present(c["medication"]),
+        )
+    ]
 
 
 def _measurements(c: Columns, _: Lookup) -> Sequence[Fact]:
-    return [Fact(event("omr", c["result_name"]), "chartdate", TimeKind.CHARTED, c["result_value"], DATE_ONLY)]
+    return [
+        Fact(
+            event("omr", c["result_name"]),
+            "chartdate",
+            TimeKind.CHARTED,
+            c["result_value"],
+            DATE_ONLY,
+        )
+    ]
 
 
 def _item(c: Columns, lookup: Lookup) -> Text:
@@ -167,26 +247,64 @@ def _item(c: Columns, lookup: Lookup) -> Text:
 def _inputs(c: Columns, lookup: Lookup) -> Sequence[Fact]:
     label = _item(c, lookup)
     rated = _present(c["rate"])
-    value, unit = pc.if_else(rated, c["rate"], c["amount"]), pc.if_else(rated, c["rateuom"], c["amountuom"])
+    value, unit = (
+        pc.if_else(rated, c["rate"], c["amount"]),
+        pc.if_else(rated, c["rateuom"], c["amountuom"]),
+    )
     return [
-        Fact(event("med", label, "start"), "starttime", TimeKind.ADMINISTRATION, value, unit, "storetime"),
-        Fact(event("med", label, "end"), "endtime", TimeKind.ADMINISTRATION, c["amount"], c["amountuom"], "storetime"),
+        Fact(
+            event("med", label, "start"),
+            "starttime",
+            TimeKind.ADMINISTRATION,
+            value,
+            unit,
+            "storetime",
+        ),
+        Fact(
+            event("med", label, "end"),
+            "endtime",
+            TimeKind.ADMINISTRATION,
+            c["amount"],
+            c["amountuom"],
+            "storetime",
+        ),
     ]
 
 
 def _outputs(c: Columns, lookup: Lookup) -> Sequence[Fact]:
-    return [Fact(event("output", _item(c, lookup)), "charttime", TimeKind.CHARTED, c["value"], c["valueuom"], "storetime")]
+    return [
+        Fact(
+            event("output", _item(c, lookup)),
+            "charttime",
+            TimeKind.CHARTED,
+            c["value"],
+            c["valueuom"],
+            "storetime",
+        )
+    ]
 
 
 def _bedside_procedures(c: Columns, lookup: Lookup) -> Sequence[Fact]:
     label = _item(c, lookup)
     ends = (("start", "starttime"), ("end", "endtime"))
-    return [Fact(event("procedure", label, end), time, TimeKind.PERFORMED, result_time="storetime") for end, time in ends]
+    return [
+        Fact(event("procedure", label, end), time, TimeKind.PERFORMED, result_time="storetime")
+        for end, time in ends
+    ]
 
 
 def _charted(c: Columns, lookup: Lookup) -> Sequence[Fact]:
     value = first_of(c["value"], c["valuenum"]) if "valuenum" in c else c["value"]
-    return [Fact(event("chart", _item(c, lookup)), "charttime", TimeKind.CHARTED, value, c["valueuom"], "storetime")]
+    return [
+        Fact(
+            event("chart", _item(c, lookup)),
+            "charttime",
+            TimeKind.CHARTED,
+            value,
+            c["valueuom"],
+            "storetime",
+        )
+    ]
 
 
 def _stays(c: Columns, _: Lookup) -> Sequence[Fact]:
@@ -199,7 +317,9 @@ def _stays(c: Columns, _: Lookup) -> Sequence[Fact]:
 
 def _timed(fact: Fact, c: Columns) -> Fact:
     """Only where the order has that end."""
-    return Fact(fact.event, fact.time, fact.kind, fact.value, fact.unit, only=_present(c[str(fact.time)]))
+    return Fact(
+        fact.event, fact.time, fact.kind, fact.value, fact.unit, only=_present(c[str(fact.time)])
+    )
 
 
 ITEMS = ("icu/d_items",)
@@ -208,22 +328,63 @@ INFUSION = ("itemid", "starttime", "endtime", "amount", "amountuom", "rate", "ra
 TABLES: Sequence[Table] = (
     Table(
         "hosp/admissions",
-        ("admittime", "dischtime", "deathtime", "admission_type", "admission_location", "discharge_location", "edregtime", "edouttime"),
+        (
+            "admittime",
+            "dischtime",
+            "deathtime",
+            "admission_type",
+            "admission_location",
+            "discharge_location",
+            "edregtime",
+            "edouttime",
+        ),
         _admissions,
     ),
     Table("hosp/transfers", ("eventtype", "careunit", "intime"), _transfers),
     Table("hosp/services", ("transfertime", "curr_service"), _services),
     Table("icu/icustays", ("first_careunit", "last_careunit", "intime", "outtime"), _stays),
-    Table("hosp/diagnoses_icd", ("icd_code", "icd_version"), _diagnoses, dictionaries=("hosp/d_icd_diagnoses",)),
+    Table(
+        "hosp/diagnoses_icd",
+        ("icd_code", "icd_version"),
+        _diagnoses,
+        dictionaries=("hosp/d_icd_diagnoses",),
+    ),
     Table("hosp/drgcodes", ("drg_code", "description"), _drgs),
-    Table("hosp/procedures_icd", ("chartdate", "icd_code", "icd_version"), _procedures, dictionaries=("hosp/d_icd_procedures",)),
-    Table("icu/procedureevents", ("starttime", "endtime", "itemid"), _bedside_procedures, ("storetime",), dictionaries=ITEMS),
-    Table("hosp/emar", ("emar_id", "charttime", "medication", "event_txt"), _administrations, ("storetime",), dictionaries=(DETAIL,)),
+    Table(
+        "hosp/procedures_icd",
+        ("chartdate", "icd_code", "icd_version"),
+        _procedures,
+        dictionaries=("hosp/d_icd_procedures",),
+    ),
+    Table(
+        "icu/procedureevents",
+        ("starttime", "endtime", "itemid"),
+        _bedside_procedures,
+        ("storetime",),
+        dictionaries=ITEMS,
+    ),
+    Table(
+        "hosp/emar",
+        ("emar_id", "charttime", "medication", "event_txt"),
+        _administrations,
+        ("storetime",),
+        dictionaries=(DETAIL,),
+    ),
     Table("icu/inputevents", INFUSION, _inputs, ("storetime",), dictionaries=ITEMS),
     Table("icu/ingredientevents", INFUSION, _inputs, ("storetime",), dictionaries=ITEMS),
-    Table("hosp/prescriptions", ("starttime", "stoptime", "drug", "dose_val_rx", "dose_unit_rx", "route"), _prescriptions),
-    Table("hosp/pharmacy", ("starttime", "stoptime", "medication", "frequency", "route"), _pharmacy),
-    Table("hosp/poe", ("ordertime", "order_type", "order_subtype", "transaction_type", "order_status"), _provider_orders),
+    Table(
+        "hosp/prescriptions",
+        ("starttime", "stoptime", "drug", "dose_val_rx", "dose_unit_rx", "route"),
+        _prescriptions,
+    ),
+    Table(
+        "hosp/pharmacy", ("starttime", "stoptime", "medication", "frequency", "route"), _pharmacy
+    ),
+    Table(
+        "hosp/poe",
+        ("ordertime", "order_type", "order_subtype", "transaction_type", "order_status"),
+        _provider_orders,
+    ),
     Table(
         "hosp/labevents",
         ("itemid", "charttime", "value", "valuenum", "valueuom"),
@@ -233,12 +394,39 @@ TABLES: Sequence[Table] = (
     ),
     Table(
         "hosp/microbiologyevents",
-        ("chartdate", "charttime", "spec_type_desc", "test_name", "org_name", "ab_name", "interpretation", "comments"),
+        (
+            "chartdate",
+            "charttime",
+            "spec_type_desc",
+            "test_name",
+            "org_name",
+            "ab_name",
+            "interpretation",
+            "comments",
+        ),
         _cultures,
         ("storetime",),
     ),
-    Table("icu/chartevents", ("charttime", "itemid", "value", "valuenum", "valueuom"), _charted, ("storetime",), dictionaries=ITEMS),
-    Table("icu/datetimeevents", ("charttime", "itemid", "value", "valueuom"), _charted, ("storetime",), dictionaries=ITEMS),
-    Table("icu/outputevents", ("charttime", "itemid", "value", "valueuom"), _outputs, ("storetime",), dictionaries=ITEMS),
+    Table(
+        "icu/chartevents",
+        ("charttime", "itemid", "value", "valuenum", "valueuom"),
+        _charted,
+        ("storetime",),
+        dictionaries=ITEMS,
+    ),
+    Table(
+        "icu/datetimeevents",
+        ("charttime", "itemid", "value", "valueuom"),
+        _charted,
+        ("storetime",),
+        dictionaries=ITEMS,
+    ),
+    Table(
+        "icu/outputevents",
+        ("charttime", "itemid", "value", "valueuom"),
+        _outputs,
+        ("storetime",),
+        dictionaries=ITEMS,
+    ),
     Table("hosp/omr", ("chartdate", "result_name", "result_value"), _measurements, admission=False),
 )

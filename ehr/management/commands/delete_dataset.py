@@ -12,13 +12,20 @@ from ehr.models import Dataset
 
 
 class Command(BaseCommand):
-    help = "Delete a dataset. Refuses if findings of it are in a review packet, or if people wrote timelines of it."
+    help = (
+        "Delete a dataset. Refuses if findings of it are in a review packet, or if people wrote"
+        " timelines of it."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Which dataset, and whether authored timelines may go."""
         parser.add_argument("--study", required=True, help="the study's name")
         parser.add_argument("--name", required=True, help="the dataset's name in the study")
-        parser.add_argument("--delete-authored", action="store_true", help="also delete the timelines that people wrote")
+        parser.add_argument(
+            "--delete-authored",
+            action="store_true",
+            help="also delete the timelines that people wrote",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Delete it. Raises CommandError if there is no such dataset or something must stay."""

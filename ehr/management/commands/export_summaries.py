@@ -1,4 +1,6 @@
-"""`manage.py export_summaries`: the row map of each case, `summary_mapping.json` (protocol, "Structured record")."""
+"""`manage.py export_summaries`: the row map of each case, `summary_mapping.json` (protocol,
+"Structured record").
+"""
 
 from __future__ import annotations
 
@@ -14,17 +16,24 @@ from ehr.models import Dataset
 
 
 class Command(BaseCommand):
-    help = "Write each case's series, their summaries and the rows behind them to OUT/<case>/summary_mapping.json."
+    help = (
+        "Write each case's series, their summaries and the rows behind them to"
+        " OUT/<case>/summary_mapping.json."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Which dataset, and where to."""
         parser.add_argument("--dataset", required=True, help="the dataset's name")
-        parser.add_argument("--study", default=DEMO_STUDY, help=f"the study's name (default: {DEMO_STUDY})")
+        parser.add_argument(
+            "--study", default=DEMO_STUDY, help=f"the study's name (default: {DEMO_STUDY})"
+        )
         parser.add_argument("--out", required=True, type=Path, help="the folder to write to")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the files. Raises CommandError where the dataset does not exist."""
-        dataset = Dataset.objects.filter(study__name=options["study"], name=options["dataset"]).first()
+        dataset = Dataset.objects.filter(
+            study__name=options["study"], name=options["dataset"]
+        ).first()
         if dataset is None:
             raise CommandError(f"The study {options['study']} has no dataset {options['dataset']}.")
         count = 0

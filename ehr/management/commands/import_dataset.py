@@ -19,26 +19,47 @@ from ehr.tasks import request_embedding
 
 
 class Command(BaseCommand):
-    help = "Import a dataset. May be repeated: what is there already stays as it is, and an interrupted import goes on."
+    help = (
+        "Import a dataset. May be repeated: what is there already stays as it is, and an"
+        " interrupted import goes on."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """What to import, and as what."""
         parser.add_argument("--format", required=True, choices=FORMATS)
         parser.add_argument("--path", required=True, type=Path, help="the folder or file to import")
         parser.add_argument("--name", required=True, help="the dataset's name in the study")
-        parser.add_argument("--study", default=DEMO_STUDY, help=f"the study's name (default: {DEMO_STUDY}); created where it is new")
-        parser.add_argument("--cases", nargs="+", metavar="CASE_ID", help="only these cases (admissions)")
         parser.add_argument(
-            "--replace", action="store_true", help="delete a case whose files changed, with its timelines, and import it anew"
+            "--study",
+            default=DEMO_STUDY,
+            help=f"the study's name (default: {DEMO_STUDY}); created where it is new",
         )
         parser.add_argument(
-            "--delete-authored", action="store_true", help="with --replace: also delete the timelines that people wrote of a changed case"
+            "--cases", nargs="+", metavar="CASE_ID", help="only these cases (admissions)"
         )
-        parser.add_argument("--embed", action="store_true", help="ask the workers to embed the series now; a run does so anyway")
+        parser.add_argument(
+            "--replace",
+            action="store_true",
+            help="delete a case whose files changed, with its timelines, and import it anew",
+        )
+        parser.add_argument(
+            "--delete-authored",
+            action="store_true",
+            help="with --replace: also delete the timelines that people wrote of a changed case",
+        )
+        parser.add_argument(
+            "--embed",
+            action="store_true",
+            help="ask the workers to embed the series now; a run does so anyway",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Import and say what was done. Raises CommandError when something was rejected or the path is not in the format."""
-        study = Study.objects.filter(name=options["study"]).first() or create_study(name=options["study"], by=None)
+        """Import and say what was done. Raises CommandError when something was rejected or the path
+        is not in the format.
+        """
+        study = Study.objects.filter(name=options["study"]).first() or create_study(
+            name=options["study"], by=None
+        )
         with ProgressBar(self.stderr) as bar:
             try:
                 report = import_dataset(
@@ -48,7 +69,9 @@ class Command(BaseCommand):
                     study=study,
                     by=None,
                     cases=options["cases"],
-                    replacing=Replacing(changed=options["replace"], authored=options["delete_authored"]),
+                    replacing=Replacing(
+                        changed=options["replace"], authored=options["delete_authored"]
+                    ),
                     progress=bar.update,
                 )
             except (FormatError, ImportBusy) as error:
@@ -58,4 +81,7 @@ class Command(BaseCommand):
         if options["embed"]:
             request_embedding(Dataset.objects.get(study=study, name=options["name"]))
         if not report.clean:
-            raise CommandError("Something was rejected; the rest was imported. Correct the files named above and run the command again.")
+            raise CommandError(
+                "Something was rejected; the rest was imported. Correct the files named above and"
+                " run the command again."
+            )

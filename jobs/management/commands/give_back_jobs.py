@@ -1,4 +1,6 @@
-"""`manage.py give_back_jobs PID…`: what `make run` calls after it had to kill worker processes that did not end in time."""
+"""`manage.py give_back_jobs PID…`: what `make run` calls after it had to kill worker processes that
+did not end in time.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ from jobs.actions import give_back
 
 
 class Command(BaseCommand):
-    help = "Queue the jobs of ended worker processes of this machine again, without counting the attempt. Only for processes that are gone."
+    help = (
+        "Queue the jobs of ended worker processes of this machine again, without counting the"
+        " attempt. Only for processes that are gone."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Which processes."""
@@ -21,5 +26,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Give back, and say how many."""
         workers = [f"{socket.gethostname()}:{pid}" for pid in options["pids"]]
-        count = sum(give_back(jobs=kind.job_class._default_manager.all(), workers=workers) for kind in registry.kinds())
+        count = sum(
+            give_back(jobs=kind.job_class._default_manager.all(), workers=workers)
+            for kind in registry.kinds()
+        )
         self.stdout.write(f"{count} job{'' if count == 1 else 's'} given back")

@@ -1,6 +1,8 @@
-"""Who gets where in the API: as on the pages, with 401 for a sign-in and 403 or 404 without telling what there is.
+"""Who gets where in the API: as on the pages, with 401 for a sign-in and 403 or 404 without telling
+what there is.
 
-The matrix sends forms, which addresses that take a body refuse with 415 to those who may ask at all.
+The matrix sends forms, which addresses that take a body refuse with 415 to those who may ask at
+all.
 """
 
 from __future__ import annotations
@@ -15,10 +17,24 @@ from tests.integration.matrix.world import Answer, Row, World, answers, everyone
 
 def _reviewers_own(answer: Answer) -> Mapping[str, Answer]:
     """The assigned person alone; that there is a review at all is told to nobody else."""
-    return answers(anonymous=401, clinician=404, reviewer=answer, admin=404, outsider=404, nobody=404, superuser=404)
+    return answers(
+        anonymous=401,
+        clinician=404,
+        reviewer=answer,
+        admin=404,
+        outsider=404,
+        nobody=404,
+        superuser=404,
+    )
 
 
-ITEM = ("put", "review_draft"), ("post", "review_skip"), ("put", "review_flag"), ("post", "review_decide"), ("post", "review_amend")
+ITEM = (
+    ("put", "review_draft"),
+    ("post", "review_skip"),
+    ("put", "review_flag"),
+    ("post", "review_decide"),
+    ("post", "review_amend"),
+)
 REVIEW = [
     Row("adjudication_api:reviews", everyone_signed_in(200, anonymous=401)),
     Row("adjudication_api:review", _reviewers_own(200), path=review._mine),
@@ -29,8 +45,16 @@ REVIEW = [
     ),
     Row("adjudication_api:review_answers", _reviewers_own(200), path=review._decided),
     Row("adjudication_api:review_practice", _reviewers_own(200), path=review._mine),
-    Row("adjudication_api:review_practice_case", _reviewers_own(200), path=lambda world: {**review._mine(world), "number": "1"}),
-    Row("adjudication_api:review_practice_case", _reviewers_own(404), path=lambda world: {**review._mine(world), "number": "99"}),
+    Row(
+        "adjudication_api:review_practice_case",
+        _reviewers_own(200),
+        path=lambda world: {**review._mine(world), "number": "1"},
+    ),
+    Row(
+        "adjudication_api:review_practice_case",
+        _reviewers_own(404),
+        path=lambda world: {**review._mine(world), "number": "99"},
+    ),
     Row(
         "adjudication_api:review_practice_case",
         _reviewers_own(415),
@@ -43,19 +67,48 @@ REVIEW = [
     Row("adjudication_api:review_receipt", _reviewers_own(200), path=review._signed),
     Row("adjudication_api:review_receipt", _reviewers_own(404), path=review._mine),
     Row("adjudication_api:review_item", _reviewers_own(200), path=review._item),
-    Row("adjudication_api:review_series", _reviewers_own(200), path=lambda world: {**review._item(world), "number": "0"}),
-    Row("adjudication_api:review_series", _reviewers_own(404), path=lambda world: {**review._item(world), "number": "99"}),
-    *(Row(f"adjudication_api:{name}", _reviewers_own(415), method=method, path=review._item) for method, name in ITEM),
+    Row(
+        "adjudication_api:review_series",
+        _reviewers_own(200),
+        path=lambda world: {**review._item(world), "number": "0"},
+    ),
+    Row(
+        "adjudication_api:review_series",
+        _reviewers_own(404),
+        path=lambda world: {**review._item(world), "number": "99"},
+    ),
+    *(
+        Row(f"adjudication_api:{name}", _reviewers_own(415), method=method, path=review._item)
+        for method, name in ITEM
+    ),
 ]
 
 
 def _readers(answer: Answer) -> Mapping[str, Answer]:
-    """Those who read cases in the study; whoever does so in another one is told that there is no such thing."""
-    return answers(anonymous=401, clinician=answer, reviewer=403, admin=answer, outsider=404, nobody=403, superuser=403)
+    """Those who read cases in the study; whoever does so in another one is told that there is no
+    such thing.
+    """
+    return answers(
+        anonymous=401,
+        clinician=answer,
+        reviewer=403,
+        admin=answer,
+        outsider=404,
+        nobody=403,
+        superuser=403,
+    )
 
 
 def _admins(answer: Answer, *, outsider: Answer = 404) -> Mapping[str, Answer]:
-    return answers(anonymous=401, clinician=403, reviewer=403, admin=answer, outsider=outsider, nobody=403, superuser=403)
+    return answers(
+        anonymous=401,
+        clinician=403,
+        reviewer=403,
+        admin=answer,
+        outsider=outsider,
+        nobody=403,
+        superuser=403,
+    )
 
 
 def _run(world: World) -> dict[str, str]:
@@ -78,19 +131,30 @@ def _run_table(name: str, form: str) -> Callable[[World], Mapping[str, str]]:
     return lambda world: {**_run(world), "name": name, "form": form}
 
 
-LISTS = answers(anonymous=401, clinician=200, reviewer=403, admin=200, outsider=200, nobody=403, superuser=403)
+LISTS = answers(
+    anonymous=401, clinician=200, reviewer=403, admin=200, outsider=200, nobody=403, superuser=403
+)
 JUDGING = [
     Row("adjudication_api:judge_runs", LISTS),
     Row("adjudication_api:judge_runs", _admins(415, outsider=415), method="post"),
     Row("adjudication_api:judge_choices", _admins(200, outsider=200)),
-    *(Row(f"adjudication_api:{name}", _readers(200), path=_run) for name in ("judge_run", "judge_games", "findings", "judge_report")),
+    *(
+        Row(f"adjudication_api:{name}", _readers(200), path=_run)
+        for name in ("judge_run", "judge_games", "findings", "judge_report")
+    ),
     *(
         Row(f"adjudication_api:{name}_file", _readers(200), path=_run_file(form))
         for name in ("findings", "games")
         for form in ("csv", "jsonl", "parquet", "dictionary")
     ),
-    *(Row(f"adjudication_api:{name}_file", _readers(404), path=_run_file("xlsx")) for name in ("findings", "games")),
-    *(Row("adjudication_api:judge_report_table", _readers(200), path=_run_table("ratings", form)) for form in ("csv", "latex", "json")),
+    *(
+        Row(f"adjudication_api:{name}_file", _readers(404), path=_run_file("xlsx"))
+        for name in ("findings", "games")
+    ),
+    *(
+        Row("adjudication_api:judge_report_table", _readers(200), path=_run_table("ratings", form))
+        for form in ("csv", "latex", "json")
+    ),
     Row("adjudication_api:judge_report_table", _readers(404), path=_run_table("other", "csv")),
     Row("adjudication_api:judge_report_table", _readers(404), path=_run_table("ratings", "xlsx")),
     *(
@@ -101,7 +165,10 @@ JUDGING = [
     Row(
         "adjudication_api:judge_changes",
         _readers(200),
-        path=lambda world: {**_run(world), "later_id": judging._run(world, "judged again").public_id},
+        path=lambda world: {
+            **_run(world),
+            "later_id": judging._run(world, "judged again").public_id,
+        },
     ),
     Row("adjudication_api:judge_game", _readers(200), path=_game),
     Row("adjudication_api:judge_game_again", _admins(409), method="post", path=_game),
@@ -155,7 +222,9 @@ def _table(name: str, form: str) -> Callable[[World], Mapping[str, str]]:
 
 
 #: To those assigned an open packet is closed; to others without the role it does not exist.
-CARD = answers(anonymous=401, clinician=404, reviewer=403, admin=200, outsider=404, nobody=404, superuser=404)
+CARD = answers(
+    anonymous=401, clinician=404, reviewer=403, admin=200, outsider=404, nobody=404, superuser=404
+)
 PACKETS = [
     Row("adjudication_api:packets", _admins(200, outsider=200)),
     Row("adjudication_api:packet_eligible", _admins(200), path=_drawable),
@@ -166,16 +235,31 @@ PACKETS = [
     Row("adjudication_api:packet_step", _admins(200), method="post", path=_step("close")),
     Row("adjudication_api:packet_step", _admins(409), method="post", path=_step("open")),
     Row("adjudication_api:packet_step", _admins(404), method="post", path=_step("other")),
-    *(Row(f"adjudication_api:packet_{name}", _admins(415), method="post", path=_packet) for name in ("second", "changed", "assign")),
+    *(
+        Row(f"adjudication_api:packet_{name}", _admins(415), method="post", path=_packet)
+        for name in ("second", "changed", "assign")
+    ),
     Row("adjudication_api:packet_candidates", _admins(200), path=_packet),
     Row("adjudication_api:packet_withdraw", _admins(200), method="post", path=_assigned),
     Row("adjudication_api:packet_unsign", _admins(415), method="post", path=_signed),
     Row("adjudication_api:packet_report", CARD, path=_packet),
     Row("adjudication_api:packet_report", {**CARD, "reviewer": 200}, path=_closed),
-    *(Row("adjudication_api:packet_report_table", CARD, path=_table("uphold", form)) for form in ("csv", "latex", "json")),
-    Row("adjudication_api:packet_report_table", {**CARD, "admin": 404}, path=_table("other", "csv")),
-    Row("adjudication_api:packet_report_table", {**CARD, "admin": 404}, path=_table("uphold", "xlsx")),
-    *(Row("adjudication_api:packet_decisions", CARD, path=_file(form)) for form in ("csv", "jsonl", "dictionary")),
+    *(
+        Row("adjudication_api:packet_report_table", CARD, path=_table("uphold", form))
+        for form in ("csv", "latex", "json")
+    ),
+    Row(
+        "adjudication_api:packet_report_table", {**CARD, "admin": 404}, path=_table("other", "csv")
+    ),
+    Row(
+        "adjudication_api:packet_report_table",
+        {**CARD, "admin": 404},
+        path=_table("uphold", "xlsx"),
+    ),
+    *(
+        Row("adjudication_api:packet_decisions", CARD, path=_file(form))
+        for form in ("csv", "jsonl", "dictionary")
+    ),
     Row("adjudication_api:packet_decisions", {**CARD, "admin": 404}, path=_file("xlsx")),
 ]
 ROWS = [*REVIEW, *JUDGING, *PACKETS]

@@ -19,7 +19,10 @@ def _table(name: str, format: str) -> Callable[[World], Mapping[str, str]]:
 
 ROWS = [
     Row("adjudication:dashboard", CASE_PAGE, path=run_path),
-    *(Row("adjudication:dashboard_table", CASE_PAGE, path=_table("ratings", format)) for format in ("csv", "latex", "json")),
+    *(
+        Row("adjudication:dashboard_table", CASE_PAGE, path=_table("ratings", format))
+        for format in ("csv", "latex", "json")
+    ),
     *(
         Row(f"adjudication:{name}_download", CASE_PAGE, path=_file(format))
         for name in ("findings", "games")

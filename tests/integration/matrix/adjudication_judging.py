@@ -19,7 +19,10 @@ def _comparison(world: World) -> Comparison:
     encounter = encounter_of(world)
     found = Comparison.objects.filter(encounter=encounter).first()
     if found is None:
-        one, two = (factories.make_bare_timeline(encounter, {"Fell": -3.0}, source=name) for name in ("judged-one", "judged-two"))
+        one, two = (
+            factories.make_bare_timeline(encounter, {"Fell": -3.0}, source=name)
+            for name in ("judged-one", "judged-two")
+        )
         found = Comparison.objects.create(encounter=encounter, first=one, second=two)
     return found
 
@@ -40,11 +43,22 @@ def _run(world: World, label: str = "judged") -> JudgeRun:
     if made:
         run.datasets.set([comparison.encounter.dataset])
         game = Game.objects.create(
-            run=run, comparison=comparison, seed=1, state=JobState.SUCCEEDED, outcome=Game.Outcome.JUDGED, a_is_first=True
+            run=run,
+            comparison=comparison,
+            seed=1,
+            state=JobState.SUCCEEDED,
+            outcome=Game.Outcome.JUDGED,
+            a_is_first=True,
         )
         rows = {"a_event": "Fell", "a_time": -3, "b_event": "Fell", "b_time": -3}
         Finding.objects.create(
-            game=game, ordinal=1, type="SHARED_UNSUPPORTED", verdict="NEITHER", polarity="present", grounding="NONE", **rows
+            game=game,
+            ordinal=1,
+            type="SHARED_UNSUPPORTED",
+            verdict="NEITHER",
+            polarity="present",
+            grounding="NONE",
+            **rows,
         )
     return run
 
@@ -54,12 +68,22 @@ def _game(world: World) -> Game:
 
 
 def _call(world: World) -> dict[str, str]:
-    text, _ = ModelRequestText.objects.get_or_create(sha256="1" * 64, defaults={"body": '{"messages": [], "schema": null}'})
+    text, _ = ModelRequestText.objects.get_or_create(
+        sha256="1" * 64, defaults={"body": '{"messages": [], "schema": null}'}
+    )
     call, _ = ModelCall.objects.get_or_create(
         owner_type=CALLS_OWNER,
         owner_id=str(_game(world).pk),
         request=text,
-        defaults={"role": "judge", "model": "m", "prompt": "p", "prompt_sha256": "0" * 64, "part": "judge", "attempt": 1, "seconds": 1.0}
+        defaults={
+            "role": "judge",
+            "model": "m",
+            "prompt": "p",
+            "prompt_sha256": "0" * 64,
+            "part": "judge",
+            "attempt": 1,
+            "seconds": 1.0,
+        }
         | {"outcome": "unavailable", "reasons": ["Unavailable: away"]},
     )
     return {"public_id": call.public_id}
@@ -80,7 +104,12 @@ def _acting(action: str) -> Callable[[World], Mapping[str, str]]:
 def _start(world: World) -> dict[str, str]:
     comparison = _comparison(world)
     timelines = (comparison.first, comparison.second)
-    chosen = {"datasets": comparison.encounter.dataset.public_id, "judge": "rules", "tolerance": "scaled", "seed": "1"}
+    chosen = {
+        "datasets": comparison.encounter.dataset.public_id,
+        "judge": "rules",
+        "tolerance": "scaled",
+        "seed": "1",
+    }
     return {**chosen, "sources": [f"{t.source}@{t.kind}" for t in timelines]}  # type: ignore[dict-item]  # a field may be sent twice
 
 
@@ -88,12 +117,29 @@ ROWS = [
     Row("adjudication:judge_runs", LIST),
     Row(
         "adjudication:judge_run_new",
-        answers(anonymous=SIGN_IN, clinician=403, reviewer=403, admin=200, outsider=200, nobody=403, superuser=403),
+        answers(
+            anonymous=SIGN_IN,
+            clinician=403,
+            reviewer=403,
+            admin=200,
+            outsider=200,
+            nobody=403,
+            superuser=403,
+        ),
     ),
-    # The outsider's form knows no cohort of this study: it comes back with an error and starts nothing.
+    # The outsider's form knows no cohort of this study: it comes back with an error and starts
+    # nothing.
     Row(
         "adjudication:judge_run_new",
-        answers(anonymous=SIGN_IN, clinician=403, reviewer=403, admin=302, outsider=200, nobody=403, superuser=403),
+        answers(
+            anonymous=SIGN_IN,
+            clinician=403,
+            reviewer=403,
+            admin=302,
+            outsider=200,
+            nobody=403,
+            superuser=403,
+        ),
         method="post",
         data=_start,
     ),
@@ -103,19 +149,43 @@ ROWS = [
         Row("adjudication:judge_run_action", STEER, method="post", path=_acting(action))
         for action in ("pause", "resume", "cancel", "retry", "unjudged")
     ),
-    Row("adjudication:judge_run_action", everyone_signed_in(405, anonymous=405), path=_acting("pause")),
+    Row(
+        "adjudication:judge_run_action",
+        everyone_signed_in(405, anonymous=405),
+        path=_acting("pause"),
+    ),
     Row("adjudication:judge_game", CASE_PAGE, path=_in_game),
     Row("adjudication:judge_game_again", STEER, method="post", path=_in_game),
     Row("adjudication:judge_call", CASE_PAGE, path=_call),
     Row("adjudication:findings", CASE_PAGE, path=_path),
     Row(
         "adjudication:findings",
-        answers(anonymous=SIGN_IN, clinician=302, reviewer=403, admin=302, outsider=404, nobody=403, superuser=403),
+        answers(
+            anonymous=SIGN_IN,
+            clinician=302,
+            reviewer=403,
+            admin=302,
+            outsider=404,
+            nobody=403,
+            superuser=403,
+        ),
         method="post",
         path=_path,
         data=lambda world: {"case": "1"},
     ),
-    Row("adjudication:finding", CASE_PAGE, path=lambda world: {"public_id": Finding.objects.get(game=_game(world)).public_id}),
-    Row("adjudication:judge_changes", CASE_PAGE, path=lambda world: {**_path(world), "later_id": _run(world, "judged again").public_id}),
-    Row("adjudication:compare", CASE_PAGE, path=lambda world: {"public_id": _comparison(world).encounter.public_id}),
+    Row(
+        "adjudication:finding",
+        CASE_PAGE,
+        path=lambda world: {"public_id": Finding.objects.get(game=_game(world)).public_id},
+    ),
+    Row(
+        "adjudication:judge_changes",
+        CASE_PAGE,
+        path=lambda world: {**_path(world), "later_id": _run(world, "judged again").public_id},
+    ),
+    Row(
+        "adjudication:compare",
+        CASE_PAGE,
+        path=lambda world: {"public_id": _comparison(world).encounter.public_id},
+    ),
 ]

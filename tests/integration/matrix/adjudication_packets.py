@@ -1,4 +1,6 @@
-"""Who may draw and steer packets, and who may read report cards: admins, and reviewers of a packet once it is revealed."""
+"""Who may draw and steer packets, and who may read report cards: admins, and reviewers of a packet
+once it is revealed.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,43 @@ from collections.abc import Callable, Mapping
 from adjudication.models import JudgeRun, Packet
 from tests.integration.matrix.world import SIGN_IN, Row, World, answers
 
-LIST = answers(anonymous=SIGN_IN, clinician=403, reviewer=403, admin=200, outsider=200, nobody=403, superuser=403)
-PAGE = answers(anonymous=SIGN_IN, clinician=403, reviewer=403, admin=200, outsider=404, nobody=403, superuser=403)
-STEER = answers(anonymous=SIGN_IN, clinician=403, reviewer=403, admin=302, outsider=404, nobody=403, superuser=403)
+LIST = answers(
+    anonymous=SIGN_IN,
+    clinician=403,
+    reviewer=403,
+    admin=200,
+    outsider=200,
+    nobody=403,
+    superuser=403,
+)
+PAGE = answers(
+    anonymous=SIGN_IN,
+    clinician=403,
+    reviewer=403,
+    admin=200,
+    outsider=404,
+    nobody=403,
+    superuser=403,
+)
+STEER = answers(
+    anonymous=SIGN_IN,
+    clinician=403,
+    reviewer=403,
+    admin=302,
+    outsider=404,
+    nobody=403,
+    superuser=403,
+)
 #: Nobody but an admin is told that there is a packet they are not in.
-CARD = answers(anonymous=SIGN_IN, clinician=404, reviewer=404, admin=200, outsider=404, nobody=403, superuser=403)
+CARD = answers(
+    anonymous=SIGN_IN,
+    clinician=404,
+    reviewer=404,
+    admin=200,
+    outsider=404,
+    nobody=403,
+    superuser=403,
+)
 
 
 def judge_run_of(world: World) -> JudgeRun:
@@ -19,14 +53,21 @@ def judge_run_of(world: World) -> JudgeRun:
     found = JudgeRun.objects.filter(study=world.study, label="matrix").first()
     sources = [["one", "revised", 1], ["two", "revised", 1]]
     return found or JudgeRun.objects.create(
-        study=world.study, label="matrix", sources=sources, judge="rules", judge_name="rules", judge_version="1"
+        study=world.study,
+        label="matrix",
+        sources=sources,
+        judge="rules",
+        judge_name="rules",
+        judge_version="1",
     )
 
 
 def packet_of(world: World) -> Packet:
     """A draft without items."""
     found = Packet.objects.filter(study=world.study, label="matrix").first()
-    return found or Packet.objects.create(study=world.study, label="matrix", judge_run=judge_run_of(world), seed=1)
+    return found or Packet.objects.create(
+        study=world.study, label="matrix", judge_run=judge_run_of(world), seed=1
+    )
 
 
 def _path(world: World) -> dict[str, str]:
@@ -39,9 +80,18 @@ def _with(**further: str) -> Callable[[World], Mapping[str, str]]:
 
 ROWS = [
     Row("adjudication:packets", LIST),
-    Row("adjudication:packet_new", PAGE, path=lambda world: {"run_id": judge_run_of(world).public_id}),
+    Row(
+        "adjudication:packet_new",
+        PAGE,
+        path=lambda world: {"run_id": judge_run_of(world).public_id},
+    ),
     # An empty form comes back with its errors and draws nothing.
-    Row("adjudication:packet_new", PAGE, method="post", path=lambda world: {"run_id": judge_run_of(world).public_id}),
+    Row(
+        "adjudication:packet_new",
+        PAGE,
+        method="post",
+        path=lambda world: {"run_id": judge_run_of(world).public_id},
+    ),
     Row("adjudication:packet", PAGE, path=_path),
     *(
         Row("adjudication:packet_action", STEER, method="post", path=_with(action=action))

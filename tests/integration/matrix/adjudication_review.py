@@ -1,4 +1,6 @@
-"""Who gets where in the blinded review: the assigned person alone; that a review is there at all is told to nobody else."""
+"""Who gets where in the blinded review: the assigned person alone; that a review is there at all is
+told to nobody else.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,19 @@ NOTE = "Fever for three days."
 
 def _review(world: World) -> Assignment:
     """The reviewer's open packet with one item, practised."""
-    found = Assignment.objects.filter(packet__study=world.study, person=world.people["reviewer"]).select_related("packet", "person").first()
+    found = (
+        Assignment.objects.filter(packet__study=world.study, person=world.people["reviewer"])
+        .select_related("packet", "person")
+        .first()
+    )
     if found is not None:
         return found
     run = _judged(world)
     admin = world.people["admin"]
     design = Design(pairings=packets.pairings_of(run), cases=None)
-    packet = packets.draw_packet(study=world.study, judge_run=run, label="sample", design=design, seed=1, by=admin)
+    packet = packets.draw_packet(
+        study=world.study, judge_run=run, label="sample", design=design, seed=1, by=admin
+    )
     made = packets.assign(packet=packet, person=world.people["reviewer"], by=admin)
     packets.open_packet(packet=packet, by=admin)
     Assignment.objects.filter(pk=made.pk).update(practised_at=timezone.now())
@@ -41,19 +49,35 @@ def _judged(world: World) -> JudgeRun:
     """One game with one finding, stored by hand."""
     encounter = factories.make_encounter(factories.make_dataset(world.study))
     note = factories.make_note(encounter, NOTE)
-    factories.make_series(encounter, "lab:lactate::", [factories.make_row(encounter, "lab:lactate::", 1.0, value="2")])
+    factories.make_series(
+        encounter, "lab:lactate::", [factories.make_row(encounter, "lab:lactate::", 1.0, value="2")]
+    )
     sides: list[Timeline] = []
     for (source, _, _), hours in zip(SOURCES, (-72.0, 72.0), strict=True):
         inventory = factories.make_inventory(note, origin="import")
         occurrence = factories.make_occurrence(inventory, span=(0, 5), mention="fever")
-        sides.append(factories.make_timeline(inventory, {occurrence: hours}, kind=TimelineKind.REVISED, source=str(source)))
+        sides.append(
+            factories.make_timeline(
+                inventory, {occurrence: hours}, kind=TimelineKind.REVISED, source=str(source)
+            )
+        )
         factories.seal(inventory)
     run = JudgeRun.objects.create(
-        study=world.study, sources=SOURCES, judge="rules", judge_name="rules", judge_version="1", config=JudgeConfig().to_dict()
+        study=world.study,
+        sources=SOURCES,
+        judge="rules",
+        judge_name="rules",
+        judge_version="1",
+        config=JudgeConfig().to_dict(),
     )
     comparison = Comparison.objects.create(encounter=encounter, first=sides[0], second=sides[1])
     game = Game.objects.create(
-        run=run, comparison=comparison, seed=1, a_is_first=True, outcome=Game.Outcome.JUDGED, state=JobState.SUCCEEDED
+        run=run,
+        comparison=comparison,
+        seed=1,
+        a_is_first=True,
+        outcome=Game.Outcome.JUDGED,
+        state=JobState.SUCCEEDED,
     )
     Finding.objects.create(
         game=game, ordinal=1, type="TIMING", verdict="A", polarity="present", a_event="fever", a_time=-72, b_event="fever", b_time=72,
@@ -77,7 +101,14 @@ def _decided(world: World) -> dict[str, str]:
     slot = slots.next_item(assignment=review)
     assert slot is not None
     swapped = sides_swapped(review.seed, slot.item.public_id)
-    decisions.decide(assignment=review, item=slot.item, answer="A", shown_swapped=swapped, token="matrix", by=review.person)
+    decisions.decide(
+        assignment=review,
+        item=slot.item,
+        answer="A",
+        shown_swapped=swapped,
+        token="matrix",
+        by=review.person,
+    )
     return {"public_id": review.public_id}
 
 
@@ -93,12 +124,28 @@ def _signed(world: World) -> dict[str, str]:
 def _draft(world: World) -> dict[str, str]:
     """Of a packet that is not open yet nobody is told."""
     review = _review(world)
-    packet = Packet.objects.create(study=world.study, label="draft", judge_run=review.packet.judge_run, seed=1)
-    return {"public_id": Assignment.objects.create(packet=packet, person=review.person, seed=1).public_id}
+    packet = Packet.objects.create(
+        study=world.study, label="draft", judge_run=review.packet.judge_run, seed=1
+    )
+    return {
+        "public_id": Assignment.objects.create(
+            packet=packet, person=review.person, seed=1
+        ).public_id
+    }
 
 
 def _reviewers_own(answer: int) -> dict[str, int | str]:
-    return dict(answers(anonymous=SIGN_IN, clinician=404, reviewer=answer, admin=404, outsider=404, nobody=403, superuser=403))
+    return dict(
+        answers(
+            anonymous=SIGN_IN,
+            clinician=404,
+            reviewer=answer,
+            admin=404,
+            outsider=404,
+            nobody=403,
+            superuser=403,
+        )
+    )
 
 
 #: The matrix sends forms, which these addresses refuse: they take JSON.
@@ -108,7 +155,15 @@ NOBODYS = _reviewers_own(404)
 ROWS = [
     Row(
         "adjudication:review_queue",
-        answers(anonymous=SIGN_IN, clinician=200, reviewer=200, admin=200, outsider=200, nobody=403, superuser=403),
+        answers(
+            anonymous=SIGN_IN,
+            clinician=200,
+            reviewer=200,
+            admin=200,
+            outsider=200,
+            nobody=403,
+            superuser=403,
+        ),
     ),
     Row("adjudication:review_packet", _reviewers_own(200), path=_mine),
     Row("adjudication:review_packet", NOBODYS, path=_draft),
@@ -119,19 +174,49 @@ ROWS = [
     Row("adjudication:review_guess", _reviewers_own(200), path=_decided),
     Row("adjudication:review_guess", _reviewers_own(302), method="post", path=_decided),
     Row("adjudication:review_sign", _reviewers_own(200), path=_decided),
-    Row("adjudication:review_sign", _reviewers_own(400), method="post", path=_decided, data=lambda world: {"password": "not the password"}),
-    Row("adjudication:review_unsign", _reviewers_own(302), method="post", path=_signed, data=lambda world: {"reason": "why"}),
+    Row(
+        "adjudication:review_sign",
+        _reviewers_own(400),
+        method="post",
+        path=_decided,
+        data=lambda world: {"password": "not the password"},
+    ),
+    Row(
+        "adjudication:review_unsign",
+        _reviewers_own(302),
+        method="post",
+        path=_signed,
+        data=lambda world: {"reason": "why"},
+    ),
     Row("adjudication:review_receipt", _reviewers_own(200), path=_signed),
     Row("adjudication:review_receipt", NOBODYS, path=_decided),
     Row("adjudication:review_receipt_file", _reviewers_own(200), path=_signed),
     Row("adjudication:review_practice", _reviewers_own(302), path=_mine),
-    Row("adjudication:review_practice_case", _reviewers_own(200), path=lambda world: {**_mine(world), "number": "1"}),
-    Row("adjudication:review_practice_case", NOBODYS, path=lambda world: {**_mine(world), "number": "99"}),
-    Row("adjudication:review_practice_decide", NOT_JSON, method="post", path=lambda world: {**_mine(world), "number": "1"}),
+    Row(
+        "adjudication:review_practice_case",
+        _reviewers_own(200),
+        path=lambda world: {**_mine(world), "number": "1"},
+    ),
+    Row(
+        "adjudication:review_practice_case",
+        NOBODYS,
+        path=lambda world: {**_mine(world), "number": "99"},
+    ),
+    Row(
+        "adjudication:review_practice_decide",
+        NOT_JSON,
+        method="post",
+        path=lambda world: {**_mine(world), "number": "1"},
+    ),
     Row("adjudication:review_chosen", _reviewers_own(200), path=_item),
     Row("adjudication:review_decide", NOT_JSON, method="post", path=_item),
     Row("adjudication:review_draft", NOT_JSON, method="post", path=_item),
     Row("adjudication:review_skip", NOT_JSON, method="post", path=_item),
     Row("adjudication:review_flag", NOT_JSON, method="post", path=_item),
-    Row("adjudication:review_series", _reviewers_own(200), method="post", path=lambda world: {**_item(world), "number": "0"}),
+    Row(
+        "adjudication:review_series",
+        _reviewers_own(200),
+        method="post",
+        path=lambda world: {**_item(world), "number": "0"},
+    ),
 ]

@@ -1,4 +1,6 @@
-"""Who may write a timeline, and who may look at what of it: a draft is its author's alone, also against study admins."""
+"""Who may write a timeline, and who may look at what of it: a draft is its author's alone, also
+against study admins.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def _draft(world: World) -> Authoring:
     """The clinician's assisted draft with one placed occurrence."""
     _case(world)
     clinician = world.people["clinician"]
-    made, new = start_authoring(encounter=encounter_of(world), protocol=Authoring.Protocol.ASSISTED, by=clinician)
+    made, new = start_authoring(
+        encounter=encounter_of(world), protocol=Authoring.Protocol.ASSISTED, by=clinician
+    )
     if new:
         values = {"start": 0, "end": 4, "mention": "Fell", "time": -2}
         apply_edit(authoring=made, edit=Edit("matrix", 0, "add", values=values), by=clinician)
@@ -54,29 +58,65 @@ def _two_submitted(world: World) -> dict[str, str]:
     _case(world)
     encounter = encounter_of(world)
     for name in ("first-author", "second-author"):
-        author = get_user_model().objects.filter(username=name).first() or factories.make_user(world.study, Role.CLINICIAN, username=name)
-        made, _ = start_authoring(encounter=encounter, protocol=Authoring.Protocol.UNAIDED, by=author)
-        apply_edit(authoring=made, edit=Edit("m", 0, "add", values={"start": 0, "end": 4, "mention": "Fell", "time": 0}), by=author)
+        author = get_user_model().objects.filter(username=name).first() or factories.make_user(
+            world.study, Role.CLINICIAN, username=name
+        )
+        made, _ = start_authoring(
+            encounter=encounter, protocol=Authoring.Protocol.UNAIDED, by=author
+        )
+        apply_edit(
+            authoring=made,
+            edit=Edit("m", 0, "add", values={"start": 0, "end": 4, "mention": "Fell", "time": 0}),
+            by=author,
+        )
         submit(authoring=made, by=author)
     return {"public_id": encounter.public_id}
 
 
 def _authors_own(answer: int, *, admin: int = 404) -> dict[str, int | str]:
     """What its author gets; that it is there at all is told to nobody else."""
-    return dict(answers(anonymous=SIGN_IN, clinician=answer, reviewer=403, admin=admin, outsider=404, nobody=403, superuser=403))
+    return dict(
+        answers(
+            anonymous=SIGN_IN,
+            clinician=answer,
+            reviewer=403,
+            admin=admin,
+            outsider=404,
+            nobody=403,
+            superuser=403,
+        )
+    )
 
 
-#: The matrix sends forms, which these addresses refuse: they take JSON (tests/integration/test_authoring_edits.py has that side).
+#: The matrix sends forms, which these addresses refuse: they take JSON
+#: (tests/integration/test_authoring_edits.py has that side).
 NOT_JSON = _authors_own(415)
 
 ROWS = [
     Row(
-        "timelines:authorings", answers(anonymous=SIGN_IN, clinician=200, reviewer=403, admin=200, outsider=200, nobody=403, superuser=403)
+        "timelines:authorings",
+        answers(
+            anonymous=SIGN_IN,
+            clinician=200,
+            reviewer=403,
+            admin=200,
+            outsider=200,
+            nobody=403,
+            superuser=403,
+        ),
     ),
     Row("timelines:author_start", CASE_PAGE, path=_case),
     Row(
         "timelines:author_start",
-        answers(anonymous=SIGN_IN, clinician=302, reviewer=403, admin=302, outsider=404, nobody=403, superuser=403),
+        answers(
+            anonymous=SIGN_IN,
+            clinician=302,
+            reviewer=403,
+            admin=302,
+            outsider=404,
+            nobody=403,
+            superuser=403,
+        ),
         method="post",
         path=_case,
         data=lambda world: {"protocol": "unaided"},
@@ -87,9 +127,24 @@ ROWS = [
     Row("timelines:authoring_time", NOT_JSON, method="post", path=_own),
     Row("timelines:authoring_rows", NOT_JSON, method="post", path=_own),
     Row("timelines:authoring_suggestions", _authors_own(200), path=_occurrence),
-    Row("timelines:authoring_suggestion", NOT_JSON, method="post", path=lambda world: {**_occurrence(world), "row": "0"}),
+    Row(
+        "timelines:authoring_suggestion",
+        NOT_JSON,
+        method="post",
+        path=lambda world: {**_occurrence(world), "row": "0"},
+    ),
     Row("timelines:authoring_submit", _authors_own(302), method="post", path=_own),
-    Row("timelines:authoring_download", _authors_own(200), path=lambda world: {**_submitted(world), "format": "jsonl"}),
-    Row("timelines:authoring_reopen", _authors_own(302, admin=302), method="post", path=_submitted, data=lambda world: {"reason": "why"}),
+    Row(
+        "timelines:authoring_download",
+        _authors_own(200),
+        path=lambda world: {**_submitted(world), "format": "jsonl"},
+    ),
+    Row(
+        "timelines:authoring_reopen",
+        _authors_own(302, admin=302),
+        method="post",
+        path=_submitted,
+        data=lambda world: {"reason": "why"},
+    ),
     Row("timelines:agreement", CASE_PAGE, path=_two_submitted),
 ]

@@ -8,7 +8,12 @@ ROWS = [
     Row("api-schema", everyone_signed_in(200, anonymous=401)),
     Row("api-docs", everyone_signed_in(200, anonymous=401)),
     *(
-        Row("api-unknown", everyone_signed_in(404, anonymous=401), method=method, path=lambda world: {"rest": "nothing/of/the/kind/"})
+        Row(
+            "api-unknown",
+            everyone_signed_in(404, anonymous=401),
+            method=method,
+            path=lambda world: {"rest": "nothing/of/the/kind/"},
+        )
         for method in ("get", "post")
     ),
 ]

@@ -11,8 +11,12 @@ from tests.integration.matrix.world import SIGN_IN, Row, World, answers
 
 def encounter_of(world: World) -> Encounter:
     """A case of the world's study."""
-    dataset, _ = Dataset.objects.get_or_create(study=world.study, name="matrix", defaults={"format": "cases"})
-    found, _ = Encounter.objects.get_or_create(dataset=dataset, case_id="1", defaults={"admitted_at": datetime(2150, 1, 1)})
+    dataset, _ = Dataset.objects.get_or_create(
+        study=world.study, name="matrix", defaults={"format": "cases"}
+    )
+    found, _ = Encounter.objects.get_or_create(
+        dataset=dataset, case_id="1", defaults={"admitted_at": datetime(2150, 1, 1)}
+    )
     return found
 
 
@@ -27,11 +31,22 @@ def _record(world: World) -> dict[str, str]:
 
 
 def _series(world: World) -> dict[str, str]:
-    return {**_record(world), "series_id": str(EventSeries.objects.get(encounter=encounter_of(world)).pk)}
+    return {
+        **_record(world),
+        "series_id": str(EventSeries.objects.get(encounter=encounter_of(world)).pk),
+    }
 
 
 #: Members who may open cases see it; the other study's admin is told that nothing is there.
-CASE_PAGE = answers(anonymous=SIGN_IN, clinician=200, reviewer=403, admin=200, outsider=404, nobody=403, superuser=403)
+CASE_PAGE = answers(
+    anonymous=SIGN_IN,
+    clinician=200,
+    reviewer=403,
+    admin=200,
+    outsider=404,
+    nobody=403,
+    superuser=403,
+)
 
 ROWS = [
     Row("ehr:record", CASE_PAGE, path=_record),

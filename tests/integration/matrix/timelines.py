@@ -16,7 +16,9 @@ def case_run_of(world: World) -> CaseRun:
     found = CaseRun.objects.filter(encounter=encounter, run__label="matrix").first()
     if found is None:
         factories.make_note(encounter, "Fell at home.")
-        found = factories.make_case_run(factories.make_run(encounter.dataset, label="matrix"), encounter)
+        found = factories.make_case_run(
+            factories.make_run(encounter.dataset, label="matrix"), encounter
+        )
         StageRun.objects.create(case_run=found, stage="tag", state="failed", reasons=["made up"])
     return found
 
@@ -27,13 +29,35 @@ def _run(world: World) -> dict[str, str]:
 
 def _launch(world: World) -> dict[str, str]:
     dataset = case_run_of(world).run.dataset
-    return {"dataset": dataset.public_id, "backbone": "rules", "variant": "full", "alternatives": "1"}
+    return {
+        "dataset": dataset.public_id,
+        "backbone": "rules",
+        "variant": "full",
+        "alternatives": "1",
+    }
 
 
 #: The active study's lists: another study's admin sees their own.
-LIST = answers(anonymous=SIGN_IN, clinician=200, reviewer=403, admin=200, outsider=200, nobody=403, superuser=403)
-#: Changes to a run: a clinician may look, an admin may act, another study's admin is told that nothing is there.
-STEER = answers(anonymous=SIGN_IN, clinician=403, reviewer=403, admin=302, outsider=404, nobody=403, superuser=403)
+LIST = answers(
+    anonymous=SIGN_IN,
+    clinician=200,
+    reviewer=403,
+    admin=200,
+    outsider=200,
+    nobody=403,
+    superuser=403,
+)
+#: Changes to a run: a clinician may look, an admin may act, another study's admin is told that
+#: nothing is there.
+STEER = answers(
+    anonymous=SIGN_IN,
+    clinician=403,
+    reviewer=403,
+    admin=302,
+    outsider=404,
+    nobody=403,
+    superuser=403,
+)
 
 
 def _acting(action: str) -> Callable[[World], Mapping[str, str]]:
@@ -45,23 +69,52 @@ ROWS = [
     Row("timelines:cases", LIST),
     Row("timelines:cases", LIST, method="post", data=lambda world: {"text": "fell"}),
     Row("timelines:runs", LIST),
-    Row("timelines:run_new", answers(anonymous=SIGN_IN, clinician=403, reviewer=403, admin=200, outsider=200, nobody=403, superuser=403)),
-    # The outsider's form knows no cohort of this study: it comes back with an error and starts nothing.
     Row(
         "timelines:run_new",
-        answers(anonymous=SIGN_IN, clinician=403, reviewer=403, admin=302, outsider=200, nobody=403, superuser=403),
+        answers(
+            anonymous=SIGN_IN,
+            clinician=403,
+            reviewer=403,
+            admin=200,
+            outsider=200,
+            nobody=403,
+            superuser=403,
+        ),
+    ),
+    # The outsider's form knows no cohort of this study: it comes back with an error and starts
+    # nothing.
+    Row(
+        "timelines:run_new",
+        answers(
+            anonymous=SIGN_IN,
+            clinician=403,
+            reviewer=403,
+            admin=302,
+            outsider=200,
+            nobody=403,
+            superuser=403,
+        ),
         method="post",
         data=_launch,
     ),
     Row("timelines:run", CASE_PAGE, path=_run),
-    *(Row("timelines:run_action", STEER, method="post", path=_acting(action)) for action in ("pause", "resume", "cancel", "retry")),
+    *(
+        Row("timelines:run_action", STEER, method="post", path=_acting(action))
+        for action in ("pause", "resume", "cancel", "retry")
+    ),
     Row(
         "timelines:run_action",
         everyone_signed_in(405, anonymous=405),
         path=lambda world: {**_run(world), "action": "cancel"},
     ),
     # Refused with a message on the run's page, as the matrix' run has no revised timeline.
-    Row("timelines:study_timeline", STEER, method="post", path=_run, data=lambda world: {"reason": "why"}),
+    Row(
+        "timelines:study_timeline",
+        STEER,
+        method="post",
+        path=_run,
+        data=lambda world: {"reason": "why"},
+    ),
     Row(
         "timelines:case_retry",
         STEER,

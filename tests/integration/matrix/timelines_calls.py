@@ -20,12 +20,22 @@ def _case(world: World) -> dict[str, str]:
 
 def _call(world: World) -> dict[str, str]:
     stage = StageRun.objects.get(case_run=case_run_of(world))
-    text, _ = ModelRequestText.objects.get_or_create(sha256="0" * 64, defaults={"body": '{"messages": [], "schema": null}'})
+    text, _ = ModelRequestText.objects.get_or_create(
+        sha256="0" * 64, defaults={"body": '{"messages": [], "schema": null}'}
+    )
     call, _ = ModelCall.objects.get_or_create(
         owner_type=CALLS_OWNER,
         owner_id=str(stage.pk),
         request=text,
-        defaults={"role": "tagger", "model": "m", "prompt": "p", "prompt_sha256": "0" * 64, "part": "tag", "attempt": 1, "seconds": 1.0}
+        defaults={
+            "role": "tagger",
+            "model": "m",
+            "prompt": "p",
+            "prompt_sha256": "0" * 64,
+            "part": "tag",
+            "attempt": 1,
+            "seconds": 1.0,
+        }
         | {"outcome": "unavailable", "reasons": ["Unavailable: away"]},
     )
     return {"public_id": call.public_id}

@@ -21,7 +21,9 @@ def _evaluation(world: World, state: str = JobState.SUCCEEDED) -> Evaluation:
     if found is None:
         encounter = encounter_of(world)
         done = state == JobState.SUCCEEDED
-        found = make_evaluation(world.study, [encounter.dataset], report=made_report() if done else None, state=state)
+        found = make_evaluation(
+            world.study, [encounter.dataset], report=made_report() if done else None, state=state
+        )
         keep_case(found, encounter)
     return found
 
@@ -39,10 +41,19 @@ def _start(world: World) -> dict[str, str]:
     encounter = encounter_of(world)
     if not Timeline.objects.filter(encounter=encounter).exists():
         inventory = factories.make_inventory(factories.make_note(encounter, "Fell at home."))
-        factories.make_timeline(inventory, {factories.make_occurrence(inventory, "Fell"): -2.0}, kind=TimelineKind.REFERENCE)
+        factories.make_timeline(
+            inventory,
+            {factories.make_occurrence(inventory, "Fell"): -2.0},
+            kind=TimelineKind.REFERENCE,
+        )
         factories.seal(inventory)
         factories.make_bare_timeline(encounter, {"Fell": -3.0}, source="other")
-    chosen = {"datasets": encounter.dataset.public_id, "reference": "reference", "bases": "span", "method": "greedy"}
+    chosen = {
+        "datasets": encounter.dataset.public_id,
+        "reference": "reference",
+        "bases": "span",
+        "method": "greedy",
+    }
     return {**chosen, "threshold": "0.1", "resamples": "10"}
 
 
@@ -50,18 +61,47 @@ ROWS = [
     Row("timelines:evaluations", LIST),
     Row(
         "timelines:evaluation_new",
-        answers(anonymous=SIGN_IN, clinician=403, reviewer=403, admin=200, outsider=200, nobody=403, superuser=403),
+        answers(
+            anonymous=SIGN_IN,
+            clinician=403,
+            reviewer=403,
+            admin=200,
+            outsider=200,
+            nobody=403,
+            superuser=403,
+        ),
     ),
-    # The outsider's form knows no cohort of this study: it comes back with an error and starts nothing.
+    # The outsider's form knows no cohort of this study: it comes back with an error and starts
+    # nothing.
     Row(
         "timelines:evaluation_new",
-        answers(anonymous=SIGN_IN, clinician=403, reviewer=403, admin=302, outsider=200, nobody=403, superuser=403),
+        answers(
+            anonymous=SIGN_IN,
+            clinician=403,
+            reviewer=403,
+            admin=302,
+            outsider=200,
+            nobody=403,
+            superuser=403,
+        ),
         method="post",
         data=_start,
     ),
     Row("timelines:evaluation", CASE_PAGE, path=_path),
-    Row("timelines:evaluation_table", CASE_PAGE, path=lambda world: {**_path(world), "name": "main", "format": "csv"}),
-    Row("timelines:evaluation_case", CASE_PAGE, path=lambda world: {**_path(world), "case_id": encounter_of(world).public_id}),
-    Row("timelines:evaluation_action", STEER, method="post", path=_acting("cancel", JobState.QUEUED)),
-    Row("timelines:evaluation_action", STEER, method="post", path=_acting("retry", JobState.FAILED)),
+    Row(
+        "timelines:evaluation_table",
+        CASE_PAGE,
+        path=lambda world: {**_path(world), "name": "main", "format": "csv"},
+    ),
+    Row(
+        "timelines:evaluation_case",
+        CASE_PAGE,
+        path=lambda world: {**_path(world), "case_id": encounter_of(world).public_id},
+    ),
+    Row(
+        "timelines:evaluation_action", STEER, method="post", path=_acting("cancel", JobState.QUEUED)
+    ),
+    Row(
+        "timelines:evaluation_action", STEER, method="post", path=_acting("retry", JobState.FAILED)
+    ),
 ]

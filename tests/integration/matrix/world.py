@@ -8,9 +8,19 @@ from dataclasses import dataclass, field
 from accounts.actions import add_role, create_study
 from accounts.models import Role, Study, User
 
-#: Who asks. `outsider` is the admin of another study; `nobody` is signed in without any study. `two_studies` is an admin and clinician of
-#: the other study, which is their active one, and a blinded reviewer without a packet in the world's study.
-PEOPLE = ("anonymous", "clinician", "reviewer", "admin", "outsider", "two_studies", "nobody", "superuser")
+#: Who asks. `outsider` is the admin of another study; `nobody` is signed in without any study.
+#: `two_studies` is an admin and clinician of the other study, which is their active one, and a
+#: blinded reviewer without a packet in the world's study.
+PEOPLE = (
+    "anonymous",
+    "clinician",
+    "reviewer",
+    "admin",
+    "outsider",
+    "two_studies",
+    "nobody",
+    "superuser",
+)
 SIGN_IN = "sign-in"
 #: What an answer may be: a status, or SIGN_IN for a redirect to the sign-in page.
 Answer = int | str
@@ -29,8 +39,8 @@ class World:
 class Row:
     """One address with one method, and what everyone gets there.
 
-    `name` is the pattern's namespaced name. `path` gives its arguments from the world, `data` a request body; both may make what they
-    need. `answers` names every one of PEOPLE.
+    `name` is the pattern's namespaced name. `path` gives its arguments from the world, `data` a
+    request body; both may make what they need. `answers` names every one of PEOPLE.
     """
 
     name: str
@@ -51,7 +61,9 @@ def answers(
     superuser: Answer,
     two_studies: Answer | None = None,
 ) -> Mapping[str, Answer]:
-    """Return the answers by name, so that none is forgotten. Unless it is given, `two_studies` gets what `outsider` gets."""
+    """Return the answers by name, so that none is forgotten. Unless it is given, `two_studies` gets
+    what `outsider` gets.
+    """
     return {
         "anonymous": anonymous,
         "clinician": clinician,
@@ -72,11 +84,19 @@ def everyone_signed_in(answer: Answer, *, anonymous: Answer = SIGN_IN) -> Mappin
 def make_world() -> World:
     """Make them all; nobody's password can be used, tests sign people in by force."""
     study, other = create_study(name="Cohort", by=None), create_study(name="Other cohort", by=None)
-    people = {name: User.objects.create(username=f"{name}-person") for name in PEOPLE if name != "anonymous"}
+    people = {
+        name: User.objects.create(username=f"{name}-person")
+        for name in PEOPLE
+        if name != "anonymous"
+    }
     for role in Role:
         add_role(study=study, user=people[role.value], role=role, by=None)
     add_role(study=other, user=people["outsider"], role=Role.ADMIN, by=None)
-    for study_of_role, role in ((study, Role.REVIEWER), (other, Role.CLINICIAN), (other, Role.ADMIN)):
+    for study_of_role, role in (
+        (study, Role.REVIEWER),
+        (other, Role.CLINICIAN),
+        (other, Role.ADMIN),
+    ):
         add_role(study=study_of_role, user=people["two_studies"], role=role, by=None)
     User.objects.filter(pk=people["superuser"].pk).update(is_superuser=True, is_staff=True)
     people["superuser"].refresh_from_db()

@@ -1,4 +1,6 @@
-"""A small game with every kind of difference, valid raw findings about it, and what spoils them: for tests of judging."""
+"""A small game with every kind of difference, valid raw findings about it, and what spoils them:
+for tests of judging.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,13 @@ def seen(hours: float | None, value: str, unit: str = "") -> Observation:
     return Observation(None if hours is None else ADMISSION + timedelta(hours=hours), value, unit)
 
 
-def series(event: str, *observations: Observation, listed: bool = True, numeric: bool = False, others: int = 0) -> Series:
+def series(
+    event: str,
+    *observations: Observation,
+    listed: bool = True,
+    numeric: bool = False,
+    others: int = 0,
+) -> Series:
     """A series whose observations are in time order."""
     timed = [o for o in observations if o.time is not None]
     ordered = sorted(observations, key=lambda o: float(o.value)) if numeric else []
@@ -50,8 +58,12 @@ def series(event: str, *observations: Observation, listed: bool = True, numeric:
         units=tuple(sorted({o.unit for o in observations if o.unit})),
         first=timed[0] if timed else None,
         last=timed[-1] if timed else None,
-        numbers=NumericSummary(len(ordered), 0.0, None, ordered[0], ordered[-1]) if numeric else None,
-        top_values=() if numeric else tuple((v, 1) for v in sorted({o.value for o in observations})),
+        numbers=NumericSummary(len(ordered), 0.0, None, ordered[0], ordered[-1])
+        if numeric
+        else None,
+        top_values=()
+        if numeric
+        else tuple((v, 1) for v in sorted({o.value for o in observations})),
         other_values=others,
         observations=observations if listed else None,
     )
@@ -60,14 +72,22 @@ def series(event: str, *observations: Observation, listed: bool = True, numeric:
 SERIES = (
     series("admission:admission_type:", seen(0, "EMERGENCY")),
     series("lab:lactate::", seen(0.25, "4.1", "mmol/L"), seen(18.5, "2.0", "mmol/L"), numeric=True),
-    series("chart:heart rate::", *(seen(h, str(80 + h)) for h in range(20)), listed=False, numeric=True),
-    series("chart:pain present::", *(seen(h, "No" if h % 2 else "Yes") for h in range(20)), listed=False),
+    series(
+        "chart:heart rate::", *(seen(h, str(80 + h)) for h in range(20)), listed=False, numeric=True
+    ),
+    series(
+        "chart:pain present::",
+        *(seen(h, "No" if h % 2 else "Yes") for h in range(20)),
+        listed=False,
+    ),
     series("diagnosis:E = mc2:", seen(None, "sepsis")),
 )
 
 
 def game(*, seed: int = 1, swap: bool = False, **options: Any) -> JudgeInput:
-    return judge_input(FIRST, SECOND, note=NOTE, anchor=ANCHOR, seed=seed, series=SERIES, swap=swap, **options)
+    return judge_input(
+        FIRST, SECOND, note=NOTE, anchor=ANCHOR, seed=seed, series=SERIES, swap=swap, **options
+    )
 
 
 def row_of(given: JudgeInput, event: str, *, first: bool, at: int = 0) -> CandidateRow:
@@ -76,8 +96,17 @@ def row_of(given: JudgeInput, event: str, *, first: bool, at: int = 0) -> Candid
     return [r for r in rows if r.event == event][at]
 
 
-def raw(given: JudgeInput, kind: str, first: CandidateRow | None, second: CandidateRow | None, right: str, **fields: Any) -> dict[str, Any]:
-    """A raw finding told of the comparison's first and second timeline; `kind` may be FIRST_ONLY, `right` FIRST or SECOND."""
+def raw(
+    given: JudgeInput,
+    kind: str,
+    first: CandidateRow | None,
+    second: CandidateRow | None,
+    right: str,
+    **fields: Any,
+) -> dict[str, Any]:
+    """A raw finding told of the comparison's first and second timeline; `kind` may be FIRST_ONLY,
+    `right` FIRST or SECOND.
+    """
     labels = {"FIRST": "A", "SECOND": "B"} if given.a_is_first else {"FIRST": "B", "SECOND": "A"}
     a, b = (first, second) if given.a_is_first else (second, first)
     side = kind.removesuffix("_ONLY")

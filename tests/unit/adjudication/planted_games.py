@@ -1,4 +1,6 @@
-"""Games of a reference timeline and its perturbed twin, over the cases of the demonstration and of the quality tests."""
+"""Games of a reference timeline and its perturbed twin, over the cases of the demonstration and of
+the quality tests.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,15 @@ QUALITY = sorted(f.parent for f in (_ROOT / "tests" / "data" / "quality").glob("
 @lru_cache(maxsize=32)
 def read_case(folder: Path) -> tuple[str, Anchor, list[Candidate], list[Series], list[SourceRow]]:
     """Note, admission, reference timeline, summaries and rows of a case on disk."""
-    anchor = Anchor(datetime.fromisoformat(json.loads((folder / "encounter.json").read_text(encoding="utf-8"))["admitted_at"]))
-    lines = [json.loads(line) for line in (folder / "reference.jsonl").read_text(encoding="utf-8").splitlines()]
+    anchor = Anchor(
+        datetime.fromisoformat(
+            json.loads((folder / "encounter.json").read_text(encoding="utf-8"))["admitted_at"]
+        )
+    )
+    lines = [
+        json.loads(line)
+        for line in (folder / "reference.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     reference = [
         Candidate(
             event=line["mention"],
@@ -58,18 +67,46 @@ def read_case(folder: Path) -> tuple[str, Anchor, list[Candidate], list[Series],
         "time_kind": [r["time_kind"] for r in rows],
     }
     source = [
-        SourceRow(i, None if t is None else anchor.hours(t), r["event"], r["value"], r["unit"], r["source"], TimeKind(r["time_kind"]), v)
+        SourceRow(
+            i,
+            None if t is None else anchor.hours(t),
+            r["event"],
+            r["value"],
+            r["unit"],
+            r["source"],
+            TimeKind(r["time_kind"]),
+            v,
+        )
         for i, (r, t, v) in enumerate(zip(rows, times, values, strict=True))
     ]
     note = (folder / "note.txt").read_text(encoding="utf-8")
-    return note, anchor, reference, list(summarise(pa.table(columns, schema=ROWS), untimed=True)), source
+    return (
+        note,
+        anchor,
+        reference,
+        list(summarise(pa.table(columns, schema=ROWS), untimed=True)),
+        source,
+    )
 
 
-def game(folder: Path, seed: int, *, each: int = 3, with_uids: bool = True) -> tuple[tuple[Planted, ...], JudgeInput]:
-    """The changes and the game of a case's reference and its twin. Without UIDs in the game, matching is by place and words."""
+def game(
+    folder: Path, seed: int, *, each: int = 3, with_uids: bool = True
+) -> tuple[tuple[Planted, ...], JudgeInput]:
+    """The changes and the game of a case's reference and its twin. Without UIDs in the game,
+    matching is by place and words.
+    """
     note, anchor, reference, series, rows = read_case(folder)
     twin = plant(reference, seed=seed, each=each)
-    given = judge_input(reference, list(twin.rows), note=note, anchor=anchor, seed=seed, series=series, rows=rows, uid_table=with_uids)
+    given = judge_input(
+        reference,
+        list(twin.rows),
+        note=note,
+        anchor=anchor,
+        seed=seed,
+        series=series,
+        rows=rows,
+        uid_table=with_uids,
+    )
     return twin.planted, given
 
 

@@ -1,4 +1,6 @@
-"""Two timelines as one list: identifiers before spans before words, each row once, in order of time."""
+"""Two timelines as one list: identifiers before spans before words, each row once, in order of
+time.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +10,43 @@ from hypothesis import strategies as st
 from adjudication.judging.aligning import How, PlacedRow, aligned
 
 
-def row(entry: int, mention: str, time: float | None = 0.0, uid: str | None = None, span: tuple[int, int] | None = None) -> PlacedRow:
+def row(
+    entry: int,
+    mention: str,
+    time: float | None = 0.0,
+    uid: str | None = None,
+    span: tuple[int, int] | None = None,
+) -> PlacedRow:
     start, end = span or (None, None)
     return PlacedRow(entry=entry, mention=mention, time=time, uid=uid, start=start, end=end)
 
 
 def pairs(first, second, *, shared_uids=False):
-    return {(r.first and r.first.entry, r.second and r.second.entry): r.how for r in aligned(first, second, shared_uids=shared_uids)}
+    return {
+        (r.first and r.first.entry, r.second and r.second.entry): r.how
+        for r in aligned(first, second, shared_uids=shared_uids)
+    }
 
 
 def test_a_shared_identifier_outweighs_words_and_spans():
     first = [row(1, "fever", uid="aaaa", span=(0, 5)), row(2, "cough", uid="bbbb", span=(10, 15))]
-    second = [row(11, "cough", uid="aaaa", span=(10, 15)), row(12, "fever", uid="bbbb", span=(0, 5))]
+    second = [
+        row(11, "cough", uid="aaaa", span=(10, 15)),
+        row(12, "fever", uid="bbbb", span=(0, 5)),
+    ]
     assert pairs(first, second, shared_uids=True) == {(1, 11): How.UID, (2, 12): How.UID}
-    assert pairs(first, second) == {(1, 12): How.SPAN, (2, 11): How.SPAN}, "of two inventories a UID means nothing"
+    assert pairs(first, second) == {(1, 12): How.SPAN, (2, 11): How.SPAN}, (
+        "of two inventories a UID means nothing"
+    )
 
 
 def test_spans_need_an_overlap_of_two_fifths():
     # 4 of 10 characters shared is exactly 0.4; 3 of 11 is less.
     assert pairs([row(1, "x", span=(0, 10))], [row(2, "y", span=(0, 4))]) == {(1, 2): How.SPAN}
-    assert pairs([row(1, "x", span=(0, 10))], [row(2, "y", span=(7, 11))]) == {(1, None): None, (None, 2): None}
+    assert pairs([row(1, "x", span=(0, 10))], [row(2, "y", span=(7, 11))]) == {
+        (1, None): None,
+        (None, 2): None,
+    }
 
 
 def test_the_same_words_are_paired_in_their_order_whatever_case_and_spaces():
@@ -62,7 +81,9 @@ _ROWS = st.lists(
 @given(_ROWS, _ROWS)
 def test_every_row_of_both_stands_there_once(ours, theirs):
     def rows(told, base):
-        return [row(base + n, m, t, None, s and (s[0], s[0] + s[1])) for n, (m, t, s) in enumerate(told)]
+        return [
+            row(base + n, m, t, None, s and (s[0], s[0] + s[1])) for n, (m, t, s) in enumerate(told)
+        ]
 
     first, second = rows(ours, 0), rows(theirs, 100)
     found = aligned(first, second, shared_uids=False)

@@ -54,15 +54,24 @@ def test_a_link_that_was_hashed_again_breaks_the_one_after_it() -> None:
 
 def test_a_missing_link_is_found() -> None:
     links = chain({"n": 1}, {"n": 2}, {"n": 3})
-    assert breaks([links[0], links[2]]) == [Break(3, "link 2 is missing"), Break(3, "it does not follow the link before it")]
+    assert breaks([links[0], links[2]]) == [
+        Break(3, "link 2 is missing"),
+        Break(3, "it does not follow the link before it"),
+    ]
     assert breaks(links[1:])[0] == Break(2, "link 1 is missing")
 
 
-values = st.dictionaries(st.text(max_size=5), st.one_of(st.none(), st.booleans(), st.integers(-9, 9), st.text(max_size=8)), max_size=4)
+values = st.dictionaries(
+    st.text(max_size=5),
+    st.one_of(st.none(), st.booleans(), st.integers(-9, 9), st.text(max_size=8)),
+    max_size=4,
+)
 
 
 @given(st.lists(values, min_size=1, max_size=6), st.data())
-def test_any_change_of_any_payload_is_found(payloads: list[dict[str, object]], data: st.DataObject) -> None:
+def test_any_change_of_any_payload_is_found(
+    payloads: list[dict[str, object]], data: st.DataObject
+) -> None:
     links = chain(*payloads)
     at = data.draw(st.integers(0, len(links) - 1))
     other = data.draw(values.filter(lambda value: canonical(value) != canonical(payloads[at])))

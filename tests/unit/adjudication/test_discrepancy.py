@@ -8,12 +8,28 @@ import pytest
 
 from adjudication.domain import Finding, FindingType, Relation, Verdict
 from adjudication.judging.input import Candidate, JudgedFinding, JudgeInput, judge_input
-from adjudication.planting.recall import Difference, Rates, overall, pooled, rates, report, report_of_kinds, tally, verdicts
+from adjudication.planting.recall import (
+    Difference,
+    Rates,
+    overall,
+    pooled,
+    rates,
+    report,
+    report_of_kinds,
+    tally,
+    verdicts,
+)
 from adjudication.planting.twins import Held, Plant, Planted
 from timelines.domain import Anchor
 
-ORIGINAL = [Candidate(event="fever", time=0, uid="0001"), Candidate(event="sodium 128", time=5, uid="0002")]
-TWIN = [Candidate(event="fever", time=48, uid="0001"), Candidate(event="sodium 192", time=5, uid="0002")]
+ORIGINAL = [
+    Candidate(event="fever", time=0, uid="0001"),
+    Candidate(event="sodium 128", time=5, uid="0002"),
+]
+TWIN = [
+    Candidate(event="fever", time=48, uid="0001"),
+    Candidate(event="sodium 192", time=5, uid="0002"),
+]
 TWIN += [Candidate(event="snake bite", time=3, uid="0003")]
 PLANTED = [
     Planted(Plant.SHIFTED_BEYOND, frozenset({"0001"}), Held.BOTH, 48.0),
@@ -23,15 +39,27 @@ PLANTED = [
 
 
 def _game(seed: int) -> JudgeInput:
-    return judge_input(ORIGINAL, TWIN, note="Fever.", anchor=Anchor(datetime(2120, 1, 1)), seed=seed)
+    return judge_input(
+        ORIGINAL, TWIN, note="Fever.", anchor=Anchor(datetime(2120, 1, 1)), seed=seed
+    )
 
 
 def _finding(
-    given: JudgeInput, kind: FindingType, original: str | None, twin: str | None, *, original_right: bool = False
+    given: JudgeInput,
+    kind: FindingType,
+    original: str | None,
+    twin: str | None,
+    *,
+    original_right: bool = False,
 ) -> JudgedFinding:
     """A finding about rows named by UID; the labels follow from the game."""
-    first, second = (given.a_rows, given.b_rows) if given.a_is_first else (given.b_rows, given.a_rows)
-    one, two = next((r for r in first if r.uid == original), None), next((r for r in second if r.uid == twin), None)
+    first, second = (
+        (given.a_rows, given.b_rows) if given.a_is_first else (given.b_rows, given.a_rows)
+    )
+    one, two = (
+        next((r for r in first if r.uid == original), None),
+        next((r for r in second if r.uid == twin), None),
+    )
     a, b = (one, two) if given.a_is_first else (two, one)
     verdict = (Verdict.A if given.a_is_first else Verdict.B) if original_right else Verdict.UNCLEAR
     return JudgedFinding(
@@ -62,23 +90,38 @@ def test_each_difference_has_its_recall_and_precision(seed: int) -> None:
     table = {(r.difference, r.size): r for r in rates(counts)}
     timing = table[Difference.TIMING, ""]
     assert (timing.recall, timing.precision) == (1.0, 0.5)
-    assert table[Difference.TIMING, "1 day to 1 week"] == Rates(Difference.TIMING, "1 day to 1 week", 1, 1, 1, 1)
+    assert table[Difference.TIMING, "1 day to 1 week"] == Rates(
+        Difference.TIMING, "1 day to 1 week", 1, 1, 1, 1
+    )
     assert table[Difference.TIMING, "under 1 day"].recall is None
-    assert (table[Difference.VALUE, "half or more"].recall, table[Difference.VALUE, ""].precision) == (0.0, None)
-    assert (table[Difference.TWIN_ONLY, ""].recall, table[Difference.TWIN_ONLY, ""].precision) == (1.0, 1.0)
+    assert (
+        table[Difference.VALUE, "half or more"].recall,
+        table[Difference.VALUE, ""].precision,
+    ) == (0.0, None)
+    assert (table[Difference.TWIN_ONLY, ""].recall, table[Difference.TWIN_ONLY, ""].precision) == (
+        1.0,
+        1.0,
+    )
     assert counts.decided == counts.right == {Difference.TIMING: 1}
 
 
 def test_a_difference_told_twice_is_true_once() -> None:
     given = _game(0)
     twice = [_finding(given, FindingType.VALUE, "0002", "0002")] * 2
-    (value,) = [r for r in rates(tally(PLANTED, given, twice)) if (r.difference, r.size) == (Difference.VALUE, "half or more")]
+    (value,) = [
+        r
+        for r in rates(tally(PLANTED, given, twice))
+        if (r.difference, r.size) == (Difference.VALUE, "half or more")
+    ]
     assert (value.planted, value.found, value.told, value.true) == (1, 1, 2, 1)
 
 
 def test_what_is_no_difference_must_not_be_found() -> None:
     given = _game(0)
-    quiet = [Planted(Plant.SHIFTED_WITHIN, frozenset({"0001"}), Held.BOTH, 2.0), Planted(Plant.MERGED, frozenset({"0002"}), Held.BOTH)]
+    quiet = [
+        Planted(Plant.SHIFTED_WITHIN, frozenset({"0001"}), Held.BOTH, 2.0),
+        Planted(Plant.MERGED, frozenset({"0002"}), Held.BOTH),
+    ]
     counts = tally(quiet, given, [_finding(given, FindingType.TIMING, "0001", "0001")])
     assert counts.kinds_found == {Plant.SHIFTED_WITHIN: 1}
     (timing, _) = rates(counts)
@@ -89,7 +132,9 @@ def test_games_are_pooled_by_adding_counts() -> None:
     given = _game(0)
     one = tally(PLANTED, given, [_finding(given, FindingType.VALUE, "0002", "0002")])
     none = tally(PLANTED, given, [])
-    (value,) = [r for r in rates(pooled([one, none])) if (r.difference, r.size) == (Difference.VALUE, "")]
+    (value,) = [
+        r for r in rates(pooled([one, none])) if (r.difference, r.size) == (Difference.VALUE, "")
+    ]
     assert (value.planted, value.found, value.recall, value.precision) == (2, 1, 0.5, 1.0)
 
 
@@ -116,7 +161,10 @@ def test_each_kind_of_change_is_told_with_whether_it_should_have_been() -> None:
     counts = tally(
         [PLANTED[0], PLANTED[2], quiet],
         given,
-        [_finding(given, kind, u, u) for kind, u in ((FindingType.TIMING, "0001"), (FindingType.TIMING, "0002"))],
+        [
+            _finding(given, kind, u, u)
+            for kind, u in ((FindingType.TIMING, "0001"), (FindingType.TIMING, "0002"))
+        ],
     )
     assert report_of_kinds(counts) == [
         ("change", "made", "told", "to be told"),

@@ -27,7 +27,9 @@ from adjudication.sampling.drawing import (
 PAIRINGS = ("a | b", "a | c", "b | c")
 
 
-def cohort(counts: dict[tuple[str, str, str], int], pairings: tuple[str, ...] = PAIRINGS) -> Eligible:
+def cohort(
+    counts: dict[tuple[str, str, str], int], pairings: tuple[str, ...] = PAIRINGS
+) -> Eligible:
     """(case, pairing, stratum) → how many; every case that is named was judged in all `pairings`."""
     found = [
         EligibleFinding(f"{case}/{pairing}/{stratum}/{n}", case, pairing, stratum)
@@ -38,7 +40,9 @@ def cohort(counts: dict[tuple[str, str, str], int], pairings: tuple[str, ...] = 
 
 
 def full(cases: int, each: int = 20) -> Eligible:
-    return cohort({(f"case{c:02d}", p, s): each for c in range(cases) for p in PAIRINGS for s in Stratum})
+    return cohort(
+        {(f"case{c:02d}", p, s): each for c in range(cases) for p in PAIRINGS for s in Stratum}
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +67,9 @@ def test_each_finding_has_its_stratum_or_none(kind: str, verdict: str, stratum: 
 def test_the_published_design_draws_fifty_a_pairing_from_ten_cases() -> None:
     drawn = draw(full(25), Design(pairings=PAIRINGS), seed=20260904)
     assert len(drawn.items) == 150
-    assert Counter((f.pairing, f.stratum) for f in drawn.items) == {(p, s): n for p in PAIRINGS for s, n in QUOTAS.items()}
+    assert Counter((f.pairing, f.stratum) for f in drawn.items) == {
+        (p, s): n for p in PAIRINGS for s, n in QUOTAS.items()
+    }
     assert len(drawn.cases) == 10 == len({f.case for f in drawn.items})
     assert drawn.shortages == ()
     assert drawn.excluded == {OTHER_CASE: 15 * 3 * 5 * 20}
@@ -77,21 +83,35 @@ def test_cases_come_evenly_where_there_is_enough() -> None:
 
 def test_a_scarce_stratum_does_not_make_the_cases_uneven() -> None:
     """Case x holds all three duplicates: of the six others, y and z then give three each."""
-    eligible = cohort({("x", "p", "DUPLICATE"): 3, ("x", "p", "VALUE"): 9, ("y", "p", "VALUE"): 9, ("z", "p", "VALUE"): 9}, ("p",))
-    drawn = draw(eligible, Design(pairings=("p",), quotas={"DUPLICATE": 3, "VALUE": 6}, cases=None), seed=1)
+    eligible = cohort(
+        {
+            ("x", "p", "DUPLICATE"): 3,
+            ("x", "p", "VALUE"): 9,
+            ("y", "p", "VALUE"): 9,
+            ("z", "p", "VALUE"): 9,
+        },
+        ("p",),
+    )
+    drawn = draw(
+        eligible, Design(pairings=("p",), quotas={"DUPLICATE": 3, "VALUE": 6}, cases=None), seed=1
+    )
     assert Counter(f.case for f in drawn.items if f.stratum == "VALUE") == {"x": 2, "y": 2, "z": 2}
     assert Counter(f.case for f in drawn.items if f.stratum == "DUPLICATE") == {"x": 3}
 
 
 def test_a_case_that_was_not_judged_in_all_pairings_is_not_drawn_from() -> None:
     eligible = full(2)
-    partly = Eligible(eligible.findings, {"case00": frozenset(PAIRINGS), "case01": frozenset(PAIRINGS[:2])})
+    partly = Eligible(
+        eligible.findings, {"case00": frozenset(PAIRINGS), "case01": frozenset(PAIRINGS[:2])}
+    )
     assert draw(partly, Design(pairings=PAIRINGS), seed=1).cases == ("case00",)
     assert draw(partly, Design(pairings=PAIRINGS[:2]), seed=1).cases == ("case00", "case01")
 
 
 def test_a_shortage_is_told_and_redistributed_only_where_asked() -> None:
-    eligible = cohort({("x", "p", "VALUE"): 2, ("x", "p", "DUPLICATE"): 9, ("x", "p", "one-sided"): 1}, ("p",))
+    eligible = cohort(
+        {("x", "p", "VALUE"): 2, ("x", "p", "DUPLICATE"): 9, ("x", "p", "one-sided"): 1}, ("p",)
+    )
     quotas = {"VALUE": 5, "DUPLICATE": 4, "one-sided": 1}
     plain = draw(eligible, Design(pairings=("p",), quotas=quotas), seed=1)
     assert Counter(f.stratum for f in plain.items) == {"VALUE": 2, "DUPLICATE": 4, "one-sided": 1}
@@ -103,14 +123,22 @@ def test_a_shortage_is_told_and_redistributed_only_where_asked() -> None:
 
 def test_what_cannot_be_redistributed_stays_short() -> None:
     eligible = cohort({("x", "p", "VALUE"): 2, ("x", "p", "DUPLICATE"): 5}, ("p",))
-    drawn = draw(eligible, Design(pairings=("p",), quotas={"VALUE": 6, "DUPLICATE": 4}, redistribute=True), seed=1)
+    drawn = draw(
+        eligible,
+        Design(pairings=("p",), quotas={"VALUE": 6, "DUPLICATE": 4}, redistribute=True),
+        seed=1,
+    )
     assert len(drawn.items) == 7
     assert drawn.shortages == (Shortage("p", "VALUE", wanted=6, available=2, redistributed=1),)
 
 
 def test_what_is_outside_the_design_is_counted_with_its_reason() -> None:
     eligible = Eligible(
-        (EligibleFinding("1", "x", "p", "VALUE"), EligibleFinding("2", "x", "q", "VALUE"), EligibleFinding("3", "x", "p", "DUPLICATE")),
+        (
+            EligibleFinding("1", "x", "p", "VALUE"),
+            EligibleFinding("2", "x", "q", "VALUE"),
+            EligibleFinding("3", "x", "p", "DUPLICATE"),
+        ),
         {"x": frozenset(("p", "q"))},
         {"unjudged": 4},
     )
@@ -120,7 +148,9 @@ def test_what_is_outside_the_design_is_counted_with_its_reason() -> None:
 
 
 def test_a_pairing_may_have_quotas_and_reviewers_of_its_own() -> None:
-    design = Design(pairings=PAIRINGS, own_quotas={"a | c": {"VALUE": 2}}, own_per_item={"a | c": 2})
+    design = Design(
+        pairings=PAIRINGS, own_quotas={"a | c": {"VALUE": 2}}, own_per_item={"a | c": 2}
+    )
     drawn = draw(full(10), design, seed=1)
     assert Counter(f.pairing for f in drawn.items) == {"a | b": 50, "a | c": 2, "b | c": 50}
     assert (design.reviewers_of("a | c"), design.reviewers_of("a | b")) == (2, 1)
@@ -145,7 +175,11 @@ def test_a_design_that_cannot_be_drawn_is_refused(wrong: dict[str, object]) -> N
 
 
 counts = st.dictionaries(
-    st.tuples(st.sampled_from(["u", "v", "w", "x", "y"]), st.sampled_from(PAIRINGS), st.sampled_from(list(map(str, Stratum)))),
+    st.tuples(
+        st.sampled_from(["u", "v", "w", "x", "y"]),
+        st.sampled_from(PAIRINGS),
+        st.sampled_from(list(map(str, Stratum))),
+    ),
     st.integers(0, 6),
     min_size=1,
 )
@@ -153,9 +187,21 @@ quotas = st.dictionaries(st.sampled_from(list(map(str, Stratum))), st.integers(0
 
 
 @settings(max_examples=150, deadline=None)
-@given(counts, quotas, st.booleans(), st.one_of(st.none(), st.integers(1, 5)), st.integers(0, 2**40), st.randoms(use_true_random=False))
+@given(
+    counts,
+    quotas,
+    st.booleans(),
+    st.one_of(st.none(), st.integers(1, 5)),
+    st.integers(0, 2**40),
+    st.randoms(use_true_random=False),
+)
 def test_what_holds_of_every_draw(
-    amounts: dict[tuple[str, str, str], int], wanted: dict[str, int], redistribute: bool, cases: int | None, seed: int, order: random.Random
+    amounts: dict[tuple[str, str, str], int],
+    wanted: dict[str, int],
+    redistribute: bool,
+    cases: int | None,
+    seed: int,
+    order: random.Random,
 ) -> None:
     eligible = cohort(amounts)
     design = Design(pairings=PAIRINGS, quotas=wanted, redistribute=redistribute, cases=cases)
@@ -163,7 +209,8 @@ def test_what_holds_of_every_draw(
     mixed = list(eligible.findings)
     order.shuffle(mixed)
     judged = dict(reversed(list(eligible.judged.items())))
-    assert draw(Eligible(tuple(mixed), judged), design, seed) == drawn  # the order of what comes in changes nothing
+    # the order of what comes in changes nothing
+    assert draw(Eligible(tuple(mixed), judged), design, seed) == drawn
     assert len({f.key for f in drawn.items}) == len(drawn.items)  # no finding twice
     assert {f.case for f in drawn.items} <= set(drawn.cases)
     if cases is not None:
@@ -178,4 +225,6 @@ def test_what_holds_of_every_draw(
             assert (place in short) == (there[place] < quota)
             if not redistribute:
                 assert got[place] == min(quota, there[place])
-        assert sum(n for (p, _), n in got.items() if p == pairing) <= sum(design.quotas_of(pairing).values())
+        assert sum(n for (p, _), n in got.items() if p == pairing) <= sum(
+            design.quotas_of(pairing).values()
+        )

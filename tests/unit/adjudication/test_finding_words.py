@@ -1,4 +1,6 @@
-"""What pages say of findings: the right side is named whatever the labels are, and nobody is charged without a decisive verdict."""
+"""What pages say of findings: the right side is named whatever the labels are, and nobody is
+charged without a decisive verdict.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,23 @@ from adjudication.judging.input import with_labels_swapped
 from adjudication.scoring.errors import Category, charge
 from timelines.domain import Polarity
 
-TIMING = Finding(type=FindingType.TIMING, verdict=Verdict.A, a_event="fever", a_time=-72, b_event="fever", b_time=72, a_row=1, b_row=2)
-ONLY_A = Finding(type=FindingType.A_ONLY, verdict=Verdict.A, a_event="fever", a_row=1, relation=Relation.NOVEL_EVENT)
+TIMING = Finding(
+    type=FindingType.TIMING,
+    verdict=Verdict.A,
+    a_event="fever",
+    a_time=-72,
+    b_event="fever",
+    b_time=72,
+    a_row=1,
+    b_row=2,
+)
+ONLY_A = Finding(
+    type=FindingType.A_ONLY,
+    verdict=Verdict.A,
+    a_event="fever",
+    a_row=1,
+    relation=Relation.NOVEL_EVENT,
+)
 TWICE_IN_B = Finding(type=FindingType.DUPLICATE, verdict=Verdict.A, b_event="fever", b_row=2)
 
 
@@ -62,7 +79,11 @@ def _unchecked(fields: dict) -> Finding:
         (ONLY_A, "supported", "The row in A is supported."),
         (replace(ONLY_A, verdict=Verdict.B), "not supported", "The row in A is not supported."),
         (TWICE_IN_B, "extra copy", "The second row is an extra copy of one event."),
-        (replace(TWICE_IN_B, verdict=Verdict.B), "real recurrence", "The second row is a real recurrence."),
+        (
+            replace(TWICE_IN_B, verdict=Verdict.B),
+            "real recurrence",
+            "The second row is a real recurrence.",
+        ),
     ],
 )
 def test_verdicts_are_said_as_what_they_mean_for_the_kind(finding, words, sentence):
@@ -73,12 +94,30 @@ def test_verdicts_are_said_as_what_they_mean_for_the_kind(finding, words, senten
 @pytest.mark.parametrize(
     ("finding", "told"),
     [
-        (TIMING, "two is charged with a wrong time, 2 points, because its time is held to be wrong."),
-        (replace(ONLY_A, verdict=Verdict.B), "one is charged with an over-annotation, 3 points, because it has an event"),
-        (ONLY_A, "two is charged with a missed event, 1 point, because it lacks an event that is supported."),
-        (replace(ONLY_A, polarity=Polarity.ABSENT), "two is charged with a missed absence, 0.5 points,"),
-        (TWICE_IN_B, "two is charged with a false duplicate, 2 points, because it tells one event twice."),
-        (replace(TWICE_IN_B, verdict=Verdict.B), "one is charged with a missed recurrence, 0.5 points,"),
+        (
+            TIMING,
+            "two is charged with a wrong time, 2 points, because its time is held to be wrong.",
+        ),
+        (
+            replace(ONLY_A, verdict=Verdict.B),
+            "one is charged with an over-annotation, 3 points, because it has an event",
+        ),
+        (
+            ONLY_A,
+            "two is charged with a missed event, 1 point, because it lacks an event that is supported.",
+        ),
+        (
+            replace(ONLY_A, polarity=Polarity.ABSENT),
+            "two is charged with a missed absence, 0.5 points,",
+        ),
+        (
+            TWICE_IN_B,
+            "two is charged with a false duplicate, 2 points, because it tells one event twice.",
+        ),
+        (
+            replace(TWICE_IN_B, verdict=Verdict.B),
+            "one is charged with a missed recurrence, 0.5 points,",
+        ),
         (replace(TIMING, verdict=Verdict.NEITHER), "Nobody is charged"),
     ],
 )
@@ -86,7 +125,9 @@ def test_a_charge_names_source_error_weight_and_why(finding, told):
     assert charge_sentence(finding, "one", "two").startswith(told)
 
 
-@pytest.mark.parametrize("finding", legal_findings(), ids=lambda f: f"{f.type}-{f.verdict}-{f.polarity}")
+@pytest.mark.parametrize(
+    "finding", legal_findings(), ids=lambda f: f"{f.type}-{f.verdict}-{f.polarity}"
+)
 def test_every_legal_finding_has_words_and_swapping_the_labels_charges_the_same_source(finding):
     swapped = with_labels_swapped(finding)
     assert charge_sentence(finding, "one", "two") == charge_sentence(swapped, "two", "one")
@@ -99,6 +140,14 @@ def test_every_legal_finding_has_words_and_swapping_the_labels_charges_the_same_
 def test_flags_sizes_and_weights():
     assert flag_sentence(TIMING) == ""
     assert "count as equal" in flag_sentence(replace(TIMING, flagged=True))
-    assert [size_words(*t) for t in ((None, 3), (3, 3), (1, 7), (-72, 72))] == ["", "same hour", "6 h", "6 d"]
-    assert [weight_words(c) for c in (Category.OVER_ANNOTATION, Category.MISSED_POSITIVE)] == ["3 points", "1 point"]
+    assert [size_words(*t) for t in ((None, 3), (3, 3), (1, 7), (-72, 72))] == [
+        "",
+        "same hour",
+        "6 h",
+        "6 d",
+    ]
+    assert [weight_words(c) for c in (Category.OVER_ANNOTATION, Category.MISSED_POSITIVE)] == [
+        "3 points",
+        "1 point",
+    ]
     assert set(CATEGORY_WORDS) == set(Category)

@@ -1,7 +1,9 @@
-"""A corpus of spoiled judge answers: none crashes the judge, and none lets a finding in that breaks the protocol.
+"""A corpus of spoiled judge answers: none crashes the judge, and none lets a finding in that breaks
+the protocol.
 
-Every answer begins valid and is spoiled in a way that models spoil them. It is refused as a whole, or each finding let through
-keeps every rule and says what the answer said, checked here from the game itself and not by the validator: then the change was harmless.
+Every answer begins valid and is spoiled in a way that models spoil them. It is refused as a whole,
+or each finding let through keeps every rule and says what the answer said, checked here from the
+game itself and not by the validator: then the change was harmless.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ GAME = game()
 GAMES = {True: GAME, False: GAME.swapped()}
 NEVER_HARMLESS = {"drop_field", "extra_field", "told_twice", "cut", "key_twice", "nested_field"}
 NEVER_REFUSED = {"two_times"}
-#: What the summaries of the game show, told by hand: (value, hours from admission), None for what the record has no time for.
+#: What the summaries of the game show, told by hand: (value, hours from admission), None for what
+#: the record has no time for.
 SHOWN: dict[str, list[tuple[str, float | None]]] = {
     "admission:admission_type:": [("emergency", 0.0)],
     "lab:lactate::": [("4.1", 0.25), ("4.1 mmol/l", 0.25), ("2.0", 18.5), ("2.0 mmol/l", 18.5)],
@@ -60,20 +63,39 @@ def breaks(judged: JudgedFinding, told: dict[str, Any], given: JudgeInput) -> It
     for name in ("type", "verdict", "grounding", "polarity", "relation"):
         if getattr(f, name) != told[name]:
             yield f"{name} is not what was said"
-    for side, number, event, time in ((Side.A, f.a_row, f.a_event, f.a_time), (Side.B, f.b_row, f.b_event, f.b_time)):
+    for side, number, event, time in (
+        (Side.A, f.a_row, f.a_event, f.a_time),
+        (Side.B, f.b_row, f.b_event, f.b_time),
+    ):
         yield from row_breaks(side, number, event, time, told, given)
-    if "".join(s for s, row in (("A", f.a_row), ("B", f.b_row)) if row is not None) not in LEGAL_SIDES.get(f.type, ["AB"]):
+    if "".join(
+        s for s, row in (("A", f.a_row), ("B", f.b_row)) if row is not None
+    ) not in LEGAL_SIDES.get(f.type, ["AB"]):
         yield "sides"
-    if (f.type == "SHARED_UNSUPPORTED" and f.verdict != "NEITHER") or (f.type.endswith("_ONLY") and f.verdict in ("BOTH", "NEITHER")):
+    if (f.type == "SHARED_UNSUPPORTED" and f.verdict != "NEITHER") or (
+        f.type.endswith("_ONLY") and f.verdict in ("BOTH", "NEITHER")
+    ):
         yield "verdict"
     if f.type.endswith("_ONLY") != (f.relation is not None):
         yield "relation"
-    quoted, cited = f.note_evidence not in (None, "none found"), f.table_evidence not in (None, "none found")
-    if quoted != (judged.note_span is not None) or (quoted and not quotes_truly(judged, told["note_evidence"])):
+    quoted, cited = (
+        f.note_evidence not in (None, "none found"),
+        f.table_evidence not in (None, "none found"),
+    )
+    if quoted != (judged.note_span is not None) or (
+        quoted and not quotes_truly(judged, told["note_evidence"])
+    ):
         yield "quote"
-    if cited != (judged.series_event is not None) or (cited and not cites_truly(told["table_evidence"], judged.series_event or "")):
+    if cited != (judged.series_event is not None) or (
+        cited and not cites_truly(told["table_evidence"], judged.series_event or "")
+    ):
         yield "citation"
-    if not {"NOTE": quoted, "TABLE": cited, "BOTH": quoted and cited, "NONE": not quoted and not cited}[f.grounding]:
+    if not {
+        "NOTE": quoted,
+        "TABLE": cited,
+        "BOTH": quoted and cited,
+        "NONE": not quoted and not cited,
+    }[f.grounding]:
         yield "grounding"
     if not f.reason.strip() or f.reason != " ".join(told["reason"].split()):
         yield "reason"
@@ -82,11 +104,18 @@ def breaks(judged: JudgedFinding, told: dict[str, Any], given: JudgeInput) -> It
 
 
 def row_breaks(
-    side: Side, number: int | None, event: str | None, time: int | None, told: dict[str, Any], given: JudgeInput
+    side: Side,
+    number: int | None,
+    event: str | None,
+    time: int | None,
+    told: dict[str, Any],
+    given: JudgeInput,
 ) -> Iterator[str]:
     name = side.lower()
     if number is None:
-        if (event, time, told[f"{name}_row"], told[f"{name}_event"], told[f"{name}_time"]) != (None,) * 5:
+        if (event, time, told[f"{name}_row"], told[f"{name}_event"], told[f"{name}_time"]) != (
+            None,
+        ) * 5:
             yield "half a row"
         return
     rows = {r.row: r for r in (given.a_rows if side is Side.A else given.b_rows)}
@@ -103,7 +132,12 @@ def quotes_truly(judged: JudgedFinding, told: str) -> bool:
     here = NOTE[start:end]
     whole_words = not (NOTE[start - 1 : start] + here[:1]).isalnum() if start else True
     ends_whole = not (here[-1:] + NOTE[end : end + 1]).isalnum() if end < len(NOTE) else True
-    return here == judged.finding.note_evidence and squeezed(here) == squeezed(told) and whole_words and ends_whole
+    return (
+        here == judged.finding.note_evidence
+        and squeezed(here) == squeezed(told)
+        and whole_words
+        and ends_whole
+    )
 
 
 def cites_truly(told: str, event: str) -> bool:
@@ -114,7 +148,8 @@ def cites_truly(told: str, event: str) -> bool:
     value = what.removeprefix(event).lstrip(":").strip()
     wanted = value.removeprefix("=").strip().casefold()
     return any(
-        (not value or wanted == shown) and (hours is at if hours is None or at is None else abs(hours - at) <= 1)
+        (not value or wanted == shown)
+        and (hours is at if hours is None or at is None else abs(hours - at) <= 1)
         for shown, at in SHOWN[event]
     )
 
@@ -122,7 +157,11 @@ def cites_truly(told: str, event: str) -> bool:
 def close(kind: str, a: int | None, b: int | None) -> bool:
     if kind != "TIMING":
         return False
-    return a is b if a is None or b is None else abs(a - b) < 3 or abs(a - b) < 0.1 * max(abs(a), abs(b))
+    return (
+        a is b
+        if a is None or b is None
+        else abs(a - b) < 3 or abs(a - b) < 0.1 * max(abs(a), abs(b))
+    )
 
 
 def test_the_corpus_has_more_than_a_thousand_answers_of_either_form() -> None:
@@ -140,15 +179,25 @@ def test_no_spoiled_answer_crashes_the_judge_or_lets_an_illegal_finding_in(spoil
         found = PromptedJudge(Asker("judge", model, MemoryLedger(), attempts=1)).judge(given)
         if isinstance(found, Unjudged):
             assert found.reasons
-            assert not any(words in reason for reason in found.reasons for words in ("Lactate", "chest pain", "rash", "SYSTEM"))
+            assert not any(
+                words in reason
+                for reason in found.reasons
+                for words in ("Lactate", "chest pain", "rash", "SYSTEM")
+            )
             outcomes["refused"] += 1
             continue
         outcomes["harmless"] += 1
         raw = said(text)
         assert len(raw) == len(found)
-        assert [list(breaks(judged, told, given)) for judged, told in zip(found, raw, strict=True)] == [[]] * len(found)
-        assert all(charge(judged.finding) is None or judged.finding.verdict.decisive for judged in found)
-        assert len({(j.finding.type, j.finding.a_row, j.finding.b_row) for j in found}) == len(found)
+        assert [
+            list(breaks(judged, told, given)) for judged, told in zip(found, raw, strict=True)
+        ] == [[]] * len(found)
+        assert all(
+            charge(judged.finding) is None or judged.finding.verdict.decisive for judged in found
+        )
+        assert len({(j.finding.type, j.finding.a_row, j.finding.b_row) for j in found}) == len(
+            found
+        )
     assert sum(outcomes.values()) == 2 * len(SEEDS)
     if spoil.__name__ in NEVER_HARMLESS:
         assert outcomes["harmless"] == 0

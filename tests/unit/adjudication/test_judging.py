@@ -1,4 +1,6 @@
-"""What a judge is given: whole hours, seeded and blinded order, opaque row numbers, the record within its limit."""
+"""What a judge is given: whole hours, seeded and blinded order, opaque row numbers, the record
+within its limit.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,41 @@ from hypothesis import given as examples
 from hypothesis import strategies as st
 
 from adjudication.domain import Side
-from adjudication.judging.input import Candidate, candidates, judge_input, named_candidates, one_line, whole_hours
+from adjudication.judging.input import (
+    Candidate,
+    candidates,
+    judge_input,
+    named_candidates,
+    one_line,
+    whole_hours,
+)
 from tests.unit.adjudication.judge_games import ANCHOR, FIRST, SECOND, game, seen, series
-from timelines.domain import Entry, Inventory, NamedTime, NamedTimeline, Occurrence, Polarity, Timeline, TimelineKind
+from timelines.domain import (
+    Entry,
+    Inventory,
+    NamedTime,
+    NamedTimeline,
+    Occurrence,
+    Polarity,
+    Timeline,
+    TimelineKind,
+)
 
 
 @pytest.mark.parametrize(
     ("hours", "whole"),
-    [(0.5, 1), (-0.5, -1), (1.5, 2), (2.5, 3), (-2.5, -3), (0.49999999999999994, 0), (-0.4, 0), (12, 12), (-8760.2, -8760), (None, None)],
+    [
+        (0.5, 1),
+        (-0.5, -1),
+        (1.5, 2),
+        (2.5, 3),
+        (-2.5, -3),
+        (0.49999999999999994, 0),
+        (-0.4, 0),
+        (12, 12),
+        (-8760.2, -8760),
+        (None, None),
+    ],
 )
 def test_hours_become_whole_halves_away_from_zero(hours: float | None, whole: int | None) -> None:
     assert whole_hours(hours) == whole
@@ -60,7 +89,14 @@ def test_an_event_is_one_line_whose_bars_are_no_columns() -> None:
 
 def test_the_record_is_cut_by_priority_and_says_so_and_admission_rows_stay() -> None:
     many = [series(f"lab:{n:04d}::", seen(1, "x")) for n in range(905)]
-    given = judge_input(FIRST, SECOND, note="n", anchor=ANCHOR, seed=1, series=[*many, series("admission:type:", seen(0, "EMERGENCY"))])
+    given = judge_input(
+        FIRST,
+        SECOND,
+        note="n",
+        anchor=ANCHOR,
+        seed=1,
+        series=[*many, series("admission:type:", seen(0, "EMERGENCY"))],
+    )
     assert len(given.series) == 900
     assert given.series[0].event == "admission:type:"
     assert "... and 6 more event types omitted." in given.record_text
@@ -69,11 +105,25 @@ def test_the_record_is_cut_by_priority_and_says_so_and_admission_rows_stay() -> 
 
 def test_candidates_carry_the_inventory_and_named_ones_their_words() -> None:
     inventory = Inventory((Occurrence("00aa", 0, "no rash", 3, 7, Polarity.ABSENT),))
-    timeline = Timeline.complete(inventory, [Entry("00aa", 2.0, 1.0, 3.0, True)], TimelineKind.REVISED)
+    timeline = Timeline.complete(
+        inventory, [Entry("00aa", 2.0, 1.0, 3.0, True)], TimelineKind.REVISED
+    )
     assert candidates(timeline, inventory) == [
-        Candidate(event="no rash", time=2.0, uid="00aa", polarity=Polarity.ABSENT, start=3, end=7, lower=1.0, upper=3.0, known=True)
+        Candidate(
+            event="no rash",
+            time=2.0,
+            uid="00aa",
+            polarity=Polarity.ABSENT,
+            start=3,
+            end=7,
+            lower=1.0,
+            upper=3.0,
+            known=True,
+        )
     ]
-    assert named_candidates(NamedTimeline((NamedTime("fall", None),))) == [Candidate(event="fall", time=None)]
+    assert named_candidates(NamedTimeline((NamedTime("fall", None),))) == [
+        Candidate(event="fall", time=None)
+    ]
 
 
 def test_a_table_of_uids_needs_uids() -> None:

@@ -12,9 +12,19 @@ from adjudication.judging.input import Candidate, whole_hours
 from adjudication.judging.validation import TOLERANCE
 from adjudication.planting.twins import MEASURED, Held, Plant, plant
 
-EVENTS = ["fever", "sodium 128", "no chest pain", "heart rate 110", "intubation", "ceftriaxone 1 g", "discharge home", "nausea"]
+EVENTS = [
+    "fever",
+    "sodium 128",
+    "no chest pain",
+    "heart rate 110",
+    "intubation",
+    "ceftriaxone 1 g",
+    "discharge home",
+    "nausea",
+]
 ROWS = [
-    Candidate(event=e, time=t, uid=f"{n:04x}") for n, (e, t) in enumerate(zip(EVENTS, [-72, -2, -2, 1, 10, 11, 120, None], strict=True))
+    Candidate(event=e, time=t, uid=f"{n:04x}")
+    for n, (e, t) in enumerate(zip(EVENTS, [-72, -2, -2, 1, 10, 11, 120, None], strict=True))
 ]
 
 
@@ -24,12 +34,18 @@ def _equal(first: float | None, second: float | None) -> bool:
 
 @pytest.mark.parametrize("kind", [Plant.SHIFTED_BEYOND, Plant.SHIFTED_WITHIN, Plant.SIGN_FLIPPED])
 @pytest.mark.parametrize("seed", range(5))
-def test_a_time_is_moved_on_the_side_of_the_tolerance_that_its_kind_names(kind: Plant, seed: int) -> None:
+def test_a_time_is_moved_on_the_side_of_the_tolerance_that_its_kind_names(
+    kind: Plant, seed: int
+) -> None:
     twin = plant(ROWS, seed=seed, each=2, kinds=[kind])
     before = {r.uid: r for r in ROWS}
     moved = [r for r in twin.rows if r != before[r.uid]]
     assert len(moved) == len(twin.planted) == 2
-    for row, planted in zip(sorted(moved, key=lambda r: str(r.uid)), sorted(twin.planted, key=lambda p: min(p.uids)), strict=True):
+    for row, planted in zip(
+        sorted(moved, key=lambda r: str(r.uid)),
+        sorted(twin.planted, key=lambda p: min(p.uids)),
+        strict=True,
+    ):
         was = before[row.uid]
         assert row.time is not None
         assert was.time is not None
@@ -39,7 +55,11 @@ def test_a_time_is_moved_on_the_side_of_the_tolerance_that_its_kind_names(kind: 
 
 
 def test_a_flipped_sign_turns_the_bounds_round() -> None:
-    twin = plant([Candidate(event="fever", time=-72, lower=-80, upper=-60, uid="0001")], seed=1, kinds=[Plant.SIGN_FLIPPED])
+    twin = plant(
+        [Candidate(event="fever", time=-72, lower=-80, upper=-60, uid="0001")],
+        seed=1,
+        kinds=[Plant.SIGN_FLIPPED],
+    )
     assert [(r.time, r.lower, r.upper) for r in twin.rows] == [(72, 60, 80)]
     assert twin.planted[0].size == 144
 
@@ -47,7 +67,9 @@ def test_a_flipped_sign_turns_the_bounds_round() -> None:
 def test_rows_are_dropped_and_copied() -> None:
     dropped = plant(ROWS, seed=3, each=2, kinds=[Plant.DROPPED])
     assert len(dropped.rows) == len(ROWS) - 2
-    assert {u for p in dropped.planted for u in p.uids} == {r.uid for r in ROWS} - {r.uid for r in dropped.rows}
+    assert {u for p in dropped.planted for u in p.uids} == {r.uid for r in ROWS} - {
+        r.uid for r in dropped.rows
+    }
     copied = plant(ROWS, seed=3, each=1, kinds=[Plant.DUPLICATED])
     (planted,) = copied.planted
     one, two = (r for r in copied.rows if r.uid in planted.uids)
@@ -66,7 +88,13 @@ def test_a_value_is_changed_in_the_words_alone() -> None:
 
 @pytest.mark.parametrize(
     ("event", "measured"),
-    [("sodium 128 in the ED", ["128"]), ("fever on POD 3", []), ("blood gas 7.38/41", []), ("INR 1.1, HD#5", ["1.1"]), ("B12 low", [])],
+    [
+        ("sodium 128 in the ED", ["128"]),
+        ("fever on POD 3", []),
+        ("blood gas 7.38/41", []),
+        ("INR 1.1, HD#5", ["1.1"]),
+        ("B12 low", []),
+    ],
 )
 def test_what_is_a_measured_number(event: str, measured: list[str]) -> None:
     assert MEASURED.findall(event) == measured
@@ -109,6 +137,8 @@ def test_every_change_is_listed_and_every_other_row_is_as_it_was(seed: int, each
     assert twin == plant(ROWS, seed=seed, each=each)
     touched = [u for p in twin.planted for u in p.uids]
     assert len(touched) == len(set(touched))
-    assert [r for r in twin.rows if r.uid not in touched] == [r for r in ROWS if r.uid not in touched]
+    assert [r for r in twin.rows if r.uid not in touched] == [
+        r for r in ROWS if r.uid not in touched
+    ]
     uids = [r.uid for r in twin.rows]
     assert len(uids) == len(set(uids))

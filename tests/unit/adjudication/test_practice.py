@@ -38,11 +38,15 @@ def test_the_place_and_the_rows_are_there(case):
 
 def test_sides_stand_as_the_file_has_them():
     first = practice_cases()[0].item
-    assert (first.left.row.hours, first.right.row.hours) == (-72, -4), "the explanation speaks of A and B"
+    assert (first.left.row.hours, first.right.row.hours) == (-72, -4), (
+        "the explanation speaks of A and B"
+    )
 
 
 def test_a_place_that_is_not_in_the_note_is_refused(tmp_path, monkeypatch):
-    (tmp_path / "01.json").write_text('{"note": "well", "span": "ill", "sides": [], "kind": "both", "title": "", "answer": "A"}')
+    (tmp_path / "01.json").write_text(
+        '{"note": "well", "span": "ill", "sides": [], "kind": "both", "title": "", "answer": "A"}'
+    )
     monkeypatch.setattr(practice, "FOLDER", tmp_path)
     with pytest.raises(ValueError, match="0 times"):
         practice_cases.__wrapped__()

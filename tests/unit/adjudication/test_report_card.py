@@ -1,4 +1,6 @@
-"""The judge's report card: the published table, and small packets whose figures are worked out by hand."""
+"""The judge's report card: the published table, and small packets whose figures are worked out by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +9,51 @@ from pathlib import Path
 
 import pytest
 
-from adjudication.reports.card.compute import about, agreement, blinding_check, report_card, reviewer_card, reviews_needed
+from adjudication.reports.card.compute import (
+    about,
+    agreement,
+    blinding_check,
+    report_card,
+    reviewer_card,
+    reviews_needed,
+)
 from adjudication.reports.card.tables import TABLES
 from adjudication.reports.card.values import EMISSION, STRATA, WHICH_SIDE, Item, Reviewed
 
-PUBLISHED = json.loads((Path(__file__).resolve().parents[2] / "data" / "published_scores.json").read_text())
+PUBLISHED = json.loads(
+    (Path(__file__).resolve().parents[2] / "data" / "published_scores.json").read_text()
+)
 
 
 def item(number, stratum="VALUE", verdict="A", case="c1", adjudicated="", **answers):
-    return Item(number, case, "x | y", stratum, verdict, tuple(Reviewed(r, a) for r, a in answers.items()), adjudicated, f"k{number}")
+    return Item(
+        number,
+        case,
+        "x | y",
+        stratum,
+        verdict,
+        tuple(Reviewed(r, a) for r, a in answers.items()),
+        adjudicated,
+        f"k{number}",
+    )
 
 
 def published_items():
-    """A packet of 150 with the published counts; the second reviewer decided on 50 of them as published."""
+    """A packet of 150 with the published counts; the second reviewer decided on 50 of them as
+    published.
+    """
     told = PUBLISHED["validation_strata"]
     pairs = {name: (told[name]["upheld"], told[name]["n"]) for name in STRATA}
     items = []
     for stratum, (upheld, n) in pairs.items():
         items += [item(len(items) + k, stratum, first="A" if k < upheld else "B") for k in range(n)]
     a = PUBLISHED["agreement"]
-    wanted = {("A", "A"): a["both_uphold"], ("A", "B"): a["only_first"], ("B", "A"): a["only_second"], ("B", "B"): a["both_reject"]}
+    wanted = {
+        ("A", "A"): a["both_uphold"],
+        ("A", "B"): a["only_first"],
+        ("B", "A"): a["only_second"],
+        ("B", "B"): a["both_reject"],
+    }
     shared = []
     for i in items:
         first = i.decisions[0].answer
@@ -40,7 +67,9 @@ def published_items():
 
 
 def corpus():
-    return {name: round(10 * PUBLISHED["validation_strata"][name]["corpus_percent"]) for name in STRATA}
+    return {
+        name: round(10 * PUBLISHED["validation_strata"][name]["corpus_percent"]) for name in STRATA
+    }
 
 
 def test_the_published_table_is_reproduced():
@@ -50,14 +79,21 @@ def test_the_published_table_is_reproduced():
     assert (first.raw.upheld, first.raw.n) == (122, 150)
     for rate, told in ((first.raw, PUBLISHED["wilson"][0]), (second.raw, PUBLISHED["wilson"][2])):
         assert round(100 * rate.rate, 1) == told["rate_percent"]
-        assert (round(100 * rate.low, 1), round(100 * rate.high, 1)) == (told["low_percent"], told["high_percent"])
+        assert (round(100 * rate.low, 1), round(100 * rate.high, 1)) == (
+            told["low_percent"],
+            told["high_percent"],
+        )
     strata = PUBLISHED["validation_strata"]
     for found in first.strata:
         assert round(100 * found.rate.rate, 1) == strata[found.stratum]["rate_percent"]
         assert round(100 * found.corpus, 1) == strata[found.stratum]["corpus_percent"]
     assert round(100 * first.standardised.rate, 1) == strata["standardised_percent"]
-    assert 100 * first.standardised.low == pytest.approx(strata["low_percent"], abs=strata["interval_tolerance"])
-    assert 100 * first.standardised.high == pytest.approx(strata["high_percent"], abs=strata["interval_tolerance"])
+    assert 100 * first.standardised.low == pytest.approx(
+        strata["low_percent"], abs=strata["interval_tolerance"]
+    )
+    assert 100 * first.standardised.high == pytest.approx(
+        strata["high_percent"], abs=strata["interval_tolerance"]
+    )
 
 
 def test_the_published_agreement_is_reproduced():
@@ -81,7 +117,12 @@ def test_every_table_is_latex_that_any_engine_reads():
 
 @pytest.mark.parametrize(
     ("first", "second", "code"),
-    [("A", "B", WHICH_SIDE), ("A", "UNCLEAR", EMISSION), ("NOT_A_FINDING", "B", EMISSION), ("BOTH", "NEITHER", EMISSION)],
+    [
+        ("A", "B", WHICH_SIDE),
+        ("A", "UNCLEAR", EMISSION),
+        ("NOT_A_FINDING", "B", EMISSION),
+        ("BOTH", "NEITHER", EMISSION),
+    ],
 )
 def test_disagreements_are_coded(first, second, code):
     assert about(first, second) == code
@@ -91,7 +132,8 @@ def test_disagreements_are_coded(first, second, code):
 def test_a_disagreement_need_not_split_the_reviewers():
     items = [
         item(1, verdict="A", case="c1", x="A", y="B"),  # which side, splits
-        item(2, verdict="UNCLEAR", case="c1", x="A", y="B", adjudicated="UNCLEAR"),  # both reject: differ, no split
+        # both reject: differ, no split
+        item(2, verdict="UNCLEAR", case="c1", x="A", y="B", adjudicated="UNCLEAR"),
         item(3, verdict="B", case="c2", x="B", y="B"),
         item(4, verdict="B", case="c2", x="B"),  # decided by one alone: not shared
     ]
@@ -114,14 +156,18 @@ def test_a_stratum_without_decisions_leaves_the_standardised_rate_out():
 
 
 def test_seconds_in_hand():
-    items = [Item(n, "c", "p", "VALUE", "A", (Reviewed("x", "A", s),)) for n, s in enumerate([10.0, 20.0, 30.0, None])]
+    items = [
+        Item(n, "c", "p", "VALUE", "A", (Reviewed("x", "A", s),))
+        for n, s in enumerate([10.0, 20.0, 30.0, None])
+    ]
     card = reviewer_card(items, "x", {})
     assert (card.median_seconds, card.quartiles) == (20.0, (15.0, 25.0))
     assert reviewer_card([], "x", {}).median_seconds is None
 
 
 def test_reviews_needed_are_the_least_that_do():
-    # At one half Wilson's interval is z / sqrt(n + z²) wide: 0.1 needs n >= 100 z² - z² = 99 · 3.8415 = 380.3.
+    # At one half Wilson's interval is z / sqrt(n + z²) wide: 0.1 needs n >= 100 z² - z² = 99 ·
+    # 3.8415 = 380.3.
     assert reviews_needed(0.5, 0.1) == 381
     # At 1 it is z² / (n + z²) wide: 0.05 needs n >= 19 z² = 72.99.
     assert reviews_needed(1.0, 0.05) == 73

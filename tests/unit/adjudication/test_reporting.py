@@ -1,4 +1,6 @@
-"""Reports on judge runs: figures worked out by hand, and the published ones that follow from counts."""
+"""Reports on judge runs: figures worked out by hand, and the published ones that follow from
+counts.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +13,28 @@ import pytest
 
 from adjudication.domain import FindingType
 from adjudication.reports.league import tables
-from adjudication.reports.league.compute import costs, judge_report, matchups, profiles, rated, shares
+from adjudication.reports.league.compute import (
+    costs,
+    judge_report,
+    matchups,
+    profiles,
+    rated,
+    shares,
+)
 from adjudication.reports.league.overlapping import overlaps
 from adjudication.reports.league.values import CATEGORIES, Games, Told
 from adjudication.scoring.errors import Category
 
-PUBLISHED = json.loads((Path(__file__).resolve().parents[2] / "data" / "published_scores.json").read_text())
+PUBLISHED = json.loads(
+    (Path(__file__).resolve().parents[2] / "data" / "published_scores.json").read_text()
+)
 WRONG_TIME, OVER, NEGATIVE = Category.WRONG_TIME, Category.OVER_ANNOTATION, Category.MISSED_NEGATIVE
 
 
 def games(*played, sources=("a", "b", "c"), strata=("one",), timing=(), flagged=(), unjudged=None):
-    """`played`: (first, second, case, stratum, errors of the first, errors of the second); `timing`: (game, side, apart, far)."""
+    """`played`: (first, second, case, stratum, errors of the first, errors of the second);
+    `timing`: (game, side, apart, far).
+    """
     charges = np.zeros((len(played), 2, len(CATEGORIES)), np.int64)
     for n, (*_, one, two) in enumerate(played):
         for side, errors in enumerate((one, two)):
@@ -54,7 +67,14 @@ def test_shares_ratings_and_record_by_hand():
     first, second = found.ratings
     # 2.1 of 3 points: ln θ differs by ln(2.1 / 0.9), half of it on each side of 1500.
     assert first.rating == pytest.approx(1500 + 400 / np.log(10) * np.log(2.1 / 0.9) / 2)
-    assert (first.source, first.wins, first.losses, first.ties, first.draws, first.empty) == ("a", 2, 0, 0, 1, 1)
+    assert (first.source, first.wins, first.losses, first.ties, first.draws, first.empty) == (
+        "a",
+        2,
+        0,
+        0,
+        1,
+        1,
+    )
     assert (second.wins, second.losses, second.mean_share) == (0, 2, pytest.approx(0.3))
     assert (found.games, found.draws) == (3, 1)
 
@@ -71,7 +91,9 @@ def test_what_has_no_rating_says_why_and_names_sources():
     alone = rated(games((0, 1, 1, 0, [], [OVER]), sources=("ours", "theirs")), "x", resamples=20)
     assert alone.ratings[0].rating is None
     assert "ours" in alone.why
-    apart = games((0, 1, 1, 0, [OVER], [OVER]), (2, 3, 1, 0, [OVER], [OVER]), sources=("a", "b", "c", "d"))
+    apart = games(
+        (0, 1, 1, 0, [OVER], [OVER]), (2, 3, 1, 0, [OVER], [OVER]), sources=("a", "b", "c", "d")
+    )
     assert "never" in rated(apart, "x", resamples=20).why
     assert rated(games(sources=("a", "b")), "x", resamples=20).ratings == ()
 
@@ -106,7 +128,12 @@ def test_pairs_pool_their_points_and_count_what_is_missing():
 
 
 def test_strata_are_rated_by_themselves_and_only_where_there_are_several():
-    played = games(*THREE, (1, 0, 13, 1, [OVER], [WRONG_TIME]), sources=("a", "b"), strata=("unaided", "assisted"))
+    played = games(
+        *THREE,
+        (1, 0, 13, 1, [OVER], [WRONG_TIME]),
+        sources=("a", "b"),
+        strata=("unaided", "assisted"),
+    )
     report = judge_report(played, resamples=20)
     assert [s.name for s in report.strata] == ["unaided", "assisted"]
     assert all(sum(r.rating for r in s.ratings) == pytest.approx(3000) for s in report.strata)
@@ -115,7 +142,13 @@ def test_strata_are_rated_by_themselves_and_only_where_there_are_several():
 
 def test_a_tolerance_leaves_out_times_inside_it_and_keeps_those_of_no_number():
     timing = [(0, 0, 4.0, 100.0), (2, 1, float("nan"), float("nan"))]
-    played = games((0, 1, 1, 0, [WRONG_TIME], [OVER]), THREE[1], (0, 1, 3, 0, [], [WRONG_TIME]), sources=("a", "b"), timing=timing)
+    played = games(
+        (0, 1, 1, 0, [WRONG_TIME], [OVER]),
+        THREE[1],
+        (0, 1, 3, 0, [], [WRONG_TIME]),
+        sources=("a", "b"),
+        timing=timing,
+    )
     steps = {s.words: s for s in judge_report(played, resamples=20).tolerance}
     assert (steps["beyond 3 h"].kept, steps["beyond 3 h"].left_out) == (2, 0)
     # 4 h lie within 10 % of 100 h; N/A against a time is within nothing.
@@ -124,10 +157,25 @@ def test_a_tolerance_leaves_out_times_inside_it_and_keeps_those_of_no_number():
 
 def test_two_judgings_are_laid_side_by_side_by_subject():
     def told(comparison, subject, kind, verdict, charged=None):
-        return Told(comparison, subject, FindingType(kind), verdict, "x" if charged is not None else "", charged)
+        return Told(
+            comparison,
+            subject,
+            FindingType(kind),
+            verdict,
+            "x" if charged is not None else "",
+            charged,
+        )
 
-    first = [told(1, "s1", "TIMING", "first", False), told(1, "s2", "A_ONLY", "UNCLEAR"), told(2, "s1", "TIMING", "second", True)]
-    second = [told(1, "s1", "TIMING", "first", False), told(1, "s2", "B_ONLY", "UNCLEAR"), told(2, "s1", "TIMING", "first", False)]
+    first = [
+        told(1, "s1", "TIMING", "first", False),
+        told(1, "s2", "A_ONLY", "UNCLEAR"),
+        told(2, "s1", "TIMING", "second", True),
+    ]
+    second = [
+        told(1, "s1", "TIMING", "first", False),
+        told(1, "s2", "B_ONLY", "UNCLEAR"),
+        told(2, "s1", "TIMING", "first", False),
+    ]
     rows = {o.type: o for o in overlaps(first, second)}
     assert (rows["all"].both, rows["all"].alike, rows["all"].shared) == (3, 2, 1.0)
     assert (rows["TIMING"].both, rows["TIMING"].alike) == (2, 1)
@@ -136,7 +184,9 @@ def test_two_judgings_are_laid_side_by_side_by_subject():
 
 
 def test_every_table_can_be_written_in_every_form():
-    report = judge_report(games(*THREE, (0, 2, 10, 0, [], [OVER]), (2, 1, 11, 0, [OVER], [OVER])), resamples=20)
+    report = judge_report(
+        games(*THREE, (0, 2, 10, 0, [], [OVER]), (2, 1, 11, 0, [OVER], [OVER])), resamples=20
+    )
     for name, build in tables.TABLES.items():
         table = build(report)
         assert table.name == name

@@ -1,4 +1,6 @@
-"""Verdicts, preference for a label, controlled pairs, repeated subjects and links of the dashboard, by hand; ratings as published."""
+"""Verdicts, preference for a label, controlled pairs, repeated subjects and links of the dashboard,
+by hand; ratings as published.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,22 @@ import pytest
 from adjudication.domain import FindingType
 from adjudication.reports.league import tables
 from adjudication.reports.league.compute import judge_report, rated
-from adjudication.reports.league.controlled import ALTERNATIVE, RECORD, VARIANT, differ_in, fuller_is_second
+from adjudication.reports.league.controlled import (
+    ALTERNATIVE,
+    RECORD,
+    VARIANT,
+    differ_in,
+    fuller_is_second,
+)
 from adjudication.reports.league.overlapping import Overlapping, overlaps
 from adjudication.reports.league.pages import linked, links_of
 from adjudication.reports.league.values import CATEGORIES, Games, Told
 from adjudication.scoring.errors import Category
 from timelines.evaluation.values import SourceKey
 
-PUBLISHED = json.loads((Path(__file__).resolve().parents[2] / "data" / "published_scores.json").read_text())
+PUBLISHED = json.loads(
+    (Path(__file__).resolve().parents[2] / "data" / "published_scores.json").read_text()
+)
 TEXT, REVISED = SourceKey("rules", "text_only"), SourceKey("rules", "revised")
 OTHER = SourceKey("author:vega", "reference")
 AT = {c: n for n, c in enumerate(CATEGORIES)}
@@ -52,9 +62,16 @@ def test_a_controlled_pair_differs_in_one_thing():
     assert differ_in(TEXT, REVISED) == differ_in(REVISED, TEXT) == RECORD
     assert differ_in(REVISED, SourceKey("rules/no_uid", "revised")) == VARIANT
     assert differ_in(REVISED, SourceKey("rules", "revised", 2)) == ALTERNATIVE
-    more = [OTHER, SourceKey("prompted:GLM-4.6", "revised"), SourceKey("rules/no_uid", "text_only"), SourceKey("rules", "text_only", 2)]
+    more = [
+        OTHER,
+        SourceKey("prompted:GLM-4.6", "revised"),
+        SourceKey("rules/no_uid", "text_only"),
+        SourceKey("rules", "text_only", 2),
+    ]
     assert [differ_in(REVISED, key) for key in more] == ["", "", "", ""]
-    assert differ_in(SourceKey("rules/no_uid", "revised"), SourceKey("rules/no_rows", "revised")) == "", "two variants differ in two things"
+    assert (
+        differ_in(SourceKey("rules/no_uid", "revised"), SourceKey("rules/no_rows", "revised")) == ""
+    ), "two variants differ in two things"
     assert fuller_is_second(TEXT, REVISED)
     assert not fuller_is_second(REVISED, TEXT)
     assert fuller_is_second(SourceKey("rules/no_uid", "revised"), REVISED)
@@ -73,14 +90,23 @@ def test_of_a_controlled_pair_the_fuller_one_stands_first():
 def test_verdicts_are_counted_by_type_and_by_what_they_rest_on():
     report = judge_report(games(PLAYED, tally=TALLY, for_a=(6, 10)), resamples=20)
     everything, timing, one_sided, shared = report.verdicts
-    assert (everything.type, everything.findings, everything.decisive, everything.flagged) == ("all", 15, 10, 2)
+    assert (everything.type, everything.findings, everything.decisive, everything.flagged) == (
+        "all",
+        15,
+        10,
+        2,
+    )
     assert (timing.findings, timing.decisive, timing.unclear, timing.flagged) == (8, 7, 1, 2)
     assert timing.groundings == (("NOTE", 5), ("TABLE", 2), ("BOTH", 0), ("NONE", 1))
     assert (one_sided.type, one_sided.findings, shared.neither) == ("one-sided", 3, 4)
     assert report.favoured is not None
     # Wilson by hand: (0.6 + 0.19207)/(1.38415) ± 1.96/1.38415·√(0.024 + 0.009604)
     low, high = report.favoured.low, report.favoured.high
-    assert (report.favoured.rate, low, high) == (0.6, pytest.approx(0.3127, abs=1e-4), pytest.approx(0.8318, abs=1e-4))
+    assert (report.favoured.rate, low, high) == (
+        0.6,
+        pytest.approx(0.3127, abs=1e-4),
+        pytest.approx(0.8318, abs=1e-4),
+    )
     assert judge_report(games(PLAYED), resamples=20).favoured is None, "no data gives none"
 
 
@@ -92,25 +118,46 @@ def test_one_case_has_ratings_and_no_interval():
 
 def test_several_findings_of_one_subject_are_held_together_in_their_order():
     def told(verdict, charged=None, category="wrong_time"):
-        return Told(1, "s", FindingType.TIMING, verdict, category if charged is not None else "", charged)
+        return Told(
+            1, "s", FindingType.TIMING, verdict, category if charged is not None else "", charged
+        )
 
-    everything, _ = overlaps([told("first", False), told("second", True)], [told("first", False), told("UNCLEAR")])
+    everything, _ = overlaps(
+        [told("first", False), told("second", True)], [told("first", False), told("UNCLEAR")]
+    )
     assert (everything.first, everything.second, everything.both, everything.alike) == (2, 2, 2, 1)
-    again, _ = overlaps([told("first", False), told("first", False)], [told("second", True), told("first", False, "missed_negative")])
+    again, _ = overlaps(
+        [told("first", False), told("first", False)],
+        [told("second", True), told("first", False, "missed_negative")],
+    )
     assert (again.alike, again.charged_alike, again.turned) == (1, 0, 1)
 
 
 def test_blocks_of_comparisons_add_up_to_the_whole():
     kinds = (FindingType.TIMING, FindingType.A_ONLY, FindingType.B_ONLY)
-    first = [Told(c, f"s{n}", kinds[n % 3], "first", "wrong_time", c % 2 == 0) for c in range(6) for n in range(4)]
-    second = [Told(t.comparison, t.subject, t.type, t.verdict_first, t.category, t.comparison % 3 == 0) for t in first if t.subject != "s3"]
+    first = [
+        Told(c, f"s{n}", kinds[n % 3], "first", "wrong_time", c % 2 == 0)
+        for c in range(6)
+        for n in range(4)
+    ]
+    second = [
+        Told(t.comparison, t.subject, t.type, t.verdict_first, t.category, t.comparison % 3 == 0)
+        for t in first
+        if t.subject != "s3"
+    ]
     parts = Overlapping()
     for one, two in ((0, 2), (2, 6)):
         parts.take(*([t for t in told if one <= t.comparison < two] for told in (first, second)))
     assert parts.rows() == overlaps(first, second)
     everything = parts.rows()[0]
-    # Of comparisons 0…5 the first charges its first timeline in 0, 2, 4 and the second in 0, 3: they differ in 2, 3, 4.
-    assert (everything.first, everything.second, everything.both, everything.turned) == (24, 18, 18, 9)
+    # Of comparisons 0…5 the first charges its first timeline in 0, 2, 4 and the second in 0, 3:
+    # they differ in 2, 3, 4.
+    assert (everything.first, everything.second, everything.both, everything.turned) == (
+        24,
+        18,
+        18,
+        9,
+    )
     assert [row.type for row in parts.rows()] == ["all", "TIMING", "one-sided"]
 
 
@@ -119,9 +166,14 @@ def test_numbers_lead_to_the_findings_that_they_count():
     links = links_of(report)
     profile = linked(tables.profile(report), links["profile"])
     at = profile.heads.index(next(h for h in profile.heads if h.words.startswith("wrong time")))
-    assert [row[at].query for row in profile.rows] == [*(f"category=wrong_time&charged={n}" for n in range(3)), "category=wrong_time"]
+    assert [row[at].query for row in profile.rows] == [
+        *(f"category=wrong_time&charged={n}" for n in range(3)),
+        "category=wrong_time",
+    ]
     over = next(n for n, h in enumerate(profile.heads) if h.words.startswith("over-annotation"))
-    assert {row[over].query for row in profile.rows} == {""}, "nothing is counted, so there is nothing to read"
+    assert {row[over].query for row in profile.rows} == {""}, (
+        "nothing is counted, so there is nothing to read"
+    )
     ratings = linked(tables.ratings(report), links["ratings"])
     flagged = next(n for n, h in enumerate(ratings.heads) if h.words == "Flagged charges")
     assert {at for _, at in links["ratings"]} == {flagged}
@@ -133,7 +185,9 @@ def test_numbers_lead_to_the_findings_that_they_count():
 
 
 def test_published_ratings_and_mean_shares_come_out_of_whole_games():
-    """Games on the published schedule whose shares are those that the published ratings predict: both columns follow from them."""
+    """Games on the published schedule whose shares are those that the published ratings predict:
+    both columns follow from them.
+    """
     names = list(PUBLISHED["ratings"])
     keys = tuple(SourceKey(name, "revised") for name in names)
     per_game, played = 200, []
@@ -146,14 +200,24 @@ def test_published_ratings_and_mean_shares_come_out_of_whole_games():
     assert found.games == PUBLISHED["games"]
     for r in found.ratings:
         name = r.source.partition(" · ")[0]
-        assert r.rating == pytest.approx(PUBLISHED["ratings"][name], abs=PUBLISHED["ratings_from_shares_tolerance"])
+        assert r.rating == pytest.approx(
+            PUBLISHED["ratings"][name], abs=PUBLISHED["ratings_from_shares_tolerance"]
+        )
         assert 100 * r.mean_share == pytest.approx(PUBLISHED["mean_share_percent"][name], abs=0.15)
-    assert [r.source for r in found.ratings] == [k.label for k in keys], "the published order, best first"
+    assert [r.source for r in found.ratings] == [k.label for k in keys], (
+        "the published order, best first"
+    )
 
 
 def test_counts_in_files_are_numbers():
     report = judge_report(games(PLAYED, tally=TALLY), resamples=20)
     told = json.loads(tables.ratings(report).to_json())["rows"]
     assert [(row[1], row[5]) for row in told] == [(r.games, r.draws) for r in report.rated.ratings]
-    counted = [row for build in tables.TABLES.values() for row in json.loads(build(report).to_json())["rows"]]
-    assert not [cell for row in counted for cell in row[1:] if isinstance(cell, str) and cell.isdigit()]
+    counted = [
+        row
+        for build in tables.TABLES.values()
+        for row in json.loads(build(report).to_json())["rows"]
+    ]
+    assert not [
+        cell for row in counted for cell in row[1:] if isinstance(cell, str) and cell.isdigit()
+    ]

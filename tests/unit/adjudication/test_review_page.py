@@ -17,12 +17,24 @@ from adjudication.blinding.page import (
     time_left_words,
     whole_hours_words,
 )
-from adjudication.blinding.visibility import BlindedItem, Question, RecordRow, ShownRow, ShownSeries, ShownSide
+from adjudication.blinding.visibility import (
+    BlindedItem,
+    Question,
+    RecordRow,
+    ShownRow,
+    ShownSeries,
+    ShownSide,
+)
 
 A_ROW = ShownRow("fever <b>", -72, candidate=True)
 
 
-def item(question: Question = Question.TWO_ROWS, *, left: ShownRow | None = A_ROW, right: ShownRow | None = A_ROW) -> BlindedItem:
+def item(
+    question: Question = Question.TWO_ROWS,
+    *,
+    left: ShownRow | None = A_ROW,
+    right: ShownRow | None = A_ROW,
+) -> BlindedItem:
     return BlindedItem(
         item="x",
         question=question,
@@ -30,27 +42,45 @@ def item(question: Question = Question.TWO_ROWS, *, left: ShownRow | None = A_RO
         right=ShownSide("B", right, (ShownRow("cough", 7),)),
         note="Fever & chills.",
         spans=((0, 5),),
-        series=(ShownSeries(0, "lab:lactate", "s", 2, (RecordRow(1.25, "4.1", "mmol/L", "collection"),)), ShownSeries(1, "odd", "", 1)),
+        series=(
+            ShownSeries(
+                0, "lab:lactate", "s", 2, (RecordRow(1.25, "4.1", "mmol/L", "collection"),)
+            ),
+            ShownSeries(1, "odd", "", 1),
+        ),
         stay_hours=130.5,
         admitted_at=datetime(2140, 3, 2, 14, 0),
     )
 
 
 @pytest.mark.parametrize(
-    ("hours", "words"), [(None, "N/A"), (0, "0 h"), (7, "+7 h"), (-72, "−72 h"), (-43800, "−43\u202f800 h"), (1000, "+1\u202f000 h")]
+    ("hours", "words"),
+    [
+        (None, "N/A"),
+        (0, "0 h"),
+        (7, "+7 h"),
+        (-72, "−72 h"),
+        (-43800, "−43\u202f800 h"),
+        (1000, "+1\u202f000 h"),
+    ],
 )
 def test_whole_hours(hours, words):
     assert whole_hours_words(hours) == words
 
 
-@pytest.mark.parametrize(("hours", "words"), [(None, ""), (0.0, "0 h"), (-72.0, "−72 h"), (6.5, "+6.5 h"), (-87600.25, "−87600.25 h")])
+@pytest.mark.parametrize(
+    ("hours", "words"),
+    [(None, ""), (0.0, "0 h"), (-72.0, "−72 h"), (6.5, "+6.5 h"), (-87600.25, "−87600.25 h")],
+)
 def test_own_times_are_said_so_that_they_read_back(hours, words):
     assert hours_entered(hours) == words
 
 
 def test_the_page_of_an_item():
     page = page_of(item())
-    assert [(s.label, s.row and s.row.hours, s.row and s.row.longer, s.missing) for s in page.sides] == [
+    assert [
+        (s.label, s.row and s.row.hours, s.row and s.row.longer, s.missing) for s in page.sides
+    ] == [
         ("A", "−72 h", "−3 d", ""),
         ("B", "−72 h", "−3 d", ""),
     ]
@@ -58,7 +88,10 @@ def test_the_page_of_an_item():
         ("fever <b>", "−72 h", -72, True),
         ("cough", "N/A", None, False),
     ]
-    assert [(s.name, s.kind, s.count) for s in page.series] == [("lactate", "lab", 2), ("odd", "", 1)]
+    assert [(s.name, s.kind, s.count) for s in page.series] == [
+        ("lactate", "lab", 2),
+        ("odd", "", 1),
+    ]
     assert (page.stay, page.admitted, page.has_place) == ("+131 h", "2140-03-02 14:00", True)
 
 
@@ -76,13 +109,35 @@ def test_what_the_answers_mean_where_both_have_a_row():
 @pytest.mark.parametrize(
     ("question", "holder", "real", "unreal", "missing"),
     [
-        (Question.ONE_ROW, "left", "the event is real", "the event is not real", "does not have this event"),
-        (Question.ONE_ROW, "right", "the event is real", "the event is not real", "does not have this event"),
-        (Question.REPEATED_ROW, "right", "it happened again", "it is said twice", "does not repeat this event"),
+        (
+            Question.ONE_ROW,
+            "left",
+            "the event is real",
+            "the event is not real",
+            "does not have this event",
+        ),
+        (
+            Question.ONE_ROW,
+            "right",
+            "the event is real",
+            "the event is not real",
+            "does not have this event",
+        ),
+        (
+            Question.REPEATED_ROW,
+            "right",
+            "it happened again",
+            "it is said twice",
+            "does not repeat this event",
+        ),
     ],
 )
 def test_what_a_and_b_mean_where_one_has_none(question, holder, real, unreal, missing):
-    shown = item(question, left=A_ROW if holder == "left" else None, right=A_ROW if holder == "right" else None)
+    shown = item(
+        question,
+        left=A_ROW if holder == "left" else None,
+        right=A_ROW if holder == "right" else None,
+    )
     meanings = [a.meaning for a in answers_for(shown)][:2]
     assert meanings == ([real, unreal] if holder == "left" else [unreal, real])
     without = page_of(shown).sides[1 if holder == "left" else 0]
@@ -90,8 +145,18 @@ def test_what_a_and_b_mean_where_one_has_none(question, holder, real, unreal, mi
 
 
 def test_rows_of_the_record():
-    lines = record_lines([RecordRow(-0.25, "4.1", "mmol/L", "collection"), RecordRow(None, "yes"), RecordRow(-8760.0, "")])
-    assert [(line.hours, line.value) for line in lines] == [("−0.2 h", "4.1 mmol/L"), ("no time", "yes"), ("−1 y", "")]
+    lines = record_lines(
+        [
+            RecordRow(-0.25, "4.1", "mmol/L", "collection"),
+            RecordRow(None, "yes"),
+            RecordRow(-8760.0, ""),
+        ]
+    )
+    assert [(line.hours, line.value) for line in lines] == [
+        ("−0.2 h", "4.1 mmol/L"),
+        ("no time", "yes"),
+        ("−1 y", ""),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +175,10 @@ def test_time_left(each, items, words):
 
 def test_a_place_is_marked_and_everything_escaped():
     html = note_with_places("Fever <b> & chills", ((0, 5), (8, 9)))
-    assert '<mark class="place">Fever</mark> &lt;b<mark class="place">&gt;</mark> &amp; chills</div>' in html
+    assert (
+        '<mark class="place">Fever</mark> &lt;b<mark class="place">&gt;</mark> &amp; chills</div>'
+        in html
+    )
 
 
 @given(note=st.text(alphabet=st.sampled_from("ab <&\n\r"), min_size=1, max_size=60), data=st.data())

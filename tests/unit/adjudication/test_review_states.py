@@ -17,7 +17,13 @@ from adjudication.states import (
 
 @pytest.mark.parametrize(
     ("state", "happening", "leads_to"),
-    [("draft", "open", "open"), ("open", "close", "closed"), ("draft", "close", None), ("closed", "open", None), ("open", "open", None)],
+    [
+        ("draft", "open", "open"),
+        ("open", "close", "closed"),
+        ("draft", "close", None),
+        ("closed", "open", None),
+        ("open", "open", None),
+    ],
 )
 def test_a_packet_goes_one_way(state, happening, leads_to):
     assert can(PACKET_TRANSITIONS, state, happening) is (leads_to is not None)

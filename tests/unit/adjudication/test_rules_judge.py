@@ -24,10 +24,14 @@ NOTE = (
 UNDATED = NOTE.replace("extubated at noon on hospital day 3", "extubated without any difficulty at")
 
 
-def told(words: str, event: str, time: float | None, uid: str, polarity: Polarity = Polarity.PRESENT) -> Candidate:
+def told(
+    words: str, event: str, time: float | None, uid: str, polarity: Polarity = Polarity.PRESENT
+) -> Candidate:
     """A row whose place in the note is where `words` stand."""
     start = NOTE.index(words)
-    return Candidate(event=event, time=time, uid=uid, start=start, end=start + len(words), polarity=polarity)
+    return Candidate(
+        event=event, time=time, uid=uid, start=start, end=start + len(words), polarity=polarity
+    )
 
 
 FEVER = told("Fever began three days before admission", "fever", -72.0, "0001")
@@ -38,11 +42,20 @@ VANCOMYCIN = told("Vancomycin was started", "vancomycin started", 5.0, "0005")
 ROWS = [FEVER, LACTATE, PAIN, EXTUBATED, VANCOMYCIN]
 
 
-def game(first: list[Candidate], second: list[Candidate], *, seed: int = 0, note: str = NOTE, with_row: bool = False) -> JudgeInput:
+def game(
+    first: list[Candidate],
+    second: list[Candidate],
+    *,
+    seed: int = 0,
+    note: str = NOTE,
+    with_row: bool = False,
+) -> JudgeInput:
     event = "procedure:extubation:"
     summaries = [series(event, seen(45.5, ""))] if with_row else []
     rows = [SourceRow(0, 45.5, event)] if with_row else []
-    return judge_input(first, second, note=note, anchor=ANCHOR, seed=seed, series=summaries, rows=rows)
+    return judge_input(
+        first, second, note=note, anchor=ANCHOR, seed=seed, series=summaries, rows=rows
+    )
 
 
 def judged(given: JudgeInput, judge: RulesJudge | None = None) -> list[Finding]:
@@ -84,23 +97,37 @@ def test_a_row_of_the_very_occurrence_decides_with_the_note() -> None:
     given = game(ROWS, but(replace(EXTUBATED, time=20.0)), with_row=True)
     (finding,) = judged(given)
     assert first_is_right(finding, given)
-    assert (finding.grounding, finding.table_evidence) == (Grounding.BOTH, "procedure:extubation: @ +45.5h")
+    assert (finding.grounding, finding.table_evidence) == (
+        Grounding.BOTH,
+        "procedure:extubation: @ +45.5h",
+    )
 
 
 def test_a_row_that_no_summary_shows_decides_nothing() -> None:
     given = game(ROWS, but(replace(EXTUBATED, time=90.0)), note=UNDATED, with_row=True)
     (shown,) = judged(given)
     assert (first_is_right(shown, given), shown.grounding) == (True, Grounding.BOTH)
-    # The row is in the record, but the summaries that were supplied do not have it: nobody could look at it.
+    # The row is in the record, but the summaries that were supplied do not have it: nobody could
+    # look at it.
     (unseen,) = judged(replace(given, series=(), record_text=""))
-    assert (unseen.type, unseen.verdict, unseen.grounding) == (FindingType.TIMING, Verdict.UNCLEAR, Grounding.NOTE)
+    assert (unseen.type, unseen.verdict, unseen.grounding) == (
+        FindingType.TIMING,
+        Verdict.UNCLEAR,
+        Grounding.NOTE,
+    )
     assert "record has it" not in unseen.reason
 
 
 def test_a_reason_names_the_record_only_with_a_citation() -> None:
-    given = replace(game(ROWS, but(replace(EXTUBATED, time=20.0)), with_row=True), series=(), record_text="")
+    given = replace(
+        game(ROWS, but(replace(EXTUBATED, time=20.0)), with_row=True), series=(), record_text=""
+    )
     (finding,) = judged(given)
-    assert (first_is_right(finding, given), finding.grounding, finding.table_evidence) == (True, Grounding.NOTE, None)
+    assert (first_is_right(finding, given), finding.grounding, finding.table_evidence) == (
+        True,
+        Grounding.NOTE,
+        None,
+    )
     assert "the note puts it" in finding.reason
     assert "the record has it" not in finding.reason
 
@@ -139,23 +166,31 @@ def test_what_one_timeline_omits_is_charged_to_it() -> None:
 
 
 def test_an_event_of_which_nothing_is_told_is_over_annotation() -> None:
-    given = game(ROWS, [*ROWS, Candidate(event="cochlear implant malfunction", time=3.0, uid="00ff")])
+    given = game(
+        ROWS, [*ROWS, Candidate(event="cochlear implant malfunction", time=3.0, uid="00ff")]
+    )
     (finding,) = judged(given)
-    assert charge(finding) == Charge(Side.B if given.a_is_first else Side.A, Category.OVER_ANNOTATION)
+    assert charge(finding) == Charge(
+        Side.B if given.a_is_first else Side.A, Category.OVER_ANNOTATION
+    )
     assert (finding.note_evidence, finding.grounding) == ("none found", Grounding.NONE)
 
 
 def test_a_copy_of_one_place_and_time_is_a_false_duplicate() -> None:
     given = game(ROWS, [*ROWS, replace(FEVER, uid="00fe")])
     (finding,) = judged(given)
-    assert charge(finding) == Charge(Side.B if given.a_is_first else Side.A, Category.FALSE_DUPLICATE)
+    assert charge(finding) == Charge(
+        Side.B if given.a_is_first else Side.A, Category.FALSE_DUPLICATE
+    )
 
 
 @pytest.mark.parametrize("time", [-72.0, -24.0, 30.0, None])
 def test_a_missed_recurrence_is_never_charged(time: float | None) -> None:
     found = judged(game(ROWS, [*ROWS, replace(FEVER, uid="00fe", time=time)]))
     assert found
-    assert Category.MISSED_RECURRENCE not in {charged.category for f in found if (charged := charge(f)) is not None}
+    assert Category.MISSED_RECURRENCE not in {
+        charged.category for f in found if (charged := charge(f)) is not None
+    }
 
 
 def test_two_events_told_in_one_row_are_no_difference() -> None:
@@ -176,7 +211,9 @@ def test_separate_inventories_meet_by_place_or_by_words() -> None:
     assert judged(game(ROWS, other)) == []
     placeless = [replace(r, uid=None, start=None, end=None) for r in ROWS]
     assert judged(game(ROWS, placeless)) == []
-    (finding,) = judged(game(ROWS, [replace(r, time=72.0) if r.event == "fever" else r for r in placeless]))
+    (finding,) = judged(
+        game(ROWS, [replace(r, time=72.0) if r.event == "fever" else r for r in placeless])
+    )
     assert finding.type is FindingType.TIMING
 
 

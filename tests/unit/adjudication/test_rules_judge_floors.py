@@ -1,7 +1,8 @@
-"""How much the rules judge finds of planted differences, how often it is right, and how long it takes.
+"""How much the rules judge finds of planted differences, how often it is right, and how long it
+takes.
 
-Floors, not estimates: the rules were looked at on these very cases. What is planted lies in a twin with the same words, so recall on
-rewordings by another source is not in these figures.
+Floors, not estimates: the rules were looked at on these very cases. What is planted lies in a twin
+with the same words, so recall on rewordings by another source is not in these figures.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from timelines.domain import Inventory, Occurrence, TaggedNote
 
 pytestmark = pytest.mark.slow
 SEEDS = range(2)
-#: How the judge gets the twin: of the same inventory, as of another one, or without any place in the note.
+#: How the judge gets the twin: of the same inventory, as of another one, or without any place in
+#: the note.
 View = Callable[[JudgeInput], JudgeInput]
 
 
@@ -35,7 +37,9 @@ def as_planted(given: JudgeInput) -> JudgeInput:
 
 
 def other_inventory(given: JudgeInput) -> JudgeInput:
-    return _twin_as(given, lambda c: replace(c, uid=f"{(int(c.uid or '0', 16) * 40503 + 7) % 65536:04x}"))
+    return _twin_as(
+        given, lambda c: replace(c, uid=f"{(int(c.uid or '0', 16) * 40503 + 7) % 65536:04x}")
+    )
 
 
 def without_places(given: JudgeInput) -> JudgeInput:
@@ -76,14 +80,28 @@ def test_planted_differences_are_found_and_little_else(folders: Sequence[Path], 
 
 
 def test_a_timeline_read_by_the_judge_s_own_rules_gains_nothing_by_it() -> None:
-    """Against the reference, which rests on rows, a text-only timeline of the very rules the judge reads with is seldom held right."""
+    """Against the reference, which rests on rows, a text-only timeline of the very rules the judge
+    reads with is seldom held right.
+    """
     for_reference = for_rules = 0
     for folder in DEMO[:6]:
         note, anchor, reference, series, rows = read_case(folder)
-        given = judge_input(reference, _text_only(note, folder), note=note, anchor=anchor, seed=1, series=series, rows=rows)
+        given = judge_input(
+            reference,
+            _text_only(note, folder),
+            note=note,
+            anchor=anchor,
+            seed=1,
+            series=series,
+            rows=rows,
+        )
         found = RulesJudge().judge(given)
         assert isinstance(found, list)
-        decided = [j.finding for j in found if j.finding.type is FindingType.TIMING and j.finding.verdict.decisive]
+        decided = [
+            j.finding
+            for j in found
+            if j.finding.type is FindingType.TIMING and j.finding.verdict.decisive
+        ]
         first = sum((f.verdict is Verdict.A) == given.a_is_first for f in decided)
         for_reference, for_rules = for_reference + first, for_rules + len(decided) - first
     assert for_reference >= 30
@@ -95,12 +113,19 @@ def test_a_case_of_300_occurrences_and_900_series_takes_well_under_two_seconds()
     note, anchor, reference, series, rows = read_case(largest)
     rows_of = (reference * 2)[:300]
     first = [replace(r, uid=f"{i:04x}") for i, r in enumerate(rows_of)]
-    second = [replace(r, uid=None, time=None if r.time is None else r.time + 7 * (i % 3)) for i, r in enumerate(rows_of)]
+    second = [
+        replace(r, uid=None, time=None if r.time is None else r.time + 7 * (i % 3))
+        for i, r in enumerate(rows_of)
+    ]
     many: list[Series] = (series * (900 // len(series) + 1))[:900]
-    named = [replace(s, event=s.event if i < len(series) else f"{s.event} {i}") for i, s in enumerate(many)]
+    named = [
+        replace(s, event=s.event if i < len(series) else f"{s.event} {i}")
+        for i, s in enumerate(many)
+    ]
     given = judge_input(first, second, note=note, anchor=anchor, seed=1, series=named, rows=rows)
     assert len(given.series) == 900
-    RulesJudge().judge(judge_input(first[:1], second[:1], note="Fever.", anchor=anchor, seed=1))  # loads the language pipeline
+    # loads the language pipeline
+    RulesJudge().judge(judge_input(first[:1], second[:1], note="Fever.", anchor=anchor, seed=1))
     begun = time.process_time()
     RulesJudge().judge(given)
     assert time.process_time() - begun < 2.0
@@ -108,6 +133,11 @@ def test_a_case_of_300_occurrences_and_900_series_takes_well_under_two_seconds()
 
 def _text_only(note: str, folder: Path) -> list[Candidate]:
     spans = RuleTagger().tag(note)
-    occurrences = (Occurrence(f"{i:04x}", i, s.mention, s.start, s.end, s.polarity, s.lane) for i, s in enumerate(spans))
+    occurrences = (
+        Occurrence(f"{i:04x}", i, s.mention, s.start, s.end, s.polarity, s.lane)
+        for i, s in enumerate(spans)
+    )
     inventory = Inventory(tuple(occurrences))
-    return candidates(RuleTimer().infer(TaggedNote(note, inventory), read_case(folder)[1]), inventory)
+    return candidates(
+        RuleTimer().infer(TaggedNote(note, inventory), read_case(folder)[1]), inventory
+    )

@@ -9,7 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudication.domain import Side
-from adjudication.judging.input import Candidate, JudgedFinding, JudgeInput, judge_input, with_labels_swapped
+from adjudication.judging.input import (
+    Candidate,
+    JudgedFinding,
+    JudgeInput,
+    judge_input,
+    with_labels_swapped,
+)
 from adjudication.judging.rules.judge import RulesJudge
 from adjudication.judging.validation import FIELDS, N_A, checked_findings
 from adjudication.scoring.errors import Category, charge
@@ -28,19 +34,38 @@ WORDS = [
     "snake bite",
     "—",
 ]
-TIMES = st.none() | st.sampled_from([-8760.0, -72.0, -0.5, 0.0, 0.4, 2.4, 2.5, 17.5, 19.0, 96.0]) | st.floats(-200, 200)
-PLACES = st.none() | st.tuples(st.integers(0, len(NOTE) - 1), st.integers(1, 60)).map(lambda p: (p[0], min(p[0] + p[1], len(NOTE))))
+TIMES = (
+    st.none()
+    | st.sampled_from([-8760.0, -72.0, -0.5, 0.0, 0.4, 2.4, 2.5, 17.5, 19.0, 96.0])
+    | st.floats(-200, 200)
+)
+PLACES = st.none() | st.tuples(st.integers(0, len(NOTE) - 1), st.integers(1, 60)).map(
+    lambda p: (p[0], min(p[0] + p[1], len(NOTE)))
+)
 
 
 @st.composite
 def candidate(draw: st.DrawFn) -> Candidate:
     place = draw(PLACES) or (None, None)
-    uid, polarity = draw(st.none() | st.sampled_from(["0001", "0002", "0003"])), draw(st.sampled_from(Polarity))
-    return Candidate(event=draw(st.sampled_from(WORDS)), time=draw(TIMES), uid=uid, start=place[0], end=place[1], polarity=polarity)
+    uid, polarity = (
+        draw(st.none() | st.sampled_from(["0001", "0002", "0003"])),
+        draw(st.sampled_from(Polarity)),
+    )
+    return Candidate(
+        event=draw(st.sampled_from(WORDS)),
+        time=draw(TIMES),
+        uid=uid,
+        start=place[0],
+        end=place[1],
+        polarity=polarity,
+    )
 
 
 TIMELINES = st.lists(candidate(), max_size=6)
-ROWS = [SourceRow(0, 0.5, "lab:lactate:blood", "4.1", "mmol/L", numeric_value=4.1), SourceRow(1, None, "diagnosis:fever:")]
+ROWS = [
+    SourceRow(0, 0.5, "lab:lactate:blood", "4.1", "mmol/L", numeric_value=4.1),
+    SourceRow(1, None, "diagnosis:fever:"),
+]
 
 
 def raw(judged: JudgedFinding) -> dict[str, Any]:
@@ -62,13 +87,17 @@ def findings(given: JudgeInput) -> list[JudgedFinding]:
 def charges(given: JudgeInput) -> Counter[tuple[bool, Category]]:
     """(whether the first timeline is charged, for what)."""
     found = [charge(j.finding) for j in findings(given)]
-    return Counter(((c.side is Side.A) == given.a_is_first, c.category) for c in found if c is not None)
+    return Counter(
+        ((c.side is Side.A) == given.a_is_first, c.category) for c in found if c is not None
+    )
 
 
 def assert_same_when_swapped(given: JudgeInput) -> None:
     swapped = given.swapped()
     assert charges(swapped) == charges(given)
-    assert [with_labels_swapped(j.finding) for j in findings(swapped)] == [j.finding for j in findings(given)]
+    assert [with_labels_swapped(j.finding) for j in findings(swapped)] == [
+        j.finding for j in findings(given)
+    ]
 
 
 def assert_legal(given: JudgeInput) -> None:
@@ -77,22 +106,32 @@ def assert_legal(given: JudgeInput) -> None:
     assert [j.finding for j in again] == [j.finding for j in found]
     for judged in found:
         finding = judged.finding
-        assert not finding.verdict.decisive or finding.note_evidence is not None or finding.table_evidence is not None
+        assert (
+            not finding.verdict.decisive
+            or finding.note_evidence is not None
+            or finding.table_evidence is not None
+        )
         if judged.note_span is not None:
             assert given.note[judged.note_span[0] : judged.note_span[1]] == finding.note_evidence
 
 
 @settings(max_examples=150, deadline=None)
 @given(TIMELINES, TIMELINES, st.integers(0, 9))
-def test_any_game_has_legal_findings_that_swapping_leaves_alone(first: list[Candidate], second: list[Candidate], seed: int) -> None:
-    given = judge_input(first, second, note=NOTE, anchor=ANCHOR, seed=seed, series=SERIES, rows=ROWS)
+def test_any_game_has_legal_findings_that_swapping_leaves_alone(
+    first: list[Candidate], second: list[Candidate], seed: int
+) -> None:
+    given = judge_input(
+        first, second, note=NOTE, anchor=ANCHOR, seed=seed, series=SERIES, rows=ROWS
+    )
     assert_legal(given)
     assert_same_when_swapped(given)
 
 
 @settings(max_examples=25, deadline=None)
 @given(TIMELINES, st.integers(0, 9))
-def test_a_timeline_against_itself_has_no_one_sided_charge(rows: list[Candidate], seed: int) -> None:
+def test_a_timeline_against_itself_has_no_one_sided_charge(
+    rows: list[Candidate], seed: int
+) -> None:
     same = judge_input(rows, rows, note=NOTE, anchor=ANCHOR, seed=seed, series=SERIES, rows=ROWS)
     assert not charges(same)
 

@@ -1,4 +1,6 @@
-"""Charging, shares, ratings, intervals and agreement, by hand, against a direct optimiser, and against the published figures."""
+"""Charging, shares, ratings, intervals and agreement, by hand, against a direct optimiser, and
+against the published figures.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +19,34 @@ from scipy.optimize import minimize, root
 from adjudication.domain import Finding, FindingType, IllegalFinding, Relation, Side, Verdict
 from adjudication.scoring import bradley_terry, shares
 from adjudication.scoring.agreement import cohen_kappa, pabak, raw_agreement
-from adjudication.scoring.bradley_terry import Undetermined, bootstrap_ratings, interval, ratings, ratings_from_totals
+from adjudication.scoring.bradley_terry import (
+    Undetermined,
+    bootstrap_ratings,
+    interval,
+    ratings,
+    ratings_from_totals,
+)
 from adjudication.scoring.errors import WEIGHTS, Category, charge, charged
 from adjudication.scoring.intervals import standardised, wilson
 from adjudication.scoring.sensitivity import SCHEMES
 from adjudication.scoring.shares import controlled, mean_shares, share
 from timelines.domain import Polarity
 
-PUBLISHED: dict[str, Any] = json.loads((Path(__file__).parents[2] / "data" / "published_scores.json").read_text())
+PUBLISHED: dict[str, Any] = json.loads(
+    (Path(__file__).parents[2] / "data" / "published_scores.json").read_text()
+)
 
 
-def finding(kind: FindingType, verdict: Verdict, polarity: Polarity = Polarity.PRESENT, holder: Side = Side.A) -> Finding:
+def finding(
+    kind: FindingType,
+    verdict: Verdict,
+    polarity: Polarity = Polarity.PRESENT,
+    holder: Side = Side.A,
+) -> Finding:
     both = kind in (FindingType.VALUE, FindingType.TIMING, FindingType.SHARED_UNSUPPORTED)
-    on_a = both or kind is FindingType.A_ONLY or (kind is FindingType.DUPLICATE and holder is Side.A)
+    on_a = (
+        both or kind is FindingType.A_ONLY or (kind is FindingType.DUPLICATE and holder is Side.A)
+    )
     on_b = both or not on_a
     return Finding(
         type=kind,
@@ -78,7 +95,9 @@ def swapped(f: Finding) -> Finding:
         ("VALUE", "A", "present", "A", "B", "wrong_value"),
     ],
 )
-def test_each_decisive_finding_is_one_error_of_one_side(kind, verdict, polarity, holder, side, category) -> None:
+def test_each_decisive_finding_is_one_error_of_one_side(
+    kind, verdict, polarity, holder, side, category
+) -> None:
     found = charge(finding(FindingType(kind), Verdict(verdict), Polarity(polarity), Side(holder)))
     assert found is not None
     assert (found.side, found.category) == (Side(side), Category(category))
@@ -99,7 +118,12 @@ def test_swapping_the_labels_changes_no_charge() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "verdict"),
-    [("A_ONLY", "BOTH"), ("B_ONLY", "NEITHER"), ("SHARED_UNSUPPORTED", "A"), ("SHARED_UNSUPPORTED", "UNCLEAR")],
+    [
+        ("A_ONLY", "BOTH"),
+        ("B_ONLY", "NEITHER"),
+        ("SHARED_UNSUPPORTED", "A"),
+        ("SHARED_UNSUPPORTED", "UNCLEAR"),
+    ],
 )
 def test_illegal_pairs_cannot_be_built(kind: str, verdict: str) -> None:
     with pytest.raises(IllegalFinding):
@@ -112,11 +136,21 @@ def test_a_duplicate_fills_exactly_one_side_and_relation_belongs_to_one_sided_fi
     with pytest.raises(IllegalFinding, match="relation"):
         Finding(type=FindingType.A_ONLY, verdict=Verdict.A, a_event="x")
     with pytest.raises(IllegalFinding, match="b_time stands without"):
-        Finding(type=FindingType.A_ONLY, verdict=Verdict.A, a_event="x", b_time=3, relation=Relation.ADDED_DETAIL)
+        Finding(
+            type=FindingType.A_ONLY,
+            verdict=Verdict.A,
+            a_event="x",
+            b_time=3,
+            relation=Relation.ADDED_DETAIL,
+        )
 
 
 def test_points_of_a_game_are_summed_by_side() -> None:
-    game = [finding(FindingType.TIMING, Verdict.A), finding(FindingType.A_ONLY, Verdict.B), finding(FindingType.VALUE, Verdict.UNCLEAR)]
+    game = [
+        finding(FindingType.TIMING, Verdict.A),
+        finding(FindingType.A_ONLY, Verdict.B),
+        finding(FindingType.VALUE, Verdict.UNCLEAR),
+    ]
     assert charged(game) == (3.0, 2.0)
     assert charged(game, SCHEMES["timing only"]) == (0.0, 2.0)
     assert charged([]) == (0.0, 0.0)
@@ -148,7 +182,14 @@ def test_mean_shares_include_draws_and_leave_out_who_never_played() -> None:
 def test_a_controlled_share_pools_points_and_counts_empty_games_apart() -> None:
     # charged to the first: 1, 0, 2, 3; to the second: 3, 0, 2, 0 → points 11, the first earned 5
     found = controlled([1, 0, 2, 3], [3, 0, 2, 0])
-    assert (found.cases, found.empty, found.points, found.wins, found.losses, found.ties) == (4, 1, 11.0, 1, 1, 1)
+    assert (found.cases, found.empty, found.points, found.wins, found.losses, found.ties) == (
+        4,
+        1,
+        11.0,
+        1,
+        1,
+        1,
+    )
     assert found.share == pytest.approx(5 / 11)
     assert not found.separated
     assert controlled([0, 0], [4, 2]).separated
@@ -159,14 +200,18 @@ def test_a_controlled_share_pools_points_and_counts_empty_games_apart() -> None:
 # Ratings
 
 
-def games(rng: np.random.Generator, n: int, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def games(
+    rng: np.random.Generator, n: int, count: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     first = rng.integers(0, n, count)
     second = (first + rng.integers(1, n, count)) % n
     return first, second, rng.uniform(0.02, 0.98, count), rng.integers(0, 7, count)
 
 
 def optimised(first: np.ndarray, second: np.ndarray, s: np.ndarray, n: int) -> np.ndarray:
-    """Another way to the same maximum: a general optimiser on the log-likelihood, where the first source stands at nought."""
+    """Another way to the same maximum: a general optimiser on the log-likelihood, where the first
+    source stands at nought.
+    """
 
     def parts(free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         x = np.concatenate([[0.0], free])
@@ -191,7 +236,9 @@ def optimised(first: np.ndarray, second: np.ndarray, s: np.ndarray, n: int) -> n
 @pytest.mark.parametrize(("n", "count", "seed"), [(2, 5, 0), (5, 374, 1), (9, 60, 2)])
 def test_ratings_equal_those_of_a_direct_optimiser(n: int, count: int, seed: int) -> None:
     first, second, s, _ = games(np.random.default_rng(seed), n, count)
-    np.testing.assert_allclose(ratings(first, second, s, n), optimised(first, second, s, n), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(
+        ratings(first, second, s, n), optimised(first, second, s, n), rtol=0, atol=1e-6
+    )
 
 
 def test_two_sources_by_hand() -> None:
@@ -244,12 +291,22 @@ def test_each_resample_is_rated_as_it_would_be_by_itself() -> None:
 
 def test_blocks_of_resamples_give_what_one_draw_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
-    games = rng.integers(0, 4, 200), (rng.integers(1, 4, 200)), rng.random(200), rng.integers(0, 30, 200)
+    games = (
+        rng.integers(0, 4, 200),
+        (rng.integers(1, 4, 200)),
+        rng.random(200),
+        rng.integers(0, 30, 200),
+    )
     first = games[0]
     second = (first + games[1]) % 4
     whole = bootstrap_ratings(first, second, games[2], games[3], 4, resamples=40)
     monkeypatch.setattr(bradley_terry, "_DRAWN", 7 * 30)
-    assert np.allclose(bootstrap_ratings(first, second, games[2], games[3], 4, resamples=40), whole, rtol=0, atol=1e-9)
+    assert np.allclose(
+        bootstrap_ratings(first, second, games[2], games[3], 4, resamples=40),
+        whole,
+        rtol=0,
+        atol=1e-9,
+    )
 
 
 def test_blocks_of_cases_give_the_interval_of_one_draw(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +319,14 @@ def test_blocks_of_cases_give_the_interval_of_one_draw(monkeypatch: pytest.Monke
 
 def test_resamples_without_ratings_are_counted_and_left_out() -> None:
     # Source 2 plays in one case alone: a resample without it has no rating.
-    samples = bootstrap_ratings([0, 0, 1, 1, 0], [1, 1, 2, 2, 2], [0.6, 0.4, 0.3, 0.6, 0.5], [0, 1, 2, 2, 2], 3, resamples=200)
+    samples = bootstrap_ratings(
+        [0, 0, 1, 1, 0],
+        [1, 1, 2, 2, 2],
+        [0.6, 0.4, 0.3, 0.6, 0.5],
+        [0, 1, 2, 2, 2],
+        3,
+        resamples=200,
+    )
     low, high, failed = interval(samples)
     assert 0 < failed < 200
     assert failed == int(np.isnan(samples).any(axis=1).sum())
@@ -274,7 +338,8 @@ def test_resamples_without_ratings_are_counted_and_left_out() -> None:
 
 def test_wilson_by_hand_and_at_its_edges() -> None:
     low, high = wilson(1, 2) or (0, 0)
-    # z² = 3.8415: middle = (0.5 + 0.9604)/(1 + 1.9207) = 0.5, half = 1.96/2.9207·√(0.125 + 0.2401) = 0.4055
+    # z² = 3.8415: middle = (0.5 + 0.9604)/(1 + 1.9207) = 0.5, half = 1.96/2.9207·√(0.125 + 0.2401)
+    # = 0.4055
     assert low == pytest.approx(0.0945, abs=1e-4)
     assert high == pytest.approx(0.9055, abs=1e-4)
     assert wilson(0, 0) is None
@@ -320,7 +385,11 @@ def test_published_standardised_rate() -> None:
     strata = [v for v in told.values() if isinstance(v, dict)]
     for s in strata:
         assert round(100 * s["upheld"] / s["n"], 1) == s["rate_percent"]
-    found = standardised([s["upheld"] for s in strata], [s["n"] for s in strata], [s["corpus_percent"] for s in strata])
+    found = standardised(
+        [s["upheld"] for s in strata],
+        [s["n"] for s in strata],
+        [s["corpus_percent"] for s in strata],
+    )
     assert found is not None
     assert round(100 * found[0], 1) == told["standardised_percent"]
     assert abs(100 * found[1] - told["low_percent"]) <= told["interval_tolerance"]
@@ -336,7 +405,9 @@ def test_published_ratings_follow_from_shares_and_schedule() -> None:
     earned = met.sum(1) * [PUBLISHED["mean_share_percent"][n] / 100 for n in names]
     found = ratings_from_totals(met, earned * (met.sum() / 2) / earned.sum())
     for name, rating in zip(names, found, strict=True):
-        assert abs(rating - PUBLISHED["ratings"][name]) <= PUBLISHED["ratings_from_shares_tolerance"], name
+        assert (
+            abs(rating - PUBLISHED["ratings"][name]) <= PUBLISHED["ratings_from_shares_tolerance"]
+        ), name
 
 
 def test_published_category_shares_and_the_average_source() -> None:
@@ -344,9 +415,13 @@ def test_published_category_shares_and_the_average_source() -> None:
     total = sum(counts.values())
     assert total == PUBLISHED["decisive"]
     assert round(100 * total / PUBLISHED["findings"], 1) == PUBLISHED["decisive_percent"]
-    assert {k: round(100 * v / total, 1) for k, v in counts.items()} == PUBLISHED["decisive_shares_percent"]
+    assert {k: round(100 * v / total, 1) for k, v in counts.items()} == PUBLISHED[
+        "decisive_shares_percent"
+    ]
     average = {k: round(v / (2 * PUBLISHED["games"]), 2) for k, v in counts.items()}
-    assert {**average, "total": round(total / (2 * PUBLISHED["games"]), 1)} == PUBLISHED["average_source_per_matchup"]
+    assert {**average, "total": round(total / (2 * PUBLISHED["games"]), 1)} == PUBLISHED[
+        "average_source_per_matchup"
+    ]
     assert {c.value: w for c, w in WEIGHTS.items()} == PUBLISHED["weights"]
 
 
@@ -359,23 +434,38 @@ def test_published_controlled_comparisons_hang_together() -> None:
 def test_published_controlled_records_and_empty_games_follow_from_their_games() -> None:
     empty = 0
     for row in PUBLISHED["controlled"]:
-        games = [(1, 2)] * row["wins"] + [(2, 1)] * row["losses"] + [(1, 1)] * row["ties"] + [(0, 0)] * row["empty"]
+        games = (
+            [(1, 2)] * row["wins"]
+            + [(2, 1)] * row["losses"]
+            + [(1, 1)] * row["ties"]
+            + [(0, 0)] * row["empty"]
+        )
         found = controlled(*zip(*games, strict=True))
         assert [getattr(found, k) for k in ("cases", "empty", "wins", "losses", "ties")] == [
             row[k] for k in ("cases", "empty", "wins", "losses", "ties")
         ]
         empty += found.empty
-    # Every game without a decisive finding is of these two pairs; draws are those and the tied ones.
+    # Every game without a decisive finding is of these two pairs; draws are those and the tied
+    # ones.
     assert empty == PUBLISHED["draws"]["without_decisive_finding"]
     assert PUBLISHED["draws"]["all"] >= empty + sum(row["ties"] for row in PUBLISHED["controlled"])
 
 
 def test_published_error_profiles_add_up_to_the_decisive_counts() -> None:
-    told = {source: row for source, row in PUBLISHED["errors_per_matchup"].items() if source != "columns"}
-    games = {name: sum(n for *pair, n in PUBLISHED["schedule"] if name in pair) for name in PUBLISHED["ratings"]}
+    told = {
+        source: row
+        for source, row in PUBLISHED["errors_per_matchup"].items()
+        if source != "columns"
+    }
+    games = {
+        name: sum(n for *pair, n in PUBLISHED["schedule"] if name in pair)
+        for name in PUBLISHED["ratings"]
+    }
     assert {source: row[-1] for source, row in told.items()} == games
     for row in told.values():
         assert sum(row[:7]) == pytest.approx(row[7], abs=0.041)
     rounding = 0.005 * sum(games.values())
     for at, category in enumerate(Category):
-        assert sum(row[at] * row[-1] for row in told.values()) == pytest.approx(PUBLISHED["decisive_counts"][category.value], abs=rounding)
+        assert sum(row[at] * row[-1] for row in told.values()) == pytest.approx(
+            PUBLISHED["decisive_counts"][category.value], abs=rounding
+        )

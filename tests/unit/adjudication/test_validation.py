@@ -1,4 +1,6 @@
-"""Every rule that a finding must keep, and that nothing but the labels changes when they are swapped (protocol section 4)."""
+"""Every rule that a finding must keep, and that nothing but the labels changes when they are
+swapped (protocol section 4).
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,31 @@ from adjudication.domain import Finding
 from adjudication.judging.input import with_labels_swapped
 from adjudication.judging.quotes import locate
 from adjudication.judging.table_evidence import read_table_evidence
-from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE, checked_finding, checked_findings
+from adjudication.judging.validation import (
+    FIXED_TOLERANCE,
+    TOLERANCE,
+    checked_finding,
+    checked_findings,
+)
 from adjudication.scoring.errors import Category, charge
 from llm_runtime.errors import AnswerRejected
-from tests.unit.adjudication.judge_games import ANCHOR, NOTE, SERIES, game, good_findings, raw, row_of
+from tests.unit.adjudication.judge_games import (
+    ANCHOR,
+    NOTE,
+    SERIES,
+    game,
+    good_findings,
+    raw,
+    row_of,
+)
 
 SUPPLIED = {s.event: s for s in SERIES}
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_valid_findings_pass_and_are_charged_to_the_same_timeline_whatever_its_label(seed: int) -> None:
+def test_valid_findings_pass_and_are_charged_to_the_same_timeline_whatever_its_label(
+    seed: int,
+) -> None:
     given = game(seed=seed)
     charges = []
     for judged in checked_findings(good_findings(given), given):
@@ -48,25 +65,42 @@ KINDS = ("TIMING", "VALUE", "FIRST_ONLY", "SECOND_ONLY", "SHARED_UNSUPPORTED", "
 
 
 @examples(st.data(), st.integers(0, 50))
-def test_swapping_a_and_b_with_all_labels_leaves_every_charge_the_same(data: st.DataObject, seed: int) -> None:
-    """The same finding, legal or not, told of one game and of its swapped twin: refused alike, or charged to the same timeline."""
+def test_swapping_a_and_b_with_all_labels_leaves_every_charge_the_same(
+    data: st.DataObject, seed: int
+) -> None:
+    """The same finding, legal or not, told of one game and of its swapped twin: refused alike, or
+    charged to the same timeline.
+    """
     straight, twin = game(seed=seed), game(seed=seed, swap=True)
     firsts = [r for r in straight.by_row.values() if (r[0] == "A") == straight.a_is_first]
     seconds = [r for r in straight.by_row.values() if (r[0] == "A") != straight.a_is_first]
     first = data.draw(st.sampled_from([None, *(r for _, r in firsts)]))
     second = data.draw(st.sampled_from([None, *(r for _, r in seconds)]))
-    kind, right = data.draw(st.sampled_from(KINDS)), data.draw(st.sampled_from(["FIRST", "SECOND", "BOTH", "NEITHER", "UNCLEAR"]))
+    kind, right = (
+        data.draw(st.sampled_from(KINDS)),
+        data.draw(st.sampled_from(["FIRST", "SECOND", "BOTH", "NEITHER", "UNCLEAR"])),
+    )
     fields: dict[str, Any] = {
         "polarity": data.draw(st.sampled_from(["present", "absent"])),
         "grounding": data.draw(st.sampled_from(["NONE", "NOTE"])),
-        "note_evidence": data.draw(st.sampled_from([None, "Denies chest pain.", "Denies chest  pain", "never said"])),
+        "note_evidence": data.draw(
+            st.sampled_from([None, "Denies chest pain.", "Denies chest  pain", "never said"])
+        ),
     }
     outcomes: list[tuple[bool, Finding | None, object]] = []
     for given in (straight, twin):
         try:
-            finding = checked_finding(raw(given, kind, first, second, right, **fields), given).finding
+            finding = checked_finding(
+                raw(given, kind, first, second, right, **fields), given
+            ).finding
             found = charge(finding)
-            outcomes.append((given.a_is_first, finding, found and ((found.side == "A") == given.a_is_first, found.category)))
+            outcomes.append(
+                (
+                    given.a_is_first,
+                    finding,
+                    found and ((found.side == "A") == given.a_is_first, found.category),
+                )
+            )
         except AnswerRejected:
             outcomes.append((given.a_is_first, None, None))
     assert outcomes[0][2] == outcomes[1][2]
@@ -115,11 +149,17 @@ def faults(number: int = 0, **changes: Any) -> str:
         (0, {"grounding": "BOTH"}, "grounding BOTH needs table_evidence"),
         (0, {"grounding": "NONE"}, "grounding NONE goes with neither"),
         (1, {"grounding": "NONE"}, "grounding NONE goes with neither"),
-        (1, {"table_evidence": "lab:lactate:: = 4.2 @ 0h"}, "does not show that value at that time"),
+        (
+            1,
+            {"table_evidence": "lab:lactate:: = 4.2 @ 0h"},
+            "does not show that value at that time",
+        ),
         (0, {"note_evidence": "a\x00b"}, "note_evidence is not a text"),
     ],
 )
-def test_each_rule_refuses_what_breaks_it(number: int, changes: dict[str, Any], reason: str) -> None:
+def test_each_rule_refuses_what_breaks_it(
+    number: int, changes: dict[str, Any], reason: str
+) -> None:
     assert reason in faults(number, **changes)
 
 
@@ -139,7 +179,9 @@ def test_every_field_must_be_there_and_no_other(field: str) -> None:
         checked_finding({**told, "note": "Denies chest pain"}, given)
 
 
-def test_an_answer_is_refused_whole_with_the_faults_of_each_finding_and_no_text_of_the_patient() -> None:
+def test_an_answer_is_refused_whole_with_the_faults_of_each_finding_and_no_text_of_the_patient() -> (
+    None
+):
     given = game()
     told = good_findings(given)
     told[1] = {**told[1], "a_event": "Denies chest pain"}
@@ -157,7 +199,10 @@ def test_identical_rows_resolve_by_their_numbers() -> None:
     given = game()
     first, second = (row_of(given, r"rash \| resolved", first=True, at=n) for n in (0, 1))
     told = [raw(given, "DUPLICATE", r, None, "UNCLEAR") for r in (first, second)]
-    rows = [j.finding.a_row if given.a_is_first else j.finding.b_row for j in checked_findings(told, given)]
+    rows = [
+        j.finding.a_row if given.a_is_first else j.finding.b_row
+        for j in checked_findings(told, given)
+    ]
     assert rows == [first.row, second.row]
 
 
@@ -165,7 +210,10 @@ def test_a_bar_and_quotation_marks_may_be_written_either_way() -> None:
     given = game()
     told = good_findings(given)
     side = "a" if told[5]["a_row"] is not None else "b"
-    assert checked_finding({**told[5], f"{side}_event": "rash | resolved"}, given).finding.holder is not None
+    assert (
+        checked_finding({**told[5], f"{side}_event": "rash | resolved"}, given).finding.holder
+        is not None
+    )
     other = "b" if side == "a" else "a"
     kept = checked_finding({**told[4], f"{other}_event": "pain 'worst ever'"}, given).finding
     assert getattr(kept, f"{other}_event") == 'pain "worst ever"'
@@ -174,7 +222,17 @@ def test_a_bar_and_quotation_marks_may_be_written_either_way() -> None:
 def test_timing_within_the_tolerance_is_kept_flagged_and_charged() -> None:
     given = game()
     by_hours = [j.finding for j in checked_findings(good_findings(given), given)]
-    assert [f.flagged for f in by_hours] == [False, False, True, False, False, False, False, False, False]
+    assert [f.flagged for f in by_hours] == [
+        False,
+        False,
+        True,
+        False,
+        False,
+        False,
+        False,
+        False,
+        False,
+    ]
     assert charge(by_hours[2]) is not None
 
 
@@ -245,7 +303,9 @@ def test_a_quote_is_found_where_it_stands(quote: str, words: str | None) -> None
         ("diagnosis:E = mc2: = sepsis @ 0h", None),
     ],
 )
-def test_a_cited_event_must_stand_in_a_summary_with_its_value_and_time(cited: str, series: str | None) -> None:
+def test_a_cited_event_must_stand_in_a_summary_with_its_value_and_time(
+    cited: str, series: str | None
+) -> None:
     found = read_table_evidence(cited, SUPPLIED, ANCHOR)
     assert found.series == series
     assert bool(found.faults) == (series is None)

@@ -1,4 +1,6 @@
-"""What a reviewer sees of an item, by hand; and that nothing which tells the sources or the judge's answer changes it."""
+"""What a reviewer sees of an item, by hand; and that nothing which tells the sources or the judge's
+answer changes it.
+"""
 
 from __future__ import annotations
 
@@ -53,10 +55,17 @@ def test_the_page_has_whole_hours_rows_by_time_and_the_candidate_marked() -> Non
     assert (shown.left.label, shown.right.label) == ("A", "B")
     assert shown.left.row == ShownRow("fever", -72, candidate=True)
     assert shown.right.row == ShownRow("fever", 2, candidate=True)
-    assert shown.left.timeline == (ShownRow("fever", -72, True), ShownRow("lactate 4.1", 1), ShownRow("rash", None))
+    assert shown.left.timeline == (
+        ShownRow("fever", -72, True),
+        ShownRow("lactate 4.1", 1),
+        ShownRow("rash", None),
+    )
     assert shown.right.timeline == (ShownRow("fell at home", -3), ShownRow("fever", 2, True))
     assert shown.spans == ((0, 5), (72, 77))
-    assert [(s.number, s.event) for s in shown.series] == [(0, "chart:fever"), (1, "chart:heart rate")]
+    assert [(s.number, s.event) for s in shown.series] == [
+        (0, "chart:fever"),
+        (1, "chart:heart rate"),
+    ]
 
 
 def test_swapped_sides_exchange_the_rows_and_keep_the_labels() -> None:
@@ -77,7 +86,9 @@ def test_answers_are_turned_into_the_judges_labels_and_back(answer: str) -> None
 def test_sides_and_order_are_the_reviewers_own_and_about_even() -> None:
     items = [f"item-{n}" for n in range(400)]
     assert 160 < sum(sides_swapped(7, item) for item in items) < 240
-    assert sorted(items, key=lambda i: order_key(1, i)) != sorted(items, key=lambda i: order_key(2, i))
+    assert sorted(items, key=lambda i: order_key(1, i)) != sorted(
+        items, key=lambda i: order_key(2, i)
+    )
 
 
 def test_the_question_tells_rows_apart_and_never_the_type() -> None:
@@ -89,34 +100,53 @@ def test_the_question_tells_rows_apart_and_never_the_type() -> None:
 
 
 def test_of_rows_that_read_the_same_one_is_marked() -> None:
-    repeated = replace(MATERIAL, a=CandidateRow("rash", None), b=None, a_rows=(("rash", None), ("rash", None)), repeated=True)
+    repeated = replace(
+        MATERIAL,
+        a=CandidateRow("rash", None),
+        b=None,
+        a_rows=(("rash", None), ("rash", None)),
+        repeated=True,
+    )
     shown = blinded_item(repeated, STRAIGHT)
     assert [r.candidate for r in shown.left.timeline] == [True, False]
     assert shown.right.row is None
 
 
 def test_a_bar_is_shown_as_it_was_written_whoever_escapes_it() -> None:
-    escaped = replace(MATERIAL, a=CandidateRow(r"rash \| resolved", None), a_rows=((r"rash \| resolved", None),))
-    bare = replace(MATERIAL, a=CandidateRow(r"rash \| resolved", None), a_rows=(("rash | resolved", None),))
+    escaped = replace(
+        MATERIAL, a=CandidateRow(r"rash \| resolved", None), a_rows=((r"rash \| resolved", None),)
+    )
+    bare = replace(
+        MATERIAL, a=CandidateRow(r"rash \| resolved", None), a_rows=(("rash | resolved", None),)
+    )
     assert blinded_item(escaped, 1) == blinded_item(bare, 1)
-    assert blinded_item(escaped, STRAIGHT).left.timeline == (ShownRow("rash | resolved", None, True),)
+    assert blinded_item(escaped, STRAIGHT).left.timeline == (
+        ShownRow("rash | resolved", None, True),
+    )
 
 
 def test_without_spans_on_both_sides_the_note_opens_where_the_words_are() -> None:
     shown = blinded_item(replace(MATERIAL, both_have_spans=False), 1)
-    assert [NOTE[start:end] for start, end in shown.spans] == ["Fever for three days", "fever again"]
+    assert [NOTE[start:end] for start, end in shown.spans] == [
+        "Fever for three days",
+        "fever again",
+    ]
     spanless = replace(MATERIAL, a=CandidateRow("fever", -71.6), b=CandidateRow("fever", 2.25))
     assert blinded_item(spanless, 1).spans == shown.spans
     assert blinded_item(replace(spanless, a=CandidateRow("zebra", 1.0), b=None), 1).spans == ()
 
 
 def test_a_span_that_lies_outside_the_note_is_not_shown() -> None:
-    outside = replace(MATERIAL, a=CandidateRow("fever", 1.0, (80, 8000)), b=CandidateRow("fever", 2.0, (0, 5)))
+    outside = replace(
+        MATERIAL, a=CandidateRow("fever", 1.0, (80, 8000)), b=CandidateRow("fever", 2.0, (0, 5))
+    )
     assert blinded_item(outside, 1).spans == ((0, 5),)
 
 
 def test_the_series_that_share_words_with_the_rows_come_first_with_rows() -> None:
-    series = [RecordSeries(f"lab:thing {n}", "", 1, n % 3, (RecordRow(1.0, "x"),)) for n in range(9)]
+    series = [
+        RecordSeries(f"lab:thing {n}", "", 1, n % 3, (RecordRow(1.0, "x"),)) for n in range(9)
+    ]
     series.append(RecordSeries("chart:lactates", "", 1, 9, (RecordRow(1.0, "4"),)))
     assert series_order(series, ["lactate 4.1"])[0] == 9
     shown = blinded_item(replace(MATERIAL, series=tuple(series)), 1).series
@@ -125,7 +155,9 @@ def test_the_series_that_share_words_with_the_rows_come_first_with_rows() -> Non
 
 
 def test_the_rows_nearest_to_either_hour_come_in_order_of_time() -> None:
-    rows = [RecordRow(float(h), str(h), index=h) for h in range(100)] + [RecordRow(None, "?", index=100)]
+    rows = [RecordRow(float(h), str(h), index=h) for h in range(100)] + [
+        RecordRow(None, "?", index=100)
+    ]
     shown = shown_rows(rows, [10.0, 80.0, None])
     assert len(shown) == ROWS_AT_ONCE
     assert [r.hours for r in shown] == [*map(float, range(4, 17)), *map(float, range(75, 86))]
@@ -135,7 +167,9 @@ def test_the_rows_nearest_to_either_hour_come_in_order_of_time() -> None:
 def test_who_may_see_what() -> None:
     nothing = MaySee()
     working = MaySee(items=True, own_answers=True)
-    everything = MaySee(items=True, own_answers=True, colleagues_answers=True, judge=True, sources=True, report=True)
+    everything = MaySee(
+        items=True, own_answers=True, colleagues_answers=True, judge=True, sources=True, report=True
+    )
     for viewer in (Viewer.REVIEWER, Viewer.ADJUDICATOR):
         for reveal in ("never", "after_close"):
             assert what_may_see(viewer, "draft", reveal) == nothing
@@ -148,15 +182,25 @@ def test_who_may_see_what() -> None:
 
 
 hours = st.one_of(st.none(), st.integers(-9000, 900))
-rows = st.lists(st.tuples(st.sampled_from(["fever", "rash", "fell at home", "lactate 4.1"]), hours), min_size=1, max_size=8)
+rows = st.lists(
+    st.tuples(st.sampled_from(["fever", "rash", "fell at home", "lactate 4.1"]), hours),
+    min_size=1,
+    max_size=8,
+)
 
 
 @settings(max_examples=150, deadline=None)
 @given(rows, rows, st.integers(0, 2**62), st.randoms(use_true_random=False), st.booleans())
 def test_decimals_and_the_order_of_a_source_change_nothing(
-    a: list[tuple[str, int | None]], b: list[tuple[str, int | None]], seed: int, chance: random.Random, repeated: bool
+    a: list[tuple[str, int | None]],
+    b: list[tuple[str, int | None]],
+    seed: int,
+    chance: random.Random,
+    repeated: bool,
 ) -> None:
-    """Two worlds whose timelines read the same in whole hours: one is written in decimals, as structured evidence gives them."""
+    """Two worlds whose timelines read the same in whole hours: one is written in decimals, as
+    structured evidence gives them.
+    """
 
     def world(decimals: bool) -> ItemMaterial:
         def told(time: int | None) -> float | None:

@@ -63,7 +63,10 @@ def test_lists():
     assert Env({"X": "a, b,,c "}).words("X") == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("address", ["postgresql://u@%2Frun%2Fpg/db", "postgres://localhost/db", "postgresql:///db?host=/run"])
+@pytest.mark.parametrize(
+    "address",
+    ["postgresql://u@%2Frun%2Fpg/db", "postgres://localhost/db", "postgresql:///db?host=/run"],
+)
 def test_addresses(address):
     assert Env({"X": address}).url("X", schemes=("postgresql", "postgres")) == address
 
@@ -83,7 +86,9 @@ def test_odd_addresses(raw, message):
 
 
 def test_short_secrets_are_refused():
-    with pytest.raises(EnvError, match=r"^X is shorter than 32 characters\. Make one with: python -c"):
+    with pytest.raises(
+        EnvError, match=r"^X is shorter than 32 characters\. Make one with: python -c"
+    ):
         Env({"X": SECRET[:-1]}).secret("X")
 
 
@@ -99,7 +104,8 @@ def test_value_and_file_together_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(None, "cannot be read"), (b"", "empty file"), (b"\xff\xfe", "cannot be read .not UTF-8")]
+    ("content", "message"),
+    [(None, "cannot be read"), (b"", "empty file"), (b"\xff\xfe", "cannot be read .not UTF-8")],
 )
 def test_odd_files(tmp_path, content, message):
     path = tmp_path / "key"
@@ -151,9 +157,13 @@ def test_a_mapping_is_a_json_object_in_the_variable_or_in_a_file(tmp_path):
         Env({"X": "[1]"}).mapping("X")
 
 
-@pytest.mark.parametrize(("content", "reason"), [(None, "Is a directory"), (b"\xff\xfe", "not UTF-8")])
+@pytest.mark.parametrize(
+    ("content", "reason"), [(None, "Is a directory"), (b"\xff\xfe", "not UTF-8")]
+)
 def test_a_dotenv_that_cannot_be_read_is_named(tmp_path, content, reason):
     dotenv = tmp_path / ".env"
     dotenv.mkdir() if content is None else dotenv.write_bytes(content)
-    with pytest.raises(EnvError, match=rf"\.env cannot be read \({reason}\)\. Mend it, or remove it\."):
+    with pytest.raises(
+        EnvError, match=rf"\.env cannot be read \({reason}\)\. Mend it, or remove it\."
+    ):
         environment(dotenv)

@@ -4,13 +4,22 @@ import re
 
 from config.env import BASE_DIR
 
-READS = re.compile(r"""env\.(?:text|boolean|integer|url|secret|words|mapping)\(\s*["']([A-Z_]+)["']""")
+READS = re.compile(
+    r"""env\.(?:text|boolean|integer|url|secret|words|mapping)\(\s*["']([A-Z_]+)["']"""
+)
 MENTIONS = re.compile(r"^#?([A-Z_]+)=", re.MULTILINE)
 
 
 def test_every_variable_is_explained():
-    read = {name for path in (BASE_DIR / "config").rglob("*.py") for name in READS.findall(path.read_text(encoding="utf-8"))}
-    mentioned = {name.removesuffix("_FILE") for name in MENTIONS.findall((BASE_DIR / ".env.example").read_text(encoding="utf-8"))}
+    read = {
+        name
+        for path in (BASE_DIR / "config").rglob("*.py")
+        for name in READS.findall(path.read_text(encoding="utf-8"))
+    }
+    mentioned = {
+        name.removesuffix("_FILE")
+        for name in MENTIONS.findall((BASE_DIR / ".env.example").read_text(encoding="utf-8"))
+    }
     assert read | {"OCCURRENT_VAR"} == mentioned
 
 

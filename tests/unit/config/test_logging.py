@@ -21,7 +21,9 @@ class StrangeError(Exception):
 
 
 def logged(name, message, *args, **extra):
-    record = logging.LogRecord(name, logging.ERROR, "/x/module.py", 7, message, args, extra.pop("exc_info", None))
+    record = logging.LogRecord(
+        name, logging.ERROR, "/x/module.py", 7, message, args, extra.pop("exc_info", None)
+    )
     for key, value in extra.items():
         setattr(record, key, value)
     return json.loads(JsonFormatter().format(record))
@@ -42,14 +44,21 @@ def test_our_own_words_and_ids_stay():
 
 
 def test_an_exception_as_argument_is_named_by_type():
-    assert logged("timelines.tasks", "stage failed: %s", StrangeError(CANARY))["message"] == "stage failed: StrangeError"
+    assert (
+        logged("timelines.tasks", "stage failed: %s", StrangeError(CANARY))["message"]
+        == "stage failed: StrangeError"
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "message", "args"),
     [
         ("celery.app.trace", "Task %(name)s raised: %(exc)s", ({"name": "t", "exc": CANARY},)),
-        ("celery.app.trace", "Task %(name)s args: %(args)s", ({"name": "t", "args": f"('{CANARY}',)"},)),
+        (
+            "celery.app.trace",
+            "Task %(name)s args: %(args)s",
+            ({"name": "t", "args": f"('{CANARY}',)"},),
+        ),
         ("celery.worker", "Received unknown message: %s", (CANARY,)),
         ("psycopg.pool", "error connecting: %s", (StrangeError(CANARY),)),
         ("django.request", "Not Found: %s", (f"/cases/?q={CANARY}",)),
@@ -66,7 +75,11 @@ def test_text_from_outside_is_withheld(name, message, args):
 
 
 def test_a_library_keeps_numbers_and_identifiers():
-    line = logged("celery.app.trace", "Task %(name)s[%(id)s] succeeded in %(runtime)ss", {"name": "a.b", "id": "1-2", "runtime": 0.5})
+    line = logged(
+        "celery.app.trace",
+        "Task %(name)s[%(id)s] succeeded in %(runtime)ss",
+        {"name": "a.b", "id": "1-2", "runtime": 0.5},
+    )
     assert line["message"] == "Task a.b[1-2] succeeded in 0.5s"
 
 
@@ -79,7 +92,10 @@ def test_an_unknown_exception_is_told_by_type_and_place_alone():
 
 
 def test_our_own_exception_shows_its_message():
-    assert logged("config", "failed", exc_info=raised(EnvError("X is not set.")))["error"]["message"] == "X is not set."
+    assert (
+        logged("config", "failed", exc_info=raised(EnvError("X is not set.")))["error"]["message"]
+        == "X is not set."
+    )
 
 
 def test_causes_are_described_too():
@@ -91,14 +107,23 @@ def test_causes_are_described_too():
 
 
 def test_a_database_error_keeps_its_code():
-    line = logged("ehr.ingest.cases", "failed", exc_info=raised(psycopg.errors.UniqueViolation(CANARY)))
+    line = logged(
+        "ehr.ingest.cases", "failed", exc_info=raised(psycopg.errors.UniqueViolation(CANARY))
+    )
     assert line["error"]["sqlstate"] == "23505"
     assert "anary" not in json.dumps(line).lower()
 
 
 def test_a_request_is_told_by_its_route():
     request = RequestFactory().post(f"/x/?q={CANARY}", {"note": CANARY})
-    line = logged("django.request", "Bad: %s", request.get_full_path(), request=request, status_code=400, exc_info=raised(Http404(CANARY)))
+    line = logged(
+        "django.request",
+        "Bad: %s",
+        request.get_full_path(),
+        request=request,
+        status_code=400,
+        exc_info=raised(Http404(CANARY)),
+    )
     assert (line["method"], line["route"], line["status"]) == ("POST", None, 400)
     assert "anary" not in json.dumps(line).lower()
 

@@ -26,12 +26,16 @@ def test_starters_at_the_same_time_agree(tmp_path):
 @pytest.mark.parametrize("content", [b"", b"short", b"\xff" * 64])
 def test_what_is_no_key_is_named_with_the_way_out(tmp_path, content):
     (tmp_path / FILE_NAME).write_bytes(content)
-    with pytest.raises(EnvError, match=r"secret_key is no signing key.*Remove it: the next start makes a new one") as raised:
+    with pytest.raises(
+        EnvError, match=r"secret_key is no signing key.*Remove it: the next start makes a new one"
+    ) as raised:
         stored_secret_key(tmp_path)
     assert "short" not in str(raised.value).replace("too short", "")
 
 
 def test_a_folder_in_the_place_of_the_key_is_named(tmp_path):
     (tmp_path / FILE_NAME).mkdir()
-    with pytest.raises(EnvError, match=r"secret_key cannot be used as signing key \(Is a directory\)"):
+    with pytest.raises(
+        EnvError, match=r"secret_key cannot be used as signing key \(Is a directory\)"
+    ):
         stored_secret_key(tmp_path)

@@ -1,4 +1,6 @@
-"""Where the services live: short sockets, per-checkout names, and which services an address replaces."""
+"""Where the services live: short sockets, per-checkout names, and which services an address
+replaces.
+"""
 
 from pathlib import Path
 
@@ -17,7 +19,12 @@ def ordinary_user(monkeypatch):
 def test_everything_lives_under_var(ordinary_user):
     paths = ServicePaths(Path("/srv/occurrent/var"))
     assert paths.state == paths.var
-    assert {paths.postgres_data.parent, paths.broker_data.parent, paths.logs.parent, paths.sockets.parent} == {paths.var}
+    assert {
+        paths.postgres_data.parent,
+        paths.broker_data.parent,
+        paths.logs.parent,
+        paths.sockets.parent,
+    } == {paths.var}
 
 
 def test_a_deep_checkout_keeps_its_sockets_elsewhere(ordinary_user):
@@ -41,9 +48,16 @@ def test_root_keeps_data_where_the_servers_user_can_reach_it(tmp_path, monkeypat
 
 def test_the_address_is_read_back_as_it_was_meant(ordinary_user):
     paths = ServicePaths(Path("/srv/o/var"))
-    for url, role in ((paths.database_url, "occurrent_app"), (paths.database_owner_url, "occurrent_owner")):
+    for url, role in (
+        (paths.database_url, "occurrent_app"),
+        (paths.database_owner_url, "occurrent_owner"),
+    ):
         parts = conninfo_to_dict(url)
-        assert (parts["host"], parts["user"], parts["dbname"]) == ("/srv/o/var/run", role, "occurrent")
+        assert (parts["host"], parts["user"], parts["dbname"]) == (
+            "/srv/o/var/run",
+            role,
+            "occurrent",
+        )
 
 
 @pytest.mark.parametrize(

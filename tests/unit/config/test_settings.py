@@ -10,14 +10,23 @@ from django.conf import settings
 from config.env import BASE_DIR
 
 LONG = "k" * 50
-PRODUCTION = {"OCCURRENT_ENV": "production", "SECRET_KEY": LONG, "ALLOWED_HOSTS": "occurrent.example.org"}
+PRODUCTION = {
+    "OCCURRENT_ENV": "production",
+    "SECRET_KEY": LONG,
+    "ALLOWED_HOSTS": "occurrent.example.org",
+}
 
 
 def run_check(tmp_path, *arguments, **variables):
     base = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     environment = {**base, "OCCURRENT_VAR": str(tmp_path), **variables}
     return subprocess.run(
-        [sys.executable, "manage.py", *arguments], cwd=BASE_DIR, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "manage.py", *arguments],
+        cwd=BASE_DIR,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -30,7 +39,10 @@ def run_check(tmp_path, *arguments, **variables):
         ({"DEBUG": "on"}, "DEBUG is on in production"),
         ({"OCCURRENT_ENV": "staging"}, "OCCURRENT_ENV is neither embedded nor production."),
         ({"DATABASE_URL": "mysql://x/y"}, "DATABASE_URL must start with one of postgresql://"),
-        ({"DATABASE_OWNER_URL": "postgresql://o@db/x"}, "DATABASE_OWNER_URL is set without DATABASE_URL."),
+        (
+            {"DATABASE_OWNER_URL": "postgresql://o@db/x"},
+            "DATABASE_OWNER_URL is set without DATABASE_URL.",
+        ),
         (
             {"DATABASE_URL": "postgresql://db/x", "DATABASE_OWNER_URL": "postgresql://o@db/x"},
             "DATABASE_URL names no role, but DATABASE_OWNER_URL is set.",
@@ -47,7 +59,14 @@ def test_what_is_wrong_is_named(tmp_path, changed, message):
 def test_production_starts_and_is_strict(tmp_path):
     script = "from django.conf import settings as s; print(s.SESSION_COOKIE_SECURE, s.CSRF_COOKIE_SECURE, s.SECURE_SSL_REDIRECT, s.DEBUG)"
     result = run_check(
-        tmp_path, "shell", "--no-imports", "--command", script, **PRODUCTION, DATABASE_URL="postgresql://db/x", BROKER_URL="redis://broker"
+        tmp_path,
+        "shell",
+        "--no-imports",
+        "--command",
+        script,
+        **PRODUCTION,
+        DATABASE_URL="postgresql://db/x",
+        BROKER_URL="redis://broker",
     )
     assert result.stdout.split() == ["True", "True", "True", "False"], result.stderr
 
@@ -70,14 +89,28 @@ def test_cookies_and_headers():
 def test_a_socket_directory_survives_the_address(tmp_path):
     script = "from django.conf import settings as s; d = s.DATABASES['default']; print(d['HOST'], d['NAME'], d['USER'], d['PORT'])"
     address = "postgresql://me@%2Frun%2Fpg:5433/notes"
-    result = run_check(tmp_path, "shell", "--no-imports", "--command", script, DATABASE_URL=address, BROKER_URL="redis://broker")
+    result = run_check(
+        tmp_path,
+        "shell",
+        "--no-imports",
+        "--command",
+        script,
+        DATABASE_URL=address,
+        BROKER_URL="redis://broker",
+    )
     assert result.stdout.split() == ["/run/pg", "notes", "me", "5433"], result.stderr
 
 
 def test_the_queue_keeps_nothing_and_runs_nothing_in_place():
     from config.celery import app
 
-    assert [queue.name for queue in app.conf.task_queues] == ["ingest", "pipeline", "generate", "embed", "judge"]
+    assert [queue.name for queue in app.conf.task_queues] == [
+        "ingest",
+        "pipeline",
+        "generate",
+        "embed",
+        "judge",
+    ]
     assert len({(queue.exchange.name, queue.routing_key) for queue in app.conf.task_queues}) == 5
     assert app.conf.task_ignore_result
     assert not app.conf.task_acks_late

@@ -18,8 +18,12 @@ def at(hours: float) -> datetime:
     return ADMITTED + timedelta(hours=hours)
 
 
-def table(rows: Sequence[tuple[float | None, str, str] | tuple[float | None, str, str, str]]) -> pa.Table:
-    """(hours or None, event, value[, unit]) → the columns of `ehr.schema.ROWS`, row indices by position."""
+def table(
+    rows: Sequence[tuple[float | None, str, str] | tuple[float | None, str, str, str]],
+) -> pa.Table:
+    """(hours or None, event, value[, unit]) → the columns of `ehr.schema.ROWS`, row indices by
+    position.
+    """
     times = pa.array([None if r[0] is None else at(r[0]) for r in rows], pa.timestamp("us"))
     values = pa.array([r[2] for r in rows], pa.string())
     return pa.table(

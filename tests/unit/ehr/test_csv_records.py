@@ -1,4 +1,6 @@
-"""CSV files record by record: against Python's csv module on random text, whatever the size of the blocks, and faults by hand."""
+"""CSV files record by record: against Python's csv module on random text, whatever the size of the
+blocks, and faults by hand.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ Found = tuple[list[tuple[int, dict[str, str]]], list[tuple[int | None, str]], in
 
 
 def read(path: Path, content: bytes, **options) -> Found:
-    """((line, values) of each row, (line, reason) of each rejection, lines offered). Raises WrongFile."""
+    """((line, values) of each row, (line, reason) of each rejection, lines offered). Raises
+    WrongFile.
+    """
     path.write_bytes(content)
     rows: list[tuple[int, dict[str, str]]] = []
     rejected: list[tuple[int | None, str]] = []
@@ -78,9 +82,14 @@ def test_a_file_that_cannot_be_read_names_the_line(tmp_path, content, line, reas
 
 
 def test_headers_are_read_as_csv_and_rows_after_line_breaks_know_their_line(tmp_path):
-    content = '\ufeffa,"b","x, y",c\r\n1,"two\r\n\r\nlines",,3\r\n\r\n4,5,6\r\n7,8,9,10\r\n'.encode()
+    content = (
+        '\ufeffa,"b","x, y",c\r\n1,"two\r\n\r\nlines",,3\r\n\r\n4,5,6\r\n7,8,9,10\r\n'.encode()
+    )
     rows, rejected, offered = read(tmp_path / "t.csv", content)
-    assert rows == [(2, {"a": "1", "b": "two\r\n\r\nlines", "c": "3"}), (7, {"a": "7", "b": "8", "c": "10"})]
+    assert rows == [
+        (2, {"a": "1", "b": "two\r\n\r\nlines", "c": "3"}),
+        (7, {"a": "7", "b": "8", "c": "10"}),
+    ]
     assert (rejected, offered) == ([(6, "3 fields where the header has 4")], 3)
     assert read(tmp_path / "t.csv", content, closed=True)[1][0] == (
         1,
@@ -97,7 +106,14 @@ def test_limits(tmp_path):
     assert caught.value.rejection.line == 2
     with pytest.raises(WrongFile, match="IMPORT_CASE_BYTES"):
         read(tmp_path / "t.csv", b"a,b\n1,2\n", most_bytes=7)
-    assert read(tmp_path / "t.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 5_000_000), limits=Limits(expansion=2000))[2] == 5_000_000
+    assert (
+        read(
+            tmp_path / "t.csv.gz",
+            gzip.compress(b"a,b\n" + b"1,2\n" * 5_000_000),
+            limits=Limits(expansion=2000),
+        )[2]
+        == 5_000_000
+    )
 
 
 def test_a_gzip_file_cut_anywhere_or_with_a_changed_byte_is_refused_or_whole(tmp_path):

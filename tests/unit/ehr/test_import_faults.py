@@ -1,4 +1,6 @@
-"""Faults of inputs that were once lost or changed without a word, format by format: each is named, and the rest is read."""
+"""Faults of inputs that were once lost or changed without a word, format by format: each is named,
+and the rest is read.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +34,19 @@ def plain(folder: Path, listing: str, **files: str) -> PlainRows:
     return PlainRows(folder)
 
 
-def summary(source: PlainRows) -> tuple[list[tuple[str, datetime, datetime | None]], list[tuple[str, int | None, str]]]:
+def summary(
+    source: PlainRows,
+) -> tuple[list[tuple[str, datetime, datetime | None]], list[tuple[str, int | None, str]]]:
     """(case, admission, discharge) of what is taken; (file, line, field) of what is not."""
     found = source.encounters()
     taken = [(e.case_id, e.admitted_at, e.discharged_at) for e in found.encounters]
     return taken, [(r.file, r.line, r.field) for r in (*found.rejections, *found.refused)]
 
 
-A, B = "a,2150-01-01T07:00:00,2150-01-03T08:00:00,x\n", "b,2150-01-01T06:00:00,2150-01-03T08:00:00,x\n"
+A, B = (
+    "a,2150-01-01T07:00:00,2150-01-03T08:00:00,x\n",
+    "b,2150-01-01T06:00:00,2150-01-03T08:00:00,x\n",
+)
 AT_A = ("a", datetime(2150, 1, 1, 7), datetime(2150, 1, 3, 8))
 
 
@@ -57,14 +64,18 @@ AT_A = ("a", datetime(2150, 1, 1, 7), datetime(2150, 1, 3, 8))
         (B + "b,2150-01-01T05:00:00,,x\n", [("encounters.csv", 4, "case_id")]),
     ],
 )
-def test_a_faulty_line_of_encounters_refuses_its_case_and_never_moves_its_anchor(tmp_path, line, refused):
+def test_a_faulty_line_of_encounters_refuses_its_case_and_never_moves_its_anchor(
+    tmp_path, line, refused
+):
     taken, rejected = summary(plain(tmp_path, A + line))
     assert taken == [AT_A]
     assert rejected == refused
 
 
 def test_a_case_id_with_a_blank_is_the_case(tmp_path):
-    taken, rejected = summary(plain(tmp_path, A + " b ,2150-01-01T06:00:00,2150-01-03T08:00:00,x\n"))
+    taken, rejected = summary(
+        plain(tmp_path, A + " b ,2150-01-01T06:00:00,2150-01-03T08:00:00,x\n")
+    )
     assert taken == [AT_A, ("b", datetime(2150, 1, 1, 6), datetime(2150, 1, 3, 8))]
     assert rejected == []
 
@@ -94,12 +105,21 @@ def test_a_damaged_encounters_file_is_refused_with_its_line(tmp_path):
 
 
 def test_limits_of_a_case(tmp_path):
-    for limits, word in ((Limits(case_rows=3), "IMPORT_CASE_ROWS"), (Limits(case_bytes=50), "IMPORT_CASE_BYTES")):
+    for limits, word in (
+        (Limits(case_rows=3), "IMPORT_CASE_ROWS"),
+        (Limits(case_bytes=50), "IMPORT_CASE_BYTES"),
+    ):
         plain(tmp_path, A + B, a=ROWS.splitlines()[0] + "\n")
-        assert [r.reason for r in PlainRows(tmp_path, None, limits).encounters().refused if word in r.reason]
+        assert [
+            r.reason
+            for r in PlainRows(tmp_path, None, limits).encounters().refused
+            if word in r.reason
+        ]
         folder = write_case(tmp_path / "cases")
         assert word in read_case(folder, limits=limits).rejections[0].reason
-    assert "IMPORT_NOTE_BYTES" in read_case(folder, limits=Limits(note_bytes=5)).rejections[0].reason
+    assert (
+        "IMPORT_NOTE_BYTES" in read_case(folder, limits=Limits(note_bytes=5)).rejections[0].reason
+    )
 
 
 def case(folder: Path, rows: str = ROWS, **changes: Any) -> CaseRecord:
@@ -138,10 +158,22 @@ def test_numbers_of_any_length_are_values(tmp_path):
         ('{"case_id": ' + "9" * 5000 + "}", "", "too many digits"),
         ('{"case_id": NaN}', "", "NaN"),
         ("[" * 100_000, "", "not JSON"),
-        (json.dumps({"case_id": "c", "admitted_at": "2150-01-01", "title": "\ud800"}), "title", "cannot be shown"),
+        (
+            json.dumps({"case_id": "c", "admitted_at": "2150-01-01", "title": "\ud800"}),
+            "title",
+            "cannot be shown",
+        ),
         (json.dumps({"case_id": 10**400, "admitted_at": "2150-01-01"}), "case_id", "longer"),
-        (json.dumps({"case_id": "c", "admitted_at": "0000-01-01"}), "admitted_at", "not a local date"),
-        (json.dumps({"case_id": "c", "admitted_at": "2150-01-01", "discharged_at": 0}), "discharged_at", "not a local date"),
+        (
+            json.dumps({"case_id": "c", "admitted_at": "0000-01-01"}),
+            "admitted_at",
+            "not a local date",
+        ),
+        (
+            json.dumps({"case_id": "c", "admitted_at": "2150-01-01", "discharged_at": 0}),
+            "discharged_at",
+            "not a local date",
+        ),
         ('{"case_id": "c", "admitted_at": "2150-01-01", "admitted_at": "2151-01-01"}', "", "twice"),
     ],
 )
@@ -158,10 +190,15 @@ def test_an_encounter_that_cannot_be_read_refuses_its_case(tmp_path, text, field
 def test_names_that_nobody_knows_are_named(tmp_path):
     found = case(tmp_path, ROWS.replace("unit", "unitt", 1), discharged="2150-01-09T00:00:00")
     assert found.encounter is not None
-    assert [(r.file, r.line) for r in found.rejections] == [("c/encounter.json", None), ("c/rows.csv", 1)]
+    assert [(r.file, r.line) for r in found.rejections] == [
+        ("c/encounter.json", None),
+        ("c/rows.csv", 1),
+    ]
 
 
-@pytest.mark.parametrize("kind", ["cut", "empty", "rows of binary text", "two columns of one name", "list"])
+@pytest.mark.parametrize(
+    "kind", ["cut", "empty", "rows of binary text", "two columns of one name", "list"]
+)
 def test_a_parquet_file_that_cannot_be_read_refuses_its_case(tmp_path, kind):
     folder = write_case(tmp_path, "c")
     (folder / "rows.csv").unlink()
@@ -210,7 +247,12 @@ def rejected(source: MimicIV, name: str) -> list[tuple[int | None, str]]:
         ("icu/chartevents", "10007928,20338077", "x,20338077", [(2, "subject_id")]),
         ("icu/chartevents", "2129-04-06 00:35:00", "soon", [(2, "storetime")]),
         ("icu/chartevents", "bpm", "b\x00m", [(2, "")]),
-        ("hosp/labevents", "20338077,100,50813,,2129-04-06 01:05:00", ",100,50813,,soon", [(2, "charttime"), (8, "charttime")]),
+        (
+            "hosp/labevents",
+            "20338077,100,50813,,2129-04-06 01:05:00",
+            ",100,50813,,soon",
+            [(2, "charttime"), (8, "charttime")],
+        ),
         ("note/discharge", "2129-04-11 00:00:00", "soon", [(2, "charttime")]),
         ("note/discharge", "20338077,DS,1", "20338077,1", [(2, "")]),
         ("note/discharge", '""night"" team', "\x00", [(2, "text")]),
@@ -245,5 +287,7 @@ def test_an_admission_with_a_fault_is_named_and_the_other_is_taken(tmp_path, old
 
 def test_a_table_that_is_there_twice_is_refused(tmp_path):
     source = mimic(tmp_path, "hosp/omr.csv", "Height", "Height")
-    (tmp_path / "m/hosp/omr.csv.gz").write_bytes(gzip.compress((tmp_path / "m/hosp/omr.csv").read_bytes()))
+    (tmp_path / "m/hosp/omr.csv.gz").write_bytes(
+        gzip.compress((tmp_path / "m/hosp/omr.csv").read_bytes())
+    )
     assert rejected(source, "hosp/omr") == [(None, "")]

@@ -1,4 +1,6 @@
-"""Mutated inputs of every format: no exception, and no line that is neither stored nor named. A failure prints its seed."""
+"""Mutated inputs of every format: no exception, and no line that is neither stored nor named. A
+failure prints its seed.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ BASE_SEED = 20_260
 
 
 def check(format: str, seed: int) -> bool:
-    """Build the input, mutate it and compare; True if something of it was taken. Repeat a failure with its printed seed."""
+    """Build the input, mutate it and compare; True if something of it was taken. Repeat a failure
+    with its printed seed.
+    """
     chance = random.Random(f"{format} {seed}")
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "input"
@@ -41,7 +45,9 @@ def test_the_valid_input_is_taken_whole(format, tmp_path):
 @pytest.mark.parametrize("format", WORLDS)
 def test_mutated_inputs(format):
     taken = [check(format, BASE_SEED + i) for i in range(MUTATIONS)]
-    assert sum(taken) > MUTATIONS / 2, "most mutations touch one case or file; the others must be read"
+    assert sum(taken) > MUTATIONS / 2, (
+        "most mutations touch one case or file; the others must be read"
+    )
 
 
 @pytest.mark.deep

@@ -1,6 +1,12 @@
 """The two renderers, word for word, and the map back to the rows."""
 
-from ehr.presentation.rendering import judge_order, judge_record, judge_text, retrieval_text, summary_mapping
+from ehr.presentation.rendering import (
+    judge_order,
+    judge_record,
+    judge_text,
+    retrieval_text,
+    summary_mapping,
+)
 from ehr.summarise import summarise
 from tests.unit.ehr.rows import table
 
@@ -82,7 +88,10 @@ def test_what_does_not_fit_is_counted_and_admission_rows_stay():
     assert lines[2].startswith("- admission:emergency:")
     assert sum(line.startswith("- ") for line in lines) == 900
     assert lines[-2] == "... and 6 more event types omitted."
-    assert sum(line.startswith("- ") for line in judge_record(series_of(rows), limit=0).splitlines()) == 1
+    assert (
+        sum(line.startswith("- ") for line in judge_record(series_of(rows), limit=0).splitlines())
+        == 1
+    )
 
 
 def test_nothing_is_said_of_omissions_where_there_are_none():

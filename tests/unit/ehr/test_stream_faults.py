@@ -41,12 +41,20 @@ def blocks_of(source: Meds) -> tuple[list[str], list[tuple[int | None, str]]]:
     """(events, (line, field) of each rejection) of the one shard."""
     (file,) = source.files()
     blocks = [block for block in file.blocks() if isinstance(block, StreamBlock)]
-    return [e for b in blocks for e in b.rows["event"].to_pylist()], [(r.line, r.field) for b in blocks for r in b.rejections]
+    return [e for b in blocks for e in b.rows["event"].to_pylist()], [
+        (r.line, r.field) for b in blocks for r in b.rejections
+    ]
 
 
 def test_rows_without_subject_code_or_a_day_of_the_calendar_are_named(tmp_path):
     beyond = 200_000 * 365 * 86_400 * 1_000_000
-    rows = [(1, day(1), ADMIT, None), (None, day(2), LAB, None), (1, day(2), "", None), (1, beyond, LAB, None), (1, day(2), LAB, None)]
+    rows = [
+        (1, day(1), ADMIT, None),
+        (None, day(2), LAB, None),
+        (1, day(2), "", None),
+        (1, beyond, LAB, None),
+        (1, day(2), LAB, None),
+    ]
     source = shard(tmp_path, rows)
     assert [e.case_id for e in source.encounters().encounters] == ["1-1"]
     events, rejected = blocks_of(source)
@@ -55,7 +63,12 @@ def test_rows_without_subject_code_or_a_day_of_the_calendar_are_named(tmp_path):
 
 
 def test_an_admission_that_is_told_twice_is_one_stay(tmp_path):
-    rows = [(1, day(1), ADMIT, "77"), (1, day(2), "HOSPITAL_ADMISSION//EMERGENCY", "77"), (1, day(3), LAB, "77"), (1, day(5), LEAVE, "77")]
+    rows = [
+        (1, day(1), ADMIT, "77"),
+        (1, day(2), "HOSPITAL_ADMISSION//EMERGENCY", "77"),
+        (1, day(3), LAB, "77"),
+        (1, day(5), LEAVE, "77"),
+    ]
     source = shard(tmp_path, rows)
     (stay,) = source.encounters().encounters
     assert (stay.case_id, stay.admitted_at, stay.discharged_at) == ("77", day(1), day(5))
@@ -94,7 +107,9 @@ def test_an_admission_that_stands_twice_is_named_and_the_first_stays(tmp_path):
 
 
 def with_second_admission(folder: Path, number: str | None) -> tuple[Path, str]:
-    """The excerpt with a second admission of that number (None: the first one's); the first one's number."""
+    """The excerpt with a second admission of that number (None: the first one's); the first one's
+    number.
+    """
     root = Path(shutil.copytree(MIMIC, folder / "copy"))
     path = root / "hosp" / "admissions.csv"
     header, first = path.read_text().splitlines()[:2]

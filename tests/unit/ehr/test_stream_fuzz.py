@@ -1,4 +1,6 @@
-"""MEDS shards of any facts: their blocks fit the contract, or a rejection says which file, line and field is at fault."""
+"""MEDS shards of any facts: their blocks fit the contract, or a rejection says which file, line and
+field is at fault.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ DATA = Path(__file__).parents[2] / "data" / "ehr"
 
 
 def read_through(source: StreamSource) -> None:
-    """Read everything as the import does; what is given must fit the contract, what is rejected must say where and why."""
+    """Read everything as the import does; what is given must fit the contract, what is rejected
+    must say where and why.
+    """
     listed = source.encounters()
     rejections = [*listed.rejections, *listed.refused]
     assert len({e.case_id for e in listed.encounters}) == len(listed.encounters)
@@ -39,11 +43,15 @@ def read_through(source: StreamSource) -> None:
                 assert block.left_out >= 0
                 if isinstance(block, NoteBlock):
                     continue
-                assert block.rows.schema.names == [name for name in ROWS.names if name != "row_index"]
+                assert block.rows.schema.names == [
+                    name for name in ROWS.names if name != "row_index"
+                ]
                 assert len(block.encounters) == len(block.rows)
                 assert (np.asarray(block.encounters) < len(listed.encounters)).all()
                 assert not block.rows["event"].null_count
-                assert "\x00" not in "".join(block.rows["event"].to_pylist() + block.rows["value"].to_pylist())
+                assert "\x00" not in "".join(
+                    block.rows["event"].to_pylist() + block.rows["value"].to_pylist()
+                )
                 block.rows["time"].to_pylist()
         except WrongFile as error:
             rejections.append(error.rejection)
@@ -61,13 +69,25 @@ def reads_or_says_why(open_source, path: Path) -> None:
 TIMES = st.one_of(st.none(), st.integers(-(2**62), 2**62), st.integers(0, 10**13))
 CODES = st.one_of(
     st.sampled_from(
-        ["HOSPITAL_ADMISSION//URGENT", "HOSPITAL_DISCHARGE//HOME", "ED_REGISTRATION", "LAB//50813//mmol/L", "MEDS_BIRTH", "//", ""]
+        [
+            "HOSPITAL_ADMISSION//URGENT",
+            "HOSPITAL_DISCHARGE//HOME",
+            "ED_REGISTRATION",
+            "LAB//50813//mmol/L",
+            "MEDS_BIRTH",
+            "//",
+            "",
+        ]
     ),
     st.none(),
     st.text(max_size=6),
 )
 FACTS = st.tuples(
-    st.one_of(st.none(), st.integers(-3, 3)), TIMES, CODES, st.one_of(st.none(), st.floats()), st.one_of(st.none(), st.text(max_size=4))
+    st.one_of(st.none(), st.integers(-3, 3)),
+    TIMES,
+    CODES,
+    st.one_of(st.none(), st.floats()),
+    st.one_of(st.none(), st.text(max_size=4)),
 )
 
 

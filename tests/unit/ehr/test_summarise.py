@@ -1,4 +1,6 @@
-"""Series summaries against values derived by hand, and against a plain implementation of the protocol's words."""
+"""Series summaries against values derived by hand, and against a plain implementation of the
+protocol's words.
+"""
 
 import math
 import statistics
@@ -22,8 +24,15 @@ def one(rows, **options) -> Series:
 
 
 def test_a_numeric_series_by_hand():
-    # (4.1 + 2.0 + 3.5) / 3 = 3.2; deviations 0.9, -1.2, 0.3; squares 0.81 + 1.44 + 0.09 = 2.34; 2.34 / 2 = 1.17
-    series = one([(6, LACTATE, "3.5", "mmol/L"), (0, LACTATE, "4.1", "mmol/L"), (2.5, LACTATE, "2.0", "mmol/L")])
+    # (4.1 + 2.0 + 3.5) / 3 = 3.2; deviations 0.9, -1.2, 0.3; squares 0.81 + 1.44 + 0.09 = 2.34;
+    # 2.34 / 2 = 1.17
+    series = one(
+        [
+            (6, LACTATE, "3.5", "mmol/L"),
+            (0, LACTATE, "4.1", "mmol/L"),
+            (2.5, LACTATE, "2.0", "mmol/L"),
+        ]
+    )
     assert series.numbers is not None
     assert series.numbers.mean == pytest.approx(3.2)
     assert series.numbers.sd == pytest.approx(math.sqrt(1.17))
@@ -42,12 +51,15 @@ def test_a_single_number_has_no_deviation():
 
 
 def test_an_extreme_that_occurs_twice_is_shown_where_it_came_first():
-    numbers = one([(0, LACTATE, "3"), (1, LACTATE, "1"), (2, LACTATE, "1.0"), (3, LACTATE, "3.0")]).numbers
+    numbers = one(
+        [(0, LACTATE, "3"), (1, LACTATE, "1"), (2, LACTATE, "1.0"), (3, LACTATE, "3.0")]
+    ).numbers
     assert (numbers.lowest.time, numbers.highest.time) == (at(1), at(0))
 
 
 @pytest.mark.parametrize(
-    ("numbers", "words", "empty", "numeric"), [(4, 1, 0, True), (4, 1, 9, True), (3, 1, 0, False), (0, 0, 3, False), (1, 0, 9, True)]
+    ("numbers", "words", "empty", "numeric"),
+    [(4, 1, 0, True), (4, 1, 9, True), (3, 1, 0, False), (0, 0, 3, False), (1, 0, 9, True)],
 )
 def test_eighty_per_cent_of_the_values_that_are_there_decide(numbers, words, empty, numeric):
     values = ["7"] * numbers + ["hemolyzed"] * words + [""] * empty
@@ -84,7 +96,9 @@ def test_rows_without_a_time_reach_only_those_who_ask():
 
 
 def test_names_are_exact_and_groups_apart():
-    rows = table([(0, LACTATE, "1"), (1, LACTATE.upper(), "2"), (2, LACTATE, "3"), (3, LACTATE, "5")])
+    rows = table(
+        [(0, LACTATE, "1"), (1, LACTATE.upper(), "2"), (2, LACTATE, "3"), (3, LACTATE, "5")]
+    )
     found = [(s.group, s.event, s.row_indices) for s in summarise(rows, np.array([7, 7, 3, 7]))]
     assert found == [(3, LACTATE, (2,)), (7, LACTATE, (0, 3)), (7, LACTATE.upper(), (1,))]
 
@@ -95,14 +109,18 @@ def test_nothing_has_no_series():
 
 
 EVENTS = st.sampled_from([LACTATE, RHYTHM, "med:heparin:start"])
-VALUES = st.one_of(st.integers(-5, 5).map(str), st.sampled_from(["", "sinus", "af", "<0.5", "é", "1e3", "NaN"]))
+VALUES = st.one_of(
+    st.integers(-5, 5).map(str), st.sampled_from(["", "sinus", "af", "<0.5", "é", "1e3", "NaN"])
+)
 ROWS = st.lists(st.tuples(st.one_of(st.none(), st.integers(-3, 3)), EVENTS, VALUES), max_size=60)
 
 
 @given(ROWS)
 def test_it_says_what_a_plain_implementation_says(rows):
     found = {s.event: s for s in summarise(table(rows))}
-    timed = [(hour, i, event, value) for i, (hour, event, value) in enumerate(rows) if hour is not None]
+    timed = [
+        (hour, i, event, value) for i, (hour, event, value) in enumerate(rows) if hour is not None
+    ]
     assert set(found) == {event for _, _, event, _ in timed}
     for name, series in found.items():
         mine = sorted((hour, i, value) for hour, i, event, value in timed if event == name)
@@ -112,7 +130,9 @@ def test_it_says_what_a_plain_implementation_says(rows):
         assert (series.numbers is not None) == (bool(numbers) and len(numbers) >= 0.8 * len(values))
         if series.numbers is not None:
             assert series.numbers.mean == pytest.approx(statistics.fmean(numbers))
-            assert series.numbers.sd == (None if len(numbers) == 1 else pytest.approx(statistics.stdev(numbers)))
+            assert series.numbers.sd == (
+                None if len(numbers) == 1 else pytest.approx(statistics.stdev(numbers))
+            )
             assert float(series.numbers.lowest.value) == min(numbers)
             assert float(series.numbers.highest.value) == max(numbers)
         else:

@@ -1,4 +1,6 @@
-"""How hours, clocks and events of the record are said. Clock times are worked out by hand from an admission at 14:38 on 24 February."""
+"""How hours, clocks and events of the record are said. Clock times are worked out by hand from an
+admission at 14:38 on 24 February.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,11 @@ def test_the_clock_is_a_hospital_day_from_admission_on_and_a_date_before(when, s
         ("order:vancomycin:stop", "order vancomycin stopped", "vancomycin stopped"),
         ("lab:lactate:blood", "lab lactate (blood)", "lactate (blood)"),
         ("chart:heart rate:", "chart heart rate", "heart rate"),
-        ("micro:blood culture:blood", "microbiology blood culture (blood)", "blood culture (blood)"),
+        (
+            "micro:blood culture:blood",
+            "microbiology blood culture (blood)",
+            "blood culture (blood)",
+        ),
         ("icu:medical icu:in", "icu medical icu in", "medical icu in"),
         ("admission:emergency:", "admission emergency", "emergency"),
         ("no category", "no category", "no category"),
@@ -101,5 +107,8 @@ def test_a_value_carries_its_unit():
 
 def test_every_time_kind_has_words():
     assert set(wording.TIME_KIND_WORDS) == {kind.value for kind in TimeKind}
-    assert all(wording.time_kind_words(kind.value).endswith(("time", "kind", "performed")) for kind in TimeKind)
+    assert all(
+        wording.time_kind_words(kind.value).endswith(("time", "kind", "performed"))
+        for kind in TimeKind
+    )
     assert wording.time_kind_words("something new") == "something new"

@@ -33,7 +33,14 @@ def test_what_leads_where(state, happening, target):
 
 
 @pytest.mark.parametrize(
-    ("state", "happening"), [("succeeded", "retry"), ("queued", "finish"), ("blocked", "claim"), ("cancelled", "claim"), ("lost", "claim")]
+    ("state", "happening"),
+    [
+        ("succeeded", "retry"),
+        ("queued", "finish"),
+        ("blocked", "claim"),
+        ("cancelled", "claim"),
+        ("lost", "claim"),
+    ],
 )
 def test_an_invalid_transition_raises_and_says_which(state, happening):
     assert not can(state, happening)

@@ -10,7 +10,13 @@ import pytest
 
 from llm_runtime.base import Limits, Message, ModelReply, ModelRequest
 from llm_runtime.calls.calling import Asker, MemoryLedger, ask_in_parts, together
-from llm_runtime.errors import AnswerRejected, AttemptsExhausted, PromptTooLong, Truncated, Unavailable
+from llm_runtime.errors import (
+    AnswerRejected,
+    AttemptsExhausted,
+    PromptTooLong,
+    Truncated,
+    Unavailable,
+)
 from llm_runtime.prompts import Rendered
 from llm_runtime.providers.scripted import ScriptedModel
 
@@ -24,7 +30,11 @@ def number(reply: ModelReply) -> int:
 
 
 def asked(model: ScriptedModel, ledger: MemoryLedger, seed: int = 0, round: int = 0) -> int:
-    return asyncio.run(Asker("timer", model, ledger, seed=seed, round=round).ask(PROMPT, number, max_tokens=10, part="batch 1"))
+    return asyncio.run(
+        Asker("timer", model, ledger, seed=seed, round=round).ask(
+            PROMPT, number, max_tokens=10, part="batch 1"
+        )
+    )
 
 
 def test_the_first_valid_answer_is_returned_and_every_attempt_kept() -> None:
@@ -79,7 +89,9 @@ def test_a_cut_answer_is_never_taken_even_where_it_would_pass() -> None:
     assert asked(ScriptedModel([cut, "1234"]), MemoryLedger()) == 1234
 
 
-def under(settings: Mapping[str, object], ledger: MemoryLedger, answer: str, **more: object) -> tuple[int, ScriptedModel]:
+def under(
+    settings: Mapping[str, object], ledger: MemoryLedger, answer: str, **more: object
+) -> tuple[int, ScriptedModel]:
     model = ScriptedModel([answer], extra=settings)
     asker = Asker("timer", model, ledger, extra=more)
     return asyncio.run(asker.ask(PROMPT, number, max_tokens=10, part="batch 1")), model
@@ -87,11 +99,20 @@ def under(settings: Mapping[str, object], ledger: MemoryLedger, answer: str, **m
 
 def test_an_answer_under_other_settings_is_another_answer() -> None:
     ledger = MemoryLedger()
-    thinking = {"chat_template_kwargs": {"enable_thinking": True, "budget": 9}, "reasoning_effort": "high"}
+    thinking = {
+        "chat_template_kwargs": {"enable_thinking": True, "budget": 9},
+        "reasoning_effort": "high",
+    }
     assert under(thinking, ledger, "1")[0] == 1
-    reordered = {"reasoning_effort": "high", "chat_template_kwargs": {"budget": 9, "enable_thinking": True}}
+    reordered = {
+        "reasoning_effort": "high",
+        "chat_template_kwargs": {"budget": 9, "enable_thinking": True},
+    }
     assert under(reordered, ledger, "2")[0] == 1
-    changed = {"reasoning_effort": "high", "chat_template_kwargs": {"budget": 9, "enable_thinking": False}}
+    changed = {
+        "reasoning_effort": "high",
+        "chat_template_kwargs": {"budget": 9, "enable_thinking": False},
+    }
     assert under(changed, ledger, "3")[0] == 3
     assert under({}, ledger, "4")[0] == 4
     answer, model = under(thinking, ledger, "5", reasoning_effort="low")
@@ -161,7 +182,9 @@ def test_one_failure_cancels_what_else_is_under_way() -> None:
 
 def test_equal_requests_have_equal_digests_and_every_part_counts() -> None:
     base = ModelRequest((Message("user", "a"),), 5, {"type": "object", "b": 1}, 0.0, 1)
-    same = ModelRequest((Message("user", "a"),), 5, json.loads('{"b": 1, "type": "object"}'), 0.0, 1)
+    same = ModelRequest(
+        (Message("user", "a"),), 5, json.loads('{"b": 1, "type": "object"}'), 0.0, 1
+    )
     assert base.sha256("m") == same.sha256("m")
     others = [
         base.sha256("n"),
@@ -175,4 +198,7 @@ def test_equal_requests_have_equal_digests_and_every_part_counts() -> None:
 
 
 def test_limits_say_what_a_model_takes() -> None:
-    assert ScriptedModel([], limits=Limits(context=8192, concurrency=2, schema=False)).limits.schema is False
+    assert (
+        ScriptedModel([], limits=Limits(context=8192, concurrency=2, schema=False)).limits.schema
+        is False
+    )

@@ -12,16 +12,36 @@ import pytest
 
 from llm_runtime.base import Message, ModelReply, ModelRequest, ProviderError
 from llm_runtime.calls.calling import Asker, MemoryLedger, together
-from llm_runtime.calls.exchange_files import AnswerRefused, Posted, answer_files, read_answer, request_of, taken_answer, write_requests
-from llm_runtime.errors import AnswerRejected, AttemptsExhausted, Pending, RequestRefused, Unavailable
+from llm_runtime.calls.exchange_files import (
+    AnswerRefused,
+    Posted,
+    answer_files,
+    read_answer,
+    request_of,
+    taken_answer,
+    write_requests,
+)
+from llm_runtime.errors import (
+    AnswerRejected,
+    AttemptsExhausted,
+    Pending,
+    RequestRefused,
+    Unavailable,
+)
 from llm_runtime.prompts import Rendered
 from llm_runtime.providers.exchange import ExchangeModel, ReplayModel
 from llm_runtime.roles import ModelRoles
 
 REQUEST = ModelRequest(
-    (Message("system", "be exact"), Message("user", "naïve \ud800 note")), 200, schema={"type": "object"}, seed=3, extra={"priority": 1}
+    (Message("system", "be exact"), Message("user", "naïve \ud800 note")),
+    200,
+    schema={"type": "object"},
+    seed=3,
+    extra={"priority": 1},
 )
-POSTED = Posted(REQUEST, "strong@exchange", "timer", "timelines/infer", "f" * 64, "infer batch 1 of 2")
+POSTED = Posted(
+    REQUEST, "strong@exchange", "timer", "timelines/infer", "f" * 64, "infer batch 1 of 2"
+)
 
 
 def test_a_request_file_holds_all_that_its_digest_is_made_of(tmp_path: Path) -> None:
@@ -30,7 +50,11 @@ def test_a_request_file_holds_all_that_its_digest_is_made_of(tmp_path: Path) -> 
     told = json.loads(path.read_text(encoding="utf-8"))
     assert request_of(told) == REQUEST
     assert request_of(told).sha256(told["model"]) == POSTED.sha256
-    assert (told["format"], told["role"], told["part"]) == ("occurrent-exchange-1", "timer", "infer batch 1 of 2")
+    assert (told["format"], told["role"], told["part"]) == (
+        "occurrent-exchange-1",
+        "timer",
+        "infer batch 1 of 2",
+    )
     assert told["prompt"] == {"name": "timelines/infer", "sha256": "f" * 64}
     assert "naïve" in path.read_text(encoding="utf-8"), "people read these files"
     assert "NAME.answer.txt" in (path.parent / "README.txt").read_text(encoding="utf-8")
@@ -41,16 +65,35 @@ def test_a_request_file_holds_all_that_its_digest_is_made_of(tmp_path: Path) -> 
     ("name", "content", "text", "finish_reason", "model"),
     [
         ("x.answer.txt", "plain | text\n", "plain | text\n", "stop", None),
-        ("x.answer.txt", '\ufeff{"text": "not an envelope here"}', '{"text": "not an envelope here"}', "stop", None),
+        (
+            "x.answer.txt",
+            '\ufeff{"text": "not an envelope here"}',
+            '{"text": "not an envelope here"}',
+            "stop",
+            None,
+        ),
         ("x.answer.json", '{"text": "é"}', "é", "stop", None),
-        ("x.answer.json", '{"text": "cut", "finish_reason": "length", "model": "big"}', "cut", "length", "big"),
+        (
+            "x.answer.json",
+            '{"text": "cut", "finish_reason": "length", "model": "big"}',
+            "cut",
+            "length",
+            "big",
+        ),
     ],
 )
-def test_an_answer_is_plain_text_or_text_with_what_became_of_it(tmp_path: Path, name, content, text, finish_reason, model) -> None:
+def test_an_answer_is_plain_text_or_text_with_what_became_of_it(
+    tmp_path: Path, name, content, text, finish_reason, model
+) -> None:
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
     reply = read_answer(path)
-    assert (reply.text, reply.finish_reason, reply.raw.get("model"), reply.raw["file"]) == (text, finish_reason, model, name)
+    assert (reply.text, reply.finish_reason, reply.raw.get("model"), reply.raw["file"]) == (
+        text,
+        finish_reason,
+        model,
+        name,
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,7 +102,11 @@ def test_an_answer_is_plain_text_or_text_with_what_became_of_it(tmp_path: Path, 
         ("x.answer.txt", b"\xff\xfe", "x.answer.txt: cannot be read as UTF-8"),
         ("x.answer.txt", b" \n", "x.answer.txt: the answer is empty"),
         ("x.answer.json", b"{", "x.answer.json: not valid JSON"),
-        ("x.answer.json", b'{"reasoning": "r", "3f0c": {}}', "an answer that is JSON itself goes into .answer.txt"),
+        (
+            "x.answer.json",
+            b'{"reasoning": "r", "3f0c": {}}',
+            "an answer that is JSON itself goes into .answer.txt",
+        ),
         ("x.answer.json", b"[1]", "x.answer.json: not"),
         ("x.answer.json", b'{"text": 1}', "x.answer.json: not"),
         ("x.answer.json", b'{"text": "a", "finish_reason": "tired"}', "x.answer.json: not"),
@@ -80,22 +127,41 @@ def test_two_answers_and_changed_requests_are_refused(tmp_path: Path) -> None:
     assert [path.name for path in answer_files(tmp_path)[name]] == [f"{name}.answer.txt"]
     assert taken_answer(tmp_path, name, answer_files(tmp_path)[name]).text == "a"
     request = tmp_path / f"{name}.json"
-    for changed in (request.read_text(encoding="utf-8").replace("be exact", "be quick"), "{}", "no JSON"):
+    for changed in (
+        request.read_text(encoding="utf-8").replace("be exact", "be quick"),
+        "{}",
+        "no JSON",
+    ):
         request.write_text(changed, encoding="utf-8")
-        with pytest.raises(AnswerRefused, match=f"{name}.answer.txt: its request {name}.json was changed"):
+        with pytest.raises(
+            AnswerRefused, match=f"{name}.answer.txt: its request {name}.json was changed"
+        ):
             taken_answer(tmp_path, name, answer_files(tmp_path)[name])
     request.unlink()
-    assert taken_answer(tmp_path, name, answer_files(tmp_path)[name]).text == "a", "answers may come back alone"
+    assert taken_answer(tmp_path, name, answer_files(tmp_path)[name]).text == "a", (
+        "answers may come back alone"
+    )
     (tmp_path / f"{name}.answer.json").write_text('{"text": "b"}')
     with pytest.raises(AnswerRefused, match="there is another answer"):
         taken_answer(tmp_path, name, answer_files(tmp_path)[name])
 
 
 def test_a_model_asked_by_files_never_answers_itself() -> None:
-    model = ModelRoles({"language_model": {"provider": "exchange", "model": "strong", "output": "table", "context": 9000}}).language_model(
-        "timer"
+    model = ModelRoles(
+        {
+            "language_model": {
+                "provider": "exchange",
+                "model": "strong",
+                "output": "table",
+                "context": 9000,
+            }
+        }
+    ).language_model("timer")
+    assert (model.name, model.limits.schema, model.limits.context) == (
+        "strong@exchange",
+        False,
+        9000,
     )
-    assert (model.name, model.limits.schema, model.limits.context) == ("strong@exchange", False, 9000)
     with pytest.raises(Pending):
         asyncio.run(model.generate(REQUEST))
     assert (Pending.retryable, Pending.outage, Pending.patient) == (True, True, True)
@@ -109,7 +175,9 @@ def ask(model: ExchangeModel, text: str = "note") -> str:
         return reply.text
 
     prompt = Rendered("p", "0" * 64, (Message("user", text),))
-    return asyncio.run(Asker("timer", model, MemoryLedger()).ask(prompt, validate, max_tokens=10, part="it"))
+    return asyncio.run(
+        Asker("timer", model, MemoryLedger()).ask(prompt, validate, max_tokens=10, part="it")
+    )
 
 
 def test_a_folder_is_recorded_and_then_replayed(tmp_path: Path) -> None:
@@ -131,7 +199,9 @@ def test_a_folder_is_recorded_and_then_replayed(tmp_path: Path) -> None:
     (tmp_path / f"{request.stem}.answer.json").write_text(cut)
     with pytest.raises(Pending):  # an answer that was cut is asked for again, with another seed
         ask(model)
-    assert sorted(json.loads(p.read_text())["seed"] for p in tmp_path.glob("*.json") if "answer" not in p.name) == [1, 2]
+    assert sorted(
+        json.loads(p.read_text())["seed"] for p in tmp_path.glob("*.json") if "answer" not in p.name
+    ) == [1, 2]
 
 
 def test_whoever_waits_for_outside_stops_no_other() -> None:

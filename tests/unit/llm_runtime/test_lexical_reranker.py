@@ -3,18 +3,28 @@
 import pytest
 
 from llm_runtime.calls.blocking import waited
-from llm_runtime.providers.lexical import LEXICAL_THRESHOLD, OTHER_ACT, W_COSINE, W_OVERLAP, W_VALUE, LexicalReranker
+from llm_runtime.providers.lexical import (
+    LEXICAL_THRESHOLD,
+    OTHER_ACT,
+    W_COSINE,
+    W_OVERLAP,
+    W_VALUE,
+    LexicalReranker,
+)
 
 DICE = 2.5 / 2.75
 DOCUMENT = "lab:lactate:blood\ntwo observations: 0.9 at 5.8, 1.5 at 31.2"
 
 
 def score(query: str, cosine: float | None = None, document: str = DOCUMENT) -> float:
-    return waited(LexicalReranker().rerank(query, [document], cosines=None if cosine is None else [cosine]))[0]
+    return waited(
+        LexicalReranker().rerank(query, [document], cosines=None if cosine is None else [cosine])
+    )[0]
 
 
 def test_all_terms() -> None:
-    # lactate 1, blood ¼ against lab ¼, lactate 1, blood ¼: Dice 2 · 1¼ / (1¼ + 1½); 1.5 stands in the document
+    # lactate 1, blood ¼ against lab ¼, lactate 1, blood ¼: Dice 2 · 1¼ / (1¼ + 1½); 1.5 stands in
+    # the document
     expected = (W_COSINE * 0.5 + W_OVERLAP * DICE + W_VALUE * 1) / (W_COSINE + W_OVERLAP + W_VALUE)
     assert score("lactate blood 1.50", 0.5) == pytest.approx(expected)
 
@@ -22,7 +32,9 @@ def test_all_terms() -> None:
 def test_terms_that_do_not_apply_are_left_out_of_the_weights() -> None:
     assert score("lactate blood") == pytest.approx(DICE)
     assert score("lactate blood 2.5") == pytest.approx(W_OVERLAP * DICE / (W_OVERLAP + W_VALUE))
-    assert score("lactate blood", 0.5) == pytest.approx((W_COSINE * 0.5 + W_OVERLAP * DICE) / (W_COSINE + W_OVERLAP))
+    assert score("lactate blood", 0.5) == pytest.approx(
+        (W_COSINE * 0.5 + W_OVERLAP * DICE) / (W_COSINE + W_OVERLAP)
+    )
 
 
 def test_range_and_degenerate_texts() -> None:
@@ -36,7 +48,10 @@ def test_a_number_must_stand_by_itself_and_plurals_are_one_word() -> None:
 
 
 def test_a_row_of_another_act_is_another_moment() -> None:
-    start, end = (score("med norepinephrine start", document=f"med:norepinephrine:{act}") for act in ("start", "end"))
+    start, end = (
+        score("med norepinephrine start", document=f"med:norepinephrine:{act}")
+        for act in ("start", "end")
+    )
     # norepinephrine 1 and med ¼ shared of 1½ each, and the acts differ
     assert start == pytest.approx(1.0)
     assert end == pytest.approx(OTHER_ACT * 2.5 / 3.0)

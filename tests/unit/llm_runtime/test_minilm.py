@@ -16,8 +16,15 @@ def embedder() -> MiniLMEmbedder:
     return MiniLMEmbedder(threads=1)
 
 
-def test_vectors_are_unit_float32_in_input_order_whatever_the_batches(embedder: MiniLMEmbedder) -> None:
-    texts = ["heart rate", "arterial blood pressure systolic in the intensive care unit", "", "lactate"]
+def test_vectors_are_unit_float32_in_input_order_whatever_the_batches(
+    embedder: MiniLMEmbedder,
+) -> None:
+    texts = [
+        "heart rate",
+        "arterial blood pressure systolic in the intensive care unit",
+        "",
+        "lactate",
+    ]
     together = waited(embedder.embed_documents(texts))
     assert together.shape == (4, 384)
     assert together.dtype == np.float32
@@ -28,7 +35,9 @@ def test_vectors_are_unit_float32_in_input_order_whatever_the_batches(embedder: 
 
 def test_it_ranks_a_plain_pair_right(embedder: MiniLMEmbedder) -> None:
     query = waited(embedder.embed_queries(["hematocrit blood lab"]))[0]
-    documents = waited(embedder.embed_documents(["lab:hematocrit:blood", "chart:heart rate:", "output:foley:"]))
+    documents = waited(
+        embedder.embed_documents(["lab:hematocrit:blood", "chart:heart rate:", "output:foley:"])
+    )
     assert int(np.argmax(documents @ query)) == 0
 
 

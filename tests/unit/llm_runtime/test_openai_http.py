@@ -1,4 +1,6 @@
-"""The client of OpenAI-compatible servers against a real socket: every outcome that a server has becomes one of ours."""
+"""The client of OpenAI-compatible servers against a real socket: every outcome that a server has
+becomes one of ours.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,12 @@ from llm_runtime.prompts import Rendered
 from llm_runtime.providers.openai_http import OpenAIModel
 from tests.model_server import GRAMMAR, TOO_LONG, Answer, ModelServer
 
-REQUEST = ModelRequest((Message("system", "s"), Message("user", "hello patient")), max_tokens=10, schema={"type": "object"}, seed=7)
+REQUEST = ModelRequest(
+    (Message("system", "s"), Message("user", "hello patient")),
+    max_tokens=10,
+    schema={"type": "object"},
+    seed=7,
+)
 PROMPT = Rendered("p", "0" * 64, REQUEST.messages)
 
 
@@ -73,14 +80,18 @@ def test_a_reply_with_its_tokens_and_its_reasoning():
         (Answer("12", broken=True), Unavailable, 3),
     ],
 )
-def test_every_failure_is_told_apart_and_quotes_nothing(answer: Answer, error: type[ModelError], hits: int):
+def test_every_failure_is_told_apart_and_quotes_nothing(
+    answer: Answer, error: type[ModelError], hits: int
+):
     with serving(answer) as server, pytest.raises(error) as caught:
         generate(model_of(server))
     assert len(server.requests) == hits
     assert "patient" not in str(caught.value)
 
 
-@pytest.mark.parametrize("trouble", [Answer(status=429), Answer(status=500), Answer("x", broken=True)])
+@pytest.mark.parametrize(
+    "trouble", [Answer(status=429), Answer(status=500), Answer("x", broken=True)]
+)
 def test_passing_trouble_is_tried_again(trouble: Answer):
     with serving(trouble, trouble, "12") as server:
         assert generate(model_of(server)).text == "12"
@@ -88,7 +99,10 @@ def test_passing_trouble_is_tried_again(trouble: Answer):
 
 
 def test_a_server_that_is_too_slow_or_not_there_is_unavailable():
-    with serving(Answer("12", seconds=5)) as server, pytest.raises(Unavailable, match="did not answer in time"):
+    with (
+        serving(Answer("12", seconds=5)) as server,
+        pytest.raises(Unavailable, match="did not answer in time"),
+    ):
         generate(model_of(server, read=0.2))
     with pytest.raises(Unavailable, match="could not be reached"):
         generate(model_of(server))
@@ -100,7 +114,9 @@ def test_an_answer_cut_by_a_silent_clamp_is_refused_and_then_told_as_too_large()
         ledger = MemoryLedger()
         asker = Asker("timer", model_of(server), ledger)
         with pytest.raises(Truncated):
-            asker.run(lambda: asker.ask(PROMPT, lambda reply: reply.text, max_tokens=10, part="batch 1"))
+            asker.run(
+                lambda: asker.ask(PROMPT, lambda reply: reply.text, max_tokens=10, part="batch 1")
+            )
     assert len(server.requests) == len(ledger.calls) == 3
 
 
@@ -153,7 +169,10 @@ def test_the_fields_of_the_settings_are_sent_once_and_count_in_the_digest():
             asker = Asker("timer", model_of(server, extra=extra), ledger)
             assert asker.run(asked, asker) == "12"
     assert len(server.requests) == 2
-    assert [call.request.extra for call in ledger.calls] == [{"a": {"x": 1, "y": 2}}, {"a": {"x": 1, "y": 3}}]
+    assert [call.request.extra for call in ledger.calls] == [
+        {"a": {"x": 1, "y": 2}},
+        {"a": {"x": 1, "y": 3}},
+    ]
 
 
 def test_a_temperature_of_the_settings_takes_the_place_of_zero():
@@ -192,12 +211,21 @@ def once(true: Callable[[], bool]) -> Callable[[], None]:
 
 def test_work_that_is_no_longer_wanted_hangs_up():
     with serving(Answer("12", seconds=600)) as server:
-        model = StoppableModel(model_of(server), once(lambda: len(server.requests) == 3), every=0.05)
+        model = StoppableModel(
+            model_of(server), once(lambda: len(server.requests) == 3), every=0.05
+        )
         assert isinstance(model, Served)
         asker = Asker("timer", model, MemoryLedger())
         begun = time.monotonic()
         with pytest.raises(Stopped):
-            asker.run(lambda: together([asker.ask(PROMPT, lambda r: r.text, max_tokens=10, part=str(n)) for n in range(3)]))
+            asker.run(
+                lambda: together(
+                    [
+                        asker.ask(PROMPT, lambda r: r.text, max_tokens=10, part=str(n))
+                        for n in range(3)
+                    ]
+                )
+            )
         assert time.monotonic() - begun < 120
         until = time.monotonic() + 60
         while server.aborted < 3 and time.monotonic() < until:

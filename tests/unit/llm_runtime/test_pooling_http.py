@@ -1,4 +1,6 @@
-"""The HTTP embedder and reranker against a server in this process: order, batches, forms, and what becomes of failures."""
+"""The HTTP embedder and reranker against a server in this process: order, batches, forms, and what
+becomes of failures.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from llm_runtime.roles import ModelRoles
 
 
 class Pooling:
-    """Vectors (length of the text, 1), scores 1/length, both told in reverse order; `statuses` come first."""
+    """Vectors (length of the text, 1), scores 1/length, both told in reverse order; `statuses` come
+    first.
+    """
 
     def __init__(self):
         self.asked: list[tuple[str, dict]] = []
@@ -49,7 +53,9 @@ class Pooling:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}/v1"
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self.thread = threading.Thread(
+            target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
 
     def work(self):
         with self.lock:
@@ -61,16 +67,24 @@ class Pooling:
 
     def answer(self, path, body):
         if path == "/v1/embeddings":
-            data = [{"index": n, "embedding": [float(len(text)), 1.0]} for n, text in enumerate(body["input"])][::-1]
+            data = [
+                {"index": n, "embedding": [float(len(text)), 1.0]}
+                for n, text in enumerate(body["input"])
+            ][::-1]
             return {"data": data[:-1] if self.shorten else data}
-        results = [{"index": n, "relevance_score": 1 / len(text)} for n, text in enumerate(body["documents"])][::-1]
+        results = [
+            {"index": n, "relevance_score": 1 / len(text)}
+            for n, text in enumerate(body["documents"])
+        ][::-1]
         return {"results": results[:-1] if self.shorten else results}
 
     def embedder(self, **more):
         return HTTPEmbedder(base_url=self.url, model="org/small", backoff=0.01, **more)
 
     def reranker(self, **more):
-        return HTTPReranker(base_url=self.url, model="org/small", threshold=0.1, backoff=0.01, **more)
+        return HTTPReranker(
+            base_url=self.url, model="org/small", threshold=0.1, backoff=0.01, **more
+        )
 
 
 @pytest.fixture
@@ -102,12 +116,19 @@ def test_queries_are_instructed_and_documents_are_not(server):
     embedder = server.embedder(task="find rows", max_tokens=8192)
     waited(embedder.embed_queries(["lactate"]))
     waited(embedder.embed_documents(["lactate"]))
-    assert [body["input"] for _, body in server.asked] == [["Instruct: find rows\nQuery:lactate"], ["lactate"]]
+    assert [body["input"] for _, body in server.asked] == [
+        ["Instruct: find rows\nQuery:lactate"],
+        ["lactate"],
+    ]
     assert {body["truncate_prompt_tokens"] for _, body in server.asked} == {8192}
 
 
 def test_scores_come_in_the_order_of_the_documents(server):
-    assert waited(server.reranker().rerank("q", ["aaaa", "a", "aa"], batch_size=2)) == [0.25, 1.0, 0.5]
+    assert waited(server.reranker().rerank("q", ["aaaa", "a", "aa"], batch_size=2)) == [
+        0.25,
+        1.0,
+        0.5,
+    ]
     assert sorted((path, body["query"], body["documents"]) for path, body in server.asked) == [
         ("/v1/rerank", "q", ["aa"]),
         ("/v1/rerank", "q", ["aaaa", "a"]),
@@ -120,7 +141,9 @@ def test_a_task_gives_the_form_that_the_reranker_was_trained_on(server):
     ((_, body),) = server.asked
     assert body["query"].endswith("<|im_start|>user\n<Instruct>: find {rows}\n<Query>: q\n")
     assert body["query"].startswith("<|im_start|>system\nJudge whether the Document")
-    assert body["documents"] == ["<Document>: d<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"]
+    assert body["documents"] == [
+        "<Document>: d<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
+    ]
 
 
 def test_a_busy_server_is_asked_again_and_a_refusal_is_not(server):
@@ -142,13 +165,19 @@ def test_batches_go_out_at_once_up_to_the_limit_that_both_share_with_language_mo
     """Twelve batches and twelve queries of 0.1 s at an endpoint of three slots."""
     server.seconds = 0.1
     served = {"base_url": server.url, "model": "m", "concurrency": 3}
-    spec = {"embedder": {"provider": "openai_embeddings", **served}, "reranker": {"provider": "openai_rerank", **served, "threshold": 0.0}}
+    spec = {
+        "embedder": {"provider": "openai_embeddings", **served},
+        "reranker": {"provider": "openai_rerank", **served, "threshold": 0.0},
+    }
     roles = ModelRoles(spec, slots=LocalSlots())
     embedder, reranker = roles.embedder(), roles.reranker()
 
     async def both():
         return await together(
-            [embedder.embed_documents(["a" * n for n in range(1, 13)], batch_size=1), *(reranker.rerank("q", ["a"]) for _ in range(12))]
+            [
+                embedder.embed_documents(["a" * n for n in range(1, 13)], batch_size=1),
+                *(reranker.rerank("q", ["a"]) for _ in range(12)),
+            ]
         )
 
     vectors, *scores = waited(both())
@@ -190,7 +219,10 @@ def test_nobody_there_is_an_outage_and_no_address_is_an_error():
 def test_both_are_known_to_the_roles(server):
     served = {"base_url": server.url, "model": "m"}
     roles = ModelRoles(
-        {"embedder": {"provider": "openai_embeddings", **served}, "reranker": {"provider": "openai_rerank", **served, "threshold": 0.05}}
+        {
+            "embedder": {"provider": "openai_embeddings", **served},
+            "reranker": {"provider": "openai_rerank", **served, "threshold": 0.05},
+        }
     )
     assert isinstance(roles.embedder(), Embedder)
     assert isinstance(roles.reranker(), Reranker)

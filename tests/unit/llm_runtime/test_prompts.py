@@ -26,7 +26,12 @@ def test_a_prompt_is_rendered_with_its_fields_and_its_hash(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"), [({"note": "n"}, "missing: what"), ({"note": "n", "what": "w", "rows": "r"}, "unknown: rows"), ({}, "note, what")]
+    ("fields", "told"),
+    [
+        ({"note": "n"}, "missing: what"),
+        ({"note": "n", "what": "w", "rows": "r"}, "unknown: rows"),
+        ({}, "note, what"),
+    ],
 )
 def test_a_missing_or_unknown_field_is_named(fields: dict[str, str], told: str) -> None:
     with pytest.raises(PromptError, match=told):
@@ -60,8 +65,18 @@ def test_data_never_holds_its_own_end_marker(data: str) -> None:
 
 
 def test_every_prompt_of_the_project_can_be_read() -> None:
-    names = [str(path.relative_to(PROMPTS).with_suffix("")) for path in sorted(PROMPTS.rglob("*.md")) if path.parent.name != "parts"]
-    assert {"timelines/tag", "timelines/infer", "timelines/query", "timelines/revise", "timelines/single_step"} <= set(names)
+    names = [
+        str(path.relative_to(PROMPTS).with_suffix(""))
+        for path in sorted(PROMPTS.rglob("*.md"))
+        if path.parent.name != "parts"
+    ]
+    assert {
+        "timelines/tag",
+        "timelines/infer",
+        "timelines/query",
+        "timelines/revise",
+        "timelines/single_step",
+    } <= set(names)
     for name in names:
         prompt = load(name)
         assert prompt.fields, name
@@ -92,7 +107,12 @@ def test_the_stages_of_one_case_begin_alike_so_that_a_server_can_reuse_the_prefi
     """Up to the note, which is the bulk of every request, inference and revision differ in nothing."""
     heads = {
         name: [m.content.split("<<<BEGIN NOTE")[0] for m in _rendered(name)[:2]]
-        for name in ("timelines/infer", "timelines/infer_table", "timelines/revise", "timelines/revise_table")
+        for name in (
+            "timelines/infer",
+            "timelines/infer_table",
+            "timelines/revise",
+            "timelines/revise_table",
+        )
     }
     assert len({tuple(head) for head in heads.values()}) == 1
 

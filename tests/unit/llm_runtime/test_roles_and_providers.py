@@ -25,7 +25,12 @@ def test_defaults_are_an_embedder_and_a_reranker_built_once() -> None:
 
 
 def test_options_reach_the_provider() -> None:
-    roles = ModelRoles({"embedder": {"provider": "hashing", "dimension": 16}, "reranker": {"provider": "lexical", "threshold": 0.4}})
+    roles = ModelRoles(
+        {
+            "embedder": {"provider": "hashing", "dimension": 16},
+            "reranker": {"provider": "lexical", "threshold": 0.4},
+        }
+    )
     assert waited(roles.embedder().dimension()) == 16
     assert roles.reranker().threshold == 0.4
 
@@ -34,11 +39,20 @@ def test_options_reach_the_provider() -> None:
     ("mapping", "message"),
     [
         ({}, "no model is set for the role 'embedder'"),
-        ({"embedder": {"provider": "oracle"}}, "unknown provider 'oracle'; known: exchange, hashing"),
+        (
+            {"embedder": {"provider": "oracle"}},
+            "unknown provider 'oracle'; known: exchange, hashing",
+        ),
         ({"embedder": {}}, "unknown provider None"),
         ({"embedder": {"provider": "lexical"}}, "'lexical' is not an embedder"),
-        ({"embedder": {"provider": "hashing", "size": 3}}, r"does not take these options \(got an unexpected option 'size'\)"),
-        ({"embedder": {"provider": "openai"}}, r"\(missing 2 required options: 'base_url' and 'model'\)"),
+        (
+            {"embedder": {"provider": "hashing", "size": 3}},
+            r"does not take these options \(got an unexpected option 'size'\)",
+        ),
+        (
+            {"embedder": {"provider": "openai"}},
+            r"\(missing 2 required options: 'base_url' and 'model'\)",
+        ),
         ({"embedder": [1]}, r"role 'embedder': write an object .*, not \[1\]"),
         (
             {"embedder": {"provider": "openai", "base_url": "gpu1:8001", "model": "m"}},
@@ -53,7 +67,9 @@ def test_a_wrong_role_is_explained(mapping: dict[str, Any], message: str) -> Non
 
 def test_an_entry_of_the_catalogue_that_is_no_object_is_named() -> None:
     with pytest.raises(ProviderError, match="entry 'glm' of MODEL_ENDPOINTS: write an object"):
-        ModelRoles({"language_model": "glm"}, cast(Any, {"glm": "http://gpu1:8001/v1"})).language_model("tagger")
+        ModelRoles(
+            {"language_model": "glm"}, cast(Any, {"glm": "http://gpu1:8001/v1"})
+        ).language_model("tagger")
 
 
 def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +82,9 @@ def test_importing_every_provider_loads_no_heavy_package() -> None:
     imports = "; ".join(f"import {module}" for module, _ in PROVIDERS.values())
     heavy = "{'torch', 'transformers', 'django'}"
     check = f"import sys, llm_runtime.roles; {imports}; bad = {heavy} & set(sys.modules); sys.exit(str(bad) if bad else 0)"
-    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", check], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -85,11 +103,18 @@ def test_scripted_model_plays_back_and_then_refuses() -> None:
         asyncio.run(model.generate(request))
 
 
-SERVER = {"provider": "openai", "base_url": "http://127.0.0.1:8001/v1", "model": "a", "context": 8192}
+SERVER = {
+    "provider": "openai",
+    "base_url": "http://127.0.0.1:8001/v1",
+    "model": "a",
+    "context": 8192,
+}
 
 
 def test_one_language_model_serves_every_language_role_that_has_none_of_its_own() -> None:
-    roles = ModelRoles({"language_model": "small", "judge": {**SERVER, "model": "b"}}, {"small": SERVER})
+    roles = ModelRoles(
+        {"language_model": "small", "judge": {**SERVER, "model": "b"}}, {"small": SERVER}
+    )
     assert roles.language_model("tagger") is roles.language_model("reviser")
     assert roles.language_model("tagger").name == "a@127.0.0.1:8001"
     assert roles.language_model("judge").name == "b@127.0.0.1:8001"
@@ -104,12 +129,23 @@ def test_a_run_may_choose_another_entry_of_the_catalogue() -> None:
 
 
 def test_the_matcher_is_the_embedder_unless_set() -> None:
-    assert waited(ModelRoles({"embedder": {"provider": "hashing", "dimension": 8}}).embedder("matcher").dimension()) == 8
-    both = ModelRoles({"embedder": {"provider": "hashing"}, "matcher": {"provider": "hashing", "dimension": 4}})
+    assert (
+        waited(
+            ModelRoles({"embedder": {"provider": "hashing", "dimension": 8}})
+            .embedder("matcher")
+            .dimension()
+        )
+        == 8
+    )
+    both = ModelRoles(
+        {"embedder": {"provider": "hashing"}, "matcher": {"provider": "hashing", "dimension": 4}}
+    )
     assert waited(both.embedder("matcher").dimension()) == 4
 
 
-def test_a_key_comes_from_the_variable_that_the_entry_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_key_comes_from_the_variable_that_the_entry_names(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("SOME_KEY", "hunter2")
     model = ModelRoles({"judge": {**SERVER, "api_key_env": "SOME_KEY"}}).language_model("judge")
     assert getattr(model, "_api_key") == "hunter2"  # noqa: B009
@@ -123,7 +159,9 @@ def test_a_key_comes_from_the_variable_that_the_entry_names(monkeypatch: pytest.
     assert told.language_model("judge").name == "a@127.0.0.1:8001"
 
 
-def test_a_key_itself_is_refused_and_a_missing_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_itself_is_refused_and_a_missing_one_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with pytest.raises(ProviderError, match="api_key_env, not the key itself") as caught:
         ModelRoles({"judge": {**SERVER, "api_key": "hunter2"}}).language_model("judge")
     assert "hunter2" not in str(caught.value)

@@ -1,4 +1,6 @@
-"""Mean pooling over real weights: the packaged MiniLM by the general provider gives the vectors of its own provider."""
+"""Mean pooling over real weights: the packaged MiniLM by the general provider gives the vectors of
+its own provider.
+"""
 
 from __future__ import annotations
 
@@ -36,5 +38,10 @@ def test_weights_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_matcher_is_the_embedder_unless_it_is_set() -> None:
     assert ModelRoles({"embedder": {"provider": "hashing"}}).embedder(MATCHER).name == "hashing-64"
-    own = ModelRoles({"embedder": {"provider": "hashing"}, MATCHER: {"provider": "sentence_transformer", "model": "/models/pubmedbert"}})
+    own = ModelRoles(
+        {
+            "embedder": {"provider": "hashing"},
+            MATCHER: {"provider": "sentence_transformer", "model": "/models/pubmedbert"},
+        }
+    )
     assert own.embedder(MATCHER).name == "pubmedbert"

@@ -84,7 +84,9 @@ def test_another_context_of_a_server_that_came_back_replaces_the_known_one():
     assert (model.limits.context, facts.tokens[model.name, CONTEXT]) == (9000, 9000)
 
 
-def test_an_estimate_is_kept_of_a_server_that_cannot_count_and_not_of_one_that_does_not_serve_the_model(monkeypatch):
+def test_an_estimate_is_kept_of_a_server_that_cannot_count_and_not_of_one_that_does_not_serve_the_model(
+    monkeypatch,
+):
     """40 characters at 2.5 a token and 8 for the message."""
 
     async def cannot(self: OpenAIModel, messages: object) -> int:
@@ -100,7 +102,9 @@ def test_an_estimate_is_kept_of_a_server_that_cannot_count_and_not_of_one_that_d
 
 
 def test_what_was_split_at_the_server_is_split_again_without_it():
-    """Two items are refused as one schema and asked one by one; a second asker finds both without a server."""
+    """Two items are refused as one schema and asked one by one; a second asker finds both without a
+    server.
+    """
 
     def answer(request: object, number: int) -> Answer | str:
         return Answer(status=400, message=GRAMMAR) if number == 1 else str(number)
@@ -112,7 +116,9 @@ def test_what_was_split_at_the_server_is_split_again_without_it():
 
         async def ask(items: Sequence[str]) -> Mapping[str, str]:
             prompt = Rendered("p", "0" * 64, (Message("user", " ".join(items)),))
-            text = await asker.ask(prompt, lambda reply: reply.text, max_tokens=10, part="p", schema={"type": "object"})
+            text = await asker.ask(
+                prompt, lambda reply: reply.text, max_tokens=10, part="p", schema={"type": "object"}
+            )
             return dict.fromkeys(items, text)
 
         return asker.run(ask_in_parts, ["a", "b"], ask)

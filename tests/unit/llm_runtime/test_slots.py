@@ -1,4 +1,6 @@
-"""The limit of an endpoint over the threads and event loops of a process, and how processes divide it."""
+"""The limit of an endpoint over the threads and event loops of a process, and how processes divide
+it.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def test_one_limit_over_many_event_loops_and_none_between_endpoints() -> None:
             await crowd.visit()
 
     async def stage() -> None:
-        await asyncio.gather(*(one("a", crowd) for _ in range(10)), *(one("b", other) for _ in range(3)))
+        await asyncio.gather(
+            *(one("a", crowd) for _ in range(10)), *(one("b", other) for _ in range(3))
+        )
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: asyncio.run(stage()), range(4)))
@@ -173,7 +177,9 @@ def test_slots_are_dealt_one_by_one_in_order() -> None:
 
 
 @given(st.integers(0, 40), st.lists(st.integers(0, 20), max_size=12))
-def test_no_slot_is_dealt_twice_none_lies_idle_and_nobody_gets_two_more_than_one_who_waits(limit: int, wants: list[int]) -> None:
+def test_no_slot_is_dealt_twice_none_lies_idle_and_nobody_gets_two_more_than_one_who_waits(
+    limit: int, wants: list[int]
+) -> None:
     wanted = [(str(n), want) for n, want in enumerate(wants)]
     shares = divided(limit, wanted)
     assert sum(shares.values()) == min(limit, sum(wants))

@@ -1,4 +1,6 @@
-"""The in-process engine's batching and failures, over a stand-in for vllm; the real one is in tests/verification."""
+"""The in-process engine's batching and failures, over a stand-in for vllm; the real one is in
+tests/verification.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,19 @@ class Engine:
 
     def get_tokenizer(self) -> Any:
         def ids(chat: list[dict[str, str]], **words: Any) -> list[str]:
-            return [w for m in chat for w in m["content"].split()] * (1 + ("enable_thinking" in words))
+            return [w for m in chat for w in m["content"].split()] * (
+                1 + ("enable_thinking" in words)
+            )
 
         return SimpleNamespace(apply_chat_template=ids)
 
-    def chat(self, conversations: list[list[dict[str, str]]], parameters: list[Any], use_tqdm: bool, **template: Any) -> list[Any]:
+    def chat(
+        self,
+        conversations: list[list[dict[str, str]]],
+        parameters: list[Any],
+        use_tqdm: bool,
+        **template: Any,
+    ) -> list[Any]:
         Engine.asked, Engine.template = parameters, template
         Engine.batches.append(len(conversations))
         texts = [c[0]["content"] for c in conversations]
@@ -42,7 +52,9 @@ class Engine:
             raise RuntimeError("worker died over a secret")
         return [
             SimpleNamespace(
-                outputs=[SimpleNamespace(text=str(len(t.split())), finish_reason="stop", token_ids=[1])],
+                outputs=[
+                    SimpleNamespace(text=str(len(t.split())), finish_reason="stop", token_ids=[1])
+                ],
                 prompt_token_ids=[0] * len(t.split()),
                 num_cached_tokens=0,
             )
@@ -83,7 +95,11 @@ def test_requests_at_once_share_batches_and_get_their_own_answers() -> None:
 
 def test_one_request_that_fails_a_batch_fails_alone_and_quotes_nothing() -> None:
     good, crash, schema, long = asked(
-        LocalVllm(model="m", context=20), request("a b"), request("crash"), request("c", schema={"bad": 1}), request("w " * 30)
+        LocalVllm(model="m", context=20),
+        request("a b"),
+        request("crash"),
+        request("c", schema={"bad": 1}),
+        request("w " * 30),
     )
     assert good.text == "2"
     assert isinstance(crash, Unavailable)
@@ -107,7 +123,12 @@ def test_a_request_that_is_no_longer_wanted_is_not_computed() -> None:
 
 
 def test_what_the_settings_add_decides_sampling_and_template_and_is_recorded() -> None:
-    extra = {"temperature": 0.6, "top_p": 0.95, "priority": 1, "chat_template_kwargs": {"enable_thinking": True}}
+    extra = {
+        "temperature": 0.6,
+        "top_p": 0.95,
+        "priority": 1,
+        "chat_template_kwargs": {"enable_thinking": True},
+    }
     model = LocalVllm(model="org/m", context=100, batch=4, output="table", reasoning=7, extra=extra)
     # As `Asker` does, the request carries the model's own fields.
     asked(model, request("a b", extra=extra))

@@ -23,7 +23,9 @@ class Book:
         self.facts = {name: CaseFacts(name, note, Anchor(ADMITTED)) for name, note in notes.items()}
 
     def __call__(self, name: str) -> CaseFacts | None:
-        return self.facts.get(name) or next((f for n, f in self.facts.items() if file_name(n) == name), None)
+        return self.facts.get(name) or next(
+            (f for n, f in self.facts.items() if file_name(n) == name), None
+        )
 
 
 def read(format: str, path: Path, book: Book) -> tuple[list[Foreign], list[Fault]]:

@@ -1,4 +1,6 @@
-"""A model that answers every stage's prompt validly, from what the prompt itself shows: for tests of everything around an answer."""
+"""A model that answers every stage's prompt validly, from what the prompt itself shows: for tests
+of everything around an answer.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,15 @@ def good_answer(request: ModelRequest) -> str:
     text = request.messages[1].content
     if "Mark every clinical event" in text:
         sentences = [line.split(": ", 1) for line in block(request, "SENTENCES").split("\n")]
-        return json.dumps({"reasoning": "r", **{n: [{"quote": s.split()[0], "mention": f"says {s.split()[0]}"}] for n, s in sentences}})
+        return json.dumps(
+            {
+                "reasoning": "r",
+                **{
+                    n: [{"quote": s.split()[0], "mention": f"says {s.split()[0]}"}]
+                    for n, s in sentences
+                },
+            }
+        )
     if "Write it out again" in text:
         note = block(request, "NOTE")
         word = note.split()[0]
@@ -47,7 +57,10 @@ def good_answer(request: ModelRequest) -> str:
     if request.schema is not None:
         rows = {uid: row(n) for n, (uid, _) in enumerate(mentions(request))}
         return json.dumps({"reasoning": "r", **rows})
-    lines = [f"{uid} | {mention} | {n} | [{n}, {n}] | 0 | []" for n, (uid, mention) in enumerate(mentions(request))]
+    lines = [
+        f"{uid} | {mention} | {n} | [{n}, {n}] | 0 | []"
+        for n, (uid, mention) in enumerate(mentions(request))
+    ]
     return "<think>r</think>\n<answer>\n" + "\n".join([HEADER, *lines]) + "\n</answer>"
 
 
@@ -56,7 +69,9 @@ def row(hour: float) -> list[object]:
 
 
 def revised_row(timeline: int, number: int, context: str | None) -> list[object] | str:
-    """Every form that a row may have, in turn: a word for each fourth row, else four fields, or five with at most one context."""
+    """Every form that a row may have, in turn: a word for each fourth row, else four fields, or
+    five with at most one context.
+    """
     if number % 4 == 3:
         return "first" if timeline and number % 8 == 3 else "keep"
     fields = row(number + timeline / 4)
@@ -70,23 +85,43 @@ def _revision(request: ModelRequest) -> str:
         count = request.schema["properties"]["timelines"]["minItems"]
         uids = [name for name in timeline if name != "reasoning"]
         timelines = [
-            {"reasoning": "r", **{uid: revised_row(k, n, uids[n - 1] if n else None) for n, uid in enumerate(uids)}} for k in range(count)
+            {
+                "reasoning": "r",
+                **{
+                    uid: revised_row(k, n, uids[n - 1] if n else None) for n, uid in enumerate(uids)
+                },
+            }
+            for k in range(count)
         ]
         return json.dumps({"reasoning_summary": "r", "timelines": timelines})
     count = int(re.search(r"list of exactly\s+(\d+)", request.messages[1].content)[1])  # type: ignore[index]
-    if part := re.search(r"answer for these identifiers only: ([0-9a-f, ]+)\.", request.messages[1].content):
+    if part := re.search(
+        r"answer for these identifiers only: ([0-9a-f, ]+)\.", request.messages[1].content
+    ):
         rows = [row for row in rows if row[0] in part[1].split(", ")]
     if len(rows[0]) == len(_UNIDENTIFIED.split("|")):
-        lines = [_UNIDENTIFIED, *(f"{mention}|{n}|[{n},{n}]|1" for n, (mention, *_) in enumerate(rows))]
+        lines = [
+            _UNIDENTIFIED,
+            *(f"{mention}|{n}|[{n},{n}]|1" for n, (mention, *_) in enumerate(rows)),
+        ]
     else:
-        lines = [_TIMELINE, *(f"{uid}|{mention}|{n}|[{n},{n}]|1|[]" for n, (uid, mention, *_) in enumerate(rows))]
+        lines = [
+            _TIMELINE,
+            *(f"{uid}|{mention}|{n}|[{n},{n}]|1|[]" for n, (uid, mention, *_) in enumerate(rows)),
+        ]
     data = "\n".join(lines)
-    timelines = [{"timeline_id": f"timeline_{k}", "data": data, "reasoning": "r"} for k in range(1, count + 1)]
+    timelines = [
+        {"timeline_id": f"timeline_{k}", "data": data, "reasoning": "r"}
+        for k in range(1, count + 1)
+    ]
     return json.dumps({"reasoning_summary": "r", "timelines": timelines})
 
 
 def good_model(
-    *, schema: bool = True, context: int = 128_000, change: Callable[[ModelRequest, str], str | ModelReply] | None = None
+    *,
+    schema: bool = True,
+    context: int = 128_000,
+    change: Callable[[ModelRequest, str], str | ModelReply] | None = None,
 ) -> ScriptedModel:
     """The model; `change` may alter its answers."""
 

@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 from timelines.drafts.agreement import Agreement, Authored, agreement
 
 
-def one(uid: str, mention: str, span: tuple[int, int] | None, time: float | None, polarity: str = "present") -> Authored:
+def one(
+    uid: str,
+    mention: str,
+    span: tuple[int, int] | None,
+    time: float | None,
+    polarity: str = "present",
+) -> Authored:
     start, end = span or (None, None)
     return Authored(uid, mention, start, end, polarity, time)
 
@@ -29,8 +35,8 @@ BEN = [
 
 def test_spans_pair_first_then_names():
     found = agreement(ANA, BEN)
-    # CT: (40, 50) and (45, 55) share 5 of 15 code points, below 0.4; names "ct head" and "head ct" are far apart.
-    # fell/fall at home: spans apart, one letter of twelve differs: 0.083 < 0.1.
+    # CT: (40, 50) and (45, 55) share 5 of 15 code points, below 0.4; names "ct head" and "head ct"
+    # are far apart. fell/fall at home: spans apart, one letter of twelve differs: 0.083 < 0.1.
     assert [(p.first.uid, p.second.uid, p.how) for p in found.pairs] == [
         ("a001", "b001", "span"),
         ("a002", "b002", "span"),
@@ -58,7 +64,11 @@ def test_times_of_the_pairs():
 def test_two_not_applicable_agree():
     found = agreement([one("a001", "rash", (0, 4), None)], [one("b001", "rash", (0, 4), None)])
     assert found.pairs[0].within is True
-    assert (found.within_tolerance, found.median_difference, found.concordance) == (None, None, None)
+    assert (found.within_tolerance, found.median_difference, found.concordance) == (
+        None,
+        None,
+        None,
+    )
 
 
 def test_nothing_gives_no_figures():
@@ -69,7 +79,9 @@ def test_nothing_gives_no_figures():
 
 SIDES = st.lists(
     st.builds(
-        lambda n, start, length, time, mention: one(f"{n:04x}", mention, (start, start + length), time),
+        lambda n, start, length, time, mention: one(
+            f"{n:04x}", mention, (start, start + length), time
+        ),
         st.integers(0, 0xFFFF),
         st.integers(0, 60),
         st.integers(1, 12),

@@ -1,4 +1,6 @@
-"""Edits of a draft as pure functions: what each does, what it refuses, and that every one is taken back exactly."""
+"""Edits of a draft as pure functions: what each does, what it refuses, and that every one is taken
+back exactly.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from timelines.drafts.document import Change, Document, added, applied, changed, document_of, merged, removed, split
+from timelines.drafts.document import (
+    Change,
+    Document,
+    added,
+    applied,
+    changed,
+    document_of,
+    merged,
+    removed,
+    split,
+)
 from timelines.drafts.undoing import Stacks, stacks, taken_back
 from timelines.drafts.values import DraftOccurrence, EditRefused
 
@@ -22,7 +34,11 @@ def three() -> Document:
     """c leans on b and a, b on a."""
     return document_of(
         LENGTH,
-        [one("000a"), one("000b", 10, context=("000a",)), one("000c", 20, context=("000b", "000a"), placed=True, time=3.0, rows=(4,))],
+        [
+            one("000a"),
+            one("000b", 10, context=("000a",)),
+            one("000c", 20, context=("000b", "000a"), placed=True, time=3.0, rows=(4,)),
+        ],
     )
 
 
@@ -41,14 +57,20 @@ def test_a_removed_occurrence_leaves_the_contexts():
     document = three()
     change = removed(document, "000a")
     after = applied(document, change)
-    assert {uid: o.context for uid, o in after.occurrences.items()} == {"000b": (), "000c": ("000b",)}
+    assert {uid: o.context for uid, o in after.occurrences.items()} == {
+        "000b": (),
+        "000c": ("000b",),
+    }
     assert change.removed == ("000a",)
     assert applied(after, change.inverse) == document
 
 
 def test_a_split_keeps_the_uid_for_its_first_part():
     document = three()
-    parts = [{"start": 10, "end": 12, "mention": "b1"}, {"start": 12, "end": 15, "mention": "b2", "polarity": "absent"}]
+    parts = [
+        {"start": 10, "end": 12, "mention": "b1"},
+        {"start": 12, "end": 15, "mention": "b2", "polarity": "absent"},
+    ]
     after = applied(document, split(document, "000b", parts, ["00b2"]))
     assert (after.get("000b").mention, after.get("00b2").mention) == ("b1", "b2")
     assert (after.get("000b").polarity, after.get("00b2").polarity) == ("present", "absent")
@@ -127,12 +149,16 @@ def test_stacks_of_a_log():
     log = [(1, "add", None), (2, "change", None), (3, "undo", 2), (4, "undo", 1), (5, "redo", 1)]
     assert stacks(log) == Stacks([1], [2])
     assert taken_back(log) == {2}
-    assert stacks([*log, (6, "add", None)]) == Stacks([1, 6], []), "a new edit forgets what had been taken back"
+    assert stacks([*log, (6, "add", None)]) == Stacks([1, 6], []), (
+        "a new edit forgets what had been taken back"
+    )
     assert stacks([*log, (6, "submit", None), (7, "reopen", None)]) == Stacks([1], [2])
 
 
 class Editing(RuleBasedStateMachine):
-    """Any edits, undos and redos: the draft after an undo is the draft before the edit, and every draft holds."""
+    """Any edits, undos and redos: the draft after an undo is the draft before the edit, and every
+    draft holds.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -159,7 +185,14 @@ class Editing(RuleBasedStateMachine):
         return f"{self.next_uid:04x}"
 
     def some(self, data, count: int) -> list[str]:
-        return data.draw(st.lists(st.sampled_from(sorted(self.document.occurrences)), min_size=count, max_size=count, unique=True))
+        return data.draw(
+            st.lists(
+                st.sampled_from(sorted(self.document.occurrences)),
+                min_size=count,
+                max_size=count,
+                unique=True,
+            )
+        )
 
     @rule(start=st.integers(0, LENGTH), length=st.integers(0, 9))
     def add(self, start: int, length: int) -> None:
@@ -170,7 +203,9 @@ class Editing(RuleBasedStateMachine):
     @rule(data=st.data(), time=st.none() | st.floats(-10, 10), lower=st.none() | st.floats(-10, 10))
     def change(self, data, time, lower) -> None:
         (uid,) = self.some(data, 1)
-        context = tuple(data.draw(st.lists(st.sampled_from(sorted(self.document.occurrences)), max_size=6)))
+        context = tuple(
+            data.draw(st.lists(st.sampled_from(sorted(self.document.occurrences)), max_size=6))
+        )
         values = {"placed": True, "time": time, "lower": lower, "context": context}
         self.take("change", lambda: changed(self.document, uid, values))
 
@@ -184,7 +219,10 @@ class Editing(RuleBasedStateMachine):
     @rule(data=st.data())
     def split(self, data) -> None:
         (uid,) = self.some(data, 1)
-        self.take("split", lambda: split(self.document, uid, [{"mention": "p"}, {"mention": "q"}], [self.uid()]))
+        self.take(
+            "split",
+            lambda: split(self.document, uid, [{"mention": "p"}, {"mention": "q"}], [self.uid()]),
+        )
 
     @precondition(lambda self: len(self.document.occurrences) > 1)
     @rule(data=st.data())

@@ -40,7 +40,14 @@ def test_bounds_beside_a_typed_time_go_before_those_it_implies():
 
 def test_an_empty_time_takes_the_time_away():
     given = fields_of({"time_text": ""}, ADMITTED)
-    assert given == {"time": None, "lower": None, "upper": None, "known": False, "placed": False, "entered": ""}
+    assert given == {
+        "time": None,
+        "lower": None,
+        "upper": None,
+        "known": False,
+        "placed": False,
+        "entered": "",
+    }
     assert fields_of({"placed": False}, ADMITTED) == given
 
 
@@ -57,7 +64,10 @@ def test_a_time_in_hours_places_within_the_bounds_given_with_it():
 
 
 def test_texts_are_one_line_where_tables_hold_them():
-    assert fields_of({"mention": " a\n b ", "reason": " a\nb "}, ADMITTED) == {"mention": "a b", "reason": "a\nb"}
+    assert fields_of({"mention": " a\n b ", "reason": " a\nb "}, ADMITTED) == {
+        "mention": "a b",
+        "reason": "a\nb",
+    }
 
 
 @pytest.mark.parametrize("data", [None, [], "values", 3, {"uid": "0000"}, {"": 1}])
@@ -67,10 +77,26 @@ def test_values_of_another_shape_are_refused(data):
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
 NAMES = st.sampled_from(
-    ["start", "end", "mention", "polarity", "lane", "placed", "time", "time_text", "lower", "upper", "known", "context", "rows", "reason"]
+    [
+        "start",
+        "end",
+        "mention",
+        "polarity",
+        "lane",
+        "placed",
+        "time",
+        "time_text",
+        "lower",
+        "upper",
+        "known",
+        "context",
+        "rows",
+        "reason",
+    ]
 )
 
 
@@ -90,7 +116,11 @@ def draft(**values) -> DraftOccurrence:
 
 def test_times_are_said_as_on_every_page():
     placed = occurrence_json(draft(placed=True, time=6.5, lower=6.0, upper=7.0), ANCHOR)
-    assert (placed["words"], placed["clock"], placed["bounds"]) == ("+6.5 h (HD 1, 21:08)", "HD 1, 21:08", "between +6 h and +7 h")
+    assert (placed["words"], placed["clock"], placed["bounds"]) == (
+        "+6.5 h (HD 1, 21:08)",
+        "HD 1, 21:08",
+        "between +6 h and +7 h",
+    )
     assert occurrence_json(draft(placed=True), ANCHOR)["words"] == "N/A"
     assert occurrence_json(draft(), ANCHOR)["words"] == "not placed yet"
 
@@ -113,7 +143,11 @@ AT = "+6.5 h (HD 1, 21:08)"
             Change((draft(placed=True, time=6.5),), (draft(placed=True),)),
             ("Changed", ("Fell",), f"time {AT} → N/A"),
         ),
-        ("change", Change((draft(),), (draft(polarity="absent", rows=(1,)),)), ("Changed", ("Fell",), "polarity; rows")),
+        (
+            "change",
+            Change((draft(),), (draft(polarity="absent", rows=(1,)),)),
+            ("Changed", ("Fell",), "polarity; rows"),
+        ),
         ("undo", Change((draft(),), ()), ("Undid: added", ("Fell",), "")),
         ("submit", Change(), ("Submitted", (), "")),
         ("reopen", Change(), ("Opened again", (), "why")),

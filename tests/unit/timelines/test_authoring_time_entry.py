@@ -1,4 +1,6 @@
-"""What a clinician types, read as hours from admission. Admission is 2196-02-24 14:38, discharge 2196-02-28 14:38."""
+"""What a clinician types, read as hours from admission. Admission is 2196-02-24 14:38, discharge
+2196-02-28 14:38.
+"""
 
 from datetime import datetime
 
@@ -11,7 +13,8 @@ from timelines.drafts.time_entry import UNDERSTOOD, TimeEntry, TimeNotUnderstood
 
 ADMITTED = datetime(2196, 2, 24, 14, 38)
 DISCHARGED = datetime(2196, 2, 28, 14, 38)
-#: 14:38 is 14 h 38 min after midnight: the day of admission began at −14.633333 and ends at +9.366667.
+#: 14:38 is 14 h 38 min after midnight: the day of admission began at −14.633333 and ends at
+#: +9.366667.
 MIDNIGHT = 9.366667
 
 POINTS = [
@@ -81,7 +84,21 @@ RANGES = [
     ("HD 2 08:00 to HD 2 10:00", 18.366667, 17.366667, 19.366667),
 ]
 NOT_UNDERSTOOD = [
-    *("", "   ", "whenever", "3 m before lunch", "m", "24/02", "02-24", "1,000 h", "HD 0", "HD", "HD 4 25:00", "HD 4 8", "HD 4 13 pm"),
+    *(
+        "",
+        "   ",
+        "whenever",
+        "3 m before lunch",
+        "m",
+        "24/02",
+        "02-24",
+        "1,000 h",
+        "HD 0",
+        "HD",
+        "HD 4 25:00",
+        "HD 4 8",
+        "HD 4 13 pm",
+    ),
     *(
         "30 Feb",
         "2196-13-01",
@@ -98,7 +115,15 @@ NOT_UNDERSTOOD = [
         "+",
         ".",
     ),
-    *("not before", "not after whenever", "~", "9" * 101, "9" * 90 + " y", "١٢٣ d x", "2196-02-24 14:00 15:00"),
+    *(
+        "not before",
+        "not after whenever",
+        "~",
+        "9" * 101,
+        "9" * 90 + " y",
+        "١٢٣ d x",
+        "2196-02-24 14:00 15:00",
+    ),
 ]
 
 
@@ -150,16 +175,30 @@ def test_a_leap_day_is_sought_in_a_leap_year():
 
 @given(st.integers(-60 * 24 * 300, 60 * 24 * 300))
 def test_what_the_pages_say_reads_back(minutes):
-    """`hours_words` is exact to its smallest unit: below 48 h a tenth of an hour, then an hour, a day, a tenth of a year."""
+    """`hours_words` is exact to its smallest unit: below 48 h a tenth of an hour, then an hour, a
+    day, a tenth of a year.
+    """
     hours = minutes / 60
-    step = 1 / 60 if abs(hours) < 1 else 0.1 if abs(hours) < 48 else 1 if abs(hours) < 336 else 24 if abs(hours) < 8760 else 876
+    step = (
+        1 / 60
+        if abs(hours) < 1
+        else 0.1
+        if abs(hours) < 48
+        else 1
+        if abs(hours) < 336
+        else 24
+        if abs(hours) < 8760
+        else 876
+    )
     assert read_time(hours_words(hours), ADMITTED).time == pytest.approx(hours, abs=step / 2 + 1e-6)
 
 
 @given(st.datetimes(datetime(2180, 1, 1), datetime(2210, 1, 1)))
 def test_clocks_of_the_pages_read_back_to_the_minute(when):
     hours = (when - ADMITTED).total_seconds() / 3600
-    assert read_time(clock_words(ADMITTED, when), ADMITTED).time == pytest.approx(hours, abs=0.5 / 60 + 1e-6)
+    assert read_time(clock_words(ADMITTED, when), ADMITTED).time == pytest.approx(
+        hours, abs=0.5 / 60 + 1e-6
+    )
 
 
 @given(st.floats(-50000, 50000), st.floats(-50000, 50000))

@@ -1,4 +1,6 @@
-"""The single-step and TKW2 baselines over scripted models; what they accept, refuse and compute without a model."""
+"""The single-step and TKW2 baselines over scripted models; what they accept, refuse and compute
+without a model.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,16 @@ from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.errors import AnswerRejected, AttemptsExhausted, PromptTooLong, Truncated
 from llm_runtime.providers.scripted import ScriptedModel
 from timelines.backbones.baselines.single_step import SingleStep, read_events
-from timelines.backbones.baselines.tkw2 import ADMISSION, Attached, Tkw2, assemble, read_attached, read_central, read_offsets, read_times
+from timelines.backbones.baselines.tkw2 import (
+    ADMISSION,
+    Attached,
+    Tkw2,
+    assemble,
+    read_attached,
+    read_central,
+    read_offsets,
+    read_times,
+)
 from timelines.backbones.baselines.tkw2_rows import RowDocument, documents_of, nearest, spaced
 from timelines.domain import Anchor, SourceRow, Window
 
@@ -32,18 +43,28 @@ def asker(model: ScriptedModel) -> Asker:
 def test_a_table_becomes_events_with_confidence() -> None:
     table = "event | time | confidence\nfever|-48|8\nlactate 4.1|0.5|5\na \\| b|0|1"
     found = SingleStep(asker(ScriptedModel([table]))).timeline(NOTE)
-    assert [(e.event, e.time, e.confidence) for e in found] == [("fever", -48, 8), ("lactate 4.1", 0.5, 5), ("a \\| b", 0, 1)]
+    assert [(e.event, e.time, e.confidence) for e in found] == [
+        ("fever", -48, 8),
+        ("lactate 4.1", 0.5, 5),
+        ("a \\| b", 0, 1),
+    ]
 
 
 @pytest.mark.parametrize(
     ("table", "told"),
     [
-        ("Here it is:\nevent | time | confidence\nfever|0|1", "the first line must be exactly the header"),
+        (
+            "Here it is:\nevent | time | confidence\nfever|0|1",
+            "the first line must be exactly the header",
+        ),
         ("event | time\nfever|0", "the first line must be exactly the header"),
         ("event | time | confidence", "the table has no row"),
         ("event | time | confidence\nfever|0", "row 1: 2 columns, not 3"),
         ("event | time | confidence\nfever|N/A|3", "row 1: the time is not a number"),
-        ("event | time | confidence\nfever|0|10", "row 1: the confidence is not a number from 1 to 9"),
+        (
+            "event | time | confidence\nfever|0|10",
+            "row 1: the confidence is not a number from 1 to 9",
+        ),
         ("event | time | confidence\n|0|3", "row 1: no event"),
         ("event | time | confidence\nfever|0|3\n\nrash|0|3", "row 2: 1 columns, not 3"),
     ],
@@ -54,7 +75,9 @@ def test_anything_else_is_refused_with_its_row(table: str, told: str) -> None:
 
 
 def test_a_cut_table_is_flagged_and_never_a_shorter_timeline() -> None:
-    cut = ModelReply("event | time | confidence\nfever|0|3", finish_reason="length", tokens_out=16_000)
+    cut = ModelReply(
+        "event | time | confidence\nfever|0|3", finish_reason="length", tokens_out=16_000
+    )
     with pytest.raises(Truncated):
         SingleStep(asker(ScriptedModel([cut] * 3))).timeline(NOTE)
 
@@ -76,17 +99,31 @@ def answers(request: ModelRequest) -> str:
     if "Choose its central events" in text:
         return json.dumps({"reasoning": "r", "events": ["fever", ADMISSION]})
     if "For each pair of them" in text:
-        return json.dumps({"reasoning": "r", "offsets": [{"first": 2, "second": 1, "hours": -48, "confidence": 8}]})
+        return json.dumps(
+            {
+                "reasoning": "r",
+                "offsets": [{"first": 2, "second": 1, "hours": -48, "confidence": 8}],
+            }
+        )
     if "Place every central event" in text:
         return json.dumps({"reasoning": "r", "times": {"1": -48, "2": 0}})
     if "List every other clinical event" in text:
-        return json.dumps({"reasoning": "r", "events": [{"event": "lactate 4.1", "central": 2, "hours": 1.5}]})
-    times = {"1": -50, "2": 0} if "3 | " not in text.split("TIMELINE")[1] else {"1": -50, "2": 0, "3": 1.25}
+        return json.dumps(
+            {"reasoning": "r", "events": [{"event": "lactate 4.1", "central": 2, "hours": 1.5}]}
+        )
+    times = (
+        {"1": -50, "2": 0}
+        if "3 | " not in text.split("TIMELINE")[1]
+        else {"1": -50, "2": 0, "3": 1.25}
+    )
     return json.dumps({"reasoning": "r", "times": times})
 
 
 def by_letters(texts: Sequence[str]) -> np.ndarray:
-    vectors = np.array([[t.lower().count(c) for c in "abcdefghijklmnopqrstuvwxyz"] for t in texts], dtype=np.float32)
+    vectors = np.array(
+        [[t.lower().count(c) for c in "abcdefghijklmnopqrstuvwxyz"] for t in texts],
+        dtype=np.float32,
+    )
     unit: np.ndarray = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     return unit
 
@@ -102,7 +139,11 @@ ROWS = [
 def test_the_unimodal_form_takes_five_calls_less_the_calibrations(schema: bool) -> None:
     model = ScriptedModel(answers, limits=Limits(context=64_000, schema=schema))
     found = Tkw2(asker(model)).text_only(NOTE)
-    assert [(e.event, e.time) for e in found] == [("fever", -48), (ADMISSION, 0), ("lactate 4.1", 1.5)]
+    assert [(e.event, e.time) for e in found] == [
+        ("fever", -48),
+        (ADMISSION, 0),
+        ("lactate 4.1", 1.5),
+    ]
     assert len(model.requests) == 4
     assert all((r.schema is not None) == schema for r in model.requests)
 
@@ -110,7 +151,11 @@ def test_the_unimodal_form_takes_five_calls_less_the_calibrations(schema: bool) 
 def test_the_multimodal_form_calibrates_the_scaffold_and_then_everything() -> None:
     model = ScriptedModel(answers)
     found = Tkw2(asker(model), by_letters).multimodal(NOTE, ROWS, WINDOW)
-    assert [(e.event, e.time) for e in found] == [("fever", -50), (ADMISSION, 0), ("lactate 4.1", 1.25)]
+    assert [(e.event, e.time) for e in found] == [
+        ("fever", -50),
+        (ADMISSION, 0),
+        ("lactate 4.1", 1.25),
+    ]
     assert len(model.requests) == 6
     last = model.requests[-1].messages[1].content
     assert "3 | lab:lactate:blood | 4.1 | 1.25" in last
@@ -123,13 +168,22 @@ def test_the_multimodal_form_says_that_it_needs_an_embedder() -> None:
 
 
 def test_full_timeline_by_hour_with_central_events_first_among_equals() -> None:
-    full = assemble(["b", ADMISSION], [-2.0, 0.0], [Attached("x", 1, -1.0), Attached("y", 2, 0.0), Attached("z", 2, -2.0)])
+    full = assemble(
+        ["b", ADMISSION],
+        [-2.0, 0.0],
+        [Attached("x", 1, -1.0), Attached("y", 2, 0.0), Attached("z", 2, -2.0)],
+    )
     assert full == [("x", -3.0), ("b", -2.0), ("z", -2.0), (ADMISSION, 0.0), ("y", 0.0)]
 
 
 def test_rows_alike_are_one_document_with_five_times_equally_spaced_and_the_last_kept() -> None:
-    rows = [SourceRow(n, float(n), "chart:hr:", "90") for n in range(9)] + [SourceRow(9, 3.0, "chart:hr:", "91")]
-    assert documents_of(rows) == (RowDocument("chart:hr:", "90", (0.0, 2.0, 4.0, 6.0, 8.0)), RowDocument("chart:hr:", "91", (3.0,)))
+    rows = [SourceRow(n, float(n), "chart:hr:", "90") for n in range(9)] + [
+        SourceRow(9, 3.0, "chart:hr:", "91")
+    ]
+    assert documents_of(rows) == (
+        RowDocument("chart:hr:", "90", (0.0, 2.0, 4.0, 6.0, 8.0)),
+        RowDocument("chart:hr:", "91", (3.0,)),
+    )
     assert spaced([1.0, 2.0]) == (1.0, 2.0)
     # positions 0, 1.25, 2.5, 3.75, 5 of six times, rounded half to even
     assert spaced([0.0, 1.0, 2.0, 3.0, 4.0, 5.0]) == (0.0, 1.0, 2.0, 4.0, 5.0)
@@ -149,14 +203,42 @@ def test_five_nearest_documents_and_none_of_an_empty_record() -> None:
         (read_central, {"events": [ADMISSION, ADMISSION]}, "an event is listed twice"),
         (read_central, {"events": "fever"}, "not a list of texts"),
         (read_central, {"other": []}, "missing events"),
-        (lambda a: read_offsets(a, 2), {"offsets": [{"first": 1, "second": 1, "hours": 0, "confidence": 1}]}, "entry 1"),
-        (lambda a: read_offsets(a, 2), {"offsets": [{"first": 1, "second": 3, "hours": 0, "confidence": 1}]}, "entry 1"),
-        (lambda a: read_offsets(a, 2), {"offsets": [{"first": 1, "second": 2, "hours": 0, "confidence": 11}]}, "entry 1"),
-        (lambda a: read_attached(a, 2), {"events": [{"event": "x", "central": 0, "hours": 0}]}, "entry 1"),
-        (lambda a: read_attached(a, 2), {"events": [{"event": ADMISSION, "central": 1, "hours": 0}]}, "entry 1"),
+        (
+            lambda a: read_offsets(a, 2),
+            {"offsets": [{"first": 1, "second": 1, "hours": 0, "confidence": 1}]},
+            "entry 1",
+        ),
+        (
+            lambda a: read_offsets(a, 2),
+            {"offsets": [{"first": 1, "second": 3, "hours": 0, "confidence": 1}]},
+            "entry 1",
+        ),
+        (
+            lambda a: read_offsets(a, 2),
+            {"offsets": [{"first": 1, "second": 2, "hours": 0, "confidence": 11}]},
+            "entry 1",
+        ),
+        (
+            lambda a: read_attached(a, 2),
+            {"events": [{"event": "x", "central": 0, "hours": 0}]},
+            "entry 1",
+        ),
+        (
+            lambda a: read_attached(a, 2),
+            {"events": [{"event": ADMISSION, "central": 1, "hours": 0}]},
+            "entry 1",
+        ),
         (lambda a: read_times(a, 2, 1), {"times": {"1": 0}}, "missing 2"),
-        (lambda a: read_times(a, 2, 1), {"times": {"1": 0, "2": "noon"}}, "event 2: the time is not a number"),
-        (lambda a: read_times(a, 2, 1), {"times": {"1": 3, "2": 0}}, "event 1 is the admission and stands at 0"),
+        (
+            lambda a: read_times(a, 2, 1),
+            {"times": {"1": 0, "2": "noon"}},
+            "event 2: the time is not a number",
+        ),
+        (
+            lambda a: read_times(a, 2, 1),
+            {"times": {"1": 3, "2": 0}},
+            "event 1 is the admission and stands at 0",
+        ),
     ],
 )
 def test_answers_that_break_a_rule_are_refused(read, answer: dict[str, object], told: str) -> None:
@@ -167,7 +249,11 @@ def test_answers_that_break_a_rule_are_refused(read, answer: dict[str, object], 
 def test_an_admission_moved_by_calibration_is_asked_for_again_and_then_a_failure() -> None:
     def moved(request: ModelRequest) -> str:
         text = answers(request)
-        return text.replace('"2": 0', '"2": 5') if "Correct the timeline" in request.messages[1].content else text
+        return (
+            text.replace('"2": 0', '"2": 5')
+            if "Correct the timeline" in request.messages[1].content
+            else text
+        )
 
     with pytest.raises(AttemptsExhausted, match="calibrate scaffold"):
         Tkw2(asker(ScriptedModel(moved)), by_letters).multimodal(NOTE, ROWS, WINDOW)

@@ -13,7 +13,9 @@ ERRORS = st.lists(st.sampled_from([0.0, 1.0, 24.0]) | st.floats(0, 1e5), max_siz
 
 
 def as_printed(errors, s_max):
-    """The paper's sum: steps of the sorted logs times i/k, then the rest up to the horizon, over the horizon."""
+    """The paper's sum: steps of the sorted logs times i/k, then the rest up to the horizon, over
+    the horizon.
+    """
     x = [0.0, *sorted(math.log(1 + error) for error in errors)]
     k, horizon = len(errors), math.log(1 + s_max)
     return (sum((x[i] - x[i - 1]) * i / k for i in range(1, k + 1)) + horizon - x[k]) / horizon
@@ -28,7 +30,8 @@ def test_equal_to_the_printed_sum(errors, more):
 
 
 def test_by_hand():
-    # Errors e−1 and e³−1 have logs 1 and 3, S_max = e⁴−1 has 4. Steps: (1−0)·1/2 + (3−1)·2/2 + (4−3) = 3.5, over 4.
+    # Errors e−1 and e³−1 have logs 1 and 3, S_max = e⁴−1 has 4. Steps: (1−0)·1/2 + (3−1)·2/2 +
+    # (4−3) = 3.5, over 4.
     assert aultc([E**3 - 1, E - 1], E**4 - 1) == pytest.approx(3.5 / 4)
     # The fixed horizon: 1 − mean(1, 3) / U.
     assert aultc_ref([E**3 - 1, E - 1]) == pytest.approx(1 - 2 / U)
@@ -62,7 +65,9 @@ def test_fixed_horizon():
 
 @given(ERRORS.filter(len))
 def test_ref_by_its_definition(errors):
-    assert aultc_ref(errors) == pytest.approx(1 - sum(min(math.log(1 + e), U) for e in errors) / len(errors) / U)
+    assert aultc_ref(errors) == pytest.approx(
+        1 - sum(min(math.log(1 + e), U) for e in errors) / len(errors) / U
+    )
 
 
 @pytest.mark.parametrize("errors", [[-0.1], [float("nan")], [float("inf")], [1.0, -1e-9]])
@@ -74,7 +79,13 @@ def test_errors_are_finite_and_not_negative(errors):
 
 
 @pytest.mark.parametrize(
-    ("s_max", "words"), [(-1.0, "from 0 up"), (float("nan"), "from 0 up"), (float("inf"), "from 0 up"), (0.5, "smaller")]
+    ("s_max", "words"),
+    [
+        (-1.0, "from 0 up"),
+        (float("nan"), "from 0 up"),
+        (float("inf"), "from 0 up"),
+        (0.5, "smaller"),
+    ],
 )
 def test_s_max_is_finite_and_no_smaller_than_any_error(s_max, words):
     with pytest.raises(ValueError, match=words):

@@ -1,4 +1,6 @@
-"""Intervals over resamples of cases; the fast form over weights against the plain one, case by case."""
+"""Intervals over resamples of cases; the fast form over weights against the plain one, case by
+case.
+"""
 
 import math
 import statistics
@@ -12,7 +14,9 @@ from timelines.evaluation.aultc import aultc, aultc_ref
 from timelines.evaluation.bootstrap import case_bootstrap, percentile_interval, resample_indices
 from timelines.evaluation.resamples import Resamples
 
-ERRORS = st.lists(st.lists(st.sampled_from([0.0, 2.0]) | st.floats(0, 1e4), max_size=6), min_size=2, max_size=8)
+ERRORS = st.lists(
+    st.lists(st.sampled_from([0.0, 2.0]) | st.floats(0, 1e4), max_size=6), min_size=2, max_size=8
+)
 SEEDS = st.integers(0, 2**32 - 1)
 
 
@@ -26,7 +30,9 @@ def plain(cases, statistic, resamples):
 
 
 def as_numbers(values):
-    return pytest.approx([math.nan if value is None else value for value in values], nan_ok=True, abs=1e-9)
+    return pytest.approx(
+        [math.nan if value is None else value for value in values], nan_ok=True, abs=1e-9
+    )
 
 
 def test_indices_are_cases_the_same_each_time():
@@ -45,14 +51,16 @@ def test_the_statistic_sees_as_many_cases_as_there_are():
 
 
 def test_percentiles_by_hand():
-    # 0…200: 2.5 % of the way along 200 steps is 5, 97.5 % is 195. Of 0…1 linear between: 0.025 and 0.975.
+    # 0…200: 2.5 % of the way along 200 steps is 5, 97.5 % is 195. Of 0…1 linear between: 0.025 and
+    # 0.975.
     assert percentile_interval(range(201)) == pytest.approx((5, 195))
     assert percentile_interval([0, 1]) == pytest.approx((0.025, 0.975))
     assert percentile_interval([1.0, None, math.nan, 1.0]) == (1, 1)
 
 
 def test_interval_of_a_mean():
-    # 100 draws of a fair coin: the mean's standard error is 0.05, so 95 % lie within about 0.098 of one half.
+    # 100 draws of a fair coin: the mean's standard error is 0.05, so 95 % lie within about 0.098 of
+    # one half.
     low, high = case_bootstrap([0.0] * 50 + [1.0] * 50, statistics.fmean, resamples=2000, seed=1)
     assert (low, high) == (pytest.approx(0.402, abs=0.015), pytest.approx(0.598, abs=0.015))
 
@@ -63,7 +71,9 @@ def test_a_figure_that_never_varies():
 
 def test_resamples_without_data_are_left_out():
     # Without the one case that has data there is none; with it the figure is always 5.
-    assert case_bootstrap([None, 5.0, None], lambda cases: next((case for case in cases if case), None), seed=2) == (5, 5)
+    assert case_bootstrap(
+        [None, 5.0, None], lambda cases: next((case for case in cases if case), None), seed=2
+    ) == (5, 5)
 
 
 @pytest.mark.parametrize("cases", [[], [1.0], [None, None]])
@@ -92,7 +102,8 @@ def test_weights_by_hand():
 
 
 def test_ratio_by_hand():
-    # First resample: cases 0, 1: (1 + 0) / (4 + 6). Second: case 1 twice: 0 / 12. Third: case 2 twice has nothing.
+    # First resample: cases 0, 1: (1 + 0) / (4 + 6). Second: case 1 twice: 0 / 12. Third: case 2
+    # twice has nothing.
     resamples = Resamples(np.array([[0, 1, 2], [1, 1, 2], [2, 2, 2]]))
     assert resamples.ratio([1, 0, 0], [4, 6, 0]).tolist() == as_numbers([0.1, 0, None])
 
@@ -102,9 +113,15 @@ def test_ratio_by_hand():
 def test_the_fast_form_equals_the_plain_one(errors, seed):
     resamples = Resamples.draw(len(errors), 20, seed)
     s_max = max([*pooled(errors), 1.0])
-    assert resamples.aultc(errors, s_max).tolist() == as_numbers(plain(errors, lambda cases: aultc(pooled(cases), s_max), resamples))
-    assert resamples.aultc_ref(errors).tolist() == as_numbers(plain(errors, lambda cases: aultc_ref(pooled(cases)), resamples))
-    median = plain(errors, lambda cases: statistics.median(pooled(cases)) if pooled(cases) else None, resamples)
+    assert resamples.aultc(errors, s_max).tolist() == as_numbers(
+        plain(errors, lambda cases: aultc(pooled(cases), s_max), resamples)
+    )
+    assert resamples.aultc_ref(errors).tolist() == as_numbers(
+        plain(errors, lambda cases: aultc_ref(pooled(cases)), resamples)
+    )
+    median = plain(
+        errors, lambda cases: statistics.median(pooled(cases)) if pooled(cases) else None, resamples
+    )
     assert resamples.median_error(errors).tolist() == as_numbers(median)
 
 
@@ -116,9 +133,13 @@ def test_median_over_cases_and_its_interval_equal_the_plain_form(values, seed):
         return statistics.median(found) if found else None
 
     resamples = Resamples.draw(len(values), 20, seed)
-    assert resamples.median_of_cases(values).tolist() == as_numbers(plain(values, median, resamples))
+    assert resamples.median_of_cases(values).tolist() == as_numbers(
+        plain(values, median, resamples)
+    )
     expected = case_bootstrap(values, median, resamples=20, seed=seed)
-    assert resamples.interval(resamples.median_of_cases(values)) == (pytest.approx(expected) if None not in expected else expected)
+    assert resamples.interval(resamples.median_of_cases(values)) == (
+        pytest.approx(expected) if None not in expected else expected
+    )
 
 
 def test_aultc_where_every_error_is_nothing():
@@ -129,7 +150,10 @@ def test_aultc_where_every_error_is_nothing():
 def test_paired_differences_are_taken_within_each_resample():
     # The second is always 0.1 better, however much cases differ: no width.
     resamples = Resamples.draw(4, seed=5)
-    first, second = resamples.ratio([1, 5, 2, 9], [10] * 4), resamples.ratio([2, 6, 3, 10], [10] * 4)
+    first, second = (
+        resamples.ratio([1, 5, 2, 9], [10] * 4),
+        resamples.ratio([2, 6, 3, 10], [10] * 4),
+    )
     assert resamples.interval(second - first) == pytest.approx((0.1, 0.1))
     low, high = resamples.interval(first)
     assert high - low > 0.2
@@ -138,7 +162,13 @@ def test_paired_differences_are_taken_within_each_resample():
 def test_no_interval_for_fewer_than_two_cases():
     assert Resamples.draw(1).interval(Resamples.draw(1).ratio([1], [2])) == (None, None)
     none = Resamples.draw(0)
-    for values in (none.ratio([], []), none.median_of_cases([]), none.aultc([], 1), none.aultc_ref([]), none.median_error([])):
+    for values in (
+        none.ratio([], []),
+        none.median_of_cases([]),
+        none.aultc([], 1),
+        none.aultc_ref([]),
+        none.median_error([]),
+    ):
         assert values.shape == (200,)
         assert np.isnan(values).all()
         assert none.interval(values) == (None, None)

@@ -11,12 +11,18 @@ NAN, INF = float("nan"), float("inf")
 TIMES = st.none() | st.sampled_from([-24.0, -0.0, 0.0, 1.0, 1.5, 24.0]) | st.floats(-1e6, 1e6)
 EVENTS = st.lists(st.tuples(TIMES, TIMES), max_size=40)
 PLACED = st.lists(
-    st.tuples(st.sampled_from([0.0, 1.0, 2.0]) | st.floats(-1e6, 1e6), st.sampled_from([0.0, 1.0, 2.0]) | st.floats(-1e6, 1e6)), max_size=40
+    st.tuples(
+        st.sampled_from([0.0, 1.0, 2.0]) | st.floats(-1e6, 1e6),
+        st.sampled_from([0.0, 1.0, 2.0]) | st.floats(-1e6, 1e6),
+    ),
+    max_size=40,
 )
 
 
 def by_definition(events, tie):
-    """The protocol's sum over all pairs; `tie` is what equal predictions score, None to leave them out."""
+    """The protocol's sum over all pairs; `tie` is what equal predictions score, None to leave them
+    out.
+    """
     events = [event for event in events if None not in event]
     score = compared = 0
     for i, (ref_i, pred_i) in enumerate(events):
@@ -45,12 +51,15 @@ def test_with_ties_counting_half_it_is_the_index_of_lifelines(events):
     if len(set(reference)) < 2:
         assert concordance_ref(reference, predicted) is None  # lifelines raises ZeroDivisionError
     else:
-        assert concordance_ref(reference, predicted) == pytest.approx(concordance_index(reference, predicted), abs=1e-12)
+        assert concordance_ref(reference, predicted) == pytest.approx(
+            concordance_index(reference, predicted), abs=1e-12
+        )
 
 
 def test_by_hand():
-    # Pairs by (reference, predicted): (0,5) (0,7): same reference time, no pair. (0,5) (3,5): equal predictions.
-    # (0,7) (3,5): wrong. With (9,8): right against all three. So 3 right, 1 wrong, 1 tied.
+    # Pairs by (reference, predicted): (0,5) (0,7): same reference time, no pair. (0,5) (3,5): equal
+    # predictions. (0,7) (3,5): wrong. With (9,8): right against all three. So 3 right, 1 wrong, 1
+    # tied.
     reference, predicted = [0, 0, 3, 9], [5, 7, 5, 8]
     assert count_pairs(reference, predicted) == PairCounts(concordant=3, discordant=1, tied=1)
     assert concordance(reference, predicted) == 3 / 4
@@ -69,7 +78,15 @@ def test_all_predictions_equal():
 
 
 @pytest.mark.parametrize(
-    ("reference", "predicted"), [([], []), ([1], [2]), ([4, 4], [1, 2]), ([1, None], [1, 2]), ([1, 2], [None, None]), ([None], [None])]
+    ("reference", "predicted"),
+    [
+        ([], []),
+        ([1], [2]),
+        ([4, 4], [1, 2]),
+        ([1, None], [1, 2]),
+        ([1, 2], [None, None]),
+        ([None], [None]),
+    ],
 )
 def test_no_pair_to_compare(reference, predicted):
     assert concordance(reference, predicted) is None
@@ -84,7 +101,11 @@ def test_events_without_a_time_on_either_side_are_left_out():
 @pytest.mark.parametrize("function", [concordance, concordance_ref])
 @pytest.mark.parametrize(
     ("reference", "predicted", "words"),
-    [([1, 2], [1], "2 reference times and 1"), ([1, NAN], [1, 2], "NaN"), ([1, 2], [INF, 2], "infinity")],
+    [
+        ([1, 2], [1], "2 reference times and 1"),
+        ([1, NAN], [1, 2], "NaN"),
+        ([1, 2], [INF, 2], "infinity"),
+    ],
 )
 def test_refused(function, reference, predicted, words):
     with pytest.raises(ValueError, match=words):
@@ -94,5 +115,8 @@ def test_refused(function, reference, predicted, words):
 @settings(deadline=None)
 @given(st.integers(2, 300), st.integers(1, 300), st.randoms(use_true_random=False))
 def test_long_lists_with_and_without_ties(size, different, random):
-    events = [(float(random.randrange(different)), float(random.randrange(different))) for _ in range(size)]
+    events = [
+        (float(random.randrange(different)), float(random.randrange(different)))
+        for _ in range(size)
+    ]
     assert concordance(*columns(events)) == by_definition(events, None)

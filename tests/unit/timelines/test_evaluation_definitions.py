@@ -1,4 +1,6 @@
-"""A report on cases of the demo cohort against the definitions written out plainly, pair by pair; no shared code, no arrays."""
+"""A report on cases of the demo cohort against the definitions written out plainly, pair by pair;
+no shared code, no arrays.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from hypothesis import strategies as st
 
 from tests.demo_cases import COHORT
 from timelines.evaluation.report import evaluate
-from timelines.evaluation.values import METRICS, Basis, EvaluatedCase, EvaluationSettings, PlacedEvent, SourceKey
+from timelines.evaluation.values import (
+    METRICS,
+    Basis,
+    EvaluatedCase,
+    EvaluationSettings,
+    PlacedEvent,
+    SourceKey,
+)
 
 CASES = ("20338077", "20626031", "21133938")
 KEY = SourceKey("shaken", "revised")
@@ -21,12 +30,21 @@ Pairs = list[tuple[PlacedEvent, PlacedEvent]]
 
 
 def reference_of(case: str) -> tuple[PlacedEvent, ...]:
-    lines = [json.loads(line) for line in (COHORT / case / "reference.jsonl").read_text(encoding="utf-8").splitlines() if line]
-    return tuple(PlacedEvent(str(n), r["mention"], r["time"], r["start"], r["end"], tuple(r["rows"])) for n, r in enumerate(lines))
+    lines = [
+        json.loads(line)
+        for line in (COHORT / case / "reference.jsonl").read_text(encoding="utf-8").splitlines()
+        if line
+    ]
+    return tuple(
+        PlacedEvent(str(n), r["mention"], r["time"], r["start"], r["end"], tuple(r["rows"]))
+        for n, r in enumerate(lines)
+    )
 
 
 def shaken(reference: tuple[PlacedEvent, ...], rng: random.Random) -> tuple[PlacedEvent, ...]:
-    """What a fair system might give: some lost, spans a little off or split, times off or equal or missing, rows right or wrong."""
+    """What a fair system might give: some lost, spans a little off or split, times off or equal or
+    missing, rows right or wrong.
+    """
     found = []
     for n, e in enumerate(reference):
         assert e.start is not None
@@ -40,7 +58,9 @@ def shaken(reference: tuple[PlacedEvent, ...], rng: random.Random) -> tuple[Plac
         rows = rng.choice([e.rows, e.rows[:1], (*e.rows, 99_999), (99_998,), ()])
         found.append(PlacedEvent(str(n), e.mention, time, start, end, tuple(rows)))
         if rng.random() < 0.1:
-            found.append(PlacedEvent(f"{n}b", "extra", 0.0, start, start + max(1, (end - start) // 2)))
+            found.append(
+                PlacedEvent(f"{n}b", "extra", 0.0, start, start + max(1, (end - start) // 2))
+            )
     return tuple(found)
 
 
@@ -48,7 +68,10 @@ def shaken(reference: tuple[PlacedEvent, ...], rng: random.Random) -> tuple[Plac
 def compared() -> list[EvaluatedCase]:
     rng = random.Random(7)
     references = {case: reference_of(case) for case in CASES}
-    return [EvaluatedCase(case, "demo", ref, {KEY: shaken(ref, rng)}) for case, ref in references.items()]
+    return [
+        EvaluatedCase(case, "demo", ref, {KEY: shaken(ref, rng)})
+        for case, ref in references.items()
+    ]
 
 
 def paired(case: EvaluatedCase) -> Pairs:
@@ -56,7 +79,10 @@ def paired(case: EvaluatedCase) -> Pairs:
     overlaps = []
     for r, ref in enumerate(case.reference):
         for p, pred in enumerate(case.timelines[KEY]):
-            a, b = set(range(ref.start or 0, ref.end or 0)), set(range(pred.start or 0, pred.end or 0))
+            a, b = (
+                set(range(ref.start or 0, ref.end or 0)),
+                set(range(pred.start or 0, pred.end or 0)),
+            )
             if len(a & b) / len(a | b) >= 0.4:
                 overlaps.append((-len(a & b) / len(a | b), r, p))
     taken: list[tuple[int, int]] = []
@@ -96,15 +122,20 @@ def test_the_demo_cohort_by_definition(compared: list[EvaluatedCase]) -> None:
         "precision": len(everything) / sum(len(c.timelines[KEY]) for c in compared),
         "concordance": statistics.median(in_order(found, ties=False) for found in times),
         "concordance_ref": statistics.median(in_order(found, ties=True) for found in times),
-        "aultc": (sum((x - before) * i / len(logs) for before, x, i in steps) + longest - logs[-1]) / longest,
+        "aultc": (sum((x - before) * i / len(logs) for before, x, i in steps) + longest - logs[-1])
+        / longest,
         "aultc_ref": 1 - statistics.mean(min(x, horizon) for x in logs) / horizon,
         "median_error": statistics.median(errors),
-        "within_tolerance": statistics.mean(abs(r - p) < max(3, 0.1 * max(abs(r), abs(p))) for r, p in pooled),
+        "within_tolerance": statistics.mean(
+            abs(r - p) < max(3, 0.1 * max(abs(r), abs(p))) for r, p in pooled
+        ),
         "numeric_share": len(pooled) / sum(r.time is not None for r, _ in everything),
         "evidence_precision": sum(bool(a & b) for a, b in citing) / len(citing),
         "evidence_recall": sum(bool(a & b) for a, b in wanted) / len(wanted),
     }
-    report = evaluate(compared, settings=EvaluationSettings(bases=(Basis.SPAN,)), reference="reference")
+    report = evaluate(
+        compared, settings=EvaluationSettings(bases=(Basis.SPAN,)), reference="reference"
+    )
     (result,) = report.results
     assert list(expected) == list(METRICS)
     assert {name: e.value for name, e in result.available.items()} == pytest.approx(expected)
@@ -113,7 +144,9 @@ def test_the_demo_cohort_by_definition(compared: list[EvaluatedCase]) -> None:
 
 
 def test_intervals_hold_their_figures(compared: list[EvaluatedCase]) -> None:
-    (result,) = evaluate(compared, settings=EvaluationSettings(bases=(Basis.SPAN,)), reference="reference").results
+    (result,) = evaluate(
+        compared, settings=EvaluationSettings(bases=(Basis.SPAN,)), reference="reference"
+    ).results
     for name, found in result.available.items():
         assert found.value is not None
         assert found.low is not None
@@ -122,14 +155,32 @@ def test_intervals_hold_their_figures(compared: list[EvaluatedCase]) -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=10, max_size=40), st.integers(0, 2**32 - 1))
-def test_an_interval_of_a_pooled_share_holds_the_share(told: list[tuple[int, int]], seed: int) -> None:
-    """Each case has n events of which k are found; with ten cases or more the middle 95 % of resamples hold the share of all."""
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=10, max_size=40),
+    st.integers(0, 2**32 - 1),
+)
+def test_an_interval_of_a_pooled_share_holds_the_share(
+    told: list[tuple[int, int]], seed: int
+) -> None:
+    """Each case has n events of which k are found; with ten cases or more the middle 95 % of
+    resamples hold the share of all.
+    """
     cases = []
     for name, (n, k) in enumerate(told):
-        reference = tuple(PlacedEvent(str(i), f"event {i}", 0.0, 10 * i, 10 * i + 5) for i in range(n))
-        cases.append(EvaluatedCase(str(name), "demo", reference, {KEY: (*reference[:k], PlacedEvent("x", "else", 0.0, 900, 905))}))
-    (result,) = evaluate(cases, settings=EvaluationSettings(bases=(Basis.SPAN,), seed=seed), reference="reference").results
+        reference = tuple(
+            PlacedEvent(str(i), f"event {i}", 0.0, 10 * i, 10 * i + 5) for i in range(n)
+        )
+        cases.append(
+            EvaluatedCase(
+                str(name),
+                "demo",
+                reference,
+                {KEY: (*reference[:k], PlacedEvent("x", "else", 0.0, 900, 905))},
+            )
+        )
+    (result,) = evaluate(
+        cases, settings=EvaluationSettings(bases=(Basis.SPAN,), seed=seed), reference="reference"
+    ).results
     share = result.available["match_rate"]
     assert share.value is not None
     assert share.value == pytest.approx(sum(min(n, k) for n, k in told) / sum(n for n, _ in told))

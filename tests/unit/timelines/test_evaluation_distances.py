@@ -19,7 +19,11 @@ def edits(first, second):
     def between(i, j):
         if not i or not j:
             return i + j
-        return min(between(i - 1, j) + 1, between(i, j - 1) + 1, between(i - 1, j - 1) + (first[i - 1] != second[j - 1]))
+        return min(
+            between(i - 1, j) + 1,
+            between(i, j - 1) + 1,
+            between(i - 1, j - 1) + (first[i - 1] != second[j - 1]),
+        )
 
     return between(len(first), len(second))
 
@@ -35,13 +39,17 @@ def test_levenshtein_equals_the_recursion(refs, preds):
 
 
 def test_levenshtein_by_hand():
-    # kitten → sitting: two substitutions and an insertion, over 7. Code points, not bytes: one of four in "café".
-    assert levenshtein_distance(["kitten", "café"], ["sitting", "cafe"])[[0, 1], [0, 1]].tolist() == [3 / 7, 1 / 4]
+    # kitten → sitting: two substitutions and an insertion, over 7. Code points, not bytes: one of
+    # four in "café".
+    assert levenshtein_distance(["kitten", "café"], ["sitting", "cafe"])[
+        [0, 1], [0, 1]
+    ].tolist() == [3 / 7, 1 / 4]
     assert levenshtein_distance(["", "Pain"], ["", "pain"]).tolist() == [[0, 1], [1, 1 / 4]]
 
 
 def test_cosine_by_hand():
-    # Same direction 0, at right angles 1, opposite 2, at 45 degrees 1 − 1/√2. Length does not count.
+    # Same direction 0, at right angles 1, opposite 2, at 45 degrees 1 − 1/√2. Length does not
+    # count.
     found = cosine_distance([[3, 0]], [[1, 0], [0, 5], [-2, 0], [1, 1]])
     assert found == pytest.approx(np.array([[0, 1, 2, 1 - 1 / math.sqrt(2)]]))
 
@@ -61,12 +69,14 @@ def test_duplicates_are_tied_exactly(dtype):
 
 
 def test_huge_and_tiny_vectors_keep_their_direction():
-    assert cosine_distance([[1e300, 1e300], [1e-300, 0]], [[1e-320, 1e-320], [0, 1e300]]) == pytest.approx(
-        np.array([[0, 1 - 1 / math.sqrt(2)], [1 - 1 / math.sqrt(2), 1]]), abs=1e-3
-    )
+    assert cosine_distance(
+        [[1e300, 1e300], [1e-300, 0]], [[1e-320, 1e-320], [0, 1e300]]
+    ) == pytest.approx(np.array([[0, 1 - 1 / math.sqrt(2)], [1 - 1 / math.sqrt(2), 1]]), abs=1e-3)
 
 
-@pytest.mark.parametrize(("refs", "preds", "shape"), [([], [[1, 2]], (0, 1)), ([[1, 2]], [], (1, 0)), ([], [], (0, 0))])
+@pytest.mark.parametrize(
+    ("refs", "preds", "shape"), [([], [[1, 2]], (0, 1)), ([[1, 2]], [], (1, 0)), ([], [], (0, 0))]
+)
 def test_an_empty_side(refs, preds, shape):
     assert cosine_distance(refs, preds).shape == shape
 

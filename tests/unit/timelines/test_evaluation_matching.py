@@ -16,11 +16,15 @@ NAN, INF = float("nan"), float("inf")
 #: Few different numbers, so that ties and duplicates are the rule.
 COARSE = st.sampled_from([0.0, -0.0, 0.01, 0.05, 0.1, 0.1, 0.3, 1.0])
 SHAPES = st.tuples(st.integers(0, 9), st.integers(0, 9))
-MATRICES = SHAPES.flatmap(lambda shape: arrays.arrays(np.float64, shape, elements=COARSE | st.floats(-0.5, 2)))
+MATRICES = SHAPES.flatmap(
+    lambda shape: arrays.arrays(np.float64, shape, elements=COARSE | st.floats(-0.5, 2))
+)
 
 
 def paper_recursion(distance, ref, pred):
-    """Recursive best match of the paper's appendix, line by line; `ref` and `pred` are the indices still unmatched."""
+    """Recursive best match of the paper's appendix, line by line; `ref` and `pred` are the indices
+    still unmatched.
+    """
     if not ref or not pred:
         return []
     min_distance, best_pair = INF, None
@@ -30,15 +34,22 @@ def paper_recursion(distance, ref, pred):
             if d < min_distance:
                 min_distance, best_pair = d, (r, p)
             elif d == min_distance:
-                lower_ref, same_ref = ref.index(r) < ref.index(best_pair[0]), ref.index(r) == ref.index(best_pair[0])
+                lower_ref, same_ref = (
+                    ref.index(r) < ref.index(best_pair[0]),
+                    ref.index(r) == ref.index(best_pair[0]),
+                )
                 if lower_ref or (same_ref and pred.index(p) < pred.index(best_pair[1])):
                     best_pair = (r, p)
-    rest = paper_recursion(distance, [r for r in ref if r != best_pair[0]], [p for p in pred if p != best_pair[1]])
+    rest = paper_recursion(
+        distance, [r for r in ref if r != best_pair[0]], [p for p in pred if p != best_pair[1]]
+    )
     return [best_pair, *rest]
 
 
 def recursion(matrix):
-    return paper_recursion(matrix.tolist(), list(range(matrix.shape[0])), list(range(matrix.shape[1])))
+    return paper_recursion(
+        matrix.tolist(), list(range(matrix.shape[0])), list(range(matrix.shape[1]))
+    )
 
 
 @given(MATRICES)
@@ -48,7 +59,9 @@ def test_the_order_is_that_of_the_papers_recursion(matrix):
 
 @given(MATRICES, st.floats(-1, 2))
 def test_matches_are_those_of_the_recursion_below_the_threshold(matrix, threshold):
-    assert match_events(matrix, threshold) == [(r, p) for r, p in recursion(matrix) if matrix[r, p] < threshold]
+    assert match_events(matrix, threshold) == [
+        (r, p) for r, p in recursion(matrix) if matrix[r, p] < threshold
+    ]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -84,7 +97,8 @@ def test_each_event_is_in_one_pair_at_most(matrix, threshold, method):
 
 
 def test_by_hand():
-    # 0.02 at (1, 1) is the closest and goes first; 0.03 and 0.04 share an event with it; then 0.08 at (0, 0). (2, 2) is at the threshold.
+    # 0.02 at (1, 1) is the closest and goes first; 0.03 and 0.04 share an event with it; then 0.08
+    # at (0, 0). (2, 2) is at the threshold.
     distance = np.array([[0.08, 0.03, 0.9], [0.04, 0.02, 0.9], [0.9, 0.9, 0.1]])
     assert match_events(distance) == [(1, 1), (0, 0)]
     assert greedy_order(distance) == [(1, 1, 0.02), (0, 0, 0.08), (2, 2, 0.1)]
@@ -102,7 +116,9 @@ def test_ties_go_to_the_lower_reference_then_the_lower_prediction():
     assert match_events(np.array([[0.0, -0.0]])) == [(0, 0)]
 
 
-@pytest.mark.parametrize("distance", [[], np.empty((0, 4)), np.empty((3, 0)), np.empty((0, 0)), [[]]])
+@pytest.mark.parametrize(
+    "distance", [[], np.empty((0, 4)), np.empty((3, 0)), np.empty((0, 0)), [[]]]
+)
 @pytest.mark.parametrize("method", ["greedy", "assignment"])
 def test_nothing_to_match(distance, method):
     assert match_events(distance, method=method) == []
@@ -139,14 +155,19 @@ def test_assignment_by_hand():
 
 
 def test_assignment_prefers_one_more_pair_to_a_smaller_sum():
-    # (0, 0) alone costs 0.0, but then nothing below 0.1 is left for reference 1; both can be matched at 0.09 each.
+    # (0, 0) alone costs 0.0, but then nothing below 0.1 is left for reference 1; both can be
+    # matched at 0.09 each.
     distance = np.array([[0.0, 0.09], [0.09, 0.1]])
     assert match_events(distance) == [(0, 0)]
     assert match_events(distance, method="assignment") == [(0, 1), (1, 0)]
 
 
 @settings(deadline=None)
-@given(st.tuples(st.integers(0, 5), st.integers(0, 5)).flatmap(lambda s: arrays.arrays(np.float64, s, elements=COARSE)))
+@given(
+    st.tuples(st.integers(0, 5), st.integers(0, 5)).flatmap(
+        lambda s: arrays.arrays(np.float64, s, elements=COARSE)
+    )
+)
 def test_assignment_is_the_best_of_all_matchings(matrix):
     threshold = 0.1
     wide = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T
@@ -163,4 +184,9 @@ def test_assignment_is_the_best_of_all_matchings(matrix):
 
 def test_neither_the_solver_nor_the_framework_is_loaded_with_the_module():
     loaded = "import sys, timelines.evaluation.matching; print([m for m in ('scipy', 'django') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", loaded], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )

@@ -1,4 +1,6 @@
-"""Tables and plots of an evaluation: words of figures, the best of a column, what an interval says. Values worked out by hand."""
+"""Tables and plots of an evaluation: words of figures, the best of a column, what an interval says.
+Values worked out by hand.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,11 @@ def test_the_main_table_leaves_variants_to_the_ablation_table():
     assert [r.key for r in shown.ablation_results(report, Basis.SPAN)] == [TEXT, REVISED, NO_ROWS]
     more = tuple(
         result(k, Basis.SPAN, figures(0.7, 0.8, 0.7, 4.0))
-        for k in (SourceKey("rules/no_rows", "text_only"), SourceKey("rules/unimodal", "text_only"), SECOND)
+        for k in (
+            SourceKey("rules/no_rows", "text_only"),
+            SourceKey("rules/unimodal", "text_only"),
+            SECOND,
+        )
     )
     more_rows = made_report(results=(*report.results, *more))
     assert [r.key for r in shown.main_results(more_rows, Basis.SPAN)] == [TEXT, REVISED, OTHER]
@@ -65,12 +71,16 @@ def test_the_main_table_leaves_variants_to_the_ablation_table():
 
 def test_a_missing_case_makes_two_columns_of_a_metric():
     report = made_report()
-    table = shown.table_of(shown.main_results(report, Basis.SPAN), ("match_rate", "aultc"), Basis.SPAN)
+    table = shown.table_of(
+        shown.main_results(report, Basis.SPAN), ("match_rate", "aultc"), Basis.SPAN
+    )
     assert [(h.words, h.span) for h in table.heads] == [("Span recall", 2), ("AULTC", 2)]
     assert table.treatments == ["available", "missing as 0", "available", "missing as 0"]
     assert [row.cases for row in table.rows] == ["4", "4", "3 of 4"]
     assert [f.words for f in table.rows[2].figures] == ["0.512", "0.432", "0.661", "0.581"]
-    alone = shown.table_of([r for r in report.results if r.key == TEXT], ("match_rate",), Basis.SPAN)
+    alone = shown.table_of(
+        [r for r in report.results if r.key == TEXT], ("match_rate",), Basis.SPAN
+    )
     assert alone.treatments == []
 
 
@@ -80,9 +90,15 @@ def test_the_best_of_a_column_is_marked_the_least_error_included_and_the_neutral
         result(REVISED, Basis.SPAN, figures(0.742, 0.8939, 0.792, 3.1)),
         result(NO_ROWS, Basis.SPAN, figures(0.742, 0.8941, 0.751, 5.4)),
     ]
-    table = shown.table_of(results, ("match_rate", "concordance", "median_error", "numeric_share"), Basis.SPAN)
+    table = shown.table_of(
+        results, ("match_rate", "concordance", "median_error", "numeric_share"), Basis.SPAN
+    )
     marks = [[f.best for f in row.figures] for row in table.rows]
-    assert marks == [[False, False, False, False], [False, True, True, False], [False, True, False, False]]
+    assert marks == [
+        [False, False, False, False],
+        [False, True, True, False],
+        [False, True, False, False],
+    ]
 
 
 def test_figures_over_different_cases_have_no_best():
@@ -113,7 +129,11 @@ def test_an_interval_beside_zero_says_on_which_side_it_lies(low, high, words):
 def test_rows_of_one_source_stand_together_under_its_name():
     results = [result(k, Basis.SPAN, figures(0.7, 0.8, 0.7, 4.0)) for k in (TEXT, OTHER, REVISED)]
     rows = shown.table_of(results, ("aultc",), Basis.SPAN).rows
-    assert [(r.key, r.first, r.span) for r in rows] == [(TEXT, True, 2), (REVISED, False, 2), (OTHER, True, 1)]
+    assert [(r.key, r.first, r.span) for r in rows] == [
+        (TEXT, True, 2),
+        (REVISED, False, 2),
+        (OTHER, True, 1),
+    ]
     assert [r.kind for r in rows] == ["text-only", "revised", "text-only"]
 
 
@@ -131,21 +151,32 @@ def test_rows_of_one_source_stand_together_under_its_name():
     ],
 )
 def test_a_difference_says_whether_its_interval_excludes_zero(metric, estimate, verdict):
-    (comparison,) = shown.comparisons([Difference(TEXT, REVISED, Basis.SPAN, {metric: estimate})], Basis.SPAN, variants=False)
+    (comparison,) = shown.comparisons(
+        [Difference(TEXT, REVISED, Basis.SPAN, {metric: estimate})], Basis.SPAN, variants=False
+    )
     assert comparison.rows[0].verdict == verdict
     assert (comparison.first, comparison.second) == ("rules · text-only", "rules · revised")
 
 
 def test_differences_of_variants_stand_apart_and_of_other_bases_nowhere():
     differences = made_report().differences
-    assert [c.second for c in shown.comparisons(differences, Basis.SPAN, variants=False)] == ["rules · revised"]
-    assert [c.second for c in shown.comparisons(differences, Basis.SPAN, variants=True)] == ["rules/no_rows · revised"]
+    assert [c.second for c in shown.comparisons(differences, Basis.SPAN, variants=False)] == [
+        "rules · revised"
+    ]
+    assert [c.second for c in shown.comparisons(differences, Basis.SPAN, variants=True)] == [
+        "rules/no_rows · revised"
+    ]
     assert shown.comparisons(differences, Basis.LEVENSHTEIN, variants=False) == []
 
 
 def test_differences_stand_in_the_order_of_the_columns():
-    kept = {m: Estimate(0.1, 0.05, 0.2) for m in ("aultc", "median_error_common", "precision", "concordance", "match_rate")}
-    (comparison,) = shown.comparisons([Difference(TEXT, REVISED, Basis.SPAN, kept)], Basis.SPAN, variants=False)
+    kept = {
+        m: Estimate(0.1, 0.05, 0.2)
+        for m in ("aultc", "median_error_common", "precision", "concordance", "match_rate")
+    }
+    (comparison,) = shown.comparisons(
+        [Difference(TEXT, REVISED, Basis.SPAN, kept)], Basis.SPAN, variants=False
+    )
     assert [row.metric for row in comparison.rows] == [
         "Span recall",
         "Precision",
@@ -157,28 +188,45 @@ def test_differences_stand_in_the_order_of_the_columns():
 
 def test_plots_have_one_colour_a_source_and_the_marker_at_the_threshold():
     data = payload(made_report(), Basis.EMBEDDING)
-    assert [(s["source"], s["kind"], s["tone"]) for s in data["sweep"]][:2] == [("rules", "text_only", 0), ("rules", "revised", 0)]
+    assert [(s["source"], s["kind"], s["tone"]) for s in data["sweep"]][:2] == [
+        ("rules", "text_only", 0),
+        ("rules", "revised", 0),
+    ]
     assert data["sweep"][2]["tone"] == 2
     marked = [p for p in data["sweep"][0]["points"] if p[4]]
     assert marked == [[0.1, 0.542, 0.851, 0.735, 1]]
     assert payload(made_report(), Basis.SPAN)["sweep"] == []
-    assert data["rho"][0]["points"]["concordance"] == [[0.0, 0.88, 0.85, 0.91], [0.1, 0.885, 0.855, 0.915], [0.3, 0.895, 0.865, 0.925]]
+    assert data["rho"][0]["points"]["concordance"] == [
+        [0.0, 0.88, 0.85, 0.91],
+        [0.1, 0.885, 0.855, 0.915],
+        [0.3, 0.895, 0.865, 0.925],
+    ]
 
 
 def test_a_band_without_data_is_a_gap_and_a_timeline_without_any_is_left_out():
     empty = replace(
-        result(TEXT, Basis.SPAN, figures(0.7, 0.8, 0.7, 4.0)), by_distance=(("1 hour to 1 day", 0, Estimate(None), Estimate(None)),)
+        result(TEXT, Basis.SPAN, figures(0.7, 0.8, 0.7, 4.0)),
+        by_distance=(("1 hour to 1 day", 0, Estimate(None), Estimate(None)),),
     )
     assert payload(made_report(results=(empty,)), Basis.SPAN)["bands"] == []
 
 
 def test_the_rho_sweep_is_one_table_and_names_its_pairing():
     report = made_report()
-    assert [t.name for b in report.settings.bases for t in tables.all_tables(report, b)].count("rho") == 1
-    assert tables.rho(report, Basis.EMBEDDING).title == "Sensitivity to the reranker's threshold, paired by span overlap (IoU ≥ 0.4)"
+    assert [t.name for b in report.settings.bases for t in tables.all_tables(report, b)].count(
+        "rho"
+    ) == 1
+    assert (
+        tables.rho(report, Basis.EMBEDDING).title
+        == "Sensitivity to the reranker's threshold, paired by span overlap (IoU ≥ 0.4)"
+    )
 
 
 def test_the_rho_table_is_in_order_and_says_why_a_figure_is_missing():
     rows = shown.rho_rows(made_report().rho, ("concordance", "evidence_precision"))
-    assert [(source, rho, n) for source, rho, n, _ in rows] == [("rules", "0", 310), ("rules", "0.1", 240), ("rules", "0.3", 90)]
+    assert [(source, rho, n) for source, rho, n, _ in rows] == [
+        ("rules", "0", 310),
+        ("rules", "0.1", 240),
+        ("rules", "0.3", 90),
+    ]
     assert rows[0][3][1].why == "the reference cites no row"

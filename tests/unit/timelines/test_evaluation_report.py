@@ -22,24 +22,41 @@ from timelines.evaluation.plain import (
     settings_to_plain,
 )
 from timelines.evaluation.report import CONFOUNDED, FEW_CASES, ROWS_KNOWN, SOME_LOCATED, evaluate
-from timelines.evaluation.values import METRICS, Basis, CaseResult, EvaluatedCase, EvaluationSettings, PlacedEvent, Report, SourceKey
+from timelines.evaluation.values import (
+    METRICS,
+    Basis,
+    CaseResult,
+    EvaluatedCase,
+    EvaluationSettings,
+    PlacedEvent,
+    Report,
+    SourceKey,
+)
 
 TEXT, REVISED = SourceKey("rules", "text_only"), SourceKey("rules", "revised")
 SPANS = EvaluationSettings(bases=(Basis.SPAN,))
 
 
-def event(key: str, mention: str, time: float | None, start: int | None = None, rows: tuple[int, ...] = ()) -> PlacedEvent:
+def event(
+    key: str, mention: str, time: float | None, start: int | None = None, rows: tuple[int, ...] = ()
+) -> PlacedEvent:
     return PlacedEvent(key, mention, time, start, None if start is None else start + 10, rows)
 
 
-#: Case one: four reference events; the prediction finds three of them by span, and one that the reference has not.
+#: Case one: four reference events; the prediction finds three of them by span, and one that the
+#: reference has not.
 REFERENCE_ONE = (
     event("a", "fever", -48, 0, (1,)),
     event("b", "lactate 4.1", 2, 20, (2, 3)),
     event("c", "intubation", 10, 40),
     event("d", "no rash", None, 60),
 )
-TEXT_ONE = (event("1", "fever", -24, 0), event("2", "lactate", 6, 20), event("3", "intubated", 10, 40), event("4", "chills", 0, 90))
+TEXT_ONE = (
+    event("1", "fever", -24, 0),
+    event("2", "lactate", 6, 20),
+    event("3", "intubated", 10, 40),
+    event("4", "chills", 0, 90),
+)
 REVISED_ONE = (
     event("1", "fever", -24, 0, (9,)),
     event("2", "lactate", 2, 20, (3,)),
@@ -57,9 +74,18 @@ def cases() -> list[EvaluatedCase]:
     ]
 
 
-def report_of(given_cases: list[EvaluatedCase], config: EvaluationSettings = SPANS) -> tuple[Report, list[CaseResult]]:
+def report_of(
+    given_cases: list[EvaluatedCase], config: EvaluationSettings = SPANS
+) -> tuple[Report, list[CaseResult]]:
     found: list[CaseResult] = []
-    report = evaluate(given_cases, settings=config, reference="reference", embed=letters, embedder="letters", on_case=found.append)
+    report = evaluate(
+        given_cases,
+        settings=config,
+        reference="reference",
+        embed=letters,
+        embedder="letters",
+        on_case=found.append,
+    )
     return report, found
 
 
@@ -75,16 +101,24 @@ def test_available_figures_by_hand() -> None:
     report, _ = report_of(cases())
     text = report.of(TEXT, Basis.SPAN)
     assert text is not None
-    assert (text.cases, text.missing_cases, text.reference_events, text.predicted_events, text.matched_events) == (1, 1, 4, 4, 3)
+    assert (
+        text.cases,
+        text.missing_cases,
+        text.reference_events,
+        text.predicted_events,
+        text.matched_events,
+    ) == (1, 1, 4, 4, 3)
     value = {name: e.value for name, e in text.available.items()}
     assert list(value) == list(METRICS)
     assert (value["match_rate"], value["precision"], value["numeric_share"]) == (0.75, 0.75, 1.0)
-    # errors 24, 4, 0: the median is 4; within max(3, 0.1·max(|a|, |b|)): 24 against 4.8 no, 4 against 3 no, 0 yes
+    # errors 24, 4, 0: the median is 4; within max(3, 0.1·max(|a|, |b|)): 24 against 4.8 no, 4
+    # against 3 no, 0 yes
     assert value["median_error"] == 4.0
     assert value["within_tolerance"] == pytest.approx(1 / 3)
     # −48 < 2 < 10 and −24 < 6 < 10: all three pairs in order
     assert (value["concordance"], value["concordance_ref"]) == (1.0, 1.0)
-    # s_max is 24, the largest error of either timeline: x = ln 1, ln 5, ln 25, so [(ln 5 − 0)·1/3 + (ln 25 − ln 5)·2/3]/ln 25 … + 0
+    # s_max is 24, the largest error of either timeline: x = ln 1, ln 5, ln 25, so [(ln 5 − 0)·1/3 +
+    # (ln 25 − ln 5)·2/3]/ln 25 … + 0
     x = [0.0, math.log(5), math.log(25)]
     area = (x[0] * 1 / 3 + (x[1] - x[0]) * 2 / 3 + (x[2] - x[1]) * 3 / 3) / x[2]
     assert report.s_max == {"span": 24.0}
@@ -101,7 +135,8 @@ def test_missing_cases_count_zero_and_errors_s_max() -> None:
     value = {name: e.value for name, e in text.missing_as_zero.items()}
     assert value["match_rate"] == 3 / 6
     assert value["concordance"] == 0.5  # the median of 1 and 0
-    assert value["median_error"] == 14.0  # of 0, 4, 24 and S_max = 24 for the one timed event of the missing case
+    # of 0, 4, 24 and S_max = 24 for the one timed event of the missing case
+    assert value["median_error"] == 14.0
     assert value["within_tolerance"] == pytest.approx(1 / 4)
 
 
@@ -120,15 +155,23 @@ def test_difference_is_revised_less_text_on_common_events() -> None:
     assert (found.first, found.second) == (TEXT, REVISED)
     # errors text 24, 4, 0 → revised 24, 0, 1
     assert found.metrics["median_error_common"].value == 1.0 - 4.0
-    logs = (math.log1p(24) + math.log1p(0) + math.log1p(1)) / 3 - (math.log1p(24) + math.log1p(4) + math.log1p(0)) / 3
+    logs = (math.log1p(24) + math.log1p(0) + math.log1p(1)) / 3 - (
+        math.log1p(24) + math.log1p(4) + math.log1p(0)
+    ) / 3
     assert found.metrics["mean_log_error_common"].value == pytest.approx(logs)
 
 
 def test_groups_of_errors() -> None:
     text = report_of(cases())[0].of(TEXT, Basis.SPAN)
     assert text is not None
-    assert [(w, e.value) for w, e in text.cumulative][:2] == [("1 hour", pytest.approx(1 / 3)), ("1 day", 1.0)]
-    assert [(w, n) for w, n, _, _ in text.by_distance if n] == [("1 hour to 1 day", 2), ("1 day to 1 week", 1)]
+    assert [(w, e.value) for w, e in text.cumulative][:2] == [
+        ("1 hour", pytest.approx(1 / 3)),
+        ("1 day", 1.0),
+    ]
+    assert [(w, n) for w, n, _, _ in text.by_distance if n] == [
+        ("1 hour to 1 day", 2),
+        ("1 day to 1 week", 1),
+    ]
     assert [hours for hours, _ in text.error_cdf] == [0.0, 4.0, 24.0]
     assert [share for _, share in text.error_cdf] == pytest.approx([1 / 3, 2 / 3, 1.0])
 
@@ -153,19 +196,26 @@ def test_embedding_basis_pairs_equal_mentions_and_sweeps() -> None:
     assert [(t, rate) for t, rate, _, _ in text.sweep] == [(0.05, 0.25), (0.5, 0.25)]
     spelling = report.of(TEXT, Basis.LEVENSHTEIN)
     assert spelling is not None
-    # "lactate" against "lactate 4.1": 4 edits of 11; "intubated" against "intubation": 3 of 10 → both below 0.5
+    # "lactate" against "lactate 4.1": 4 edits of 11; "intubated" against "intubation": 3 of 10 →
+    # both below 0.5
     assert spelling.sweep[-1][1] == 0.75
 
 
 def test_an_assignment_has_no_sweep() -> None:
-    report, _ = report_of(cases(), EvaluationSettings(bases=(Basis.LEVENSHTEIN,), method="assignment", threshold=0.5))
+    report, _ = report_of(
+        cases(), EvaluationSettings(bases=(Basis.LEVENSHTEIN,), method="assignment", threshold=0.5)
+    )
     assert all(r.sweep == () for r in report.results)
     assert report.results[0].matched_events == 3
 
 
 def test_sources_without_spans_take_no_part_on_spans() -> None:
     foreign = SourceKey("other", "text_only")
-    lone = [EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: TEXT_ONE, foreign: (event("#1", "fever", 0.0),)})]
+    lone = [
+        EvaluatedCase(
+            "one", "demo", REFERENCE_ONE, {TEXT: TEXT_ONE, foreign: (event("#1", "fever", 0.0),)}
+        )
+    ]
     report, by_case = report_of(lone, EvaluationSettings(bases=(Basis.SPAN, Basis.LEVENSHTEIN)))
     assert report.of(foreign, Basis.SPAN) is None
     assert [s.basis for s in by_case[0].sources if s.key == foreign] == [Basis.LEVENSHTEIN]
@@ -179,7 +229,10 @@ def test_alternatives_are_compared_on_the_cases_where_all_are_valid() -> None:
     both = EvaluatedCase("one", "demo", REFERENCE_ONE, {REVISED: REVISED_ONE, second: TEXT_ONE})
     alone = EvaluatedCase("two", "demo", REFERENCE_TWO, {REVISED: (event("1", "stroke", 99, 0),)})
     report, _ = report_of([both, alone])
-    assert [(r.key.alternative, r.cases, r.matched_events) for r in report.alternatives] == [(1, 1, 3), (2, 1, 3)]
+    assert [(r.key.alternative, r.cases, r.matched_events) for r in report.alternatives] == [
+        (1, 1, 3),
+        (2, 1, 3),
+    ]
     main = report.of(REVISED, Basis.SPAN)
     assert main is not None
     assert main.cases == 2
@@ -187,7 +240,9 @@ def test_alternatives_are_compared_on_the_cases_where_all_are_valid() -> None:
 
 def test_datasets_are_strata_with_a_warning() -> None:
     one, two = cases()
-    report, _ = report_of([one, EvaluatedCase("two", "other", REFERENCE_TWO, {TEXT: (event("1", "stroke", 5, 0),)})])
+    report, _ = report_of(
+        [one, EvaluatedCase("two", "other", REFERENCE_TWO, {TEXT: (event("1", "stroke", 5, 0),)})]
+    )
     assert [(s.stratum, s.cases) for s in report.strata] == [("demo", 1), ("other", 1)]
     assert set(report.warnings) == {CONFOUNDED, ROWS_KNOWN, FEW_CASES}
     assert report_of([one])[0].strata == ()
@@ -196,8 +251,15 @@ def test_datasets_are_strata_with_a_warning() -> None:
 
 def test_rho_timelines_give_points_and_no_result() -> None:
     low, high = SourceKey("rules@ρ=0", "revised"), SourceKey("rules@ρ=0.5", "revised")
-    case = EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: TEXT_ONE, low: REVISED_ONE, high: TEXT_ONE})
-    report = evaluate([case], settings=SPANS, reference="reference", rho={low: ("rules", 0.0), high: ("rules", 0.5)})
+    case = EvaluatedCase(
+        "one", "demo", REFERENCE_ONE, {TEXT: TEXT_ONE, low: REVISED_ONE, high: TEXT_ONE}
+    )
+    report = evaluate(
+        [case],
+        settings=SPANS,
+        reference="reference",
+        rho={low: ("rules", 0.0), high: ("rules", 0.5)},
+    )
     assert [(p.source, p.rho, p.rows) for p in report.rho] == [("rules", 0.0, 3), ("rules", 0.5, 0)]
     assert report.keys == [TEXT]
 
@@ -208,13 +270,17 @@ def test_occurrences_without_a_span_are_told() -> None:
     told = SOME_LOCATED.format("rules · text-only", 1, 4)
     assert told in report.warnings
     assert not any("have no span" in words for words in report_of(cases())[0].warnings)
-    spelled, _ = report_of([EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: partly})], EvaluationSettings(bases=(Basis.LEVENSHTEIN,)))
+    spelled, _ = report_of(
+        [EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: partly})],
+        EvaluationSettings(bases=(Basis.LEVENSHTEIN,)),
+    )
     assert told not in spelled.warnings
 
 
 @pytest.mark.parametrize("method", ["greedy", "assignment"])
 def test_s_max_is_the_largest_error_at_threshold_one_half_whatever_is_compared(method: str) -> None:
-    # "intubated" for "intubation" is 3 edits of 10: a pair at 0.5 with an error of 90 h, and none at 0.1
+    # "intubated" for "intubation" is 3 edits of 10: a pair at 0.5 with an error of 90 h, and none
+    # at 0.1
     predicted = (event("1", "fever", -40), event("2", "intubated", 100))
     config = EvaluationSettings(bases=(Basis.LEVENSHTEIN,), method=method)
     report, _ = report_of([EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: predicted})], config)
@@ -237,21 +303,39 @@ def test_no_case_at_all_gives_no_figure_and_no_crash() -> None:
 
 
 events = st.lists(
-    st.tuples(st.integers(0, 40), st.one_of(st.none(), st.floats(-1e4, 1e4, width=32))), max_size=8, unique_by=lambda e: e[0]
-).map(lambda told: tuple(event(str(n), f"event {start}", time, 12 * start) for n, (start, time) in enumerate(told)))
+    st.tuples(st.integers(0, 40), st.one_of(st.none(), st.floats(-1e4, 1e4, width=32))),
+    max_size=8,
+    unique_by=lambda e: e[0],
+).map(
+    lambda told: tuple(
+        event(str(n), f"event {start}", time, 12 * start) for n, (start, time) in enumerate(told)
+    )
+)
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(events, events), min_size=1, max_size=5))
-def test_a_perfect_source_scores_one_and_the_order_of_cases_changes_nothing(told: list[tuple[tuple[PlacedEvent, ...], ...]]) -> None:
+def test_a_perfect_source_scores_one_and_the_order_of_cases_changes_nothing(
+    told: list[tuple[tuple[PlacedEvent, ...], ...]],
+) -> None:
     perfect, other = SourceKey("perfect", "text_only"), SourceKey("other", "text_only")
-    given_cases = [EvaluatedCase(str(n), "demo", ref, {perfect: ref, other: pred}) for n, (ref, pred) in enumerate(told)]
+    given_cases = [
+        EvaluatedCase(str(n), "demo", ref, {perfect: ref, other: pred})
+        for n, (ref, pred) in enumerate(told)
+    ]
     config = EvaluationSettings(bases=(Basis.SPAN, Basis.LEVENSHTEIN), resamples=20)
     report, back = report_of(given_cases, config)[0], report_of(given_cases[::-1], config)[0]
     for basis in config.bases:
         result = report.of(perfect, basis)
         if result is not None:
-            for name in ("match_rate", "precision", "concordance", "concordance_ref", "within_tolerance", "numeric_share"):
+            for name in (
+                "match_rate",
+                "precision",
+                "concordance",
+                "concordance_ref",
+                "within_tolerance",
+                "numeric_share",
+            ):
                 assert result.available[name].value in (None, 1.0)
             assert result.available["median_error"].value in (None, 0.0)
     for one in report.results:
@@ -264,9 +348,16 @@ def test_a_perfect_source_scores_one_and_the_order_of_cases_changes_nothing(told
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(events, events), min_size=2, max_size=6))
-def test_reports_survive_json_and_intervals_are_ordered(told: list[tuple[tuple[PlacedEvent, ...], ...]]) -> None:
-    given_cases = [EvaluatedCase(str(n), "demo", ref, {TEXT: pred, REVISED: pred}) for n, (ref, pred) in enumerate(told)]
-    report, found = report_of(given_cases, EvaluationSettings(bases=(Basis.SPAN, Basis.LEVENSHTEIN), resamples=20))
+def test_reports_survive_json_and_intervals_are_ordered(
+    told: list[tuple[tuple[PlacedEvent, ...], ...]],
+) -> None:
+    given_cases = [
+        EvaluatedCase(str(n), "demo", ref, {TEXT: pred, REVISED: pred})
+        for n, (ref, pred) in enumerate(told)
+    ]
+    report, found = report_of(
+        given_cases, EvaluationSettings(bases=(Basis.SPAN, Basis.LEVENSHTEIN), resamples=20)
+    )
     assert report_from_plain(json.loads(json.dumps(report_to_plain(report)))) == report
     assert [case_from_plain(json.loads(json.dumps(case_to_plain(c)))) for c in found] == found
     for result in report.results:
@@ -278,7 +369,9 @@ def test_reports_survive_json_and_intervals_are_ordered(told: list[tuple[tuple[P
 
 
 def test_settings_survive_json() -> None:
-    config = EvaluationSettings(bases=(Basis.LEVENSHTEIN,), method="assignment", rho_sweep=(0.0, 0.1))
+    config = EvaluationSettings(
+        bases=(Basis.LEVENSHTEIN,), method="assignment", rho_sweep=(0.0, 0.1)
+    )
     assert settings_from_plain(json.loads(json.dumps(settings_to_plain(config)))) == config
     with pytest.raises(ValueError):
         settings_from_plain({"bases": ["nonsense"]})
@@ -316,28 +409,56 @@ def test_names_that_spreadsheets_or_tex_would_read_are_made_safe() -> None:
 def test_published_figures_are_marked_and_never_among_spans() -> None:
     config = EvaluationSettings(bases=(Basis.SPAN, Basis.LEVENSHTEIN))
     report, _ = report_of(cases(), config)
-    marked = [row[0] for row in tables.main(report, Basis.LEVENSHTEIN, published=True).rows if "(published)" in str(row[0])]
+    marked = [
+        row[0]
+        for row in tables.main(report, Basis.LEVENSHTEIN, published=True).rows
+        if "(published)" in str(row[0])
+    ]
     assert "GLM-5.2 (published)" in marked
     assert len(marked) == 15
-    assert not any("(published)" in str(row[0]) for row in tables.main(report, Basis.SPAN, published=True).rows)
+    assert not any(
+        "(published)" in str(row[0]) for row in tables.main(report, Basis.SPAN, published=True).rows
+    )
 
 
 def test_the_ablation_table_has_a_line_a_variant() -> None:
     variant = SourceKey("rules/no_uid", "revised")
-    case = EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: TEXT_ONE, REVISED: REVISED_ONE, variant: TEXT_ONE})
+    case = EvaluatedCase(
+        "one", "demo", REFERENCE_ONE, {TEXT: TEXT_ONE, REVISED: REVISED_ONE, variant: TEXT_ONE}
+    )
     report, _ = report_of([case])
-    assert [row[0] for row in tables.ablation(report, Basis.SPAN, "rules").rows] == ["full", "unimodal", "no_uid"]
+    assert [row[0] for row in tables.ablation(report, Basis.SPAN, "rules").rows] == [
+        "full",
+        "unimodal",
+        "no_uid",
+    ]
     assert [(d.first.label, d.second.label) for d in report.differences] == [
         ("rules · text-only", "rules · revised"),
         ("rules · revised", "rules/no_uid · revised"),
     ]
-    assert [t.name for t in tables.all_tables(report, Basis.SPAN)][:3] == ["main", "ablation", "differences"]
+    assert [t.name for t in tables.all_tables(report, Basis.SPAN)][:3] == [
+        "main",
+        "ablation",
+        "differences",
+    ]
 
 
 def test_a_source_whose_name_holds_a_slash_is_no_variant() -> None:
     imported, at_rho = SourceKey("rules/mine", "text_only"), SourceKey("rules/rho=0.3", "revised")
-    case = EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: TEXT_ONE, REVISED: REVISED_ONE, imported: TEXT_ONE, at_rho: TEXT_ONE})
+    case = EvaluatedCase(
+        "one",
+        "demo",
+        REFERENCE_ONE,
+        {TEXT: TEXT_ONE, REVISED: REVISED_ONE, imported: TEXT_ONE, at_rho: TEXT_ONE},
+    )
     report, _ = report_of([case])
-    assert [row[0] for row in tables.main(report, Basis.SPAN).rows] == ["rules", "rules", "rules/mine"]
+    assert [row[0] for row in tables.main(report, Basis.SPAN).rows] == [
+        "rules",
+        "rules",
+        "rules/mine",
+    ]
     assert [(d.first, d.second) for d in report.differences] == [(TEXT, REVISED), (REVISED, at_rho)]
-    assert [row[0] for row in tables.ablation(report, Basis.SPAN, "rules").rows] == ["full", "unimodal"]
+    assert [row[0] for row in tables.ablation(report, Basis.SPAN, "rules").rows] == [
+        "full",
+        "unimodal",
+    ]

@@ -6,12 +6,16 @@ from hypothesis import strategies as st
 
 from timelines.evaluation.spans import match_spans, span_iou
 
-SPAN = st.tuples(st.integers(0, 40), st.integers(0, 15)).map(lambda pair: (pair[0], pair[0] + pair[1]))
+SPAN = st.tuples(st.integers(0, 40), st.integers(0, 15)).map(
+    lambda pair: (pair[0], pair[0] + pair[1])
+)
 SPANS = st.lists(st.none() | SPAN | st.sampled_from([(0, 60), (3, 8), (3, 8)]), max_size=14)
 
 
 def all_pairs(references, predictions, iou):
-    """Every overlapping pair, largest first, ties to the lower reference, then the lower predicted index."""
+    """Every overlapping pair, largest first, ties to the lower reference, then the lower predicted
+    index.
+    """
     found = []
     for r, a in enumerate(references):
         for p, b in enumerate(predictions):
@@ -47,9 +51,11 @@ def test_two_fifths_is_enough():
 
 
 def test_the_largest_overlap_goes_first():
-    # The second prediction covers reference 0 wholly (1.0); the first, with 8 of 10, is left for nobody else.
+    # The second prediction covers reference 0 wholly (1.0); the first, with 8 of 10, is left for
+    # nobody else.
     assert match_spans([(0, 10)], [(0, 8), (0, 10)]) == [(0, 1, 1.0)]
-    # Prediction 0 is reference 1 itself; reference 0, 6 of 10 of it, is left with prediction 1 (5 of 10).
+    # Prediction 0 is reference 1 itself; reference 0, 6 of 10 of it, is left with prediction 1 (5
+    # of 10).
     assert match_spans([(0, 10), (0, 6)], [(0, 6), (5, 10)]) == [(1, 0, 1.0), (0, 1, 0.5)]
 
 

@@ -14,9 +14,16 @@ from timelines.evaluation.strata import (
 
 
 def test_cumulative_shares_count_the_border_in():
-    # Hours: 1 is within 1 hour; 24 and 24.5 lie on either side of a day; 720 is a month, 9000 more than a year.
+    # Hours: 1 is within 1 hour; 24 and 24.5 lie on either side of a day; 720 is a month, 9000 more
+    # than a year.
     shares = cumulative_shares([0, 1, 24, 24.5, 720, 9000, 8760, 100])
-    assert shares == [("1 hour", 2 / 8), ("1 day", 3 / 8), ("1 week", 5 / 8), ("1 month", 6 / 8), ("1 year", 7 / 8)]
+    assert shares == [
+        ("1 hour", 2 / 8),
+        ("1 day", 3 / 8),
+        ("1 week", 5 / 8),
+        ("1 month", 6 / 8),
+        ("1 year", 7 / 8),
+    ]
 
 
 def test_no_errors_no_shares():
@@ -30,7 +37,17 @@ def test_errors_are_finite_and_not_negative(error):
 
 
 def test_bands_look_in_both_directions_and_keep_the_border():
-    assert band_indices([0, -1, 1.01, 24, -24.1, 168, 720, -8760, 8761]).tolist() == [0, 0, 1, 1, 2, 2, 3, 4, 5]
+    assert band_indices([0, -1, 1.01, 24, -24.1, 168, 720, -8760, 8761]).tolist() == [
+        0,
+        0,
+        1,
+        1,
+        2,
+        2,
+        3,
+        4,
+        5,
+    ]
     assert len(BANDS) == len(HORIZONS) + 1
 
 
@@ -53,8 +70,9 @@ def test_tolerance(first, second, near):
 
 
 def test_errors_by_distance_from_admission():
-    # First band: errors 0.5 and 4, median 2.25, one of two within 3 h. 1 day to 1 week: error 10 at 100 against 110,
-    # tolerance 11. The one without a prediction and the one without a reference time are left out.
+    # First band: errors 0.5 and 4, median 2.25, one of two within 3 h. 1 day to 1 week: error 10 at
+    # 100 against 110, tolerance 11. The one without a prediction and the one without a reference
+    # time are left out.
     bands = by_reference_distance([0, -1, 100, None, 5], [0.5, 3, 110, 7, None])
     expected = {BANDS[0]: (2, 2.25, 0.5), BANDS[2]: (1, 10, 1.0)}
     assert bands == [BandErrors(words, *expected.get(words, (0, None, None))) for words in BANDS]

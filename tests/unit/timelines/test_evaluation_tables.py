@@ -1,4 +1,6 @@
-"""Tables as files: counts are numbers, columns stand as numbers do, and nothing is told that is not there."""
+"""Tables as files: counts are numbers, columns stand as numbers do, and nothing is told that is not
+there.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,11 @@ def test_csv_has_ends_of_intervals_only_where_a_line_has_them() -> None:
 
 
 def test_what_rounds_to_zero_has_no_sign() -> None:
-    assert [row[4].words for row in TABLE.rows if isinstance(row[4], Cell)] == ["0.000", "0.000", "-0.250"]
+    assert [row[4].words for row in TABLE.rows if isinstance(row[4], Cell)] == [
+        "0.000",
+        "0.000",
+        "-0.250",
+    ]
     assert Cell(-0.0004, -0.0004, 0.0004).words == "0.000 (0.000 to 0.000)"
     assert "-0.000" not in TABLE.to_text() + TABLE.to_latex()
     assert "-0.250" in TABLE.to_text()

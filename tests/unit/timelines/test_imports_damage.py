@@ -1,4 +1,6 @@
-"""Files cut off or with bytes changed anywhere: readers report, and neither crash nor take a timeline that lost an occurrence unseen."""
+"""Files cut off or with bytes changed anywhere: readers report, and neither crash nor take a
+timeline that lost an occurrence unseen.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,39 @@ def _line(uid: str, words: str | None, time: float | None) -> Line:
     start = NOTE.index(words) if words else None
     end = None if start is None or words is None else start + len(words)
     return Line(
-        "a", "s", "text_only", 1, uid, words or "loose", start, end, time, time, time, True, (), (), "absent", "lab", words, (0,), "why"
+        "a",
+        "s",
+        "text_only",
+        1,
+        uid,
+        words or "loose",
+        start,
+        end,
+        time,
+        time,
+        time,
+        True,
+        (),
+        (),
+        "absent",
+        "lab",
+        words,
+        (0,),
+        "why",
     )
 
 
-CASE = case_lines("a", NOTE, [(_line("0001", "Fever 😀", -72.0), _line("0002", "chest pain", None), _line("0003", None, 4.5))])
+CASE = case_lines(
+    "a",
+    NOTE,
+    [
+        (
+            _line("0001", "Fever 😀", -72.0),
+            _line("0002", "chest pain", None),
+            _line("0003", None, 4.5),
+        )
+    ],
+)
 
 
 def _files(format: str) -> dict[str, bytes]:
@@ -46,7 +76,9 @@ def _read(format: str, files: dict[str, bytes]):
             path = Path(folder) / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        return read(format, Path(folder) / "t.meds" if format == "meds" else Path(folder), Book(a=NOTE))
+        return read(
+            format, Path(folder) / "t.meds" if format == "meds" else Path(folder), Book(a=NOTE)
+        )
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -71,6 +103,8 @@ def test_changed_bytes_are_reported_or_read_but_never_crash(format, data):
 @given(data=st.data())
 def test_a_cut_off_file_gives_no_timeline(format, data):
     ((name, content),) = FILES[format].items()
-    found, faults = _read(format, {name: content[: data.draw(st.integers(1, len(content.rstrip()) - 1))]})
+    found, faults = _read(
+        format, {name: content[: data.draw(st.integers(1, len(content.rstrip()) - 1))]}
+    )
     assert faults
     assert not found

@@ -1,4 +1,6 @@
-"""Whatever a timeline holds, every format brings it back: export, import, and the lines are the same."""
+"""Whatever a timeline holds, every format brings it back: export, import, and the lines are the
+same.
+"""
 
 from __future__ import annotations
 
@@ -49,23 +51,39 @@ HARD = [
     "--",
 ]
 HARD += ["\u2028", "\x85", "\ufffe", "\xa0", " ", "  ", "#", "{", "\ufeff", "N/A", ","]
-PIECES = st.one_of(st.sampled_from(HARD), st.text(string.ascii_letters + " .", min_size=1, max_size=6))
+PIECES = st.one_of(
+    st.sampled_from(HARD), st.text(string.ascii_letters + " .", min_size=1, max_size=6)
+)
 TEXTS = st.lists(PIECES, min_size=1, max_size=12).map("".join)
 MENTIONS = TEXTS.map(escape_mention).filter(str.strip)
-HOURS = st.none() | st.floats(-1e6, 1e6, allow_nan=False) | st.sampled_from([0.0, 1 / 3, -1e-9, 1e300])
+HOURS = (
+    st.none() | st.floats(-1e6, 1e6, allow_nan=False) | st.sampled_from([0.0, 1 / 3, -1e-9, 1e300])
+)
 FORMATS = ("jsonl", "csv", "parquet", "meds", "bsv", "brat", "doccano", "label_studio", "i2b2")
 
 
 @st.composite
-def lines(draw: st.DrawFn, note: str, heading: tuple[str, str, TimelineKind, int]) -> tuple[Line, ...]:
+def lines(
+    draw: st.DrawFn, note: str, heading: tuple[str, str, TimelineKind, int]
+) -> tuple[Line, ...]:
     """One timeline over the note; every field takes what the database takes."""
-    uids = draw(st.lists(st.from_regex(r"[0-9a-f]{4}", fullmatch=True), min_size=1, max_size=5, unique=True))
+    uids = draw(
+        st.lists(st.from_regex(r"[0-9a-f]{4}", fullmatch=True), min_size=1, max_size=5, unique=True)
+    )
     return tuple(draw(_line(note, heading, uid, [u for u in uids if u != uid])) for uid in uids)
 
 
 @st.composite
-def _line(draw: st.DrawFn, note: str, heading: tuple[str, str, TimelineKind, int], uid: str, others: list[str]) -> Line:
-    start, end = draw(st.none() | st.tuples(st.integers(0, len(note) - 1), st.integers(1, len(note)))) or (None, None)
+def _line(
+    draw: st.DrawFn,
+    note: str,
+    heading: tuple[str, str, TimelineKind, int],
+    uid: str,
+    others: list[str],
+) -> Line:
+    start, end = draw(
+        st.none() | st.tuples(st.integers(0, len(note) - 1), st.integers(1, len(note)))
+    ) or (None, None)
     if start is not None and end is not None and start >= end:
         start, end = end - 1, start + 1
     lower, time, upper = _ordered(draw(HOURS), draw(HOURS), draw(HOURS))
@@ -83,7 +101,9 @@ def _line(draw: st.DrawFn, note: str, heading: tuple[str, str, TimelineKind, int
         lower=lower,
         upper=upper,
         known=draw(st.none() | st.booleans()),
-        context=tuple(draw(st.lists(st.sampled_from(others), max_size=5, unique=True))) if others else (),
+        context=tuple(draw(st.lists(st.sampled_from(others), max_size=5, unique=True)))
+        if others
+        else (),
         evidence=(),
         polarity=draw(st.sampled_from(Polarity)).value,
         lane=draw(st.sampled_from(Lane)).value,
@@ -95,7 +115,9 @@ def _line(draw: st.DrawFn, note: str, heading: tuple[str, str, TimelineKind, int
     )
 
 
-def _ordered(lower: float | None, time: float | None, upper: float | None) -> tuple[float | None, float | None, float | None]:
+def _ordered(
+    lower: float | None, time: float | None, upper: float | None
+) -> tuple[float | None, float | None, float | None]:
     numbers = iter(sorted(x for x in (lower, time, upper) if x is not None))
     found = [None if x is None else next(numbers) for x in (lower, time, upper)]
     return found[0], found[1], found[2]
@@ -103,31 +125,66 @@ def _ordered(lower: float | None, time: float | None, upper: float | None) -> tu
 
 @st.composite
 def cohorts(draw: st.DrawFn) -> list[CaseLines]:
-    """Two cases whose ids differ only where files cannot, each with a text-only timeline and a revised alternative."""
+    """Two cases whose ids differ only where files cannot, each with a text-only timeline and a
+    revised alternative.
+    """
     found = []
     for case_id in ("ward/1", "ward_1"):
         note = draw(TEXTS)
-        headings = [(case_id, "theirs/é", TimelineKind.TEXT_ONLY, 1), (case_id, "theirs/é", TimelineKind.REVISED, 2)]
-        found.append(case_lines(case_id, note, [draw(lines(note, heading)) for heading in headings]))
+        headings = [
+            (case_id, "theirs/é", TimelineKind.TEXT_ONLY, 1),
+            (case_id, "theirs/é", TimelineKind.REVISED, 2),
+        ]
+        found.append(
+            case_lines(case_id, note, [draw(lines(note, heading)) for heading in headings])
+        )
     return found
 
 
 def bare_case(case_id: str, note: str, span: tuple[int, int]) -> CaseLines:
     """A case with one timeline of one occurrence, for examples."""
     words = note[slice(*span)]
-    line = Line(case_id, "s", "text_only", 1, "0000", "x", *span, None, None, None, False, (), (), "present", "lab", words)
+    line = Line(
+        case_id,
+        "s",
+        "text_only",
+        1,
+        "0000",
+        "x",
+        *span,
+        None,
+        None,
+        None,
+        False,
+        (),
+        (),
+        "present",
+        "lab",
+        words,
+    )
     return case_lines(case_id, note, [(line,)])
 
 
 def write(format: str, cases: list[CaseLines], out: Path) -> Path:
     """The file or folder that the format makes of the cases."""
-    path = out / f"t.{'json' if format == 'label_studio' else 'jsonl' if format in ('jsonl', 'doccano') else format}"
+    path = (
+        out
+        / f"t.{'json' if format == 'label_studio' else 'jsonl' if format in ('jsonl', 'doccano') else format}"
+    )
     if format in ("jsonl", "csv", "parquet"):
-        {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}[format](cases, path, with_note_text=True)
+        {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}[format](
+            cases, path, with_note_text=True
+        )
     elif format == "meds":
         write_meds(cases, path, dataset="d", created=datetime(2026, 1, 1, tzinfo=UTC))
     else:
-        writers = {"bsv": write_bsv, "brat": write_brat, "doccano": write_doccano, "label_studio": write_label_studio, "i2b2": write_i2b2}
+        writers = {
+            "bsv": write_bsv,
+            "brat": write_brat,
+            "doccano": write_doccano,
+            "label_studio": write_label_studio,
+            "i2b2": write_i2b2,
+        }
         writers[format](cases, path)
     return path
 
@@ -169,7 +226,12 @@ def as_lines(foreign: Foreign, note: str) -> tuple[Line, ...]:
 @pytest.mark.parametrize("format", FORMATS)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases=cohorts())
-@example(cases=[bare_case("ward/1", "\ufeffFever", (0, 2)), bare_case("ward_1", "\r\n\ufffe\x01|", (0, 5))])
+@example(
+    cases=[
+        bare_case("ward/1", "\ufeffFever", (0, 2)),
+        bare_case("ward_1", "\r\n\ufffe\x01|", (0, 5)),
+    ]
+)
 def test_a_timeline_comes_back_as_it_was(format, cases):
     notes = {case.encounter.case_id: case.note or "" for case in cases}
     with TemporaryDirectory() as folder:

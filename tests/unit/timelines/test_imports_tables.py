@@ -1,4 +1,6 @@
-"""Tables of events and times, our own exports with damage in them, and where mentions without offsets stand."""
+"""Tables of events and times, our own exports with damage in them, and where mentions without
+offsets stand.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,8 @@ def test_copies_may_differ_in_blanks_alone():
 
 
 @pytest.mark.parametrize(
-    ("theirs", "ours", "where"), [("ab", "ac", "1 (ours: 1)"), ("a b", "a", "2 (ours: 1)"), ("a", "a  bc", "1 (ours: 3)")]
+    ("theirs", "ours", "where"),
+    [("ab", "ac", "1 (ours: 1)"), ("a b", "a", "2 (ours: 1)"), ("a", "a  bc", "1 (ours: 3)")],
 )
 def test_another_text_is_named_by_its_first_difference(theirs, ours, where):
     with pytest.raises(Unreadable) as caught:
@@ -100,17 +103,30 @@ def table(folder, text: str, name: str = "a.bsv"):
 def test_bars_with_and_without_a_heading(tmp_path, text):
     first, second = foreign.events("bsv", table(tmp_path, text), NOTE)
     assert (first.mention, first.time, first.confidence, first.start) == ("Fever", -72.0, 9.0, 0)
-    assert (second.mention, second.time, second.confidence, second.start) == ('asked \\"why\\"', None, None, None)
+    assert (second.mention, second.time, second.confidence, second.start) == (
+        'asked \\"why\\"',
+        None,
+        None,
+        None,
+    )
 
 
 def test_commas_with_quotes(tmp_path):
-    found = foreign.events("csv", table(tmp_path, 'event,time\n"Chest pain, came",1\n"a ""b"" | c",2\n', "a.csv"), NOTE)
+    found = foreign.events(
+        "csv", table(tmp_path, 'event,time\n"Chest pain, came",1\n"a ""b"" | c",2\n', "a.csv"), NOTE
+    )
     assert [e.mention for e in found] == ["Chest pain, came", 'a \\"b\\" \\| c']
 
 
 @pytest.mark.parametrize(
     ("line", "cells"),
-    [("a|1|2", ["a", "1", "2"]), ("a\\|b|1", ["a\\|b", "1"]), ("a\\\\|1", ["a\\\\", "1"]), ("| a | 1 |", ["a", "1"]), ("a", ["a"])],
+    [
+        ("a|1|2", ["a", "1", "2"]),
+        ("a\\|b|1", ["a\\|b", "1"]),
+        ("a\\\\|1", ["a\\\\", "1"]),
+        ("| a | 1 |", ["a", "1"]),
+        ("a", ["a"]),
+    ],
 )
 def test_a_bar_after_a_backslash_is_part_of_the_event(line, cells):
     assert split_bars(line) == cells
@@ -125,7 +141,10 @@ def test_a_bar_after_a_backslash_is_part_of_the_event(line, cells):
         ("event|time\nFever|1|2\n", "a.bsv, line 2: 3 cells; a line is event, time"),
         ("event|time\n|1\n", "a.bsv, line 2, mention: no text"),
         ("event|time|confidence\nFever|1|high\n", "a.bsv, line 2, confidence: neither"),
-        ('event|time|confidence|occurrent\nFever|2||{"mention": "Fever", "time": 1.0}\n', "a.bsv, line 2, occurrent: the cells before it"),
+        (
+            'event|time|confidence|occurrent\nFever|2||{"mention": "Fever", "time": 1.0}\n',
+            "a.bsv, line 2, occurrent: the cells before it",
+        ),
         ('event|time|confidence|occurrent\nFever|1||{"mention": "Fev\n', "a.bsv, line 2: not JSON"),
         ("Fever|1|\x00\n", "a.bsv, line 1, confidence: neither"),
         ("Fe\x00ver|1\n", "a.bsv, line 1, mention: holds a character"),
@@ -139,8 +158,13 @@ def test_damaged_tables(tmp_path, text, reason):
 
 def test_files_that_are_not_text_or_cut_off(tmp_path):
     (tmp_path / "a.bsv").write_bytes(b"Fever|1\n\xff\xfe")
-    assert foreign.faults("bsv", tmp_path, NOTE) == ["a.bsv: not UTF-8 text; save the file as UTF-8"]
-    assert "quotes are not closed" in foreign.faults("csv", table(tmp_path, 'event,time\n"Fever,1\n', "a.csv"), NOTE)[0]
+    assert foreign.faults("bsv", tmp_path, NOTE) == [
+        "a.bsv: not UTF-8 text; save the file as UTF-8"
+    ]
+    assert (
+        "quotes are not closed"
+        in foreign.faults("csv", table(tmp_path, 'event,time\n"Fever,1\n', "a.csv"), NOTE)[0]
+    )
     with pytest.raises(Unreadable, match="no such file"):
         foreign.read("bsv", tmp_path / "none", foreign.Book(a=NOTE))
 
@@ -154,12 +178,26 @@ def jsonl(folder, *lines: object):
 
 
 def test_a_line_of_least_says_a_case_a_mention_and_a_time(tmp_path):
-    (event,) = foreign.events("jsonl", jsonl(tmp_path, LINE | {"polarity": "absent", "start": 0, "end": 5, "span_text": "Fever"}), NOTE)
-    assert (event.mention, event.time, event.polarity, event.uid, event.start) == ("Fever", 1.0, Polarity.ABSENT, None, 0)
+    (event,) = foreign.events(
+        "jsonl",
+        jsonl(tmp_path, LINE | {"polarity": "absent", "start": 0, "end": 5, "span_text": "Fever"}),
+        NOTE,
+    )
+    assert (event.mention, event.time, event.polarity, event.uid, event.start) == (
+        "Fever",
+        1.0,
+        Polarity.ABSENT,
+        None,
+        0,
+    )
 
 
 def test_a_place_is_sought_only_where_the_lines_do_not_speak_of_places(tmp_path):
-    found = foreign.events("jsonl", jsonl(tmp_path, LINE, LINE | {"mention": "painless", "start": None, "end": None}), NOTE)
+    found = foreign.events(
+        "jsonl",
+        jsonl(tmp_path, LINE, LINE | {"mention": "painless", "start": None, "end": None}),
+        NOTE,
+    )
     assert [(e.start, e.end) for e in found] == [(0, 5), (None, None)]
 
 
@@ -170,7 +208,10 @@ def test_a_place_is_sought_only_where_the_lines_do_not_speak_of_places(tmp_path)
         (LINE | {"uid4": "00AB"}, "uid4: not four lower-case hex digits"),
         (LINE | {"start": 0}, "end: a span has both ends or none"),
         (LINE | {"start": 5, "end": 5}, "end: the span is empty"),
-        (LINE | {"start": 0, "end": 5, "span_text": "fever"}, "span_text: our note says something else"),
+        (
+            LINE | {"start": 0, "end": 5, "span_text": "fever"},
+            "span_text: our note says something else",
+        ),
         (LINE | {"known": 2}, "known: neither 0 nor 1"),
         (LINE | {"time": True}, "time: neither a number"),
         (LINE | {"time": 10**400}, "time: not a finite number"),
@@ -207,9 +248,15 @@ def test_a_line_that_cannot_be_attributed_spoils_both_neighbours(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
-        ([LINE | {"uid4": "0001"}, LINE | {"uid4": "0001"}], "t.jsonl: UIDs occur twice in one case: 0001"),
+        (
+            [LINE | {"uid4": "0001"}, LINE | {"uid4": "0001"}],
+            "t.jsonl: UIDs occur twice in one case: 0001",
+        ),
         ([LINE | {"uid4": "0001", "context": ["0002"]}], "t.jsonl: unknown UIDs 0002"),
-        ([LINE | {"uid4": "0001", "start": 0, "end": 999}], "t.jsonl: UID 0001: span ends at 999, the note at"),
+        (
+            [LINE | {"uid4": "0001", "start": 0, "end": 999}],
+            "t.jsonl: UID 0001: span ends at 999, the note at",
+        ),
     ],
 )
 def test_identifiers_and_spans_must_fit_together(tmp_path, lines, reason):
@@ -218,15 +265,24 @@ def test_identifiers_and_spans_must_fit_together(tmp_path, lines, reason):
 
 def test_csv_of_ours_with_a_lost_cell(tmp_path):
     path = table(tmp_path, "case_id,mention,time\na,Fever,1\na,Fever\n", "t.csv")
-    assert foreign.faults("csv", path, NOTE)[0] == "t.csv, line 3: more or fewer cells than the heading has"
+    assert (
+        foreign.faults("csv", path, NOTE)[0]
+        == "t.csv, line 3: more or fewer cells than the heading has"
+    )
 
 
 def test_parquet_of_another_kind_and_cut_off(tmp_path):
     pq.write_table(pa.table({"case_id": ["a"], "x": [1]}), tmp_path / "t.parquet")
-    assert foreign.faults("parquet", tmp_path, NOTE) == ["t.parquet, mention: the table has no such column; it is none of our exports"]
-    assert foreign.faults("meds", tmp_path, NOTE) == ["t.parquet, code: the table has no such column; it is none of our exports"]
+    assert foreign.faults("parquet", tmp_path, NOTE) == [
+        "t.parquet, mention: the table has no such column; it is none of our exports"
+    ]
+    assert foreign.faults("meds", tmp_path, NOTE) == [
+        "t.parquet, code: the table has no such column; it is none of our exports"
+    ]
     (tmp_path / "t.parquet").write_bytes((tmp_path / "t.parquet").read_bytes()[:-20])
-    assert foreign.faults("parquet", tmp_path, NOTE) == ["t.parquet: not a Parquet file, or cut off"]
+    assert foreign.faults("parquet", tmp_path, NOTE) == [
+        "t.parquet: not a Parquet file, or cut off"
+    ]
 
 
 def test_a_case_is_found_by_the_name_of_its_file(tmp_path):

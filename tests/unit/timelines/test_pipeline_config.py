@@ -12,11 +12,31 @@ from timelines.pipeline.config import ConfigError, PipelineConfig, Variant
 
 def test_defaults_are_the_protocols() -> None:
     c = PipelineConfig()
-    assert (c.variant, c.rho_threshold, c.top_k_dense, c.top_k_rerank, c.rows_per_summary) == (Variant.FULL, None, 10, 3, 3)
-    assert (c.case_row_cap, c.discharge_grace_hours, c.alternatives, c.max_queries) == (100, 12.0, 3, 3)
-    assert (c.infer_batch_size, c.query_batch_size, c.embed_batch_size, c.rerank_batch_size) == (60, 25, 8, 4)
+    assert (c.variant, c.rho_threshold, c.top_k_dense, c.top_k_rerank, c.rows_per_summary) == (
+        Variant.FULL,
+        None,
+        10,
+        3,
+        3,
+    )
+    assert (c.case_row_cap, c.discharge_grace_hours, c.alternatives, c.max_queries) == (
+        100,
+        12.0,
+        3,
+        3,
+    )
+    assert (c.infer_batch_size, c.query_batch_size, c.embed_batch_size, c.rerank_batch_size) == (
+        60,
+        25,
+        8,
+        4,
+    )
     assert (c.tag_single_pass_lines, c.tag_chunk_lines, c.query_local_characters) == (500, 450, 700)
-    assert (c.revise_note_characters, c.revise_local_characters, c.evidence_field_characters) == (30_000, 220, 160)
+    assert (c.revise_note_characters, c.revise_local_characters, c.evidence_field_characters) == (
+        30_000,
+        220,
+        160,
+    )
 
 
 @given(
@@ -26,14 +46,24 @@ def test_defaults_are_the_protocols() -> None:
     grace=st.floats(0, 100),
     alternatives=st.integers(1, 9),
 )
-def test_json_round_trip(variant: Variant, seed: int, rho: float | None, grace: float, alternatives: int) -> None:
-    config = PipelineConfig(variant=variant, seed=seed, rho_threshold=rho, discharge_grace_hours=grace, alternatives=alternatives)
+def test_json_round_trip(
+    variant: Variant, seed: int, rho: float | None, grace: float, alternatives: int
+) -> None:
+    config = PipelineConfig(
+        variant=variant,
+        seed=seed,
+        rho_threshold=rho,
+        discharge_grace_hours=grace,
+        alternatives=alternatives,
+    )
     assert PipelineConfig.from_json(config.to_json()) == config
 
 
 def test_json_holds_every_setting_and_missing_ones_take_the_default() -> None:
     assert set(json.loads(PipelineConfig().to_json())) == {f.name for f in fields(PipelineConfig)}
-    assert PipelineConfig.from_dict({"variant": "unimodal"}) == replace(PipelineConfig(), variant=Variant.UNIMODAL)
+    assert PipelineConfig.from_dict({"variant": "unimodal"}) == replace(
+        PipelineConfig(), variant=Variant.UNIMODAL
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""The plot's axis by hand: position = ZERO ∓ side · ln(1 + h/3) / ln(1 + extent/3); ticks, lanes, rows."""
+"""The plot's axis by hand: position = ZERO ∓ side · ln(1 + h/3) / ln(1 + extent/3); ticks, lanes,
+rows.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ WEEK_AXIS = Axis(past=168.0, future=168.0)
 
 
 def test_admission_always_stands_at_the_same_place():
-    assert Axis(past=24.0, future=24.0).position(0.0) == Axis(past=876000.0, future=720.0).position(0.0) == ZERO == 0.36
+    assert (
+        Axis(past=24.0, future=24.0).position(0.0)
+        == Axis(past=876000.0, future=720.0).position(0.0)
+        == ZERO
+        == 0.36
+    )
 
 
 def test_positions_by_hand():
@@ -62,7 +69,18 @@ def test_the_extent_is_the_next_step_of_its_ladder(times, discharge, extent):
 
 def test_ticks_are_ones_a_person_would_say():
     words = [tick.words for tick in Axis(past=87600.0, future=168.0).ticks() if tick.rank <= 1]
-    assert words == ["−10 y", "−1 y", "−30 d", "−7 d", "−24 h", "0", "+6 h", "+24 h", "+3 d", "+7 d"]
+    assert words == [
+        "−10 y",
+        "−1 y",
+        "−30 d",
+        "−7 d",
+        "−24 h",
+        "0",
+        "+6 h",
+        "+24 h",
+        "+3 d",
+        "+7 d",
+    ]
 
 
 def test_ticks_stand_at_their_hours_in_order():
@@ -75,7 +93,10 @@ def test_ticks_stand_at_their_hours_in_order():
 def test_lanes_come_in_fixed_order_with_their_counts():
     marks = [Mark("a", Lane.LAB, 1.0), Mark("b", Lane.HISTORY, -9000.0), Mark("c", Lane.LAB, None)]
     found = lanes(marks, axis_for([-9000.0, 1.0], None))
-    assert [(r.lane, r.count, r.unplaced, r.rows) for r in found] == [(Lane.HISTORY, 1, 0, 1), (Lane.LAB, 2, 1, 1)]
+    assert [(r.lane, r.count, r.unplaced, r.rows) for r in found] == [
+        (Lane.HISTORY, 1, 0, 1),
+        (Lane.LAB, 2, 1, 1),
+    ]
 
 
 def test_marks_at_one_time_take_rows_of_their_own():
@@ -84,7 +105,9 @@ def test_marks_at_one_time_take_rows_of_their_own():
 
 
 def test_a_shift_reserves_its_whole_length():
-    found = lanes([Mark("long", Lane.LAB, 100.0, text_time=2.0), Mark("inside", Lane.LAB, 24.0)], WEEK_AXIS)[0]
+    found = lanes(
+        [Mark("long", Lane.LAB, 100.0, text_time=2.0), Mark("inside", Lane.LAB, 24.0)], WEEK_AXIS
+    )[0]
     assert found.row_of["long"] != found.row_of["inside"]
 
 
@@ -93,7 +116,11 @@ def test_marks_of_one_row_keep_their_distance(times):
     marks = [Mark(str(n), Lane.FINDING, time) for n, time in enumerate(times)]
     for lane in lanes(marks, WEEK_AXIS):
         for row in range(lane.rows):
-            places = sorted(WEEK_AXIS.position(times[int(key)]) for key, own in lane.row_of.items() if own == row)
+            places = sorted(
+                WEEK_AXIS.position(times[int(key)])
+                for key, own in lane.row_of.items()
+                if own == row
+            )
             assert all(b - a >= ROW_GAP - 1e-9 for a, b in pairwise(places))
 
 

@@ -1,4 +1,6 @@
-"""What the page's scripts are given: words from one place, positions from the axis, nothing that was not asked for."""
+"""What the page's scripts are given: words from one place, positions from the axis, nothing that
+was not asked for.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,15 @@ ANCHOR = Anchor(datetime(2131, 2, 24, 14, 38))
 
 
 def item(key: str, time: float | None, **more) -> Item:
-    values = {"lower": None, "upper": None, "status": Status.INFERRED, "lane": Lane.MEDICATION, "mention": key, "number": 1, **more}
+    values = {
+        "lower": None,
+        "upper": None,
+        "status": Status.INFERRED,
+        "lane": Lane.MEDICATION,
+        "mention": key,
+        "number": 1,
+        **more,
+    }
     return Item(key=key, time=time, **values)
 
 
@@ -33,7 +43,13 @@ def test_a_moved_occurrence_carries_both_times_its_shift_and_its_evidence():
     data = payload([moved], ANCHOR, 40.0, "revised")
     axis = axis_for([6.5, 1.5], 40.0)
     found = data["items"][0]
-    assert (found["w"], found["c"], found["tw"], found["sw"], found["d"]) == ("+6.5 h", "HD 1, 21:08", "+1.5 h", "5 h later", 5.0)
+    assert (found["w"], found["c"], found["tw"], found["sw"], found["d"]) == (
+        "+6.5 h",
+        "HD 1, 21:08",
+        "+1.5 h",
+        "5 h later",
+        5.0,
+    )
     assert found["b"] == "between +6 h and +7 h"
     assert found["x"] == round(axis.position(6.5), 5)
     assert [adopted for _, adopted in found["e"]] == [1, 0]
@@ -44,7 +60,9 @@ def test_a_moved_occurrence_carries_both_times_its_shift_and_its_evidence():
 
 def test_an_occurrence_without_time_has_words_and_no_place():
     data = payload([item("diet", None, status=Status.UNPLACED)], ANCHOR, None, "text_only")
-    assert data["items"] == [{"u": "diet", "n": 1, "m": "diet", "l": 0, "s": "unplaced", "w": "not placed", "p": None}]
+    assert data["items"] == [
+        {"u": "diet", "n": 1, "m": "diet", "l": 0, "s": "unplaced", "w": "not placed", "p": None}
+    ]
     assert data["lanes"] == [{"label": "Medications", "count": 1, "unplaced": 1, "rows": 0}]
     assert data["discharge"] is None
     assert sum(data["density"]) == 0
@@ -56,7 +74,9 @@ def test_open_bounds_reach_the_edge():
 
 
 def test_an_occurrence_that_evidence_left_alone_has_no_shift():
-    found = payload([item("a", 2.0, text_time=2.0, revised=True)], ANCHOR, 24.0, "revised")["items"][0]
+    found = payload([item("a", 2.0, text_time=2.0, revised=True)], ANCHOR, 24.0, "revised")[
+        "items"
+    ][0]
     assert "sw" not in found
     assert "d" not in found
 

@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.timelines.reconstruction import NOTE, case, record, script, tools
-from timelines.domain import Entry, Inventory, Query, Reconstruction, TaggedNote, Timeline, TimelineKind
+from timelines.domain import (
+    Entry,
+    Inventory,
+    Query,
+    Reconstruction,
+    TaggedNote,
+    Timeline,
+    TimelineKind,
+)
 from timelines.pipeline.provenance import BrokenChain, chains, verify
 from timelines.pipeline.run import reconstruct
 
@@ -17,7 +25,9 @@ def result() -> Reconstruction:
     return reconstruct(case(), record(), tools(script()))
 
 
-def reasons(broken: Reconstruction, sha256: str = case().sha256, latest: float | None = 60.0) -> list[str]:
+def reasons(
+    broken: Reconstruction, sha256: str = case().sha256, latest: float | None = 60.0
+) -> list[str]:
     with pytest.raises(BrokenChain) as error:
         verify(broken, note_sha256=sha256, latest=latest)
     return list(error.value.reasons)
@@ -30,7 +40,11 @@ def test_a_chain_goes_from_the_quote_to_the_revised_times(result):
     assert [c.kept for c in second.candidates] == [True, False]
     assert [e.row.row_index for e in second.evidence] == [7]
     assert (second.text_only.time, [e.time for e in second.revised]) == (2.0, [6.5, 6.5])
-    assert (first.evidence, first.text_only.time, [e.time for e in first.revised]) == ((), 1.0, [1.0, 1.0])
+    assert (first.evidence, first.text_only.time, [e.time for e in first.revised]) == (
+        (),
+        1.0,
+        [1.0, 1.0],
+    )
     assert third.quote == "Lactate 4.1 😀"
 
 
@@ -39,19 +53,25 @@ def test_an_unbroken_chain_is_silent(result):
 
 
 def test_another_note(result):
-    assert reasons(result, sha256="0" * 64) == ["the note is not the one that was imported: its SHA-256 differs"]
+    assert reasons(result, sha256="0" * 64) == [
+        "the note is not the one that was imported: its SHA-256 differs"
+    ]
 
 
 def test_a_span_moved_into_white_space(result):
     first = replace(result.note.inventory.occurrences[0], start=8, end=17)
     note = TaggedNote(NOTE, Inventory((first, *result.note.inventory.occurrences[1:])))
-    assert f"UID {first.uid}: its span begins or ends in white space" in reasons(replace(result, note=note))
+    assert f"UID {first.uid}: its span begins or ends in white space" in reasons(
+        replace(result, note=note)
+    )
 
 
 def test_a_mention_that_lost_its_escape(result):
     last = replace(result.note.inventory.occurrences[2], mention='lactate "4.1"')
     note = TaggedNote(NOTE, Inventory((*result.note.inventory.occurrences[:2], last)))
-    assert f"UID {last.uid}: the mention is not in its escaped form" in reasons(replace(result, note=note))
+    assert f"UID {last.uid}: the mention is not in its escaped form" in reasons(
+        replace(result, note=note)
+    )
 
 
 def test_a_timeline_that_lost_an_entry(result):
@@ -71,14 +91,23 @@ def test_alternatives_out_of_number(result):
 def test_candidates_without_query_and_rows_without_candidate(result):
     uid = result.evidence[0].uid
     dropped = tuple(c for c in result.candidates if c.uid != uid)
-    assert reasons(replace(result, candidates=dropped)) == [f"UID {uid}: row 7 without a kept candidate"]
+    assert reasons(replace(result, candidates=dropped)) == [
+        f"UID {uid}: row 7 without a kept candidate"
+    ]
     queries = tuple(q for q in result.queries if q.uid != uid)
-    assert reasons(replace(result, queries=queries)) == [f"UID {uid}: a candidate without its query"] * 2
-    assert reasons(replace(result, queries=(*result.queries, Query("zzzz", 0, "x")))) == ["UID zzzz: a query of no occurrence"]
+    assert (
+        reasons(replace(result, queries=queries))
+        == [f"UID {uid}: a candidate without its query"] * 2
+    )
+    assert reasons(replace(result, queries=(*result.queries, Query("zzzz", 0, "x")))) == [
+        "UID zzzz: a query of no occurrence"
+    ]
 
 
 def test_a_row_after_the_last_hour(result):
-    assert reasons(result, latest=6.0) == [f"UID {result.evidence[0].uid}: row 7 has no time or is later than discharge allows"]
+    assert reasons(result, latest=6.0) == [
+        f"UID {result.evidence[0].uid}: row 7 has no time or is later than discharge allows"
+    ]
 
 
 def test_a_time_that_rests_on_a_row_of_something_else(result):

@@ -6,7 +6,12 @@ from timelines.domain import Inventory, Occurrence, Query
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.pipeline.queries import QueryError, complete_queries
 
-INVENTORY = Inventory((Occurrence("0a1b", 0, "creatinine of 4.2", 0, 5), Occurrence("a5d3", 1, "lumbar puncture", 6, 9)))
+INVENTORY = Inventory(
+    (
+        Occurrence("0a1b", 0, "creatinine of 4.2", 0, 5),
+        Occurrence("a5d3", 1, "lumbar puncture", 6, 9),
+    )
+)
 
 
 def test_a_missing_or_blank_list_falls_back_to_the_mention() -> None:
@@ -19,7 +24,9 @@ def test_a_missing_or_blank_list_falls_back_to_the_mention() -> None:
 
 
 def test_variant_no_query_asks_for_the_mentions() -> None:
-    queries = complete_queries(INVENTORY, {"0a1b": ["renal panel"]}, PipelineConfig(variant=Variant.NO_QUERY))
+    queries = complete_queries(
+        INVENTORY, {"0a1b": ["renal panel"]}, PipelineConfig(variant=Variant.NO_QUERY)
+    )
     assert [q.text for q in queries] == ["creatinine of 4.2", "lumbar puncture"]
 
 

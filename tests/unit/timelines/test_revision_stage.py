@@ -19,7 +19,9 @@ from timelines.domain import (
 from timelines.pipeline.revision import ProposedEntry, RevisionRejected, revise, validate_revision
 
 A, B = "0a1b", "a5d3"
-INVENTORY = Inventory((Occurrence(A, 0, "lactate 4.1", 0, 5), Occurrence(B, 1, "norepinephrine", 6, 9)))
+INVENTORY = Inventory(
+    (Occurrence(A, 0, "lactate 4.1", 0, 5), Occurrence(B, 1, "norepinephrine", 6, 9))
+)
 GOOD = [ProposedEntry(B, 3, 2, 4, True, (A,), mention="norepinephrine"), ProposedEntry(A, None)]
 
 
@@ -47,10 +49,22 @@ def test_wrong_number_of_alternatives(count: int) -> None:
         ([GOOD[0]], f"timeline 1: missing UID {A}"),
         ([*GOOD, ProposedEntry(A, 5)], f"timeline 1: UID {A} occurs 2 times"),
         ([*GOOD, ProposedEntry("ffff", 5)], "timeline 1: unknown UID ffff"),
-        ([GOOD[0], ProposedEntry(A, 1, mention="Lactate 4.1")], f"timeline 1: UID {A}: changed mention"),
-        ([GOOD[0], ProposedEntry(A, 1, 2, 3)], f"timeline 1: UID {A}: lower bound 2 is after the time 1"),
-        ([GOOD[0], ProposedEntry(A, 1, context=("ffff",))], f"timeline 1: UID {A}: unknown context UID ffff"),
-        ([GOOD[0], ProposedEntry(A, 1, context=(B, B))], f"timeline 1: UID {A}: context UIDs must be distinct others"),
+        (
+            [GOOD[0], ProposedEntry(A, 1, mention="Lactate 4.1")],
+            f"timeline 1: UID {A}: changed mention",
+        ),
+        (
+            [GOOD[0], ProposedEntry(A, 1, 2, 3)],
+            f"timeline 1: UID {A}: lower bound 2 is after the time 1",
+        ),
+        (
+            [GOOD[0], ProposedEntry(A, 1, context=("ffff",))],
+            f"timeline 1: UID {A}: unknown context UID ffff",
+        ),
+        (
+            [GOOD[0], ProposedEntry(A, 1, context=(B, B))],
+            f"timeline 1: UID {A}: context UIDs must be distinct others",
+        ),
     ],
 )
 def test_each_broken_rule_is_a_reason(rows: list[ProposedEntry], reason: str) -> None:
@@ -58,7 +72,10 @@ def test_each_broken_rule_is_a_reason(rows: list[ProposedEntry], reason: str) ->
 
 
 def test_all_faults_of_all_alternatives_are_reported_together() -> None:
-    assert reasons([[GOOD[0]], [GOOD[1]]], 2) == (f"timeline 1: missing UID {A}", f"timeline 2: missing UID {B}")
+    assert reasons([[GOOD[0]], [GOOD[1]]], 2) == (
+        f"timeline 1: missing UID {A}",
+        f"timeline 2: missing UID {B}",
+    )
 
 
 class FixedReviser:
@@ -74,8 +91,14 @@ def test_a_time_may_rest_only_on_rows_given_for_that_uid() -> None:
     text = Timeline.complete(INVENTORY, [Entry(A, 1), Entry(B, 2)], TimelineKind.TEXT_ONLY)
     window = Window(Anchor(datetime(2150, 1, 1)), 100.0)
     evidence = [Evidence(A, 0, SourceRow(7, 1.5, "lab:lactate:blood", "4.1"), 1, 0.5, 0.5)]
-    adopted = Timeline.complete(INVENTORY, [Entry(A, 1.5, adopted_rows=(7,)), Entry(B, 2)], TimelineKind.REVISED)
+    adopted = Timeline.complete(
+        INVENTORY, [Entry(A, 1.5, adopted_rows=(7,)), Entry(B, 2)], TimelineKind.REVISED
+    )
     assert revise(FixedReviser(adopted), note, text, evidence, window, alternatives=1) == (adopted,)
-    borrowed = Timeline.complete(INVENTORY, [Entry(A, 1.5), Entry(B, 1.5, adopted_rows=(7,))], TimelineKind.REVISED)
-    with pytest.raises(RevisionRejected, match=f"UID {B}: adopted row 7 was not among its evidence"):
+    borrowed = Timeline.complete(
+        INVENTORY, [Entry(A, 1.5), Entry(B, 1.5, adopted_rows=(7,))], TimelineKind.REVISED
+    )
+    with pytest.raises(
+        RevisionRejected, match=f"UID {B}: adopted row 7 was not among its evidence"
+    ):
         revise(FixedReviser(borrowed), note, text, evidence, window, alternatives=1)

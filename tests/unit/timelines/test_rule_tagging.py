@@ -1,4 +1,6 @@
-"""The rules tagger on short notes of our own: spans, mentions, polarity, lanes, and what it must never do."""
+"""The rules tagger on short notes of our own: spans, mentions, polarity, lanes, and what it must
+never do.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,12 @@ def one(note: str, text: str) -> TaggedSpan:
 
 
 def test_a_row_of_lab_values_gives_one_occurrence_a_value() -> None:
-    assert spans("LABS:\nWBC-11.0* Hgb-7.9* Na-129* K-5.6*") == ["WBC-11.0*", "Hgb-7.9*", "Na-129*", "K-5.6*"]
+    assert spans("LABS:\nWBC-11.0* Hgb-7.9* Na-129* K-5.6*") == [
+        "WBC-11.0*",
+        "Hgb-7.9*",
+        "Na-129*",
+        "K-5.6*",
+    ]
 
 
 def test_values_joined_by_an_arrow_are_each_an_occurrence_and_keep_their_name() -> None:
@@ -39,7 +46,10 @@ def test_values_joined_by_an_arrow_are_each_an_occurrence_and_keep_their_name() 
 
 
 def test_a_row_of_values_carries_the_time_that_heads_it() -> None:
-    assert mentions("LABS:\nHD6       Cr-1.9* BUN-40*") == ["creatinine 1.9, HD6", "blood urea nitrogen 40, HD6"]
+    assert mentions("LABS:\nHD6       Cr-1.9* BUN-40*") == [
+        "creatinine 1.9, HD6",
+        "blood urea nitrogen 40, HD6",
+    ]
 
 
 def test_nested_spans_of_drugs_that_share_an_act() -> None:
@@ -86,9 +96,17 @@ def test_gram_negative_denies_nothing() -> None:
     [
         ("LABS:\nK-5.6*", "K-5.6*", Lane.LAB),
         ("PMH:\ncirrhosis", "cirrhosis", Lane.HISTORY),
-        ("HOSPITAL COURSE:\nFurosemide 40 mg IV given.", "Furosemide 40 mg IV given", Lane.MEDICATION),
+        (
+            "HOSPITAL COURSE:\nFurosemide 40 mg IV given.",
+            "Furosemide 40 mg IV given",
+            Lane.MEDICATION,
+        ),
         ("HOSPITAL COURSE:\nBronchoscopy on HD 3.", "Bronchoscopy on HD 3", Lane.PROCEDURE),
-        ("HOSPITAL COURSE:\nTransferred to the floor on HD 3.", "Transferred to the floor on HD 3", Lane.TRANSFER),
+        (
+            "HOSPITAL COURSE:\nTransferred to the floor on HD 3.",
+            "Transferred to the floor on HD 3",
+            Lane.TRANSFER,
+        ),
         ("FOLLOW UP:\nNephrology in 2 weeks", "Nephrology in 2 weeks", Lane.PLAN),
         ("HOSPITAL COURSE:\nHypotension overnight.", "Hypotension overnight", Lane.FINDING),
     ],
@@ -123,7 +141,12 @@ def test_elliptical_acts_name_their_treatment() -> None:
 
 
 def test_advice_on_what_may_happen_is_no_occurrence() -> None:
-    assert spans("DISCHARGE INSTRUCTIONS:\nReturn for chest pain or fever. You should call if you bleed.") == []
+    assert (
+        spans(
+            "DISCHARGE INSTRUCTIONS:\nReturn for chest pain or fever. You should call if you bleed."
+        )
+        == []
+    )
 
 
 def test_offsets_are_code_points_of_the_note_as_stored() -> None:
@@ -138,7 +161,10 @@ def test_a_note_gives_the_same_occurrences_every_time() -> None:
     assert TAGGER.tag(note) == RuleTagger().tag(note)
 
 
-@pytest.mark.parametrize("note", ["", " ", "\n\n", "...", "#", "# \n#:", "___", "((((", "\u202e\u0645\u0631\u062d\u0628\u0627"])
+@pytest.mark.parametrize(
+    "note",
+    ["", " ", "\n\n", "...", "#", "# \n#:", "___", "((((", "\u202e\u0645\u0631\u062d\u0628\u0627"],
+)
 def test_notes_without_content_have_no_occurrence_or_a_valid_one(note: str) -> None:
     for span in TAGGER.tag(note):
         assert note[span.start : span.end].strip()
@@ -178,7 +204,13 @@ PIECES = st.sampled_from(
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.one_of(st.text(max_size=300), st.lists(PIECES, max_size=40).map(" ".join), st.lists(PIECES, max_size=40).map("".join)))
+@given(
+    st.one_of(
+        st.text(max_size=300),
+        st.lists(PIECES, max_size=40).map(" ".join),
+        st.lists(PIECES, max_size=40).map("".join),
+    )
+)
 def test_any_text_is_tagged_inside_its_bounds_and_in_order(note: str) -> None:
     found = TAGGER.tag(note)
     assert all(0 <= s.start < s.end <= len(note) and s.mention.strip() for s in found)

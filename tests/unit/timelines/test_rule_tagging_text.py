@@ -72,7 +72,11 @@ def test_sections_of_a_templated_note() -> None:
 
 def test_sections_of_a_flattened_note() -> None:
     note = "HISTORY:, A fall at home.,DISCHARGE MEDICATIONS:,1.  Aspirin.,CONDITION ON DISCHARGE: , Stable."
-    assert [kind for kind, _ in kinds(note)] == ["hpi", "medications_discharge", "discharge_condition"]
+    assert [kind for kind, _ in kinds(note)] == [
+        "hpi",
+        "medications_discharge",
+        "discharge_condition",
+    ]
 
 
 def test_a_narrative_without_headings_is_one_section() -> None:
@@ -93,11 +97,22 @@ def test_section_at_finds_the_section_of_an_offset() -> None:
 
 def test_sentences_respect_abbreviations_decimals_and_organisms() -> None:
     note = "Seen by Dr. Ho at 4 p.m. by phone. K 3.1 then 4.0. Grew E. coli. pulm HTN. Home."
-    assert sentences(note) == ["Seen by Dr. Ho at 4 p.m. by phone.", "K 3.1 then 4.0.", "Grew E. coli.", "pulm HTN.", "Home."]
+    assert sentences(note) == [
+        "Seen by Dr. Ho at 4 p.m. by phone.",
+        "K 3.1 then 4.0.",
+        "Grew E. coli.",
+        "pulm HTN.",
+        "Home.",
+    ]
 
 
 def test_list_items_are_sentences_and_keep_their_numbers() -> None:
-    assert sentences("MEDS:\n1. Aspirin 81 mg\n2. Senna\n- Colace\n") == ["MEDS:", "1. Aspirin 81 mg", "2. Senna", "- Colace"]
+    assert sentences("MEDS:\n1. Aspirin 81 mg\n2. Senna\n- Colace\n") == [
+        "MEDS:",
+        "1. Aspirin 81 mg",
+        "2. Senna",
+        "- Colace",
+    ]
 
 
 def test_a_hard_wrapped_paragraph_is_not_cut_at_its_line_breaks() -> None:
@@ -114,5 +129,7 @@ def test_sections_partition_any_text_and_the_parse_keeps_it(note: str) -> None:
     edges = [(s.start, s.end) for s in analysis.sections]
     assert "".join(note[a:b] for a, b in edges) == note
     assert all(s.start <= s.body_start <= s.end for s in analysis.sections)
-    assert all(a.end <= b.start for a, b in zip(analysis.sentences, analysis.sentences[1:], strict=False))
+    assert all(
+        a.end <= b.start for a, b in zip(analysis.sentences, analysis.sentences[1:], strict=False)
+    )
     assert all("\n" not in note[line.start : line.end] for line in analysis.lines)

@@ -17,7 +17,10 @@ def texts(text: str) -> list[str]:
 
 def terms(text: str) -> list[tuple[str, Concept]]:
     tokens = tokenize(text)
-    return [(text[tokens[t.first].start : tokens[t.last - 1].end], t.concept) for t in find_terms(tokens)]
+    return [
+        (text[tokens[t.first].start : tokens[t.last - 1].end], t.concept)
+        for t in find_terms(tokens)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -85,5 +88,9 @@ def test_a_title_before_a_removed_name_is_no_imaging_study():
 
 
 def test_a_class_of_drugs_is_a_medication():
-    (span,) = [s for s in RuleTagger().tag("HOSPITAL COURSE\n\nThe reversal agent was given at noon.\n") if "reversal" in s.mention]
+    (span,) = [
+        s
+        for s in RuleTagger().tag("HOSPITAL COURSE\n\nThe reversal agent was given at noon.\n")
+        if "reversal" in s.mention
+    ]
     assert span.lane is Lane.MEDICATION

@@ -93,7 +93,9 @@ def test_named_days(text: str, basis: Basis, number: int, point: float | None) -
     assert expression.kind is Kind.POINT
     assert expression.day is not None
     assert (expression.day.basis, expression.day.number) == (basis, number)
-    assert (expression.part.point if expression.part else None) == (None if point is None else pytest.approx(point))
+    assert (expression.part.point if expression.part else None) == (
+        None if point is None else pytest.approx(point)
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,15 +111,30 @@ def test_named_days(text: str, basis: Basis, number: int, point: float | None) -
         ("half an hour before he was extubated", Anchoring.REFERENCE, -1, 0.5, "he was extubated"),
     ],
 )
-def test_offsets(text: str, anchoring: Anchoring, direction: int, hours: float, reference: str) -> None:
+def test_offsets(
+    text: str, anchoring: Anchoring, direction: int, hours: float, reference: str
+) -> None:
     (expression,) = find_expressions(text)
     assert expression.kind is Kind.OFFSET
     assert expression.quantity is not None
     assert expression.quantity.hours == pytest.approx(hours)
-    assert (expression.anchoring, expression.direction, expression.reference) == (anchoring, direction, reference)
+    assert (expression.anchoring, expression.direction, expression.reference) == (
+        anchoring,
+        direction,
+        reference,
+    )
 
 
-@pytest.mark.parametrize("text", ["3-day history of", "for the past six months", "x5 d", "of eight years' standing", "4 nights of cough"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "3-day history of",
+        "for the past six months",
+        "x5 d",
+        "of eight years' standing",
+        "4 nights of cough",
+    ],
+)
 def test_spans(text: str) -> None:
     assert [e.kind for e in find_expressions(text)] == [Kind.SPAN]
 

@@ -1,4 +1,6 @@
-"""The text timer on short notes of its own: order, stations, references, repeats, discharge, and arbitrary text."""
+"""The text timer on short notes of its own: order, stations, references, repeats, discharge, and
+arbitrary text.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def test_the_course_advances_and_shares_times() -> None:
 
 
 def test_an_undated_clause_follows_the_one_before_and_leans_on_its_neighbours() -> None:
-    found = timed("HOSPITAL COURSE:\nIntubated at 0400 on HD2. Sedation was begun.\n", "Intubated", "Sedation")
+    found = timed(
+        "HOSPITAL COURSE:\nIntubated at 0400 on HD2. Sedation was begun.\n", "Intubated", "Sedation"
+    )
     assert found["Sedation"].time == pytest.approx(6.15)
     assert not found["Sedation"].known
     assert found["Sedation"].context == ("0000",)
@@ -91,13 +95,22 @@ def test_a_glance_back_does_not_move_the_story() -> None:
 
 
 def test_a_parenthesis_dates_what_stands_before_it() -> None:
-    found = timed("HOSPITAL COURSE:\nAST peak 1500 (HD3), then the next morning a scan.\n", "AST peak 1500", "scan")
+    found = timed(
+        "HOSPITAL COURSE:\nAST peak 1500 (HD3), then the next morning a scan.\n",
+        "AST peak 1500",
+        "scan",
+    )
     assert 26 <= (found["AST peak 1500"].time or 0) <= 50
     assert found["scan"].time == pytest.approx(50 + 8)
 
 
 def test_a_list_takes_the_time_behind_it() -> None:
-    found = timed("HOSPITAL COURSE:\nVanc, cefepime and ampicillin stopped late on HD 4.\n", "Vanc", "cefepime", "ampicillin")
+    found = timed(
+        "HOSPITAL COURSE:\nVanc, cefepime and ampicillin stopped late on HD 4.\n",
+        "Vanc",
+        "cefepime",
+        "ampicillin",
+    )
     assert {e.time for e in found.values()} == {50 + 21}
 
 
@@ -114,7 +127,11 @@ def test_arrows_between_values_pass_time() -> None:
 
 def test_history_stands_at_zero_unless_dated() -> None:
     found = timed(
-        "PAST MEDICAL HISTORY:\nHTN, stroke 8 yrs ago, gout.\nSOCIAL HISTORY: lives alone\n", "HTN", "stroke", "gout", "lives alone"
+        "PAST MEDICAL HISTORY:\nHTN, stroke 8 yrs ago, gout.\nSOCIAL HISTORY: lives alone\n",
+        "HTN",
+        "stroke",
+        "gout",
+        "lives alone",
     )
     assert [e.time for e in found.values()] == [0, -70080, 0, 0]
     assert found["stroke"].known
@@ -149,7 +166,10 @@ def test_discharge_from_an_explicit_day_reaches_medications() -> None:
 
 def test_a_story_ends_with_the_hour_of_leaving() -> None:
     found = timed(
-        "HOSPITAL COURSE:\nOn HD3 he walked.\nDISPOSITION:\nHe went home late that afternoon on aspirin.\n", "walked", "home", "aspirin"
+        "HOSPITAL COURSE:\nOn HD3 he walked.\nDISPOSITION:\nHe went home late that afternoon on aspirin.\n",
+        "walked",
+        "home",
+        "aspirin",
     )
     assert found["home"].time == found["aspirin"].time == pytest.approx(26 + 17)
 
@@ -168,13 +188,17 @@ def test_labelled_result_lines() -> None:
 
 def test_presentation_as_anchor_has_no_earlier_emergency_stay() -> None:
     found = timed(
-        "HISTORY OF PRESENT ILLNESS:\n60F with asthma presented with dyspnea.\n", "dyspnea", anchor=Anchor(ANCHOR.at, "presentation")
+        "HISTORY OF PRESENT ILLNESS:\n60F with asthma presented with dyspnea.\n",
+        "dyspnea",
+        anchor=Anchor(ANCHOR.at, "presentation"),
     )
     assert found["dyspnea"].time == pytest.approx(0, abs=0.01)
 
 
 def test_an_occurrence_without_a_span_is_not_available() -> None:
-    tagged = TaggedNote("HOSPITAL COURSE:\nFine.\n", Inventory((Occurrence("00aa", 0, "fever", None, None),)))
+    tagged = TaggedNote(
+        "HOSPITAL COURSE:\nFine.\n", Inventory((Occurrence("00aa", 0, "fever", None, None),))
+    )
     (entry,) = RuleTimer().infer(tagged, ANCHOR).entries
     assert entry.time is None
     assert not entry.known
@@ -182,7 +206,11 @@ def test_an_occurrence_without_a_span_is_not_available() -> None:
 
 
 def test_the_same_note_gives_the_same_timeline() -> None:
-    tagged = note("HOSPITAL COURSE:\nIntubated at 0400 on HD2, extubated two days later.\n", "Intubated", "extubated")
+    tagged = note(
+        "HOSPITAL COURSE:\nIntubated at 0400 on HD2, extubated two days later.\n",
+        "Intubated",
+        "extubated",
+    )
     assert RuleTimer().infer(tagged, ANCHOR) == RuleTimer().infer(tagged, ANCHOR)
 
 
@@ -237,14 +265,24 @@ def notes(draw: st.DrawFn) -> TaggedNote:
         start = draw(st.integers(0, len(text) - 1))
         end = draw(st.integers(start + 1, len(text)))
         mention = text[start:end].strip() or "x"
-        spans.append(Occurrence(f"{i:04x}", i, mention, start, end, lane=draw(st.sampled_from(list(Lane)))))
+        spans.append(
+            Occurrence(f"{i:04x}", i, mention, start, end, lane=draw(st.sampled_from(list(Lane))))
+        )
     return TaggedNote(text, Inventory(tuple(spans)))
 
 
 @settings(max_examples=150, deadline=None)
-@given(notes(), st.datetimes(datetime(1900, 1, 2), datetime(2250, 1, 1)), st.sampled_from(["admission", "presentation"]))
-def test_any_note_gives_a_complete_timeline_with_ordered_bounds(tagged: TaggedNote, at: datetime, kind: str) -> None:
-    timeline = RuleTimer().infer(tagged, Anchor(at, "admission" if kind == "admission" else "presentation"))
+@given(
+    notes(),
+    st.datetimes(datetime(1900, 1, 2), datetime(2250, 1, 1)),
+    st.sampled_from(["admission", "presentation"]),
+)
+def test_any_note_gives_a_complete_timeline_with_ordered_bounds(
+    tagged: TaggedNote, at: datetime, kind: str
+) -> None:
+    timeline = RuleTimer().infer(
+        tagged, Anchor(at, "admission" if kind == "admission" else "presentation")
+    )
     assert [e.uid for e in timeline] == list(tagged.inventory.uids)
     for entry in timeline:
         if entry.time is not None:
@@ -289,12 +327,19 @@ def test_a_date_at_the_head_of_a_line_is_that_of_the_procedure_behind_it() -> No
 
 
 def test_shares_and_doses_are_no_dates() -> None:
-    found = timed("HOSPITAL COURSE:\nSeen 3/5 and 3/6. Strength 3/5, pain 3/6, walking. 2/4 bottles grew.\n", "walking", "grew")
+    found = timed(
+        "HOSPITAL COURSE:\nSeen 3/5 and 3/6. Strength 3/5, pain 3/6, walking. 2/4 bottles grew.\n",
+        "walking",
+        "grew",
+    )
     assert found["walking"].time == pytest.approx(found["grew"].time or 0, abs=1)
 
 
 def test_a_day_in_brackets_does_not_date_the_procedure_behind_it() -> None:
     found = timed(
-        "PROCEDURES:\nBronchoscopy (HD 5), lobectomy, chest tube\nHOSPITAL COURSE:\nStable on HD 6.\n", "lobectomy", "chest tube", "Stable"
+        "PROCEDURES:\nBronchoscopy (HD 5), lobectomy, chest tube\nHOSPITAL COURSE:\nStable on HD 6.\n",
+        "lobectomy",
+        "chest tube",
+        "Stable",
     )
     assert found["lobectomy"].time == found["chest tube"].time == pytest.approx(2, abs=1)

@@ -9,9 +9,18 @@ from timelines.pipeline.backbone import QueryWriter, Reviser, Tagger, TextTimer
 
 def test_four_stages_under_one_name_without_a_case_cap() -> None:
     backbone = rules_backbone()
-    assert (backbone.name, backbone.max_rows_per_occurrence, backbone.max_rows_per_case) == ("rules", 3, None)
+    assert (backbone.name, backbone.max_rows_per_occurrence, backbone.max_rows_per_case) == (
+        "rules",
+        3,
+        None,
+    )
     assert backbone.version
-    stages: tuple[Tagger, TextTimer, QueryWriter, Reviser] = (backbone.tagger, backbone.timer, backbone.query_writer, backbone.reviser)
+    stages: tuple[Tagger, TextTimer, QueryWriter, Reviser] = (
+        backbone.tagger,
+        backbone.timer,
+        backbone.query_writer,
+        backbone.reviser,
+    )
     assert len({type(stage) for stage in stages}) == 4
 
 

@@ -1,4 +1,6 @@
-"""Every part of the rules backbone looks often whether it should end. Looking changes nothing; an interruption leaves nothing behind."""
+"""Every part of the rules backbone looks often whether it should end. Looking changes nothing; an
+interruption leaves nothing behind.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,18 @@ class Counting:
 
 
 def note_of(sentences: int, title: str = "") -> TaggedNote:
-    text = title + "BRIEF HOSPITAL COURSE:\n" + "\n".join(f"{n}. {SENTENCES[n % len(SENTENCES)]}" for n in range(sentences))
-    return TaggedNote(text, assign_uids(tag(rules_backbone().tagger, text), rng=uid_rng(0, hashlib.sha256(text.encode()).hexdigest(), ())))
+    text = (
+        title
+        + "BRIEF HOSPITAL COURSE:\n"
+        + "\n".join(f"{n}. {SENTENCES[n % len(SENTENCES)]}" for n in range(sentences))
+    )
+    return TaggedNote(
+        text,
+        assign_uids(
+            tag(rules_backbone().tagger, text),
+            rng=uid_rng(0, hashlib.sha256(text.encode()).hexdigest(), ()),
+        ),
+    )
 
 
 def timeline(note: TaggedNote) -> Timeline:
@@ -48,7 +60,10 @@ def timeline(note: TaggedNote) -> Timeline:
 
 def named(note: TaggedNote) -> list[NamedTime]:
     """Lines of their own, for equal words would be one event."""
-    return [NamedTime(f"{o.mention} {o.ordinal}", e.time) for o, e in zip(note.inventory, timeline(note), strict=True)]
+    return [
+        NamedTime(f"{o.mention} {o.ordinal}", e.time)
+        for o, e in zip(note.inventory, timeline(note), strict=True)
+    ]
 
 
 PARTS: dict[str, Callable[[Backbone, TaggedNote], object]] = {
@@ -56,8 +71,13 @@ PARTS: dict[str, Callable[[Backbone, TaggedNote], object]] = {
     "infer": lambda b, n: b.timer.infer(n, WINDOW.anchor),
     "queries": lambda b, n: b.query_writer.write(n),
     "revise": lambda b, n: b.reviser.revise(n, timeline(n), [], WINDOW, 2),
-    "summaries": lambda b, n: b.summary_reviser and b.summary_reviser.revise_by_summaries(n, timeline(n), [], WINDOW, 1),
-    "unidentified": lambda b, n: b.unidentified_reviser and b.unidentified_reviser.revise_unidentified(n.text, [], named(n), [], WINDOW, 1),
+    "summaries": lambda b, n: (
+        b.summary_reviser and b.summary_reviser.revise_by_summaries(n, timeline(n), [], WINDOW, 1)
+    ),
+    "unidentified": lambda b, n: (
+        b.unidentified_reviser
+        and b.unidentified_reviser.revise_unidentified(n.text, [], named(n), [], WINDOW, 1)
+    ),
 }
 
 

@@ -1,4 +1,6 @@
-"""Occurrences are revised together: repeats one to one, neighbours move, discharge is the recorded one."""
+"""Occurrences are revised together: repeats one to one, neighbours move, discharge is the recorded
+one.
+"""
 
 from datetime import datetime
 
@@ -8,7 +10,19 @@ from hypothesis import strategies as st
 
 from timelines.backbones.rules.revision.propagate import Anchored, move
 from timelines.backbones.rules.revision.reviser import RuleReviser
-from timelines.domain import Anchor, Entry, Evidence, Inventory, Occurrence, SourceRow, TaggedNote, TimeKind, Timeline, TimelineKind, Window
+from timelines.domain import (
+    Anchor,
+    Entry,
+    Evidence,
+    Inventory,
+    Occurrence,
+    SourceRow,
+    TaggedNote,
+    TimeKind,
+    Timeline,
+    TimelineKind,
+    Window,
+)
 from timelines.pipeline.revision import revise
 
 WINDOW = Window(Anchor(datetime(2150, 1, 1)), 120.0)
@@ -21,13 +35,32 @@ def case(note: str, spans: list[str], times: list[float | None]) -> tuple[Tagged
         occurrences.append(Occurrence(f"{i:04x}", i, span, at, at + len(span)))
         at += len(span)
     inventory = Inventory(tuple(occurrences))
-    entries = [Entry(o.uid, t, None if t is None else t - 6, None if t is None else t + 6) for o, t in zip(occurrences, times, strict=True)]
-    return TaggedNote(note, inventory), Timeline.complete(inventory, entries, TimelineKind.TEXT_ONLY)
+    entries = [
+        Entry(o.uid, t, None if t is None else t - 6, None if t is None else t + 6)
+        for o, t in zip(occurrences, times, strict=True)
+    ]
+    return TaggedNote(note, inventory), Timeline.complete(
+        inventory, entries, TimelineKind.TEXT_ONLY
+    )
 
 
-def row(uid: str, index: int, time: float, event: str, value: str = "", kind: TimeKind = TimeKind.COLLECTION) -> Evidence:
+def row(
+    uid: str,
+    index: int,
+    time: float,
+    event: str,
+    value: str = "",
+    kind: TimeKind = TimeKind.COLLECTION,
+) -> Evidence:
     numeric = float(value) if value else None
-    return Evidence(uid, 0, SourceRow(index, time, event, value, time_kind=kind, numeric_value=numeric), 1, 0.9, 0.9)
+    return Evidence(
+        uid,
+        0,
+        SourceRow(index, time, event, value, time_kind=kind, numeric_value=numeric),
+        1,
+        0.9,
+        0.9,
+    )
 
 
 def test_two_doses_told_apart_do_not_share_one_row() -> None:
@@ -46,7 +79,11 @@ def test_two_doses_told_apart_do_not_share_one_row() -> None:
 
 
 def test_an_occurrence_without_rows_moves_with_its_neighbour() -> None:
-    note, text = case("Lactate was 4.1 and he looked mottled.", ["Lactate was 4.1", "looked mottled"], [10.0, 10.0])
+    note, text = case(
+        "Lactate was 4.1 and he looked mottled.",
+        ["Lactate was 4.1", "looked mottled"],
+        [10.0, 10.0],
+    )
     rows = [row("0000", 1, 14.0, "lab:lactate:blood", "4.1")]
     (timeline,) = revise(RuleReviser(), note, text, rows, WINDOW, alternatives=1)
     assert [e.time for e in timeline] == [14.0, 14.0]
@@ -56,14 +93,20 @@ def test_an_occurrence_without_rows_moves_with_its_neighbour() -> None:
 
 
 def test_history_does_not_move() -> None:
-    note, text = case("Stroke two years ago. Lactate was 4.1.", ["Stroke two years ago", "Lactate was 4.1"], [-17520.0, 10.0])
+    note, text = case(
+        "Stroke two years ago. Lactate was 4.1.",
+        ["Stroke two years ago", "Lactate was 4.1"],
+        [-17520.0, 10.0],
+    )
     rows = [row("0001", 1, 14.0, "lab:lactate:blood", "4.1")]
     (timeline,) = revise(RuleReviser(), note, text, rows, WINDOW, alternatives=1)
     assert timeline.entries[0].time == -17520.0
 
 
 def test_discharge_takes_the_recorded_time() -> None:
-    note, text = case("She was discharged home on apixaban.", ["discharged home", "apixaban"], [140.0, 140.0])
+    note, text = case(
+        "She was discharged home on apixaban.", ["discharged home", "apixaban"], [140.0, 140.0]
+    )
     (timeline,) = revise(RuleReviser(), note, text, [], WINDOW, alternatives=1)
     assert [e.time for e in timeline] == [120.0, 120.0]
     assert {e.decided_by for e in timeline} == {"rules: discharge time"}
@@ -77,7 +120,10 @@ def test_without_a_recorded_discharge_the_text_time_stands() -> None:
 
 def test_alternatives_are_real_and_exactly_as_many_as_asked() -> None:
     note, text = case("Furosemide was given.", ["Furosemide was given"], [10.0])
-    rows = [row("0000", i, t, "med:furosemide (lasix):start", kind=TimeKind.ADMINISTRATION) for i, t in ((1, 10.0), (2, 11.0))]
+    rows = [
+        row("0000", i, t, "med:furosemide (lasix):start", kind=TimeKind.ADMINISTRATION)
+        for i, t in ((1, 10.0), (2, 11.0))
+    ]
     timelines = revise(RuleReviser(), note, text, rows, WINDOW, alternatives=5)
     assert [t.alternative for t in timelines] == [1, 2, 3, 4, 5]
     assert [t.entries[0].adopted_rows for t in timelines[:2]] == [(1,), (2,)]
@@ -85,13 +131,20 @@ def test_alternatives_are_real_and_exactly_as_many_as_asked() -> None:
 
 @given(
     times=st.lists(st.none() | st.floats(-1e5, 1e5), min_size=3, max_size=3),
-    rows=st.lists(st.tuples(st.integers(0, 2), st.floats(-100, 400), st.sampled_from(["", "4.1", "2.0"])), max_size=9),
+    rows=st.lists(
+        st.tuples(st.integers(0, 2), st.floats(-100, 400), st.sampled_from(["", "4.1", "2.0"])),
+        max_size=9,
+    ),
     alternatives=st.integers(1, 4),
 )
 def test_whatever_the_evidence_the_result_is_complete_and_consistent(
     times: list[float | None], rows: list[tuple[int, float, str]], alternatives: int
 ) -> None:
-    note, text = case("Lactate 4.1, then fever, then discharged home.", ["Lactate 4.1", "fever", "discharged home"], times)
+    note, text = case(
+        "Lactate 4.1, then fever, then discharged home.",
+        ["Lactate 4.1", "fever", "discharged home"],
+        times,
+    )
     evidence = [row(f"{o:04x}", i, t, "lab:lactate:blood", v) for i, (o, t, v) in enumerate(rows)]
     timelines = revise(RuleReviser(), note, text, evidence, WINDOW, alternatives=alternatives)
     assert len(timelines) == alternatives
@@ -99,7 +152,12 @@ def test_whatever_the_evidence_the_result_is_complete_and_consistent(
 
 
 def test_a_move_is_the_weighted_median_of_near_shifts() -> None:
-    anchors = [Anchored("a", 0, 10.0, 12.0), Anchored("b", 10, 10.0, 12.5), Anchored("c", 20, 10.0, 40.0), Anchored("d", 9000, 10.0, 0.0)]
+    anchors = [
+        Anchored("a", 0, 10.0, 12.0),
+        Anchored("b", 10, 10.0, 12.5),
+        Anchored("c", 20, 10.0, 40.0),
+        Anchored("d", 9000, 10.0, 0.0),
+    ]
     found = move(10, 10.0, (), anchors)
     assert found is not None
     assert found.shift == pytest.approx(2.5)

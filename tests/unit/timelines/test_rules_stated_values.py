@@ -40,7 +40,9 @@ def test_stated_ranges(text: str, ranges: list[tuple[float, float]]) -> None:
         ("increased to 0.36", 0.37, "", "med:norepinephrine:start", False),
     ],
 )
-def test_rows_with_the_value_in_either_unit(text: str, value: float, unit: str, event: str, told: bool) -> None:
+def test_rows_with_the_value_in_either_unit(
+    text: str, value: float, unit: str, event: str, told: bool
+) -> None:
     assert (tells(stated_values(text), value, unit, event) is not None) is told
 
 
@@ -59,5 +61,7 @@ def test_rows_with_the_value_in_either_unit(text: str, value: float, unit: str, 
         ("hyperkalemia", "lab:potassium:blood", 6.1, True),
     ],
 )
-def test_readings_that_fit_a_condition(text: str, event: str, value: float, fits: bool | None) -> None:
+def test_readings_that_fit_a_condition(
+    text: str, event: str, value: float, fits: bool | None
+) -> None:
     assert fits_condition(text, event, value) is fits

@@ -55,16 +55,30 @@ def test_every_class_member_and_pattern_resolves() -> None:
 @pytest.mark.parametrize(
     ("note", "span", "concept", "act", "values"),
     [
-        ("Levophed was weaned off on HD 3.", "Levophed was weaned off on HD 3", "norepinephrine", Act.END, set()),
+        (
+            "Levophed was weaned off on HD 3.",
+            "Levophed was weaned off on HD 3",
+            "norepinephrine",
+            Act.END,
+            set(),
+        ),
         ("Vancomycin was ordered.", "Vancomycin was ordered", "vancomycin", Act.ORDER, set()),
         ("Lactate 2.3 after ERCP.", "Lactate 2.3 after ERCP", "lactate", Act.STATE, {2.3}),
         ("Magnesium 2 g IV was given.", "Magnesium 2 g IV", "magnesium sulfate", Act.BEGIN, {2.0}),
-        ("Temperature 98.2 in the ED.", "Temperature 98.2 in the ED", "temperature", Act.STATE, {98.2}),
+        (
+            "Temperature 98.2 in the ED.",
+            "Temperature 98.2 in the ED",
+            "temperature",
+            Act.STATE,
+            {98.2},
+        ),
         ("Transferred to the MICU.", "Transferred to the MICU", "icu arrival", Act.BEGIN, set()),
         ("Seen on HD 3 at 14:30.", "Seen on HD 3 at 14:30", None, Act.BEGIN, set()),
     ],
 )
-def test_reading_of_an_occurrence(note: str, span: str, concept: str | None, act: Act, values: set[float]) -> None:
+def test_reading_of_an_occurrence(
+    note: str, span: str, concept: str | None, act: Act, values: set[float]
+) -> None:
     occurrence = Occurrence("0a1b", 0, span, note.index(span), note.index(span) + len(span))
     reading = read_note(TaggedNote(note, Inventory((occurrence,))))["0a1b"]
     assert (reading.concept.name if reading.concept else None) == concept

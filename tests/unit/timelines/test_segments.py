@@ -1,4 +1,6 @@
-"""Cutting notes into segments: nothing lost, nothing added, every span covered exactly, whatever the characters and the overlaps."""
+"""Cutting notes into segments: nothing lost, nothing added, every span covered exactly, whatever
+the characters and the overlaps.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from timelines.presentation.note_html import note_html
-from timelines.presentation.segments import SHORTEST_TITLED, Span, levels_of, sections_of, segments_of
+from timelines.presentation.segments import (
+    SHORTEST_TITLED,
+    Span,
+    levels_of,
+    sections_of,
+    segments_of,
+)
 
 PIECES = [
     "a",
@@ -108,7 +116,12 @@ def test_sections_partition_the_note_at_line_starts(note):
 
 
 def test_sections_carry_the_titles_of_their_headings():
-    note = "Name: ___\n\nHISTORY OF PRESENT ILLNESS\n" + "She fell. " * 20 + "\n\nBrief Hospital Course:\n" + "She recovered. " * 20
+    note = (
+        "Name: ___\n\nHISTORY OF PRESENT ILLNESS\n"
+        + "She fell. " * 20
+        + "\n\nBrief Hospital Course:\n"
+        + "She recovered. " * 20
+    )
     assert [s.title for s in sections_of(note) if s.end - s.start >= SHORTEST_TITLED] == [
         "HISTORY OF PRESENT ILLNESS",
         "Brief Hospital Course",
@@ -147,7 +160,9 @@ def test_the_page_shows_exactly_the_stored_characters_and_no_markup_of_theirs(ca
     parser.close()
     assert parser.text == note
     assert parser.tags <= {"div", "span"}
-    assert {key for keys, _, _ in parser.segments for key in keys.split()} == {span.key for span in spans}
+    assert {key for keys, _, _ in parser.segments for key in keys.split()} == {
+        span.key for span in spans
+    }
 
 
 def test_a_carriage_return_reaches_the_page_as_a_reference():
@@ -155,5 +170,7 @@ def test_a_carriage_return_reaches_the_page_as_a_reference():
 
 
 def test_stacked_underlines_nest_with_the_inner_status_innermost():
-    html = note_html("abc", [Span("0001", 0, 3), Span("0002", 1, 2)], {"0001": "inferred", "0002": "moved"})
+    html = note_html(
+        "abc", [Span("0001", 0, 3), Span("0002", 1, 2)], {"0001": "inferred", "0002": "moved"}
+    )
     assert '<span class="u u-inferred l1"><span class="u u-moved l0">b</span></span>' in html

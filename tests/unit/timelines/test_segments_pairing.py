@@ -39,7 +39,11 @@ NOTE = "She fell at home. Her lactate was 4.1 mmol/L on arrival. It cleared.\n\n
 def test_the_sentence_holds_the_span_and_stops_at_its_ends():
     start = NOTE.index("lactate")
     found = sentence_around(NOTE, start, start + 7)
-    assert (found.before, found.span, found.after) == ("Her ", "lactate", " was 4.1 mmol/L on arrival.")
+    assert (found.before, found.span, found.after) == (
+        "Her ",
+        "lactate",
+        " was 4.1 mmol/L on arrival.",
+    )
 
 
 def test_a_decimal_point_ends_no_sentence_and_a_blank_line_does():
@@ -51,4 +55,9 @@ def test_a_decimal_point_ends_no_sentence_and_a_blank_line_does():
 def test_a_sentence_without_end_is_cut_and_says_so():
     note = "x" * 1000
     found = sentence_around(note, 500, 510)
-    assert (len(found.before), found.cut_before, len(found.after), found.cut_after) == (LONGEST, True, LONGEST, True)
+    assert (len(found.before), found.cut_before, len(found.after), found.cut_after) == (
+        LONGEST,
+        True,
+        LONGEST,
+        True,
+    )

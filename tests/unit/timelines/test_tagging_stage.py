@@ -1,4 +1,6 @@
-"""Stage 1: the markup parser, exact offsets in the clean note, chunks; by hand and as properties of any note."""
+"""Stage 1: the markup parser, exact offsets in the clean note, chunks; by hand and as properties of
+any note.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,16 @@ from hypothesis import strategies as st
 
 from timelines.domain import Inventory, TaggedSpan
 from timelines.pipeline.config import PipelineConfig
-from timelines.pipeline.tagging import TaggingRejected, chunk_note, in_order, parse_chunks, parse_tagged, render_tagged, tag, trimmed
+from timelines.pipeline.tagging import (
+    TaggingRejected,
+    chunk_note,
+    in_order,
+    parse_chunks,
+    parse_tagged,
+    render_tagged,
+    tag,
+    trimmed,
+)
 from timelines.pipeline.uids import assign_uids
 
 NOTE = "An 18-year-old male with fever and rash."
@@ -36,7 +47,12 @@ def test_the_protocols_tolerances_at_once():
         'An <tag_1 mention="18 year old"> 18-year-old </tag_1> <tag2 mention="male">male </tag_2>with '
         '<tag_3  mention = "fever" >fever</tag3 >\nand <tag_16 mention="rash"> rash</tag16>.'
     )
-    assert spans(tagged) == [("18-year-old", "18 year old"), ("male", "male"), ("fever", "fever"), ("rash", "rash")]
+    assert spans(tagged) == [
+        ("18-year-old", "18 year old"),
+        ("male", "male"),
+        ("fever", "fever"),
+        ("rash", "rash"),
+    ]
 
 
 def test_spans_may_nest_and_overlap():
@@ -58,7 +74,10 @@ def test_a_mention_may_hold_quotes_bars_and_brackets():
         (NOTE + " Done.", "differs from the note at offset 40"),
         (NOTE.replace("rash", '<tag_1 mention="r">rash'), "tag 1 is not closed"),
         (NOTE.replace("rash", "rash</tag_7>"), "tag 7 is closed before offset 39, but not open"),
-        (NOTE.replace("rash", 'rash<tag_1 mention="r"> </tag_1>'), "tag 1 before offset 39 encloses nothing"),
+        (
+            NOTE.replace("rash", 'rash<tag_1 mention="r"> </tag_1>'),
+            "tag 1 before offset 39 encloses nothing",
+        ),
         (NOTE.replace("rash", '<tag_1 mention=" ">rash</tag_1>'), "empty mention"),
         (NOTE.replace("rash", "<tag_1>rash</tag_1>"), "differs from the note at offset 35"),
     ],
@@ -72,7 +91,9 @@ def test_what_is_not_the_note_is_rejected_without_quoting_it(tagged, reason):
 
 def test_markup_that_stands_in_the_note_is_text():
     note = 'He typed <tag_1 mention="x">y</tag_1> & <b>bold</b> &amp; left.'
-    inventory = assign_uids([TaggedSpan(9, 37, "typed markup"), TaggedSpan(28, 29, "y")], rng=Random(0))
+    inventory = assign_uids(
+        [TaggedSpan(9, 37, "typed markup"), TaggedSpan(28, 29, "y")], rng=Random(0)
+    )
     rendered = render_tagged(note, inventory)
     assert "<tag_2 mention=" in rendered
     assert [(s.start, s.end) for s in parse_tagged(rendered, note)] == [(9, 37), (28, 29)]
@@ -81,16 +102,27 @@ def test_markup_that_stands_in_the_note_is_text():
 def test_an_unfinished_tag_of_the_note_does_not_swallow_ours():
     note = 'see <tag_9 mention="abc fever'
     inventory = assign_uids([TaggedSpan(24, 29, "fever")], rng=Random(0))
-    assert [(s.start, s.end) for s in parse_tagged(render_tagged(note, inventory), note)] == [(24, 29)]
+    assert [(s.start, s.end) for s in parse_tagged(render_tagged(note, inventory), note)] == [
+        (24, 29)
+    ]
 
 
 def test_tag_trims_and_orders():
-    tagger = FixedTagger(TaggedSpan(24, 31, "fever"), TaggedSpan(3, 14, "18 year old"), TaggedSpan(3, 19, "male of 18"))
+    tagger = FixedTagger(
+        TaggedSpan(24, 31, "fever"),
+        TaggedSpan(3, 14, "18 year old"),
+        TaggedSpan(3, 19, "male of 18"),
+    )
     assert [(s.start, s.end) for s in tag(tagger, NOTE)] == [(3, 19), (3, 14), (25, 30)]
 
 
 def test_tag_rejects_spans_that_are_not_of_the_note():
-    tagger = FixedTagger(TaggedSpan(0, 41, "all"), TaggedSpan(2, 3, "blank"), TaggedSpan(25, 30, "fever"), TaggedSpan(25, 31, "fever"))
+    tagger = FixedTagger(
+        TaggedSpan(0, 41, "all"),
+        TaggedSpan(2, 3, "blank"),
+        TaggedSpan(25, 30, "fever"),
+        TaggedSpan(25, 31, "fever"),
+    )
     with pytest.raises(TaggingRejected) as rejected:
         tag(tagger, NOTE)
     assert rejected.value.reasons == (
@@ -103,32 +135,74 @@ def test_tag_rejects_spans_that_are_not_of_the_note():
 def test_a_short_note_is_one_pass_and_a_long_one_450_line_chunks():
     config = PipelineConfig()
     assert [(c.start, c.end) for c in chunk_note("a\n" * 500, config)] == [(0, 1000)]
-    assert [(c.start, c.end) for c in chunk_note("a\n" * 1000, config)] == [(0, 900), (900, 1800), (1800, 2000)]
+    assert [(c.start, c.end) for c in chunk_note("a\n" * 1000, config)] == [
+        (0, 900),
+        (900, 1800),
+        (1800, 2000),
+    ]
     assert chunk_note("", config) == ()
 
 
 def test_an_endless_line_is_cut_after_white_space_and_never_before_a_combining_mark():
     config = PipelineConfig(tag_chunk_characters=10)
-    assert [(c.start, c.end) for c in chunk_note("aaaa bbbb cccc dddd", config)] == [(0, 10), (10, 19)]
-    assert [(c.start, c.end) for c in chunk_note("aaaaaaaaae\u0301bbb", config)] == [(0, 9), (9, 14)]
+    assert [(c.start, c.end) for c in chunk_note("aaaa bbbb cccc dddd", config)] == [
+        (0, 10),
+        (10, 19),
+    ]
+    assert [(c.start, c.end) for c in chunk_note("aaaaaaaaae\u0301bbb", config)] == [
+        (0, 9),
+        (9, 14),
+    ]
 
 
 def test_chunks_are_put_back_with_global_offsets():
     note = "fever\nrash\n"
     chunks = chunk_note(note, PipelineConfig(tag_single_pass_lines=1, tag_chunk_lines=1))
-    found = parse_chunks(note, chunks, ['<tag_1 mention="f">fever</tag_1>\n', '<tag_1 mention="r">rash</tag_1>\n'])
+    found = parse_chunks(
+        note, chunks, ['<tag_1 mention="f">fever</tag_1>\n', '<tag_1 mention="r">rash</tag_1>\n']
+    )
     assert [(s.start, s.end, s.mention) for s in found] == [(0, 5, "f"), (6, 10, "r")]
 
 
 PIECES = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=6),
     st.sampled_from(
-        ["fever ", "😀", "👩‍⚕️", "e\u0301", "\r\n", "\t", "<b>", "</b>", "&amp;", "עברית", "\u202bعربي\u202c", "|", '"', "\\", "\u00a0"]
-        + ['<tag_1 mention="x">', "</tag_1>", "<tag_2 mention=", "<tag3>", "</tag_", "_7>", "<", ">", "12"]
+        [
+            "fever ",
+            "😀",
+            "👩‍⚕️",
+            "e\u0301",
+            "\r\n",
+            "\t",
+            "<b>",
+            "</b>",
+            "&amp;",
+            "עברית",
+            "\u202bعربي\u202c",
+            "|",
+            '"',
+            "\\",
+            "\u00a0",
+        ]
+        + [
+            '<tag_1 mention="x">',
+            "</tag_1>",
+            "<tag_2 mention=",
+            "<tag3>",
+            "</tag_",
+            "_7>",
+            "<",
+            ">",
+            "12",
+        ]
     ),
 )
-NOTES = st.lists(PIECES, min_size=1, max_size=25).map("".join).filter(lambda note: bool(note.strip()))
-MENTIONS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=12).filter(lambda m: bool(m.strip()))
+NOTES = (
+    st.lists(PIECES, min_size=1, max_size=25).map("".join).filter(lambda note: bool(note.strip()))
+)
+MENTIONS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=12).filter(
+    lambda m: bool(m.strip())
+)
 
 
 @st.composite
@@ -151,7 +225,9 @@ def of(inventory: Inventory) -> list[tuple[int | None, int | None]]:
 @settings(max_examples=400, deadline=None)
 @given(tagged_notes())
 @example(("<tag_1", assign_uids([TaggedSpan(0, 6, "x")], rng=Random(1))))
-@example(("<tag_91 fever", assign_uids([TaggedSpan(0, 13, "x"), TaggedSpan(8, 13, "y")], rng=Random(1))))
+@example(
+    ("<tag_91 fever", assign_uids([TaggedSpan(0, 13, "x"), TaggedSpan(8, 13, "y")], rng=Random(1)))
+)
 def test_any_note_with_any_markup_comes_back_with_its_exact_offsets(case):
     note, inventory = case
     found = parse_tagged(render_tagged(note, inventory), note)
@@ -173,7 +249,9 @@ def test_padding_inside_and_around_tags_changes_nothing(case, space):
 @settings(max_examples=200, deadline=None)
 @given(NOTES, st.integers(1, 6), st.integers(1, 5), st.integers(2, 30))
 def test_chunks_partition_any_note_within_their_caps(note, single, lines, characters):
-    config = PipelineConfig(tag_single_pass_lines=single, tag_chunk_lines=lines, tag_chunk_characters=characters)
+    config = PipelineConfig(
+        tag_single_pass_lines=single, tag_chunk_lines=lines, tag_chunk_characters=characters
+    )
     chunks = chunk_note(note, config)
     assert "".join(note[c.start : c.end] for c in chunks) == note
     assert all(0 < c.end - c.start <= characters for c in chunks)

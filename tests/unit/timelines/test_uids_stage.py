@@ -40,10 +40,16 @@ def spans(n: int) -> list[TaggedSpan]:
 
 
 def test_a_collision_within_the_case_is_drawn_again():
-    assert assign_uids(spans(3), rng=Drawn(10, 10, 65535, 10, 65535, 0)).uids == ("000a", "ffff", "0000")
+    assert assign_uids(spans(3), rng=Drawn(10, 10, 65535, 10, 65535, 0)).uids == (
+        "000a",
+        "ffff",
+        "0000",
+    )
 
 
-def inventory_of(seed: int, sha256: str, tagged: list[TaggedSpan], in_use: InUse | None = None) -> Inventory:
+def inventory_of(
+    seed: int, sha256: str, tagged: list[TaggedSpan], in_use: InUse | None = None
+) -> Inventory:
     return assign_uids(tagged, rng=uid_rng(seed, sha256, identities_of(tagged)), in_use=in_use)
 
 
@@ -52,7 +58,9 @@ def test_the_same_note_spans_and_seed_give_the_same_identifiers():
     assert first == inventory_of(0, "abc", spans(300))
     assert first.uids != inventory_of(1, "abc", spans(300)).uids
     assert first.uids != inventory_of(0, "abd", spans(300)).uids
-    assert first.uids[:299] != inventory_of(0, "abc", spans(299)).uids, "two taggings of one note do not draw one sequence"
+    assert first.uids[:299] != inventory_of(0, "abc", spans(299)).uids, (
+        "two taggings of one note do not draw one sequence"
+    )
 
 
 def test_every_identifier_of_a_note_can_be_drawn_and_no_more():
@@ -72,11 +80,19 @@ class Narrow(Random):
 
 
 TAGGED = st.builds(
-    lambda start, length, word: TaggedSpan(start, start + length, word), st.integers(0, 6), st.integers(1, 2), st.sampled_from("ab")
+    lambda start, length, word: TaggedSpan(start, start + length, word),
+    st.integers(0, 6),
+    st.integers(1, 2),
+    st.sampled_from("ab"),
 )
 
 
-@given(st.lists(st.tuples(st.lists(TAGGED, max_size=8, unique=True), st.integers(0, 2), st.booleans()), max_size=8))
+@given(
+    st.lists(
+        st.tuples(st.lists(TAGGED, max_size=8, unique=True), st.integers(0, 2), st.booleans()),
+        max_size=8,
+    )
+)
 def test_no_two_inventories_of_a_note_use_a_uid_for_different_occurrences(taggings):
     meaning: dict[str, Identity] = {}
     in_use: dict[str, Identity | None] = {}
@@ -85,11 +101,23 @@ def test_no_two_inventories_of_a_note_use_a_uid_for_different_occurrences(taggin
         inventory = assign_uids(tagged, rng=Narrow(f"{seed}{tagged}"), in_use=in_use)
         assert len(set(inventory.uids)) == len(tagged)
         for o in inventory:
-            assert meaning.setdefault(o.uid, (o.start, o.end, o.mention)) == (o.start, o.end, o.mention)
-            assert in_use.get(o.uid, "free") is not None, "the UIDs of a person's draft are nobody else's"
+            assert meaning.setdefault(o.uid, (o.start, o.end, o.mention)) == (
+                o.start,
+                o.end,
+                o.mention,
+            )
+            assert in_use.get(o.uid, "free") is not None, (
+                "the UIDs of a person's draft are nobody else's"
+            )
         if not authored:
-            assert stored.setdefault((tuple(tagged), seed), inventory.uids) == inventory.uids, "a repeated run keeps its identifiers"
-        in_use |= {o.uid: None if authored else (o.start, o.end, o.mention) for o in inventory if in_use.get(o.uid, "") is not None}
+            assert stored.setdefault((tuple(tagged), seed), inventory.uids) == inventory.uids, (
+                "a repeated run keeps its identifiers"
+            )
+        in_use |= {
+            o.uid: None if authored else (o.start, o.end, o.mention)
+            for o in inventory
+            if in_use.get(o.uid, "") is not None
+        }
 
 
 @given(st.integers(0, 2000), st.integers())

@@ -1,4 +1,6 @@
-"""Variants that change what revision sees: their stages by hand-made values, and the whole pipeline with a scripted backbone."""
+"""Variants that change what revision sees: their stages by hand-made values, and the whole pipeline
+with a scripted backbone.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_runtime.providers.scripted import ScriptedReranker
-from tests.unit.timelines.reconstruction import ANDEXANET, LACTATE, NOTE, ScriptedBackbone, case, record, script, tools
+from tests.unit.timelines.reconstruction import (
+    ANDEXANET,
+    LACTATE,
+    NOTE,
+    ScriptedBackbone,
+    case,
+    record,
+    script,
+    tools,
+)
 from timelines.domain import (
     Candidate,
     InvariantError,
@@ -46,7 +57,12 @@ class EveryVariant(ScriptedBackbone):
     answer: tuple[NamedTime, ...] = (NamedTime("apixaban taken", 1.5),)
 
     def revise_by_summaries(
-        self, note: TaggedNote, text_only: Timeline, summaries: Sequence[KeptSummary], window: Window, alternatives: int
+        self,
+        note: TaggedNote,
+        text_only: Timeline,
+        summaries: Sequence[KeptSummary],
+        window: Window,
+        alternatives: int,
     ) -> Sequence[Timeline]:
         self.calls.append("revise by summaries")
         self.summaries = tuple(summaries)
@@ -131,9 +147,18 @@ def test_without_identifiers_the_number_of_alternatives_still_counts():
 
 @pytest.mark.parametrize(
     ("event", "time", "lower", "upper"),
-    [(" ", 1, None, None), ("x", 1, 2, None), ("x", 1, None, 0), ("x", None, 3, 2), ("x", math.nan, None, None), ("x", 1, -math.inf, 2)],
+    [
+        (" ", 1, None, None),
+        ("x", 1, 2, None),
+        ("x", 1, None, 0),
+        ("x", None, 3, 2),
+        ("x", math.nan, None, None),
+        ("x", 1, -math.inf, 2),
+    ],
 )
-def test_a_line_without_identifier_is_held_to_its_event_its_numbers_and_its_bounds(event, time, lower, upper):
+def test_a_line_without_identifier_is_held_to_its_event_its_numbers_and_its_bounds(
+    event, time, lower, upper
+):
     with pytest.raises(InvariantError):
         NamedTime(event, time, lower, upper)
     assert NamedTime("x", None, 1, 2).time is None
@@ -152,7 +177,10 @@ def test_without_a_reranker_the_nearest_series_are_kept():
     assert all(c.kept for c in result.candidates), "two series, three places, no threshold"
 
 
-@pytest.mark.parametrize(("variant", "lack"), [(Variant.NO_ROWS, "from summaries alone"), (Variant.NO_UID, "without identifiers")])
+@pytest.mark.parametrize(
+    ("variant", "lack"),
+    [(Variant.NO_ROWS, "from summaries alone"), (Variant.NO_UID, "without identifiers")],
+)
 def test_a_backbone_without_the_capability_is_refused_before_any_stage(variant, lack):
     backbone = script()
     with pytest.raises(VariantUnsupported, match=f"{lack}, which the backbone scripted lacks"):
@@ -192,9 +220,16 @@ def test_summaries_are_kept_once_an_occurrence_and_capped_by_rho():
     texts = {"a": "A", "b": "B", "c": "C"}
 
     def given(caps: Caps) -> list[tuple[str, int, str]]:
-        return [(s.uid, s.query, s.text) for s in keep_summaries(INVENTORY, candidates, texts, caps)]
+        return [
+            (s.uid, s.query, s.text) for s in keep_summaries(INVENTORY, candidates, texts, caps)
+        ]
 
-    assert given(Caps(None, None)) == [("0000", 1, "A"), ("0000", 1, "B"), ("0000", 2, "C"), ("0002", 0, "A")]
+    assert given(Caps(None, None)) == [
+        ("0000", 1, "A"),
+        ("0000", 1, "B"),
+        ("0000", 2, "C"),
+        ("0002", 0, "A"),
+    ]
     assert given(Caps(2, None)) == [("0000", 1, "A"), ("0000", 1, "B"), ("0002", 0, "A")]
     assert given(Caps(None, 2)) == [("0000", 1, "A"), ("0002", 0, "A")]
 
@@ -202,13 +237,22 @@ def test_summaries_are_kept_once_an_occurrence_and_capped_by_rho():
 _SCORES = st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1)), min_size=1, max_size=12)
 
 
-@given(st.lists(_SCORES, max_size=4), st.one_of(st.none(), st.floats(0, 1)), st.sampled_from([Variant.FULL, Variant.NO_RERANKER]))
+@given(
+    st.lists(_SCORES, max_size=4),
+    st.one_of(st.none(), st.floats(0, 1)),
+    st.sampled_from([Variant.FULL, Variant.NO_RERANKER]),
+)
 def test_fates_decided_again_are_those_of_a_new_search(queries, rho, variant):
-    """Whatever a threshold made of the stored candidates, another one decides as if it had been the first."""
+    """Whatever a threshold made of the stored candidates, another one decides as if it had been the
+    first.
+    """
     reranker = ScriptedReranker(lambda query, document: 0.0)
     config = PipelineConfig(variant=variant, rho_threshold=rho)
     scored = [
-        [Candidate("0000", n, f"e{rank}", rank, dense, again) for rank, (dense, again) in enumerate(found, 1)]
+        [
+            Candidate("0000", n, f"e{rank}", rank, dense, again)
+            for rank, (dense, again) in enumerate(found, 1)
+        ]
         for n, found in enumerate(queries)
     ]
     stored = [c for found in scored for c in select(found, 0.5, 3)]

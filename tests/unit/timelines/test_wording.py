@@ -1,4 +1,6 @@
-"""How moments, bounds and shifts are said. Clock times are worked out by hand from an admission at 14:38 on 24 February."""
+"""How moments, bounds and shifts are said. Clock times are worked out by hand from an admission at
+14:38 on 24 February.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,12 @@ def test_every_lane_has_words():
 
 
 @pytest.mark.parametrize(
-    ("title", "said"), [("HISTORY OF PRESENT ILLNESS", "History of present illness"), ("HPI", "HPI"), ("Follow up", "Follow up")]
+    ("title", "said"),
+    [
+        ("HISTORY OF PRESENT ILLNESS", "History of present illness"),
+        ("HPI", "HPI"),
+        ("Follow up", "Follow up"),
+    ],
 )
 def test_a_heading_in_capitals_is_calmed_in_the_margin(title, said):
     assert label_of(title) == said

@@ -1,4 +1,6 @@
-"""The status of a time, on both sides of every border; the tolerance is max(3 h, a tenth of the larger distance from admission)."""
+"""The status of a time, on both sides of every border; the tolerance is max(3 h, a tenth of the
+larger distance from admission).
+"""
 
 from __future__ import annotations
 
@@ -34,11 +36,22 @@ def test_times_differ_beyond_tolerance(first, second, expected):
 def test_only_a_cited_row_moves_and_only_what_was_revised(kind, known, rows, time):
     status = status_of(time, known=known, kind=kind, cited_rows=rows)
     assert (status is Status.UNPLACED) is (time is None)
-    assert (status is Status.MOVED) is (time is not None and bool(rows) and kind is TimelineKind.REVISED)
+    assert (status is Status.MOVED) is (
+        time is not None and bool(rows) and kind is TimelineKind.REVISED
+    )
     if status not in (Status.UNPLACED, Status.MOVED):
-        assert status is {True: Status.EXPLICIT, False: Status.INFERRED, None: Status.UNSPECIFIED}[known]
+        assert (
+            status
+            is {True: Status.EXPLICIT, False: Status.INFERRED, None: Status.UNSPECIFIED}[known]
+        )
 
 
 def test_every_status_has_words():
-    words = {"stated in the note", "inferred from the note", "moved by evidence", "not placed", "basis not given"}
+    words = {
+        "stated in the note",
+        "inferred from the note",
+        "moved by evidence",
+        "not placed",
+        "basis not given",
+    }
     assert {status.label for status in Status} == words

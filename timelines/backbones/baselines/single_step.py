@@ -1,4 +1,5 @@
-"""The single-step baseline `llm_timeline`: one call gives events, hours and confidence (protocol section 2, "Baselines").
+"""The single-step baseline `llm_timeline`: one call gives events, hours and confidence (protocol
+section 2, "Baselines").
 
 Its events have no spans and no identifiers; they are matched only in evaluation.
 """
@@ -19,7 +20,8 @@ from timelines.domain import NamedTime
 
 NAME = "llm_timeline"
 HEADER = ("event", "time", "confidence")
-#: The answer may have at least this many tokens; where the context leaves less the prompt is too long for this baseline.
+#: The answer may have at least this many tokens; where the context leaves less the prompt is too
+#: long for this baseline.
 OUTPUT_TOKENS = 16_000
 #: A longer cell is no event.
 EVENT_CHARACTERS = 500
@@ -27,18 +29,27 @@ EVENT_CHARACTERS = 500
 
 @dataclass(frozen=True)
 class SingleStep:
-    """An answer that was cut off is flagged as such and asked for again; it never becomes a shorter timeline."""
+    """An answer that was cut off is flagged as such and asked for again; it never becomes a shorter
+    timeline.
+    """
 
     asker: Asker
     output_tokens: int = OUTPUT_TOKENS
 
     def timeline(self, note: str) -> tuple[NamedTime, ...]:
-        """The whole timeline of a note, in the model's order. Raises ModelError, Truncated, AttemptsExhausted."""
+        """The whole timeline of a note, in the model's order. Raises ModelError, Truncated,
+        AttemptsExhausted.
+        """
         return self.asker.run(self.ask, note)
 
     async def ask(self, note: str) -> tuple[NamedTime, ...]:
         prompt = load("timelines/single_step").render(note=note)
-        tokens = await room(self.asker.model, prompt.messages, at_least=self.output_tokens, at_most=2 * self.output_tokens)
+        tokens = await room(
+            self.asker.model,
+            prompt.messages,
+            at_least=self.output_tokens,
+            at_most=2 * self.output_tokens,
+        )
 
         def validate(reply: ModelReply) -> tuple[NamedTime, ...]:
             return read_events(reply.text, self.asker.model.name)
@@ -47,10 +58,17 @@ class SingleStep:
 
 
 def read_events(text: str, decided_by: str) -> tuple[NamedTime, ...]:
-    """The rows of the table. Raises AnswerRejected, with row numbers, for anything but `event | time | confidence`."""
+    """The rows of the table. Raises AnswerRejected, with row numbers, for anything but `event |
+    time | confidence`.
+    """
     lines = answer_text(text).replace("\r\n", "\n").split("\n")
     if tuple(cell.casefold() for cell in split_row(lines[0])) != HEADER:
-        raise AnswerRejected([f"the first line must be exactly the header {' | '.join(HEADER)}, and nothing may stand before it"])
+        raise AnswerRejected(
+            [
+                f"the first line must be exactly the header {' | '.join(HEADER)}, and nothing may"
+                " stand before it"
+            ]
+        )
     faults: list[str] = []
     events: list[NamedTime] = []
     for number, line in enumerate(lines[1:], start=1):
@@ -60,7 +78,9 @@ def read_events(text: str, decided_by: str) -> tuple[NamedTime, ...]:
             faults.append(f"row {number}: {fault}")
         else:
             hours, _ = read_hours(cells[1])
-            events.append(NamedTime(cells[0], hours, decided_by=decided_by, confidence=float(cells[2])))
+            events.append(
+                NamedTime(cells[0], hours, decided_by=decided_by, confidence=float(cells[2]))
+            )
     if not events and not faults:
         faults.append("the table has no row")
     if faults:

@@ -1,6 +1,8 @@
-"""Retrieval of the TKW2 baseline: rows as documents `event,value`, the bare event as query, top 5, no threshold (protocol).
+"""Retrieval of the TKW2 baseline: rows as documents `event,value`, the bare event as query, top 5,
+no threshold (protocol).
 
-Rows with identical event and value are one document that lists at most five of their times, equally spaced, the last kept.
+Rows with identical event and value are one document that lists at most five of their times, equally
+spaced, the last kept.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ def documents_of(rows: Sequence[SourceRow]) -> tuple[RowDocument, ...]:
     for row in rows:
         if row.time is not None:
             times.setdefault((row.event, row.value), []).append(row.time)
-    return tuple(RowDocument(event, value, spaced(sorted(found))) for (event, value), found in times.items())
+    return tuple(
+        RowDocument(event, value, spaced(sorted(found))) for (event, value), found in times.items()
+    )
 
 
 def spaced(times: Sequence[float]) -> tuple[float, ...]:
@@ -50,8 +54,12 @@ def spaced(times: Sequence[float]) -> tuple[float, ...]:
     return tuple(times[round(k * step)] for k in range(MOST_TIMES))
 
 
-def nearest(events: Sequence[str], documents: Sequence[RowDocument], embed: Embed) -> list[list[RowDocument]]:
-    """For each event its five nearest documents by cosine, ties to the earlier one; empty lists for an empty record."""
+def nearest(
+    events: Sequence[str], documents: Sequence[RowDocument], embed: Embed
+) -> list[list[RowDocument]]:
+    """For each event its five nearest documents by cosine, ties to the earlier one; empty lists for
+    an empty record.
+    """
     if not documents or not events:
         return [[] for _ in events]
     scores = embed(list(events)) @ embed([d.text for d in documents]).T

@@ -24,7 +24,9 @@ PROMPTS = (
 
 
 def prompted_backbone(askers: Mapping[str, Asker], config: PipelineConfig) -> Backbone:
-    """The stages over the askers of the four roles. It pays for context, so the case cap of rows holds (protocol stage 5)."""
+    """The stages over the askers of the four roles. It pays for context, so the case cap of rows
+    holds (protocol stage 5).
+    """
     missing = [role for role in ROLES if role not in askers]
     if missing:
         raise ValueError(f"no model for the roles {', '.join(missing)}")

@@ -1,4 +1,6 @@
-"""The note as prompts show it: with identifiers, cut by the protocol's limits in a fixed order, or in numbered sentences."""
+"""The note as prompts show it: with identifiers, cut by the protocol's limits in a fixed order, or
+in numbered sentences.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class Sentence:
 
 
 def with_uids(note: str, inventory: Inventory, start: int = 0, end: int | None = None) -> str:
-    """`[start, end)` of the note, each occurrence that lies in it between `<uid>` and `</uid>`; nested and crossing spans too."""
+    """`[start, end)` of the note, each occurrence that lies in it between `<uid>` and `</uid>`;
+    nested and crossing spans too.
+    """
     end = len(note) if end is None else end
     opening: dict[int, list[tuple[int, str]]] = {}
     closing: dict[int, list[tuple[int, str]]] = {}
@@ -46,17 +50,26 @@ def with_uids(note: str, inventory: Inventory, start: int = 0, end: int | None =
     return "".join(pieces)
 
 
-def shown_note(note: TaggedNote, occurrences: Sequence[Occurrence], *, whole: int, local: int) -> Shown:
-    """The whole note with identifiers where that has at most `whole` characters, else what surrounds the occurrences.
+def shown_note(
+    note: TaggedNote, occurrences: Sequence[Occurrence], *, whole: int, local: int
+) -> Shown:
+    """The whole note with identifiers where that has at most `whole` characters, else what
+    surrounds the occurrences.
 
-    Each occurrence is then shown within `local` characters of the note, pieces that touch are joined; once `whole` characters
-    are reached the pieces are made shorter, never fewer.
+    Each occurrence is then shown within `local` characters of the note, pieces that touch are
+    joined; once `whole` characters are reached the pieces are made shorter, never fewer.
     """
     text = with_uids(note.text, note.inventory)
     if len(text) <= whole:
         return Shown(text)
     located = [(o.start, o.end) for o in occurrences if o.start is not None and o.end is not None]
-    cut = around(note.text, located, whole, local, lambda start, end: with_uids(note.text, note.inventory, start, end))
+    cut = around(
+        note.text,
+        located,
+        whole,
+        local,
+        lambda start, end: with_uids(note.text, note.inventory, start, end),
+    )
     return Shown(cut, shortened_words(text, local))
 
 
@@ -65,9 +78,16 @@ def shortened_words(note: str, local: int) -> str:
     return f"note of {len(note)} characters shown within {local} characters of each event"
 
 
-def around(note: str, spans: Sequence[tuple[int, int]], whole: int, local: int, show: Callable[[int, int], str] | None = None) -> str:
-    """What surrounds the spans: `local` characters each, pieces that touch joined; shorter pieces, never fewer, until at most
-    `whole` characters are left. `show` renders a piece (start, end) of the note."""
+def around(
+    note: str,
+    spans: Sequence[tuple[int, int]],
+    whole: int,
+    local: int,
+    show: Callable[[int, int], str] | None = None,
+) -> str:
+    """What surrounds the spans: `local` characters each, pieces that touch joined; shorter pieces,
+    never fewer, until at most `whole` characters are left. `show` renders a piece (start, end) of
+    the note."""
     render = show or (lambda start, end: note[start:end])
     while True:
         cut = "\n[…]\n".join(render(start, end) for start, end in _pieces(note, spans, local))
@@ -89,7 +109,9 @@ def _pieces(note: str, spans: Sequence[tuple[int, int]], local: int) -> list[tup
 
 
 def sentences_of(note: str, chunk: Chunk) -> list[Sentence]:
-    """The sentences of a chunk, without white space at their edges and without empty ones. Every other character is in one."""
+    """The sentences of a chunk, without white space at their edges and without empty ones. Every
+    other character is in one.
+    """
     found: list[Sentence] = []
     at = chunk.start
     for line in re.split(r"(\r\n|\r|\n)", note[chunk.start : chunk.end]):

@@ -25,7 +25,9 @@ QUERY_CHARACTERS = 300
 
 @dataclass(frozen=True)
 class PromptedQueryWriter:
-    """Batches go out concurrently. A UID that the model leaves out, or gives an empty list, falls back to its mention."""
+    """Batches go out concurrently. A UID that the model leaves out, or gives an empty list, falls
+    back to its mention.
+    """
 
     asker: Asker
     config: PipelineConfig
@@ -36,19 +38,33 @@ class PromptedQueryWriter:
 
     async def queries(self, note: TaggedNote) -> dict[str, list[str]]:
         size = self.config.query_batch_size
-        batches = [note.inventory.occurrences[at : at + size] for at in range(0, len(note.inventory), size)]
+        batches = [
+            note.inventory.occurrences[at : at + size] for at in range(0, len(note.inventory), size)
+        ]
 
         async def batch(number: int, occurrences: Sequence[Occurrence]) -> dict[str, list[str]]:
             async def ask(part: Sequence[Occurrence]) -> Mapping[str, list[str]]:
-                return await self._batch(note, f"query batch {number} of {len(batches)}, {len(part)} events from {part[0].uid}", part)
+                return await self._batch(
+                    note,
+                    f"query batch {number} of {len(batches)}, {len(part)} events from"
+                    f" {part[0].uid}",
+                    part,
+                )
 
             return await ask_in_parts(occurrences, ask)
 
         answers = await together([batch(n, b) for n, b in enumerate(batches, start=1)])
         return {uid: texts for answer in answers for uid, texts in answer.items()}
 
-    async def _batch(self, note: TaggedNote, part: str, asked: Sequence[Occurrence]) -> dict[str, list[str]]:
-        shown = shown_note(note, asked, whole=self.config.query_report_characters, local=self.config.query_local_characters)
+    async def _batch(
+        self, note: TaggedNote, part: str, asked: Sequence[Occurrence]
+    ) -> dict[str, list[str]]:
+        shown = shown_note(
+            note,
+            asked,
+            whole=self.config.query_report_characters,
+            local=self.config.query_local_characters,
+        )
         prompt = load("timelines/query").render(note=shown.text, mentions=mention_table(asked))
         prompt = replace(prompt, shortened=shown.cut)
         least, most = UID_TOKENS[0] * len(asked), 400 + UID_TOKENS[1] * len(asked)
@@ -59,17 +75,29 @@ class PromptedQueryWriter:
             return read_queries(reply.text, uids, self.config.max_queries)
 
         schema = query_schema(uids, self.config) if self.asker.model.limits.schema else None
-        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part, schema=schema, covers=uids)
+        return await self.asker.ask(
+            prompt, validate, max_tokens=tokens, part=part, schema=schema, covers=uids
+        )
 
 
 def query_schema(uids: Sequence[str], config: PipelineConfig) -> dict[str, Any]:
     """One required list of 1–3 texts for each UID."""
-    texts = {"type": "array", "items": {"type": "string"}, "minItems": config.min_queries, "maxItems": config.max_queries}
-    return {**object_schema({uid: {"$ref": "#/$defs/texts"} for uid in uids}), "$defs": {"texts": texts}}
+    texts = {
+        "type": "array",
+        "items": {"type": "string"},
+        "minItems": config.min_queries,
+        "maxItems": config.max_queries,
+    }
+    return {
+        **object_schema({uid: {"$ref": "#/$defs/texts"} for uid in uids}),
+        "$defs": {"texts": texts},
+    }
 
 
 def read_queries(text: str, uids: Sequence[str], most: int) -> dict[str, list[str]]:
-    """UID → its texts; a missing list is left to the fallback. Raises AnswerRejected for anything else that is not as asked."""
+    """UID → its texts; a missing list is left to the fallback. Raises AnswerRejected for anything
+    else that is not as asked.
+    """
     answer = json_object(text)
     faults = []
     unknown = [key for key in answer if key not in set(uids)]
@@ -83,7 +111,9 @@ def read_queries(text: str, uids: Sequence[str], most: int) -> dict[str, list[st
         elif len(texts) > most:
             faults.append(f"{uid}: {len(texts)} texts, at most {most}")
         elif any(len(t) > QUERY_CHARACTERS for t in texts):
-            faults.append(f"{uid}: a text of more than {QUERY_CHARACTERS} characters is no search text")
+            faults.append(
+                f"{uid}: a text of more than {QUERY_CHARACTERS} characters is no search text"
+            )
         elif not all(storable(t) for t in texts):
             faults.append(f"{uid}: a text holds a character that is none")
         elif kept := [" ".join(t.split()) for t in texts if t.strip()]:

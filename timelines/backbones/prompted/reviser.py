@@ -1,7 +1,8 @@
 """Stage 6 by a language model: one joint pass over the complete timeline (protocol).
 
-Where one answer for all alternatives does not fit schema, context or answer, the alternatives are asked for one by one, and then
-parts of the inventory in turn, each call seeing everything and what earlier parts decided. Nothing is ever left out.
+Where one answer for all alternatives does not fit schema, context or answer, the alternatives are
+asked for one by one, and then parts of the inventory in turn, each call seeing everything and what
+earlier parts decided. Nothing is ever left out.
 """
 
 from __future__ import annotations
@@ -18,7 +19,14 @@ from llm_runtime.calls.budget import room
 from llm_runtime.calls.calling import Asker
 from llm_runtime.errors import AnswerRejected, TooLarge
 from llm_runtime.prompts import Rendered, load
-from llm_runtime.structured import as_reasoned, json_object, keys_exactly, object_schema, reasoned, with_ending
+from llm_runtime.structured import (
+    as_reasoned,
+    json_object,
+    keys_exactly,
+    object_schema,
+    reasoned,
+    with_ending,
+)
 from timelines.backbones.prompted.notes import shown_note
 from timelines.backbones.prompted.rows import FIRST, KEEP, Standing
 from timelines.backbones.prompted.tables import hours_text, read_table, timeline_table
@@ -38,7 +46,9 @@ WORDS_KEPT_TABLE = " and with its mention unchanged"
 
 @dataclass(frozen=True)
 class Material:
-    """What every call of one revision shows. With `summaries` (variant `no_rows`) these stand in the place of rows."""
+    """What every call of one revision shows. With `summaries` (variant `no_rows`) these stand in
+    the place of rows.
+    """
 
     note: TaggedNote
     text_only: Timeline
@@ -51,7 +61,9 @@ class Material:
         return "timelines/revise" if self.summaries is None else "timelines/revise_no_rows"
 
     def lines(self, most: int) -> str:
-        """What of the record revision sees, in hours; fields of a row have at most `most` characters, summaries stay whole."""
+        """What of the record revision sees, in hours; fields of a row have at most `most`
+        characters, summaries stay whole.
+        """
         if self.summaries is None:
             return evidence_lines(self.evidence, most)
         return summary_lines(self.summaries, self.window.anchor)
@@ -63,32 +75,55 @@ class PromptedReviser:
     config: PipelineConfig
 
     def revise(
-        self, note: TaggedNote, text_only: Timeline, evidence: Sequence[Evidence], window: Window, alternatives: int
+        self,
+        note: TaggedNote,
+        text_only: Timeline,
+        evidence: Sequence[Evidence],
+        window: Window,
+        alternatives: int,
     ) -> Sequence[Timeline]:
         """Exactly `alternatives` complete timelines. Raises ModelError, AttemptsExhausted."""
-        return self.asker.run(self.timelines, Material(note, text_only, evidence, window), alternatives)
+        return self.asker.run(
+            self.timelines, Material(note, text_only, evidence, window), alternatives
+        )
 
     def revise_by_summaries(
-        self, note: TaggedNote, text_only: Timeline, summaries: Sequence[KeptSummary], window: Window, alternatives: int
+        self,
+        note: TaggedNote,
+        text_only: Timeline,
+        summaries: Sequence[KeptSummary],
+        window: Window,
+        alternatives: int,
     ) -> Sequence[Timeline]:
-        """As `revise`, from summaries of series: no time rests on a row. Raises ModelError, AttemptsExhausted."""
-        return self.asker.run(self.timelines, Material(note, text_only, (), window, summaries), alternatives)
+        """As `revise`, from summaries of series: no time rests on a row. Raises ModelError,
+        AttemptsExhausted.
+        """
+        return self.asker.run(
+            self.timelines, Material(note, text_only, (), window, summaries), alternatives
+        )
 
     async def timelines(self, material: Material, alternatives: int) -> Sequence[Timeline]:
         asked = material.note.inventory.occurrences
         try:
             proposals = await self._ask(material, alternatives, alternatives, asked, "", "revise")
         except TooLarge:
-            proposals = [await self._alternative(material, alternatives, n) for n in range(1, alternatives + 1)]
+            proposals = [
+                await self._alternative(material, alternatives, n)
+                for n in range(1, alternatives + 1)
+            ]
         return _validated(material, proposals, alternatives)
 
-    async def _alternative(self, material: Material, alternatives: int, number: int) -> list[ProposedEntry]:
+    async def _alternative(
+        self, material: Material, alternatives: int, number: int
+    ) -> list[ProposedEntry]:
         """One alternative by itself, in as many parts as it takes."""
         waiting = [list(material.note.inventory.occurrences)]
         settled: list[ProposedEntry] = []
         while waiting:
             part = waiting.pop(0)
-            words = f"revise timeline {number} of {alternatives}, {len(part)} events from {part[0].uid}"
+            words = (
+                f"revise timeline {number} of {alternatives}, {len(part)} events from {part[0].uid}"
+            )
             scope = _scope(number, alternatives, part, settled, len(material.note.inventory))
             try:
                 settled += (await self._ask(material, alternatives, 1, part, scope, words))[0]
@@ -100,7 +135,13 @@ class PromptedReviser:
         return settled
 
     async def _ask(
-        self, material: Material, alternatives: int, count: int, asked: Sequence[Occurrence], scope: str, words: str
+        self,
+        material: Material,
+        alternatives: int,
+        count: int,
+        asked: Sequence[Occurrence],
+        scope: str,
+        words: str,
     ) -> list[list[ProposedEntry]]:
         """The rows of `asked` in `count` timelines, in the output protocol of the model."""
         if self.asker.model.limits.schema:
@@ -108,9 +149,17 @@ class PromptedReviser:
         return await self._tables(material, count, asked, scope, words)
 
     async def _schema(
-        self, material: Material, alternatives: int, count: int, asked: Sequence[Occurrence], scope: str, words: str
+        self,
+        material: Material,
+        alternatives: int,
+        count: int,
+        asked: Sequence[Occurrence],
+        scope: str,
+        words: str,
     ) -> list[list[ProposedEntry]]:
-        prompt = self._prompt(material.prompt, material, alternatives, WORDS_KEPT, asked=str(count), scope=scope)
+        prompt = self._prompt(
+            material.prompt, material, alternatives, WORDS_KEPT, asked=str(count), scope=scope
+        )
         prompt = as_reasoned(prompt, self.asker.model.limits.reasoning)
         tokens = await self._room(prompt, count, len(asked), ROW_TOKENS_SCHEMA)
         known = frozenset(material.note.inventory.uids)
@@ -122,13 +171,30 @@ class PromptedReviser:
             rows: list[list[ProposedEntry]] = []
             for number, timeline in enumerate(timelines, start=1):
                 timeline.pop("reasoning", None)
-                stands: Standing = {KEEP: material.text_only.by_uid, **({FIRST: {e.uid: e for e in rows[0]}} if rows else {})}
-                found = read_rows(timeline, asked, known, self.asker.model.name, f"timeline {number}", stands)
+                stands: Standing = {
+                    KEEP: material.text_only.by_uid,
+                    **({FIRST: {e.uid: e for e in rows[0]}} if rows else {}),
+                }
+                found = read_rows(
+                    timeline, asked, known, self.asker.model.name, f"timeline {number}", stands
+                )
                 rows.append([_cited(entry, material, by_uid) for entry in found])
             return rows
 
-        schema = revision_schema([o.uid for o in asked], material.note.inventory.uids, count, self.asker.model.limits.reasoning)
-        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=words, schema=schema, covers=[o.uid for o in asked])
+        schema = revision_schema(
+            [o.uid for o in asked],
+            material.note.inventory.uids,
+            count,
+            self.asker.model.limits.reasoning,
+        )
+        return await self.asker.ask(
+            prompt,
+            validate,
+            max_tokens=tokens,
+            part=words,
+            schema=schema,
+            covers=[o.uid for o in asked],
+        )
 
     async def _tables(
         self, material: Material, count: int, asked: Sequence[Occurrence], scope: str, words: str
@@ -141,22 +207,35 @@ class PromptedReviser:
 
         def validate(reply: ModelReply) -> list[list[ProposedEntry]]:
             proposals = []
-            for number, timeline in enumerate(timelines_of(json_object(reply.text), count), start=1):
-                faults = keys_exactly(timeline, ("timeline_id", "data", "reasoning"), f"timeline {number}")
+            for number, timeline in enumerate(
+                timelines_of(json_object(reply.text), count), start=1
+            ):
+                faults = keys_exactly(
+                    timeline, ("timeline_id", "data", "reasoning"), f"timeline {number}"
+                )
                 if faults or not isinstance(timeline["data"], str):
                     raise AnswerRejected(faults or [f"timeline {number}: data is not a text"])
-                rows = read_table(timeline["data"], asked, known, self.asker.model.name, f"timeline {number}")
+                rows = read_table(
+                    timeline["data"], asked, known, self.asker.model.name, f"timeline {number}"
+                )
                 proposals.append([_cited(entry, material, by_uid) for entry in rows])
             if len(asked) == len(inventory):
                 _validated(material, proposals, count)
             return proposals
 
-        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=words, covers=[o.uid for o in asked])
+        return await self.asker.ask(
+            prompt, validate, max_tokens=tokens, part=words, covers=[o.uid for o in asked]
+        )
 
-    def _prompt(self, name: str, material: Material, alternatives: int, keeping: str, **more: str) -> Rendered:
+    def _prompt(
+        self, name: str, material: Material, alternatives: int, keeping: str, **more: str
+    ) -> Rendered:
         inventory = material.note.inventory
         shown = shown_note(
-            material.note, inventory.occurrences, whole=self.config.revise_note_characters, local=self.config.revise_local_characters
+            material.note,
+            inventory.occurrences,
+            whole=self.config.revise_note_characters,
+            local=self.config.revise_local_characters,
         )
         discharge = material.window.discharge
         clock = None if discharge is None else material.window.anchor.clock(discharge)
@@ -165,14 +244,18 @@ class PromptedReviser:
             alternatives=str(alternatives),
             keeping=keeping,
             admitted=anchor_words(material.window.anchor),
-            discharged="not recorded" if discharge is None or clock is None else f"{hours_text(discharge)} ({clock:%Y-%m-%d %H:%M})",
+            discharged="not recorded"
+            if discharge is None or clock is None
+            else f"{hours_text(discharge)} ({clock:%Y-%m-%d %H:%M})",
             timeline=timeline_table(inventory, material.text_only.by_uid),
             evidence=material.lines(self.config.evidence_field_characters),
             **more,
         )
         return replace(prompt, shortened=shown.cut)
 
-    async def _room(self, prompt: Rendered, timelines: int, rows: int, row_tokens: tuple[int, int]) -> int:
+    async def _room(
+        self, prompt: Rendered, timelines: int, rows: int, row_tokens: tuple[int, int]
+    ) -> int:
         thinking = self.asker.model.limits.reasoning
         least = thinking // 6 + row_tokens[0] * timelines * rows
         most = 100 + thinking * (1 + timelines) + row_tokens[1] * timelines * rows
@@ -180,19 +263,30 @@ class PromptedReviser:
 
 
 def evidence_lines(evidence: Sequence[Evidence], most: int) -> str:
-    """`uid | event | value | hours | kind of moment | relevance` a row, in the order given; fields of at most `most` characters."""
+    """`uid | event | value | hours | kind of moment | relevance` a row, in the order given; fields
+    of at most `most` characters.
+    """
     lines = ["uid4 | event | value | hours | kind of moment | relevance"]
     for item in evidence:
         row = item.row
         value = f"{row.value} {row.unit}".strip()
         score = item.rerank_score if item.rerank_score is not None else item.dense_score
-        fields = (item.uid, row.event, value, hours_text(row.time), row.time_kind.value, f"{score:.2f}")
+        fields = (
+            item.uid,
+            row.event,
+            value,
+            hours_text(row.time),
+            row.time_kind.value,
+            f"{score:.2f}",
+        )
         lines.append(" | ".join(" ".join(str(f).split()).replace("|", "/")[:most] for f in fields))
     return "\n".join(lines) if evidence else "none found"
 
 
 def summary_lines(summaries: Sequence[KeptSummary], anchor: Anchor) -> str:
-    """`uid | relevance | summary` for each, in the order given; the summary's text on one line, its moments in hours."""
+    """`uid | relevance | summary` for each, in the order given; the summary's text on one line, its
+    moments in hours.
+    """
     lines = ["uid4 | relevance | summary"]
     for item in summaries:
         score = item.rerank_score if item.rerank_score is not None else item.dense_score
@@ -201,7 +295,9 @@ def summary_lines(summaries: Sequence[KeptSummary], anchor: Anchor) -> str:
 
 
 def in_hours(summary: str, anchor: Anchor) -> str:
-    """The summary with hours from `anchor` in the place of clock times, as the prompt says; the renderer writes them after these words."""
+    """The summary with hours from `anchor` in the place of clock times, as the prompt says; the
+    renderer writes them after these words.
+    """
 
     def told(match: re.Match[str]) -> str:
         try:
@@ -212,19 +308,31 @@ def in_hours(summary: str, anchor: Anchor) -> str:
     return _MOMENT.sub(told, summary)
 
 
-def revision_schema(uids: Sequence[str], context: Sequence[str], timelines: int, thinking: int = 1) -> dict[str, Any]:
-    """`reasoning_summary`, then exactly that many timelines, each `reasoning` and one required row for each UID.
+def revision_schema(
+    uids: Sequence[str], context: Sequence[str], timelines: int, thinking: int = 1
+) -> dict[str, Any]:
+    """`reasoning_summary`, then exactly that many timelines, each `reasoning` and one required row
+    for each UID.
 
     Any row may be "keep"; from the second timeline on also "first".
     """
     rows = {"row": row_schema(context, (KEEP,)), "later_row": row_schema(context, (KEEP, FIRST))}
-    tables = [object_schema(reasoned({uid: {"$ref": f"#/$defs/{row}"} for uid in uids}, "reasoning", thinking)) for row in rows]
+    tables = [
+        object_schema(
+            reasoned({uid: {"$ref": f"#/$defs/{row}"} for uid in uids}, "reasoning", thinking)
+        )
+        for row in rows
+    ]
     places = [{"$ref": "#/$defs/timeline"}, *[{"$ref": "#/$defs/later_timeline"}] * (timelines - 1)]
     listed = {"type": "array", "prefixItems": places, "minItems": timelines, "maxItems": timelines}
     defined = {**rows, "timeline": tables[0], "later_timeline": tables[1]}
     return {
         **object_schema(reasoned({"timelines": listed}, "reasoning_summary", thinking)),
-        "$defs": {name: rule for name, rule in defined.items() if timelines > 1 or not name.startswith("later_")},
+        "$defs": {
+            name: rule
+            for name, rule in defined.items()
+            if timelines > 1 or not name.startswith("later_")
+        },
     }
 
 
@@ -237,11 +345,19 @@ def timelines_of(answer: dict[str, Any], count: int) -> list[dict[str, Any]]:
     if not isinstance(timelines, list) or not all(isinstance(t, dict) for t in timelines):
         raise AnswerRejected(["timelines is not a list of objects"])
     if len(timelines) != count:
-        raise AnswerRejected([f"there are {len(timelines)} timelines, exactly {count} are asked for"])
+        raise AnswerRejected(
+            [f"there are {len(timelines)} timelines, exactly {count} are asked for"]
+        )
     return timelines
 
 
-def _scope(number: int, alternatives: int, part: Sequence[Occurrence], settled: Sequence[ProposedEntry], total: int) -> str:
+def _scope(
+    number: int,
+    alternatives: int,
+    part: Sequence[Occurrence],
+    settled: Sequence[ProposedEntry],
+    total: int,
+) -> str:
     """What a partial call is told of its part; the prompt before it is that of every other part."""
     words = [f"This call is for timeline {number} of {alternatives} alone."]
     if len(part) < total:
@@ -259,24 +375,53 @@ def _by_uid(evidence: Sequence[Evidence]) -> Mapping[str, Sequence[Evidence]]:
     return found
 
 
-def _cited(entry: ProposedEntry, material: Material, evidence: Mapping[str, Sequence[Evidence]]) -> ProposedEntry:
-    """The entry with the rows its time rests on: those of its own evidence that stand at the revised hour, where that is not the
-    text's own. Models round to the minute or the hour's second decimal, hence one minute and a half."""
+def _cited(
+    entry: ProposedEntry, material: Material, evidence: Mapping[str, Sequence[Evidence]]
+) -> ProposedEntry:
+    """The entry with the rows its time rests on: those of its own evidence that stand at the
+    revised hour, where that is not the text's own. Models round to the minute or the hour's second
+    decimal, hence one minute and a half."""
     before = material.text_only.by_uid[entry.uid]
     near = [
         item.row.row_index
         for item in evidence.get(entry.uid, ())
-        if entry.time is not None and item.row.time is not None and abs(item.row.time - entry.time) <= 0.025
+        if entry.time is not None
+        and item.row.time is not None
+        and abs(item.row.time - entry.time) <= 0.025
     ]
-    moved = before.time != entry.time and (before.time is None or entry.time is None or abs(before.time - entry.time) > 0.025)
+    moved = before.time != entry.time and (
+        before.time is None or entry.time is None or abs(before.time - entry.time) > 0.025
+    )
     if near:
-        return replace(entry, adopted_rows=tuple(dict.fromkeys(near)), reason="the revised hour is that of a row found for it")
-    how = "revised by the model without a row of its own" if material.summaries is None else "revised by the model from summaries of series"
-    whole = (entry.lower, entry.upper, entry.known, entry.context) == (before.lower, before.upper, before.known, before.context)
-    return replace(entry, reason=how if moved else "kept as inferred from the text" if whole else "time kept as inferred from the text")
+        return replace(
+            entry,
+            adopted_rows=tuple(dict.fromkeys(near)),
+            reason="the revised hour is that of a row found for it",
+        )
+    how = (
+        "revised by the model without a row of its own"
+        if material.summaries is None
+        else "revised by the model from summaries of series"
+    )
+    whole = (entry.lower, entry.upper, entry.known, entry.context) == (
+        before.lower,
+        before.upper,
+        before.known,
+        before.context,
+    )
+    return replace(
+        entry,
+        reason=how
+        if moved
+        else "kept as inferred from the text"
+        if whole
+        else "time kept as inferred from the text",
+    )
 
 
-def _validated(material: Material, proposals: Sequence[Sequence[ProposedEntry]], alternatives: int) -> Sequence[Timeline]:
+def _validated(
+    material: Material, proposals: Sequence[Sequence[ProposedEntry]], alternatives: int
+) -> Sequence[Timeline]:
     try:
         return validate_revision(material.note.inventory, proposals, alternatives)
     except RevisionRejected as rejection:

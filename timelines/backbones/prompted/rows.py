@@ -15,7 +15,8 @@ from timelines.pipeline.revision import ProposedEntry
 #: No time of a patient lies farther from the admission (228 years).
 MOST_HOURS = 2_000_000
 FIELDS = ("time", "lower", "upper", "known", "context")
-#: In the place of a row: as the text-only table has it; as the first timeline of the same answer has it.
+#: In the place of a row: as the text-only table has it; as the first timeline of the same answer
+#: has it.
 KEEP, FIRST = "keep", "first"
 Row = Entry | ProposedEntry
 #: word → UID → the row that the word stands for.
@@ -29,10 +30,11 @@ _BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 def from_json(
     uid: str, value: object, context: frozenset[str], decided_by: str, stands: Standing = NOTHING
 ) -> tuple[ProposedEntry | None, list[str]]:
-    """(entry, faults) of `[time, lower, upper, known]` or of that and a list of contexts; `context` are the UIDs it may name.
+    """(entry, faults) of `[time, lower, upper, known]` or of that and a list of contexts; `context`
+    are the UIDs it may name.
 
-    In the place of a row may stand a word of `stands`, which takes over the row it stands for. A row without contexts has none,
-    or where a row could be kept, that row's.
+    In the place of a row may stand a word of `stands`, which takes over the row it stands for. A
+    row without contexts has none, or where a row could be kept, that row's.
     """
     kept = {word: rows[uid] for word, rows in stands.items() if uid in rows}
     if isinstance(value, str):
@@ -40,10 +42,18 @@ def from_json(
             return None, [f"{uid}: a word in the place of a row, and no row that it stands for"]
         return _taken_over(uid, kept[value], context, decided_by)
     if not isinstance(value, list) or not len(FIELDS) - 1 <= len(value) <= len(FIELDS):
-        return None, [f"{uid}: not a list of {', '.join(FIELDS[:-1])}, with or without a list of contexts"]
+        return None, [
+            f"{uid}: not a list of {', '.join(FIELDS[:-1])}, with or without a list of contexts"
+        ]
     hours, known = dict(zip(FIELDS[:3], value[:3], strict=True)), value[3]
-    named = value[4] if len(value) == len(FIELDS) else list(kept[KEEP].context) if KEEP in kept else []
-    faults = [f"{uid}: {name} is neither a number of hours nor null" for name, hour in hours.items() if not _is_hours(hour)]
+    named = (
+        value[4] if len(value) == len(FIELDS) else list(kept[KEEP].context) if KEEP in kept else []
+    )
+    faults = [
+        f"{uid}: {name} is neither a number of hours nor null"
+        for name, hour in hours.items()
+        if not _is_hours(hour)
+    ]
     if isinstance(known, bool) or not isinstance(known, int) or known not in (0, 1):
         faults.append(f"{uid}: known is neither 0 nor 1")
     if not isinstance(named, list) or not all(isinstance(c, str) for c in named):
@@ -53,7 +63,9 @@ def from_json(
     return checked(uid, hours, bool(known), named, context, decided_by)
 
 
-def _taken_over(uid: str, row: Row, context: frozenset[str], decided_by: str) -> tuple[ProposedEntry | None, list[str]]:
+def _taken_over(
+    uid: str, row: Row, context: frozenset[str], decided_by: str
+) -> tuple[ProposedEntry | None, list[str]]:
     hours = {"time": row.time, "lower": row.lower, "upper": row.upper}
     return checked(uid, hours, bool(row.known), row.context, context, decided_by)
 
@@ -82,7 +94,12 @@ def checked(
         entry = Entry(uid, numbers["time"], numbers["lower"], numbers["upper"], known, tuple(named))
     except InvariantError:
         return None, [f"{uid}: the bounds do not contain the time, or are reversed"]
-    return ProposedEntry(uid, entry.time, entry.lower, entry.upper, known, entry.context, mention, decided_by), []
+    return (
+        ProposedEntry(
+            uid, entry.time, entry.lower, entry.upper, known, entry.context, mention, decided_by
+        ),
+        [],
+    )
 
 
 def split_row(line: str) -> list[str]:
@@ -105,7 +122,9 @@ def read_hours(cell: str) -> tuple[float | None, bool]:
 
 
 def read_bounds(cell: str) -> tuple[float | None, float | None, bool]:
-    """(lower, upper, whether the cell could be read) of `[-72, 0]`; N/A inside, or alone, is an open bound."""
+    """(lower, upper, whether the cell could be read) of `[-72, 0]`; N/A inside, or alone, is an
+    open bound.
+    """
     if read_hours(cell) == (None, True):
         return None, None, True
     match = _BOUNDS.match(cell.strip())
@@ -128,4 +147,8 @@ def _is_hours(value: Any) -> bool:
     if value is None:
         return True
     # Compared before it is made a float: an integer of four hundred digits is one, and no hour.
-    return isinstance(value, int | float) and not isinstance(value, bool) and -MOST_HOURS <= value <= MOST_HOURS
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and -MOST_HOURS <= value <= MOST_HOURS
+    )

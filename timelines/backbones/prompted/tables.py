@@ -1,11 +1,19 @@
-"""The bar-separated tables of the `table` output protocol: written for a prompt, read from an answer."""
+"""The bar-separated tables of the `table` output protocol: written for a prompt, read from an
+answer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from llm_runtime.errors import AnswerRejected
-from timelines.backbones.prompted.rows import checked, read_bounds, read_context, read_hours, split_row
+from timelines.backbones.prompted.rows import (
+    checked,
+    read_bounds,
+    read_context,
+    read_hours,
+    split_row,
+)
 from timelines.domain import Entry, Inventory, Occurrence
 from timelines.pipeline.revision import ProposedEntry
 
@@ -14,7 +22,9 @@ HEADER = " | ".join(COLUMNS)
 
 
 def mention_table(occurrences: Sequence[Occurrence]) -> str:
-    """`uid4 | mention` a line. Mentions were escaped when the UID was given, so a bar in one is no column."""
+    """`uid4 | mention` a line. Mentions were escaped when the UID was given, so a bar in one is no
+    column.
+    """
     return "\n".join(["uid4 | mention", *(f"{o.uid} | {o.mention}" for o in occurrences)])
 
 
@@ -26,7 +36,10 @@ def timeline_table(inventory: Inventory, entries: Mapping[str, Entry]) -> str:
 def _line(occurrence: Occurrence, entry: Entry) -> str:
     bounds = f"[{hours_text(entry.lower)}, {hours_text(entry.upper)}]"
     context = f"[{', '.join(entry.context)}]"
-    return f"{occurrence.uid} | {occurrence.mention} | {hours_text(entry.time)} | {bounds} | {int(bool(entry.known))} | {context}"
+    return (
+        f"{occurrence.uid} | {occurrence.mention} | {hours_text(entry.time)} | {bounds} |"
+        f" {int(bool(entry.known))} | {context}"
+    )
 
 
 def hours_text(hours: float | None) -> str:
@@ -37,11 +50,14 @@ def hours_text(hours: float | None) -> str:
     return "0" if text == "-0" else text
 
 
-def read_table(text: str, asked: Sequence[Occurrence], context: frozenset[str], decided_by: str, what: str) -> list[ProposedEntry]:
-    """The rows of a table for exactly the occurrences `asked`. Raises AnswerRejected with every fault found.
+def read_table(
+    text: str, asked: Sequence[Occurrence], context: frozenset[str], decided_by: str, what: str
+) -> list[ProposedEntry]:
+    """The rows of a table for exactly the occurrences `asked`. Raises AnswerRejected with every
+    fault found.
 
-    The header must be the one that was asked for (spaces and underscores are alike, and case is not told apart); each UID stands
-    there once, with its own mention.
+    The header must be the one that was asked for (spaces and underscores are alike, and case is not
+    told apart); each UID stands there once, with its own mention.
     """
     lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
     if not lines or _header(lines[0]) != _header(HEADER):
@@ -68,7 +84,9 @@ def read_table(text: str, asked: Sequence[Occurrence], context: frozenset[str], 
     return [entry for o in asked if (entry := seen[o.uid]) is not None]
 
 
-def _entry(cells: Sequence[str], mention: str, context: frozenset[str], decided_by: str) -> tuple[ProposedEntry | None, list[str]]:
+def _entry(
+    cells: Sequence[str], mention: str, context: frozenset[str], decided_by: str
+) -> tuple[ProposedEntry | None, list[str]]:
     uid, told, time, bounds, known, named = cells
     hours, time_read = read_hours(time)
     lower, upper, bounds_read = read_bounds(bounds)
@@ -80,7 +98,15 @@ def _entry(cells: Sequence[str], mention: str, context: frozenset[str], decided_
     faults += [f"{uid}: context is not a list of identifiers in brackets"] * (contexts is None)
     if faults or contexts is None:
         return None, faults
-    return checked(uid, {"time": hours, "lower": lower, "upper": upper}, known == "1", contexts, context, decided_by, mention)
+    return checked(
+        uid,
+        {"time": hours, "lower": lower, "upper": upper},
+        known == "1",
+        contexts,
+        context,
+        decided_by,
+        mention,
+    )
 
 
 def _header(line: str) -> list[str]:

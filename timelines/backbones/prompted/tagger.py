@@ -1,4 +1,6 @@
-"""Stage 1 by a language model. The note is preserved: quotes are found in it, or markup is put back onto it, or the answer is refused."""
+"""Stage 1 by a language model. The note is preserved: quotes are found in it, or markup is put back
+onto it, or the answer is refused.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ from llm_runtime.calls.budget import room
 from llm_runtime.calls.calling import Asker, ask_in_parts, together
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import load
-from llm_runtime.structured import as_reasoned, enclosed, json_object, keys_exactly, object_schema, reasoned, storable
+from llm_runtime.structured import (
+    as_reasoned,
+    enclosed,
+    json_object,
+    keys_exactly,
+    object_schema,
+    reasoned,
+    storable,
+)
 from timelines.backbones.prompted.notes import Sentence, numbered, sentences_of
 from timelines.domain import InvariantError, TaggedSpan
 from timelines.pipeline.config import PipelineConfig
@@ -34,8 +44,11 @@ class PromptedTagger:
 
     async def spans(self, note: str) -> Sequence[TaggedSpan]:
         chunks = chunk_note(note, self.config)
-        by_chunk = await together([self._chunk(note, n, chunk) for n, chunk in enumerate(chunks, start=1)])
-        # Two chunks share no text, and one span with one mention counts once, however often it was named.
+        by_chunk = await together(
+            [self._chunk(note, n, chunk) for n, chunk in enumerate(chunks, start=1)]
+        )
+        # Two chunks share no text, and one span with one mention counts once, however often it was
+        # named.
         return in_order(list(dict.fromkeys(span for spans in by_chunk for span in spans)))
 
     async def _chunk(self, note: str, number: int, chunk: Chunk) -> list[TaggedSpan]:
@@ -45,17 +58,28 @@ class PromptedTagger:
             words = f"tag chunk {number}, {len(part)} sentences from {part[0].start}"
             if self.asker.model.limits.schema:
                 return await self._quoted(note, words, part)
-            return {str(part[0].start): await self._rewritten(note, words, Chunk(part[0].start, part[-1].end))}
+            return {
+                str(part[0].start): await self._rewritten(
+                    note, words, Chunk(part[0].start, part[-1].end)
+                )
+            }
 
         found = await ask_in_parts(sentences, ask) if sentences else {}
         return [span for sentence in sentences for span in found.get(str(sentence.start), ())]
 
-    async def _quoted(self, note: str, part: str, sentences: Sequence[Sentence]) -> dict[str, list[TaggedSpan]]:
+    async def _quoted(
+        self, note: str, part: str, sentences: Sequence[Sentence]
+    ) -> dict[str, list[TaggedSpan]]:
         """Sentence start → its spans."""
         thinking = self.asker.model.limits.reasoning
-        prompt = as_reasoned(load("timelines/tag").render(sentences=numbered(note, sentences)), thinking)
+        prompt = as_reasoned(
+            load("timelines/tag").render(sentences=numbered(note, sentences)), thinking
+        )
         characters = sum(s.end - s.start for s in sentences)
-        least, most = thinking // 4 + characters // 3, 200 + thinking + int(TOKENS_A_CHARACTER * characters)
+        least, most = (
+            thinking // 4 + characters // 3,
+            200 + thinking + int(TOKENS_A_CHARACTER * characters),
+        )
         tokens = await room(self.asker.model, prompt.messages, at_least=least, at_most=most)
 
         def validate(reply: ModelReply) -> dict[str, list[TaggedSpan]]:
@@ -63,13 +87,17 @@ class PromptedTagger:
 
         covers = [f"{sentences[0].start}:{sentences[-1].end}"]
         schema = quote_schema(len(sentences), thinking)
-        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part, schema=schema, covers=covers)
+        return await self.asker.ask(
+            prompt, validate, max_tokens=tokens, part=part, schema=schema, covers=covers
+        )
 
     async def _rewritten(self, note: str, part: str, chunk: Chunk) -> list[TaggedSpan]:
         text = note[chunk.start : chunk.end]
         prompt = load("timelines/tag_table").render(note=text)
         most = 200 + self.asker.model.limits.reasoning + int(TOKENS_A_CHARACTER * len(text))
-        tokens = await room(self.asker.model, prompt.messages, at_least=len(text) // 3, at_most=most)
+        tokens = await room(
+            self.asker.model, prompt.messages, at_least=len(text) // 3, at_most=most
+        )
 
         def validate(reply: ModelReply) -> list[TaggedSpan]:
             try:
@@ -80,20 +108,27 @@ class PromptedTagger:
                 raise AnswerRejected(["a mention holds a character that is none"])
             return [replace(s, start=s.start + chunk.start, end=s.end + chunk.start) for s in spans]
 
-        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part, covers=[f"{chunk.start}:{chunk.end}"])
+        return await self.asker.ask(
+            prompt, validate, max_tokens=tokens, part=part, covers=[f"{chunk.start}:{chunk.end}"]
+        )
 
 
 def quote_schema(sentences: int, thinking: int = 1) -> dict[str, Any]:
     """Reasoning, then one required list for each sentence number."""
     item = object_schema({"quote": {"type": "string"}, "mention": {"type": "string"}})
-    lists = {str(n): {"type": "array", "items": {"$ref": "#/$defs/event"}} for n in range(1, sentences + 1)}
+    lists = {
+        str(n): {"type": "array", "items": {"$ref": "#/$defs/event"}}
+        for n in range(1, sentences + 1)
+    }
     return {**object_schema(reasoned(lists, "reasoning", thinking)), "$defs": {"event": item}}
 
 
 def read_quotes(text: str, note: str, sentences: Sequence[Sentence]) -> dict[str, list[TaggedSpan]]:
-    """Sentence start → spans: the n-th entry with one quote is the n-th place of these words in the sentence.
+    """Sentence start → spans: the n-th entry with one quote is the n-th place of these words in the
+    sentence.
 
-    Raises AnswerRejected, with sentence and entry numbers, for a quote that the sentence does not hold (so often).
+    Raises AnswerRejected, with sentence and entry numbers, for a quote that the sentence does not
+    hold (so often).
     """
     answer = json_object(text)
     answer.pop("reasoning", None)
@@ -116,8 +151,14 @@ def read_quotes(text: str, note: str, sentences: Sequence[Sentence]) -> dict[str
     return found
 
 
-def _span(entry: object, note: str, sentence: Sentence, used: dict[str, int]) -> tuple[TaggedSpan | None, str]:
-    if not isinstance(entry, dict) or set(entry) != {"quote", "mention"} or not all(isinstance(v, str) for v in entry.values()):
+def _span(
+    entry: object, note: str, sentence: Sentence, used: dict[str, int]
+) -> tuple[TaggedSpan | None, str]:
+    if (
+        not isinstance(entry, dict)
+        or set(entry) != {"quote", "mention"}
+        or not all(isinstance(v, str) for v in entry.values())
+    ):
         return None, "an entry has exactly a quote and a mention"
     quote, mention = entry["quote"], " ".join(entry["mention"].split())
     if not quote.strip() or not mention:
@@ -127,7 +168,9 @@ def _span(entry: object, note: str, sentence: Sentence, used: dict[str, int]) ->
     quote = quote.strip()
     at = note.find(quote, used.get(quote, sentence.start), sentence.end)
     if at < 0:
-        return None, "the sentence does not hold these words" + (" so often" if quote in used else "")
+        return None, "the sentence does not hold these words" + (
+            " so often" if quote in used else ""
+        )
     used[quote] = at + len(quote)
     try:
         return TaggedSpan(at, at + len(quote), mention), ""

@@ -1,4 +1,6 @@
-"""Stage 3 by a language model: batches of at most 60 occurrences, each call sees the whole tagged note (protocol)."""
+"""Stage 3 by a language model: batches of at most 60 occurrences, each call sees the whole tagged
+note (protocol).
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,27 @@ from llm_runtime.calls.budget import room
 from llm_runtime.calls.calling import Asker, ask_in_parts, together
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import load
-from llm_runtime.structured import as_reasoned, enclosed, json_object, keys_exactly, object_schema, reasoned
+from llm_runtime.structured import (
+    as_reasoned,
+    enclosed,
+    json_object,
+    keys_exactly,
+    object_schema,
+    reasoned,
+)
 from timelines.backbones.prompted.notes import with_uids
 from timelines.backbones.prompted.rows import NOTHING, Standing, from_json
 from timelines.backbones.prompted.tables import mention_table, read_table
-from timelines.domain import MAX_CONTEXT, Anchor, Entry, Inventory, Occurrence, TaggedNote, Timeline, TimelineKind
+from timelines.domain import (
+    MAX_CONTEXT,
+    Anchor,
+    Entry,
+    Inventory,
+    Occurrence,
+    TaggedNote,
+    Timeline,
+    TimelineKind,
+)
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.revision import ProposedEntry
 
@@ -25,7 +43,9 @@ ROW_TOKENS = (30, 90)
 
 @dataclass(frozen=True)
 class PromptedTimer:
-    """Batches go out concurrently; a batch that is too large for schema, context or answer is halved."""
+    """Batches go out concurrently; a batch that is too large for schema, context or answer is
+    halved.
+    """
 
     asker: Asker
     config: PipelineConfig
@@ -37,11 +57,15 @@ class PromptedTimer:
     async def timeline(self, note: TaggedNote, anchor: Anchor) -> Timeline:
         shown = with_uids(note.text, note.inventory)
         size = self.config.infer_batch_size
-        batches = [note.inventory.occurrences[at : at + size] for at in range(0, len(note.inventory), size)]
+        batches = [
+            note.inventory.occurrences[at : at + size] for at in range(0, len(note.inventory), size)
+        ]
 
         async def batch(number: int, occurrences: Sequence[Occurrence]) -> dict[str, Entry]:
             async def ask(part: Sequence[Occurrence]) -> Mapping[str, Entry]:
-                words = f"infer batch {number} of {len(batches)}, {len(part)} events from {part[0].uid}"
+                words = (
+                    f"infer batch {number} of {len(batches)}, {len(part)} events from {part[0].uid}"
+                )
                 return await self._batch(shown, note.inventory, anchor, words, part)
 
             return await ask_in_parts(occurrences, ask)
@@ -50,14 +74,24 @@ class PromptedTimer:
         entries = {uid: entry for answer in answers for uid, entry in answer.items()}
         return Timeline.complete(note.inventory, list(entries.values()), TimelineKind.TEXT_ONLY)
 
-    async def _batch(self, shown: str, inventory: Inventory, anchor: Anchor, part: str, asked: Sequence[Occurrence]) -> dict[str, Entry]:
+    async def _batch(
+        self,
+        shown: str,
+        inventory: Inventory,
+        anchor: Anchor,
+        part: str,
+        asked: Sequence[Occurrence],
+    ) -> dict[str, Entry]:
         schema = self.asker.model.limits.schema
         prompt = load("timelines/infer" if schema else "timelines/infer_table").render(
             note=shown, anchor=anchor_words(anchor), mentions=mention_table(asked)
         )
         thinking = self.asker.model.limits.reasoning
         prompt = as_reasoned(prompt, thinking) if schema else prompt
-        least, most = thinking // 8 + ROW_TOKENS[0] * len(asked), 100 + thinking + ROW_TOKENS[1] * len(asked)
+        least, most = (
+            thinking // 8 + ROW_TOKENS[0] * len(asked),
+            100 + thinking + ROW_TOKENS[1] * len(asked),
+        )
         tokens = await room(self.asker.model, prompt.messages, at_least=least, at_most=most)
         known = frozenset(inventory.uids)
 
@@ -65,36 +99,67 @@ class PromptedTimer:
             read = read_entries if schema else read_answer_table
             return {p.uid: _entry(p) for p in read(reply.text, asked, known, self.asker.model.name)}
 
-        wanted = entries_schema([o.uid for o in asked], inventory.uids, thinking) if schema else None
-        return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part, schema=wanted, covers=[o.uid for o in asked])
+        wanted = (
+            entries_schema([o.uid for o in asked], inventory.uids, thinking) if schema else None
+        )
+        return await self.asker.ask(
+            prompt,
+            validate,
+            max_tokens=tokens,
+            part=part,
+            schema=wanted,
+            covers=[o.uid for o in asked],
+        )
 
 
 def anchor_words(anchor: Anchor) -> str:
-    """ "the hospital admission, 2180-03-04 14:38"; the earliest presentation where there is no admission."""
-    what = "the hospital admission" if anchor.kind == "admission" else "the earliest documented presentation"
+    """ "the hospital admission, 2180-03-04 14:38"; the earliest presentation where there is no
+    admission.
+    """
+    what = (
+        "the hospital admission"
+        if anchor.kind == "admission"
+        else "the earliest documented presentation"
+    )
     return f"{what}, {anchor.at:%Y-%m-%d %H:%M}"
 
 
 def row_schema(context: Sequence[str], words: Sequence[str] = ()) -> dict[str, Any]:
-    """One row: `[time, lower, upper, known]` or these and `[contexts]`, or one of the words that stand for a row.
+    """One row: `[time, lower, upper, known]` or these and `[contexts]`, or one of the words that
+    stand for a row.
 
-    Contexts are held to the UIDs of the case, which every row's rule refers to, so the schema stays small. Lists of exact length,
-    without `items`, are what the grammars of the servers have in common.
+    Contexts are held to the UIDs of the case, which every row's rule refers to, so the schema stays
+    small. Lists of exact length, without `items`, are what the grammars of the servers have in
+    common.
     """
     number = {"type": ["number", "null"]}
-    named = {"type": "array", "items": {"type": "string", "enum": list(context)}, "maxItems": MAX_CONTEXT}
+    named = {
+        "type": "array",
+        "items": {"type": "string", "enum": list(context)},
+        "maxItems": MAX_CONTEXT,
+    }
     fields = [number, number, number, {"type": "integer", "enum": [0, 1]}]
-    lists = [{"type": "array", "prefixItems": f, "minItems": len(f), "maxItems": len(f)} for f in (fields, [*fields, named])]
+    lists = [
+        {"type": "array", "prefixItems": f, "minItems": len(f), "maxItems": len(f)}
+        for f in (fields, [*fields, named])
+    ]
     return {"anyOf": [*([{"type": "string", "enum": list(words)}] if words else []), *lists]}
 
 
-def entries_schema(uids: Sequence[str], context: Sequence[str], thinking: int = 1) -> dict[str, Any]:
+def entries_schema(
+    uids: Sequence[str], context: Sequence[str], thinking: int = 1
+) -> dict[str, Any]:
     """Reasoning, then one required row for each UID, in inventory order (protocol "schema")."""
     rows = {uid: {"$ref": "#/$defs/row"} for uid in uids}
-    return {**object_schema(reasoned(rows, "reasoning", thinking)), "$defs": {"row": row_schema(context)}}
+    return {
+        **object_schema(reasoned(rows, "reasoning", thinking)),
+        "$defs": {"row": row_schema(context)},
+    }
 
 
-def read_entries(text: str, asked: Sequence[Occurrence], context: frozenset[str], decided_by: str) -> list[ProposedEntry]:
+def read_entries(
+    text: str, asked: Sequence[Occurrence], context: frozenset[str], decided_by: str
+) -> list[ProposedEntry]:
     """The rows of a schema answer. Raises AnswerRejected with every fault found."""
     answer = json_object(text)
     answer.pop("reasoning", None)
@@ -109,7 +174,9 @@ def read_rows(
     what: str,
     stands: Standing = NOTHING,
 ) -> list[ProposedEntry]:
-    """One row for each UID asked for, and no other; `stands` as in `from_json`. Raises AnswerRejected."""
+    """One row for each UID asked for, and no other; `stands` as in `from_json`. Raises
+    AnswerRejected.
+    """
     faults = keys_exactly(answer, [o.uid for o in asked], what)
     entries: list[ProposedEntry] = []
     for o in asked:
@@ -123,10 +190,21 @@ def read_rows(
     return entries
 
 
-def read_answer_table(text: str, asked: Sequence[Occurrence], context: frozenset[str], decided_by: str) -> list[ProposedEntry]:
+def read_answer_table(
+    text: str, asked: Sequence[Occurrence], context: frozenset[str], decided_by: str
+) -> list[ProposedEntry]:
     """The table between <answer> and </answer>. Raises AnswerRejected."""
     return read_table(enclosed(text), asked, context, decided_by, "table")
 
 
 def _entry(p: ProposedEntry) -> Entry:
-    return Entry(p.uid, p.time, p.lower, p.upper, p.known, p.context, p.decided_by, "inferred from the text by the model")
+    return Entry(
+        p.uid,
+        p.time,
+        p.lower,
+        p.upper,
+        p.known,
+        p.context,
+        p.decided_by,
+        "inferred from the text by the model",
+    )

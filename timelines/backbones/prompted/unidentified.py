@@ -1,6 +1,8 @@
-"""Stage 6 of variant `no_uid` by a language model: neither note, table nor evidence carries an identifier, and the answer is a table.
+"""Stage 6 of variant `no_uid` by a language model: neither note, table nor evidence carries an
+identifier, and the answer is a table.
 
-Which occurrences are lost on the way is what the variant measures, so only form and bounds are checked.
+Which occurrences are lost on the way is what the variant measures, so only form and bounds are
+checked.
 """
 
 from __future__ import annotations
@@ -47,20 +49,29 @@ class PromptedUnidentifiedReviser:
             note=shown.text,
             alternatives=str(alternatives),
             admitted=anchor_words(window.anchor),
-            discharged="not recorded" if discharge is None or clock is None else f"{hours_text(discharge)} ({clock:%Y-%m-%d %H:%M})",
+            discharged="not recorded"
+            if discharge is None or clock is None
+            else f"{hours_text(discharge)} ({clock:%Y-%m-%d %H:%M})",
             timeline=named_table(table),
             evidence=named_rows(evidence, self.config.evidence_field_characters),
         )
-        return self.asker.run(self._tables, replace(prompt, shortened=shown.cut), len(table), alternatives)
+        return self.asker.run(
+            self._tables, replace(prompt, shortened=shown.cut), len(table), alternatives
+        )
 
     def _shown(self, note: str, spans: Sequence[TaggedSpan]) -> Shown:
         """The note, cut as it is for a revision with identifiers."""
         whole, local = self.config.revise_note_characters, self.config.revise_local_characters
         if len(note) <= whole:
             return Shown(note)
-        return Shown(around(note, [(s.start, s.end) for s in spans], whole, local), shortened_words(note, local))
+        return Shown(
+            around(note, [(s.start, s.end) for s in spans], whole, local),
+            shortened_words(note, local),
+        )
 
-    async def _tables(self, prompt: Rendered, rows: int, alternatives: int) -> list[list[NamedTime]]:
+    async def _tables(
+        self, prompt: Rendered, rows: int, alternatives: int
+    ) -> list[list[NamedTime]]:
         thinking = self.asker.model.limits.reasoning
         least = thinking // 6 + ROW_TOKENS[0] * alternatives * rows
         most = 100 + thinking * (1 + alternatives) + ROW_TOKENS[1] * alternatives * rows
@@ -69,7 +80,9 @@ class PromptedUnidentifiedReviser:
         def validate(reply: ModelReply) -> list[list[NamedTime]]:
             return read_unidentified(reply.text, alternatives, self.asker.model.name)
 
-        return await self.asker.ask(prompt, validate, max_tokens=tokens, part="revise without identifiers")
+        return await self.asker.ask(
+            prompt, validate, max_tokens=tokens, part="revise without identifiers"
+        )
 
 
 def named_table(table: Sequence[NamedTime]) -> str:
@@ -82,7 +95,9 @@ def named_table(table: Sequence[NamedTime]) -> str:
 
 
 def named_rows(evidence: Sequence[NamedRow], most: int) -> str:
-    """`mention | event | value | hours | kind of moment | relevance` a row; fields of at most `most` characters."""
+    """`mention | event | value | hours | kind of moment | relevance` a row; fields of at most
+    `most` characters.
+    """
     lines = ["mention | event | value | hours | kind of moment | relevance"]
     for item in evidence:
         row = item.row
@@ -94,7 +109,10 @@ def named_rows(evidence: Sequence[NamedRow], most: int) -> str:
 
 def read_unidentified(text: str, alternatives: int, decided_by: str) -> list[list[NamedTime]]:
     """The lines of each table of the answer. Raises AnswerRejected with every fault of form."""
-    return [_table(answer, number, decided_by) for number, answer in enumerate(timelines_of(json_object(text), alternatives), start=1)]
+    return [
+        _table(answer, number, decided_by)
+        for number, answer in enumerate(timelines_of(json_object(text), alternatives), start=1)
+    ]
 
 
 def _table(answer: dict[str, object], number: int, decided_by: str) -> list[NamedTime]:
@@ -106,7 +124,9 @@ def _table(answer: dict[str, object], number: int, decided_by: str) -> list[Name
     lines = [line for line in data.split("\n") if line.strip()]
     if not lines or [cell.casefold() for cell in split_row(lines[0])] != list(COLUMNS):
         raise AnswerRejected([f"{what}: the first line must be the header {'|'.join(COLUMNS)}"])
-    read = [_line(line, f"{what}: row {at}", decided_by) for at, line in enumerate(lines[1:], start=1)]
+    read = [
+        _line(line, f"{what}: row {at}", decided_by) for at, line in enumerate(lines[1:], start=1)
+    ]
     faults = [fault for _, fault in read if fault]
     if faults or not read:
         raise AnswerRejected(faults or [f"{what} is empty"])
@@ -115,7 +135,12 @@ def _table(answer: dict[str, object], number: int, decided_by: str) -> list[Name
 
 def _line(text: str, where: str, decided_by: str) -> tuple[NamedTime | None, str]:
     cells = split_row(text)
-    if len(cells) != len(COLUMNS) or not cells[0] or not storable(cells[0]) or cells[3] not in ("0", "1"):
+    if (
+        len(cells) != len(COLUMNS)
+        or not cells[0]
+        or not storable(cells[0])
+        or cells[3] not in ("0", "1")
+    ):
         return None, f"{where} is not {'|'.join(COLUMNS)}"
     time, time_read = read_hours(cells[1])
     lower, upper, bounds_read = read_bounds(cells[2])

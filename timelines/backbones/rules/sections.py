@@ -15,38 +15,48 @@ from pathlib import Path
 
 _KIND_OF_TITLE = {
     kind: re.compile("|".join(f"(?:{title})" for title in titles), re.IGNORECASE)
-    for kind, titles in tomllib.loads(Path(__file__).with_name("headings.toml").read_text(encoding="utf-8")).items()
+    for kind, titles in tomllib.loads(
+        Path(__file__).with_name("headings.toml").read_text(encoding="utf-8")
+    ).items()
 }
 
 #: Field names of the administrative head of a note.
 _HEAD_FIELD = re.compile(
-    r"(?:name|unit no|mrn|admission date|discharge date|date of (?:birth|admission|discharge)|admitted|discharged|dob|sex|gender|service|"
+    r"(?:name|unit no|mrn|admission date|discharge date|date of"
+    r" (?:birth|admission|discharge)|admitted|discharged|dob|sex|gender|service|"
     r"attending|age|dictated by|primary care physician|pcp|referring physician|date)\s*:",
     re.IGNORECASE,
 )
 _PARENTHESIS = re.compile(r"\s{0,3}\([^()\n]{0,60}\)")
 _HEADING = re.compile(
-    r"(?P<mark>[#*=>•\-–\s]*)(?P<title>[A-Za-z][A-Za-z0-9 /&'.,\-]{0,70}?)(?P<note>\s{0,3}\([^()\n]{1,60}\))?"
+    r"(?P<mark>[#*=>•\-–\s]*)(?P<title>[A-Za-z][A-Za-z0-9"
+    r" /&'.,\-]{0,70}?)(?P<note>\s{0,3}\([^()\n]{1,60}\))?"
     r"\s*(?P<end>:|[=*]*$|\s[-–]\s)",
 )
-_PROBLEM = re.compile(r"\s*#+\s*\d*[.)]?\s*(?:(?P<title>[^:\n]{2,80}?)\s*:|(?P<open>[^:\n.]{2,120}?)\s*(?:\.(?=\s|$)|$))")
+_PROBLEM = re.compile(
+    r"\s*#+\s*\d*[.)]?\s*(?:(?P<title>[^:\n]{2,80}?)\s*:|(?P<open>[^:\n.]{2,120}?)\s*(?:\.(?=\s|$)|$))"
+)
 _SYSTEM = re.compile(
     r"\s*(?P<title>neuro(?:logic(?:al)?)?(?:/psych)?|cv|cvs|cardiac|cardiovascular|cor|pulm(?:onary)?|resp(?:iratory)?|"
-    r"gi|gi/nutrition|fen(?:/gi)?|nutrition|renal|gu|renal/gu|heme|heme/onc|hematology|id|infectious disease|endo(?:crine)?|msk|skin|"
+    r"gi|gi/nutrition|fen(?:/gi)?|nutrition|renal|gu|renal/gu|heme|heme/onc|hematology|id|infectious"
+    r" disease|endo(?:crine)?|msk|skin|"
     r"derm|psych|lines?|access|ppx|prophylaxis|dispo|code|comm(?:unication)?|onc|rheum|vascular|ortho|wounds?|tox|events?)"
     r"\s*(?P<end>:)",
     re.IGNORECASE,
 )
 _MOMENT = re.compile(
-    r"\s*(?P<title>(?P<adm>adm(?:ission|it)?|ed|arrival|presentation|on admission|at admission|initial)|"
+    r"\s*(?P<title>(?P<adm>adm(?:ission|it)?|ed|arrival|presentation|on admission|at"
+    r" admission|initial)|"
     r"(?P<dis>d/?c|disch(?:arge)?|on discharge|at discharge|final))"
     r"(?P<note>\s{0,3}\([^()\n]{1,60}\))?\s*(?:labs?|exam|vitals|vs)?\s*(?P<end>:)",
     re.IGNORECASE,
 )
 _ISOLATED = re.compile(
-    r"(?:(?<=[.;!?,])|(?<=  ))\s{0,3}(?P<title>[A-Z][A-Za-z/&' \-]{1,60}?)(?P<note>\s{0,3}\([^()\n]{1,60}\))?\s*(?P<end>:)"
+    r"(?:(?<=[.;!?,])|(?<=  ))\s{0,3}(?P<title>[A-Z][A-Za-z/&'"
+    r" \-]{1,60}?)(?P<note>\s{0,3}\([^()\n]{1,60}\))?\s*(?P<end>:)"
 )
-#: A row of results with a label of its own ends the row that belongs to admission or discharge ("MRI brain: …").
+#: A row of results with a label of its own ends the row that belongs to admission or discharge
+#: ("MRI brain: …").
 _LABELLED_ROW = re.compile(r"\s*[A-Z][A-Za-z0-9/ ]{1,30}(?:\([^()\n]{1,40}\))?\s*:")
 _BY_MOMENT = {
     "exam",
@@ -60,7 +70,8 @@ _BY_MOMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One section: `[start, end)` in code points; its text after the heading begins at `body_start`.
+    """One section: `[start, end)` in code points; its text after the heading begins at
+    `body_start`.
 
     `title` is the heading as written (empty before the first heading). For problems and systems of
     the hospital course it is the problem's or system's name, and `kind` stays ``hospital_course``.
@@ -74,7 +85,9 @@ class Section:
 
 
 def kind_of_title(title: str) -> str | None:
-    """Normalised kind of a heading such as "Discharge Medications"; None when it is not a known heading."""
+    """Normalised kind of a heading such as "Discharge Medications"; None when it is not a known
+    heading.
+    """
     plain = _PARENTHESIS.sub("", title).strip(" \t.,:;-=*#").lower()
     plain = re.sub(r"\s+", " ", plain)
     for kind, pattern in _KIND_OF_TITLE.items():
@@ -89,7 +102,11 @@ def find_sections(text: str) -> tuple[Section, ...]:
     current = ""
     for start, line in _lines(text):
         hits = _line_headings(line, current)
-        if not hits and current in {"results_admission", "results_discharge"} and _LABELLED_ROW.match(line):
+        if (
+            not hits
+            and current in {"results_admission", "results_discharge"}
+            and _LABELLED_ROW.match(line)
+        ):
             hits = [(0, 0, "results", "")]
         for offset, body, kind, title in hits:
             found.append((start + offset, start + body, kind, title))
@@ -169,7 +186,11 @@ def _partition(text: str, found: list[tuple[int, int, str, str]]) -> tuple[Secti
         merged.append(hit)
     if not merged or merged[0][0] > 0:
         lead = text[: merged[0][0]] if merged else text
-        looks_administrative = bool(merged) and len(lead) < 400 and not re.search(r"\b\d{1,3}[ -]?(?:y/?o|year|yr)", lead)
+        looks_administrative = (
+            bool(merged)
+            and len(lead) < 400
+            and not re.search(r"\b\d{1,3}[ -]?(?:y/?o|year|yr)", lead)
+        )
         if merged and merged[0][2] == "header" and looks_administrative:
             merged[0] = (0, 0, "header", "")
         else:

@@ -40,7 +40,9 @@ _ITEM_AFTER_COMMA = re.compile(r"(?<=[.,:;)\w]),\s*(?=\d{1,2}\.\s*[A-Z])")
 _LIST_NUMBER = re.compile(r"(?:^|[\s,])\d{1,2}$")
 
 
-def sentence_spans(text: str, section_starts: list[int], body_starts: list[int]) -> list[tuple[int, int]]:
+def sentence_spans(
+    text: str, section_starts: list[int], body_starts: list[int]
+) -> list[tuple[int, int]]:
     """`[start, end)` of every sentence or list item, in order, without surrounding white space.
 
     `section_starts` and `body_starts` are offsets that always begin a sentence.
@@ -61,11 +63,16 @@ def sentence_spans(text: str, section_starts: list[int], body_starts: list[int])
 
 
 def _cuts_of_long_pieces(text: str, cuts: list[int]) -> list[int]:
-    """Offsets that bound every piece to `_MAX_SENTENCE`, at white space where there is some: text without any mark stays affordable."""
+    """Offsets that bound every piece to `_MAX_SENTENCE`, at white space where there is some: text
+    without any mark stays affordable.
+    """
     extra = []
     for start, end in itertools.pairwise(cuts):
         while end - start > _MAX_SENTENCE:
-            space = max(text.rfind(" ", start + 1, start + _MAX_SENTENCE), text.rfind("\t", start + 1, start + _MAX_SENTENCE))
+            space = max(
+                text.rfind(" ", start + 1, start + _MAX_SENTENCE),
+                text.rfind("\t", start + 1, start + _MAX_SENTENCE),
+            )
             start = space if space > start else start + _MAX_SENTENCE
             extra.append(start)
     return extra
@@ -84,7 +91,9 @@ def _line_cuts(text: str) -> list[int]:
 
 
 def _is_hard_wrapped(lines: list[str]) -> bool:
-    """True when the note breaks its lines at a fixed width, so that a line break may fall inside a sentence."""
+    """True when the note breaks its lines at a fixed width, so that a line break may fall inside a
+    sentence.
+    """
     long_lines = [line for line in lines if len(line.rstrip()) >= 55]
     if len(long_lines) < 4 or max(len(line) for line in lines) > 110:
         return False
@@ -101,14 +110,22 @@ def _continues(line: str, following: str) -> bool:
 def _ends_sentence(text: str, match: re.Match[str]) -> bool:
     word = re.search(r"\S*$", text[max(0, match.start() - 20) : match.start()])
     before = word.group().lower().strip("(\"'[,") if word else ""
-    if match.group()[0] == "." and (before in _ABBREVIATIONS or re.fullmatch(r"[a-z]", word.group() if word else "")):
+    if match.group()[0] == "." and (
+        before in _ABBREVIATIONS or re.fullmatch(r"[a-z]", word.group() if word else "")
+    ):
         return False
     # A genus in short, "E. coli": a letter, then a small one.
-    if match.group() == "." and re.fullmatch(r"[a-z]", before) and text[match.end() : match.end() + 2].lstrip()[:1].islower():
+    if (
+        match.group() == "."
+        and re.fullmatch(r"[a-z]", before)
+        and text[match.end() : match.end() + 2].lstrip()[:1].islower()
+    ):
         return False
     if _DOTTED.fullmatch(before) and not text[match.end() : match.end() + 4].lstrip()[:1].isupper():
         return False
-    if match.group() == "." and _LIST_NUMBER.search(text[max(0, match.start() - 4) : match.start()]):
+    if match.group() == "." and _LIST_NUMBER.search(
+        text[max(0, match.start() - 4) : match.start()]
+    ):
         line_start = max(text.rfind("\n", 0, match.start()), text.rfind("\r", 0, match.start())) + 1
         lead = text[line_start : match.start()]
         if re.fullmatch(r"[\s\-*•(]*\d{1,2}", lead) or re.search(r"[.,:]\s*,?\s*\d{1,2}$", lead):

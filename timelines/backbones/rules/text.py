@@ -1,4 +1,5 @@
-"""The text analysis that every stage of the rules backbone shares: parse, sections, sentences, lines.
+"""The text analysis that every stage of the rules backbone shares: parse, sections, sentences,
+lines.
 
 `analyse` is cached by note text, so tagging and timing one note parse it once. All offsets are code
 points of the note exactly as it is stored, end-exclusive.
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc, Token
 
-#: Sentences are parsed in groups of about this many characters, so that memory does not grow with the note.
+#: Sentences are parsed in groups of about this many characters, so that memory does not grow with
+#: the note.
 _PARSE_CHUNK = 20_000
 
 
@@ -62,13 +64,19 @@ class Analysis:
         return self.sections[max(0, bisect_right(self._section_starts, offset) - 1)]
 
     def sentence_at(self, offset: int) -> Sentence | None:
-        """The sentence that holds `offset`, else the last one that begins before it; None before the first."""
+        """The sentence that holds `offset`, else the last one that begins before it; None before
+        the first.
+        """
         index = bisect_right(self._sentence_starts, offset) - 1
         return self.sentences[index] if index >= 0 else None
 
     def sentences_in(self, start: int, end: int) -> list[Sentence]:
         """Sentences that begin inside `[start, end)`."""
-        return list(self.sentences[bisect_left(self._sentence_starts, start) : bisect_left(self._sentence_starts, end)])
+        return list(
+            self.sentences[
+                bisect_left(self._sentence_starts, start) : bisect_left(self._sentence_starts, end)
+            ]
+        )
 
     def tokens(self, start: int, end: int) -> list[Token]:
         """Tokens that begin inside `[start, end)`, white space left out."""
@@ -92,7 +100,9 @@ class Analysis:
 
 
 def analyse(text: str, check: Check = never_stop) -> Analysis:
-    """Parse a note and find its sections, sentences and lines. Any string is accepted, also an empty one. Raises what `check` does."""
+    """Parse a note and find its sections, sentences and lines. Any string is accepted, also an
+    empty one. Raises what `check` does.
+    """
     return _analysed(_Asked(text, check))
 
 
@@ -112,7 +122,9 @@ def _analysed(asked: _Asked) -> Analysis:
     lines = _lines(text)
     starts = [line.start for line in lines]
     sentences = tuple(Sentence(a, b, max(0, bisect_right(starts, a) - 1)) for a, b in spans)
-    return Analysis(text, _parse(text, [s.start for s in sentences], asked.check), sections, sentences, lines)
+    return Analysis(
+        text, _parse(text, [s.start for s in sentences], asked.check), sections, sentences, lines
+    )
 
 
 def _lines(text: str) -> tuple[Line, ...]:
@@ -134,9 +146,21 @@ def _parse(text: str, sentence_starts: list[int], check: Check) -> Doc:
     for start, end in _chunks(text, sentence_starts):
         check()
         plain = nlp.make_doc(text[start:end])
-        inside = {a - start for a in sentence_starts[bisect_left(sentence_starts, start) : bisect_left(sentence_starts, end)]}
+        inside = {
+            a - start
+            for a in sentence_starts[
+                bisect_left(sentence_starts, start) : bisect_left(sentence_starts, end)
+            ]
+        }
         starts: list[bool | int | None] = [t.i == 0 or t.idx in inside for t in plain]
-        pieces.append(Doc(nlp.vocab, [t.text for t in plain], [bool(t.whitespace_) for t in plain], sent_starts=starts))
+        pieces.append(
+            Doc(
+                nlp.vocab,
+                [t.text for t in plain],
+                [bool(t.whitespace_) for t in plain],
+                sent_starts=starts,
+            )
+        )
     parsed = []
     for piece in nlp.pipe(pieces, batch_size=1):
         check()

@@ -1,8 +1,9 @@
 """brat standoff: `.ann` files, each with its `.txt` beside it where there is one.
 
-Every text-bound annotation (T) is an occurrence. An attribute Absent, Negated or Negation makes it absent. Its AnnotatorNotes hold either
-our JSON or `time=… lower=… upper=… known=… confidence=…`. Events (E), relations (R) and equivalences (*) say nothing of times and are not
-read. Offsets are code points of the text file.
+Every text-bound annotation (T) is an occurrence. An attribute Absent, Negated or Negation makes it
+absent. Its AnnotatorNotes hold either our JSON or `time=… lower=… upper=… known=… confidence=…`.
+Events (E), relations (R) and equivalences (*) say nothing of times and are not read. Offsets are
+code points of the text file.
 """
 
 from __future__ import annotations
@@ -38,7 +39,15 @@ def _document(file: Path, cases: Cases) -> Iterator[Foreign | Fault]:
     lines = [(n, line.rstrip("\r")) for n, line in enumerate(read_text(file).split("\n"), start=1)]
     notes, absent = _notes(lines), _absent(lines)
     beside = file.with_name(file.name.removesuffix(".ann") + UNLOCATED)
-    loose = [_loose(beside.name, n, line) for n, line in enumerate(read_text(beside).split("\n"), 1) if line] if beside.is_file() else []
+    loose = (
+        [
+            _loose(beside.name, n, line)
+            for n, line in enumerate(read_text(beside).split("\n"), 1)
+            if line
+        ]
+        if beside.is_file()
+        else []
+    )
     heading = _heading(notes, loose, stem_of(file))
     facts = case_of(heading, cases)
     text = _text(file)
@@ -53,15 +62,25 @@ def _document(file: Path, cases: Cases) -> Iterator[Foreign | Fault]:
             if name in seen:
                 raise Unreadable("T", "the same identifier twice")
             seen.add(name)
-            order, event = _event(label, pieces, words, notes.get(name, {}), name in absent, text or facts.note, over)
+            order, event = _event(
+                label, pieces, words, notes.get(name, {}), name in absent, text or facts.note, over
+            )
             items.append((order if order is not None else number, event))
         except Unreadable as error:
             items.append((number, error.at(file.name, number)))
-    yield from assembled(file.name, heading, [item for _, item in sorted(items, key=lambda pair: pair[0])], facts)
+    yield from assembled(
+        file.name, heading, [item for _, item in sorted(items, key=lambda pair: pair[0])], facts
+    )
 
 
 def _event(
-    label: str, pieces: list[tuple[int, int]], words: str, note: dict[str, Any], absent: bool, text: str, over: Alignment
+    label: str,
+    pieces: list[tuple[int, int]],
+    words: str,
+    note: dict[str, Any],
+    absent: bool,
+    text: str,
+    over: Alignment,
 ) -> tuple[float | None, Event]:
     start, end = pieces[0][0], pieces[-1][1]
     if end > len(text):
@@ -74,7 +93,11 @@ def _event(
         "lane": label.lower() if label.lower() in tuple(Lane) else None,
     }
     event = event_of(values | {k: v for k, v in note.items() if not (k == "polarity" and absent)})
-    if event.start is not None and fragments(text, event.start, event.end or 0) == pieces and over.ours is None:
+    if (
+        event.start is not None
+        and fragments(text, event.start, event.end or 0) == pieces
+        and over.ours is None
+    ):
         start, end = event.start, event.end or 0
     place = over.span(start, end)
     order = note.get("ordinal")
@@ -122,7 +145,9 @@ def _notes(lines: list[tuple[int, str]]) -> dict[str, dict[str, Any]]:
 
 
 def _absent(lines: list[tuple[int, str]]) -> set[str]:
-    words = (line.split("\t")[1].split() for _, line in lines if line[:1] in ("A", "M") and "\t" in line)
+    words = (
+        line.split("\t")[1].split() for _, line in lines if line[:1] in ("A", "M") and "\t" in line
+    )
     return {found[1] for found in words if len(found) >= 2 and found[0].lower() in ABSENT}
 
 
@@ -136,8 +161,14 @@ def _loose(file: str, number: int, line: str) -> tuple[float, dict[str, Any], Ev
         return number, {}, error.at(file, number)
 
 
-def _heading(notes: dict[str, dict[str, Any]], loose: list[tuple[float, dict[str, Any], Event | Fault]], name: str) -> Heading:
-    own = next((v for v in [*notes.values(), *(values for _, values, _ in loose)] if "case_id" in v), None)
+def _heading(
+    notes: dict[str, dict[str, Any]],
+    loose: list[tuple[float, dict[str, Any], Event | Fault]],
+    name: str,
+) -> Heading:
+    own = next(
+        (v for v in [*notes.values(), *(values for _, values, _ in loose)] if "case_id" in v), None
+    )
     return heading_of(own or {}, name)
 
 

@@ -1,4 +1,6 @@
-"""brat standoff: a folder a timeline, in it for each case the note, its annotations, and what no annotation can carry."""
+"""brat standoff: a folder a timeline, in it for each case the note, its annotations, and what no
+annotation can carry.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ from pathlib import Path
 
 from timelines.domain import Lane, Polarity
 from timelines.formats.brat.reader import UNLOCATED, fragments
-from timelines.formats.extension import as_json, file_name, folder_name, is_shown, values_of, with_notes
+from timelines.formats.extension import (
+    as_json,
+    file_name,
+    folder_name,
+    is_shown,
+    values_of,
+    with_notes,
+)
 from timelines.formats.files import replacing
 from timelines.formats.lines import CaseLines, Line
 
@@ -15,9 +24,11 @@ CONFIGURATION = "[entities]\n{entities}\n[relations]\n[events]\n[attributes]\nAb
 
 
 def write_brat(cases: Iterable[CaseLines], out: Path) -> int:
-    """`OUT/SOURCE-KIND-ALTERNATIVE/CASE.txt` and `.ann`, offsets in code points; returns how many occurrences.
+    """`OUT/SOURCE-KIND-ALTERNATIVE/CASE.txt` and `.ann`, offsets in code points; returns how many
+    occurrences.
 
-    Occurrences without a place in the note stand in `CASE.unlocated.jsonl` beside them, which brat does not read.
+    Occurrences without a place in the note stand in `CASE.unlocated.jsonl` beside them, which brat
+    does not read.
     """
     count = 0
     for _, note, timeline in with_notes(cases):
@@ -27,7 +38,9 @@ def write_brat(cases: Iterable[CaseLines], out: Path) -> int:
 
 
 def standoff(note: str, lines: Sequence[Line]) -> Iterator[str]:
-    """The annotation file's lines: entity, attribute of negated ones, and a note with everything as JSON, for each located occurrence."""
+    """The annotation file's lines: entity, attribute of negated ones, and a note with everything as
+    JSON, for each located occurrence.
+    """
     numbered = [(ordinal, line) for ordinal, line in enumerate(lines) if is_shown(line, note)]
     for number, (ordinal, line) in enumerate(numbered, start=1):
         pieces = fragments(note, line.start or 0, line.end or 0)
@@ -47,7 +60,9 @@ def _write(note: str, lines: Sequence[Line], folder: Path) -> None:
         f"{name}.ann": "".join(f"{annotation}\n" for annotation in standoff(note, lines)),
         "annotation.conf": CONFIGURATION.format(entities=entities),
     }
-    loose = [as_json(values_of(line, n)) for n, line in enumerate(lines) if not is_shown(line, note)]
+    loose = [
+        as_json(values_of(line, n)) for n, line in enumerate(lines) if not is_shown(line, note)
+    ]
     if loose:
         contents[f"{name}{UNLOCATED}"] = "".join(f"{line}\n" for line in loose)
     for file, text in contents.items():

@@ -1,8 +1,10 @@
-"""doccano JSONL: one document a line, spans as `label`/`labels` ([start, end, label]) or `entities` (start_offset, end_offset, label).
+"""doccano JSONL: one document a line, spans as `label`/`labels` ([start, end, label]) or `entities`
+(start_offset, end_offset, label).
 
-Every span is an occurrence. doccano itself knows no times: an entity may carry our keys (`time`, `lower`, `upper`, `known`, `confidence`,
-`mention`, `polarity`, `lane`) beside its own, else its time is N/A. Documents that we wrote hold everything in `occurrences`; what was
-marked or unmarked since then in doccano counts, by its span. Offsets are code points of `text`.
+Every span is an occurrence. doccano itself knows no times: an entity may carry our keys (`time`,
+`lower`, `upper`, `known`, `confidence`, `mention`, `polarity`, `lane`) beside its own, else its
+time is N/A. Documents that we wrote hold everything in `occurrences`; what was marked or unmarked
+since then in doccano counts, by its span. Offsets are code points of `text`.
 """
 
 from __future__ import annotations
@@ -23,21 +25,31 @@ _Span = tuple[int, int]
 
 
 def read_doccano(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
-    """A file, or a folder of `.jsonl` files. `case_id` stands in the document or its `meta`, else the file is named by the case."""
+    """A file, or a folder of `.jsonl` files. `case_id` stands in the document or its `meta`, else
+    the file is named by the case.
+    """
     for file in files_of(path, ".jsonl"):
         try:
-            lines = [(n, line) for n, line in enumerate(read_text(file).split("\n"), start=1) if line.strip()]
+            lines = [
+                (n, line)
+                for n, line in enumerate(read_text(file).split("\n"), start=1)
+                if line.strip()
+            ]
         except Unreadable as error:
             yield error.at(file.name)
             continue
         for number, line in lines:
             try:
-                yield from _document(file, number, object_of(line), stem_of(file) if len(lines) == 1 else "", cases)
+                yield from _document(
+                    file, number, object_of(line), stem_of(file) if len(lines) == 1 else "", cases
+                )
             except Unreadable as error:
                 yield error.at(file.name, number)
 
 
-def _document(file: Path, number: int, document: dict[str, Any], name: str, cases: Cases) -> Iterator[Foreign | Fault]:
+def _document(
+    file: Path, number: int, document: dict[str, Any], name: str, cases: Cases
+) -> Iterator[Foreign | Fault]:
     meta = document.get("meta")
     heading = heading_of({**(meta if isinstance(meta, dict) else {}), **document}, name)
     facts = case_of(heading, cases)
@@ -51,7 +63,9 @@ def _document(file: Path, number: int, document: dict[str, Any], name: str, case
         try:
             event = event_of(values if isinstance(values, dict) else {})
         except Unreadable as error:
-            items.append(Fault(file.name, number, f"occurrences[{len(items)}].{error.field}", error.reason))
+            items.append(
+                Fault(file.name, number, f"occurrences[{len(items)}].{error.field}", error.reason)
+            )
             continue
         span = None if event.start is None or event.end is None else (event.start, event.end)
         if span is None or values.get("marked") is False:
@@ -65,8 +79,12 @@ def _document(file: Path, number: int, document: dict[str, Any], name: str, case
             continue
         try:
             if not 0 <= span[0] < span[1] <= len(text):
-                raise Unreadable("end_offset", "the span is empty, reversed or ends outside the text")
-            items.append(_over(event_of({"mention": text[slice(*span)], **values}), over.span(*span)))
+                raise Unreadable(
+                    "end_offset", "the span is empty, reversed or ends outside the text"
+                )
+            items.append(
+                _over(event_of({"mention": text[slice(*span)], **values}), over.span(*span))
+            )
         except Unreadable as error:
             items.append(Fault(file.name, number, f"{position}.{error.field}", error.reason))
     yield from assembled(file.name, heading, items, facts)
@@ -78,20 +96,45 @@ def _over(event: Event, place: _Span) -> Event:
 
 def _marks(document: Mapping[str, Any]) -> Iterator[tuple[str, _Span, dict[str, Any]]]:
     """(place in the document, span, our keys) of every span. Raises Unreadable."""
-    field = next((name for name in ("entities", "label", "labels") if document.get(name)), "entities")
+    field = next(
+        (name for name in ("entities", "label", "labels") if document.get(name)), "entities"
+    )
     listed = document.get(field) or []
     if not isinstance(listed, list):
         raise Unreadable(field, "not a list of spans")
     for n, mark in enumerate(listed):
         if isinstance(mark, dict):
-            start, end, label, rest = mark.get("start_offset"), mark.get("end_offset"), mark.get("label"), mark
+            start, end, label, rest = (
+                mark.get("start_offset"),
+                mark.get("end_offset"),
+                mark.get("label"),
+                mark,
+            )
         elif isinstance(mark, Sequence) and not isinstance(mark, str) and len(mark) >= 3:
             start, end, label, rest = mark[0], mark[1], mark[2], {}
         else:
             raise Unreadable(f"{field}[{n}]", "neither an entity nor [start, end, label]")
-        span = whole({"start_offset": start}, "start_offset"), whole({"end_offset": end}, "end_offset")
+        span = (
+            whole({"start_offset": start}, "start_offset"),
+            whole({"end_offset": end}, "end_offset"),
+        )
         if span[0] is None or span[1] is None:
             raise Unreadable(f"{field}[{n}]", "no offsets")
         lane = label.lower() if isinstance(label, str) and label.lower() in tuple(Lane) else None
-        keys = ("time", "lower", "upper", "known", "confidence", "mention", "polarity", "lane", "reason", "decided_by")
-        yield f"{field}[{n}]", (span[0], span[1]), {"lane": lane} | {k: rest[k] for k in keys if k in rest}
+        keys = (
+            "time",
+            "lower",
+            "upper",
+            "known",
+            "confidence",
+            "mention",
+            "polarity",
+            "lane",
+            "reason",
+            "decided_by",
+        )
+        yield (
+            f"{field}[{n}]",
+            (span[0], span[1]),
+            {"lane": lane} | {k: rest[k] for k in keys if k in rest},
+        )

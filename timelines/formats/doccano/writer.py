@@ -1,4 +1,6 @@
-"""doccano JSONL: one document a timeline of a case, spans as entities; everything else in keys that doccano keeps as metadata."""
+"""doccano JSONL: one document a timeline of a case, spans as entities; everything else in keys that
+doccano keeps as metadata.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,12 @@ def write_doccano(cases: Iterable[CaseLines], out: Path) -> int:
         for number, (case, note, timeline) in enumerate(with_notes(cases), start=1):
             first = timeline[0]
             entities = [
-                {"id": n, "label": (line.lane or Lane.FINDING).capitalize(), "start_offset": line.start, "end_offset": line.end}
+                {
+                    "id": n,
+                    "label": (line.lane or Lane.FINDING).capitalize(),
+                    "start_offset": line.start,
+                    "end_offset": line.end,
+                }
                 for n, line in enumerate(timeline, start=1)
                 if is_shown(line, note)
             ]
@@ -31,7 +38,10 @@ def write_doccano(cases: Iterable[CaseLines], out: Path) -> int:
                 "source": first.source,
                 "kind": first.kind,
                 "alternative": first.alternative,
-                "occurrences": [values_of(line, n) | {"marked": is_shown(line, note)} for n, line in enumerate(timeline)],
+                "occurrences": [
+                    values_of(line, n) | {"marked": is_shown(line, note)}
+                    for n, line in enumerate(timeline)
+                ],
             }
             file.write(as_json(document) + "\n")
             count += len(timeline)

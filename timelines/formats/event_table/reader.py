@@ -1,7 +1,9 @@
-"""`event,time[,confidence]` as tables of commas or bars, the form in which single-step baselines answer.
+"""`event,time[,confidence]` as tables of commas or bars, the form in which single-step baselines
+answer.
 
-One file a case, named by it, with or without a heading; or one table with a column `case_id`. Times are hours from admission, or N/A.
-A fourth column `occurrent` in files that we wrote holds everything else of the line as JSON. Tables with our own headings are read whole.
+One file a case, named by it, with or without a heading; or one table with a column `case_id`. Times
+are hours from admission, or N/A. A fourth column `occurrent` in files that we wrote holds
+everything else of the line as JSON. Tables with our own headings are read whole.
 """
 
 from __future__ import annotations
@@ -39,11 +41,18 @@ def read_csv(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
 
 
 def read_bsv(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
-    """`*.bsv` (also `.psv`, `.txt`): events and times by bars; a bar inside an event is preceded by a backslash."""
+    """`*.bsv` (also `.psv`, `.txt`): events and times by bars; a bar inside an event is preceded by
+    a backslash.
+    """
     for file in files_of(path, ".bsv", ".psv", ".txt"):
         try:
-            lines = [(n, line.rstrip("\r")) for n, line in enumerate(read_text(file).split("\n"), start=1)]
-            yield from _table(file, [(n, split_bars(line)) for n, line in lines if line.strip()], cases)
+            lines = [
+                (n, line.rstrip("\r"))
+                for n, line in enumerate(read_text(file).split("\n"), start=1)
+            ]
+            yield from _table(
+                file, [(n, split_bars(line)) for n, line in lines if line.strip()], cases
+            )
         except Unreadable as error:
             yield error.at(file.name)
 
@@ -58,9 +67,15 @@ def split_bars(line: str) -> list[str]:
 def _comma_rows(text: str) -> list[_Row]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
     try:
-        return [(reader.line_num, [c.strip() for c in row]) for row in reader if any(c.strip() for c in row)]
+        return [
+            (reader.line_num, [c.strip() for c in row])
+            for row in reader
+            if any(c.strip() for c in row)
+        ]
     except csv.Error:
-        raise Unreadable("", "quotes are not closed; the file may be cut off", reader.line_num) from None
+        raise Unreadable(
+            "", "quotes are not closed; the file may be cut off", reader.line_num
+        ) from None
 
 
 def _table(file: Path, rows: list[_Row], cases: Cases) -> Iterator[Foreign | Fault]:
@@ -78,7 +93,9 @@ def _table(file: Path, rows: list[_Row], cases: Cases) -> Iterator[Foreign | Fau
     yield from assembled(file.name, first, [item for _, item in items], facts)
 
 
-def _by_case(file: Path, columns: list[str], rows: list[_Row], cases: Cases) -> Iterator[Foreign | Fault]:
+def _by_case(
+    file: Path, columns: list[str], rows: list[_Row], cases: Cases
+) -> Iterator[Foreign | Fault]:
     lines: list[tuple[int, Heading | None, Event | Fault]] = []
     for number, cells in rows:
         _, item = _item(file.name, columns, number, cells)
@@ -89,7 +106,9 @@ def _by_case(file: Path, columns: list[str], rows: list[_Row], cases: Cases) -> 
     yield from grouped(file.name, lines, cases)
 
 
-def _item(file: str, columns: list[str], number: int, cells: list[str]) -> tuple[Heading | None, Event | Fault]:
+def _item(
+    file: str, columns: list[str], number: int, cells: list[str]
+) -> tuple[Heading | None, Event | Fault]:
     """The event of a row; with the heading that a line of ours carries."""
     try:
         if not 2 <= len(cells) <= len(columns):
@@ -105,13 +124,20 @@ def _item(file: str, columns: list[str], number: int, cells: list[str]) -> tuple
 
 
 def _plain(values: dict[str, str]) -> Event:
-    time, confidence = hours(values.get("time", ""), "time"), hours(values.get("confidence", ""), "confidence")
-    return Event(mention=stored_mention(values["event"]), time=time, confidence=confidence, sought=True)
+    time, confidence = (
+        hours(values.get("time", ""), "time"),
+        hours(values.get("confidence", ""), "confidence"),
+    )
+    return Event(
+        mention=stored_mention(values["event"]), time=time, confidence=confidence, sought=True
+    )
 
 
 def _agreeing(own: Event, values: dict[str, str]) -> Event:
     """A line whose plain cells were changed no longer is what its JSON says. Raises Unreadable."""
     plain = _plain(values)
     if (plain.mention, plain.time, plain.confidence) != (own.mention, own.time, own.confidence):
-        raise Unreadable("occurrent", "the cells before it say something else; empty this cell in changed lines")
+        raise Unreadable(
+            "occurrent", "the cells before it say something else; empty this cell in changed lines"
+        )
     return own

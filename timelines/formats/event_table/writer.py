@@ -1,4 +1,6 @@
-"""Events and times by bars: `event|time|confidence`, hours or N/A, as single-step baselines answer; the fourth column holds the rest."""
+"""Events and times by bars: `event|time|confidence`, hours or N/A, as single-step baselines answer;
+the fourth column holds the rest.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def write_bsv(cases: Iterable[CaseLines], out: Path) -> int:
             if not timeline:
                 continue
             rows = ["|".join(COLUMNS), *(_row(line, n) for n, line in enumerate(timeline))]
-            with replacing(out / folder_name(timeline[0]) / f"{file_name(timeline[0].case_id)}.bsv") as part:
+            with replacing(
+                out / folder_name(timeline[0]) / f"{file_name(timeline[0].case_id)}.bsv"
+            ) as part:
                 part.write_bytes("".join(f"{row}\n" for row in rows).encode("utf-8"))
             count += len(timeline)
     return count
@@ -28,5 +32,10 @@ def write_bsv(cases: Iterable[CaseLines], out: Path) -> int:
 def _row(line: Line, ordinal: int) -> str:
     time = "N/A" if line.time is None else repr(line.time)
     confidence = "" if line.confidence is None else repr(line.confidence)
-    cells: Sequence[str] = (line.mention, time, confidence, as_json(values_of(line, ordinal)).replace("|", "\\u007c"))
+    cells: Sequence[str] = (
+        line.mention,
+        time,
+        confidence,
+        as_json(values_of(line, ordinal)).replace("|", "\\u007c"),
+    )
     return "|".join(cells)

@@ -1,9 +1,12 @@
-"""i2b2-2012 XML (temporal relations challenge): the note in TEXT, and the layers EVENT, TIMEX3, SECTIME and TLINK in TAGS.
+"""i2b2-2012 XML (temporal relations challenge): the note in TEXT, and the layers EVENT, TIMEX3,
+SECTIME and TLINK in TAGS.
 
-Every EVENT is an occurrence, whatever its modality; NEG makes it absent. Offsets count from 1 at the note's first character, the end being
-exclusive: "Admission" at the beginning of a note is start 1, end 10. The released files begin TEXT with a line break, so the same numbers
-count from 0 there. Some tools count from 0 in the note; which of the two holds is seen by the `text` of all events of the file together.
-Times: `i2b2_times`. Files that we wrote hold everything else in processing instructions `<?occurrent {…}?>`, which other readers skip.
+Every EVENT is an occurrence, whatever its modality; NEG makes it absent. Offsets count from 1 at
+the note's first character, the end being exclusive: "Admission" at the beginning of a note is start
+1, end 10. The released files begin TEXT with a line break, so the same numbers count from 0 there.
+Some tools count from 0 in the note; which of the two holds is seen by the `text` of all events of
+the file together. Times: `i2b2_times`. Files that we wrote hold everything else in processing
+instructions `<?occurrent {…}?>`, which other readers skip.
 """
 
 from __future__ import annotations
@@ -21,8 +24,14 @@ from timelines.formats.i2b2.times import Placed, check_admission, placed
 from timelines.formats.i2b2.xml import Layers, Tag, layers_of
 from timelines.formats.values import Cases, Event, Fault, Foreign, Unreadable
 
-#: The plot's lane of an event; TREATMENT is both drugs and procedures there and is drawn with the drugs.
-LANES = {"PROBLEM": Lane.FINDING, "TEST": Lane.LAB, "TREATMENT": Lane.MEDICATION, "CLINICAL_DEPT": Lane.TRANSFER}
+#: The plot's lane of an event; TREATMENT is both drugs and procedures there and is drawn with the
+#: drugs.
+LANES = {
+    "PROBLEM": Lane.FINDING,
+    "TEST": Lane.LAB,
+    "TREATMENT": Lane.MEDICATION,
+    "CLINICAL_DEPT": Lane.TRANSFER,
+}
 DECIDED_BY = "i2b2 TLINK"
 
 
@@ -58,25 +67,41 @@ def _document(file: Path, layers: Layers, cases: Cases) -> Iterator[Foreign | Fa
             seen.add(name)
             start, end = _offsets(text, tag, shift)
             values = by_event.get(name)
-            event = event_of(values) if values else _foreign(tag, text[start:end], times.get(name, Placed()))
+            event = (
+                event_of(values)
+                if values
+                else _foreign(tag, text[start:end], times.get(name, Placed()))
+            )
             place = widest((event.start, event.end), over.span(start, end), facts.note)
             order = values.get("ordinal") if values else None
-            items.append((order if isinstance(order, int) else len(items), replace(event, start=place[0], end=place[1])))
+            items.append(
+                (
+                    order if isinstance(order, int) else len(items),
+                    replace(event, start=place[0], end=place[1]),
+                )
+            )
         except Unreadable as error:
             items.append((len(items), error.at(file.name, tag.line)))
     items += _unlocated(file, own)
-    yield from assembled(file.name, heading, [item for _, item in sorted(items, key=lambda pair: pair[0])], facts)
+    yield from assembled(
+        file.name, heading, [item for _, item in sorted(items, key=lambda pair: pair[0])], facts
+    )
 
 
 def _foreign(tag: Tag, words: str, found: Placed) -> Event:
-    kind, modality = tag.attributes.get("type", "").upper(), tag.attributes.get("modality", "").upper()
+    kind, modality = (
+        tag.attributes.get("type", "").upper(),
+        tag.attributes.get("modality", "").upper(),
+    )
     event = Event(
         mention=stored_mention(words),
         time=found.time,
         lower=found.lower,
         upper=found.upper,
         known=found.known,
-        polarity=Polarity.ABSENT if tag.attributes.get("polarity", "").upper() == "NEG" else Polarity.PRESENT,
+        polarity=Polarity.ABSENT
+        if tag.attributes.get("polarity", "").upper() == "NEG"
+        else Polarity.PRESENT,
         lane=Lane.PLAN if modality == "PROPOSED" else LANES.get(kind, Lane.FINDING),
         decided_by=DECIDED_BY if found.reason else "",
         reason=found.reason,
@@ -86,7 +111,9 @@ def _foreign(tag: Tag, words: str, found: Placed) -> Event:
 
 
 def _shift(text: str, events: list[Tag]) -> int:
-    """What is taken from the file's offsets: 1 as published, 0 where only that gives all quoted texts."""
+    """What is taken from the file's offsets: 1 as published, 0 where only that gives all quoted
+    texts.
+    """
     for shift in (1, 0):
         try:
             for tag in events:
@@ -98,15 +125,22 @@ def _shift(text: str, events: list[Tag]) -> int:
 
 
 def _offsets(text: str, tag: Tag, shift: int) -> tuple[int, int]:
-    """The event's span in the note of the file. Raises Unreadable where it does not hold the text that the tag quotes."""
+    """The event's span in the note of the file. Raises Unreadable where it does not hold the text
+    that the tag quotes.
+    """
     first, last = tag.attributes.get("start", ""), tag.attributes.get("end", "")
-    if not (first.isascii() and first.isdigit() and last.isascii() and last.isdigit()) or len(first + last) > 18:
+    if (
+        not (first.isascii() and first.isdigit() and last.isascii() and last.isdigit())
+        or len(first + last) > 18
+    ):
         raise Unreadable("EVENT.start", "start and end are not whole numbers")
     start, end = int(first) - shift, int(last) - shift
     if not 0 <= start < end <= len(text):
         raise Unreadable("EVENT.end", "the span is empty, reversed or ends outside the text")
     if not same_ink(text[start:end], tag.attributes.get("text", text[start:end])):
-        raise Unreadable("EVENT.start", "the text at these offsets is not the one that the tag quotes")
+        raise Unreadable(
+            "EVENT.start", "the text at these offsets is not the one that the tag quotes"
+        )
     return start, end
 
 
@@ -117,7 +151,9 @@ def _instruction(line: int, text: str) -> dict[str, Any]:
         raise Unreadable("?occurrent", error.reason, line) from None
 
 
-def _unlocated(file: Path, own: list[tuple[int, dict[str, Any]]]) -> Iterator[tuple[float, Event | Fault]]:
+def _unlocated(
+    file: Path, own: list[tuple[int, dict[str, Any]]]
+) -> Iterator[tuple[float, Event | Fault]]:
     """Occurrences of ours that no EVENT can carry."""
     for line, values in own:
         if values.get("event"):

@@ -1,16 +1,20 @@
-"""When the events of an i2b2-2012 file happened, as far as its own layers say; nothing is inferred beyond them.
+"""When the events of an i2b2-2012 file happened, as far as its own layers say; nothing is inferred
+beyond them.
 
-A date in TIMEX3 (`val`, types DATE and TIME) or SECTIME (`dvalue`) is a period: a year, month, day, hour, minute or second. A TLINK between
-an event and such a period says
+A date in TIMEX3 (`val`, types DATE and TIME) or SECTIME (`dvalue`) is a period: a year, month, day,
+hour, minute or second. A TLINK between an event and such a period says
 
-* OVERLAP, SIMULTANEOUS, DURING: the event's time is the middle of the period, its bounds the period's ends;
+* OVERLAP, SIMULTANEOUS, DURING: the event's time is the middle of the period, its bounds the
+  period's ends;
 * BEGUN_BY: the same (an event stands where it begins);
 * BEFORE: no later than the period's beginning; AFTER: no earlier than its end;
 * BEFORE_OVERLAP, ENDED_BY: begun no later than the period's end.
 
-Section times are coarser (the day of admission, the day of discharge): BEFORE means no later than that day's end, AFTER no earlier than its
-beginning, OVERLAP that day where no TIMEX3 places the event. Periods of several links are intersected; where they contradict one another
-the event has no time. Links between two events or two times are not followed, durations and frequencies place nothing.
+Section times are coarser (the day of admission, the day of discharge): BEFORE means no later than
+that day's end, AFTER no earlier than its beginning, OVERLAP that day where no TIMEX3 places the
+event. Periods of several links are intersected; where they contradict one another the event has no
+time. Links between two events or two times are not followed, durations and frequencies place
+nothing.
 """
 
 from __future__ import annotations
@@ -24,14 +28,25 @@ from timelines.domain import Anchor
 from timelines.formats.i2b2.xml import Layers, Tag
 from timelines.formats.values import Unreadable
 
-_VALUE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[T ](\d{2})(?::(\d{2})(?::(\d{2})(?:\.\d+)?)?)?)?)?)?")
+_VALUE = re.compile(
+    r"(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[T ](\d{2})(?::(\d{2})(?::(\d{2})(?:\.\d+)?)?)?)?)?)?"
+)
 AT = frozenset({"OVERLAP", "SIMULTANEOUS", "DURING", "BEGUN_BY"})
-_INVERSE = {"BEFORE": "AFTER", "AFTER": "BEFORE", "BEGUN_BY": "", "ENDED_BY": "", "BEFORE_OVERLAP": "", "DURING": ""}
+_INVERSE = {
+    "BEFORE": "AFTER",
+    "AFTER": "BEFORE",
+    "BEGUN_BY": "",
+    "ENDED_BY": "",
+    "BEFORE_OVERLAP": "",
+    "DURING": "",
+}
 
 
 @dataclass(frozen=True)
 class Period:
-    """Hours from the anchor, both ends included; `section` for a section time, `exact` where nothing says approximately."""
+    """Hours from the anchor, both ends included; `section` for a section time, `exact` where
+    nothing says approximately.
+    """
 
     begin: float
     end: float
@@ -51,7 +66,9 @@ class Placed:
 
 
 def period_of(value: str, anchor: Anchor) -> tuple[float, float] | None:
-    """The ends of an ISO 8601 calendar value in hours from the anchor; None for anything else (durations, weeks, parts of days)."""
+    """The ends of an ISO 8601 calendar value in hours from the anchor; None for anything else
+    (durations, weeks, parts of days).
+    """
     found = _VALUE.fullmatch(value.strip())
     if not found:
         return None
@@ -77,9 +94,15 @@ def periods_of(layers: Layers, anchor: Anchor) -> dict[str, Period]:
     """Tag id → period of every dated TIMEX3 and SECTIME."""
     found = {}
     for tag in layers.of("TIMEX3"):
-        ends = period_of(tag.attributes.get("val", ""), anchor) if tag.attributes.get("type", "").upper() in ("DATE", "TIME") else None
+        ends = (
+            period_of(tag.attributes.get("val", ""), anchor)
+            if tag.attributes.get("type", "").upper() in ("DATE", "TIME")
+            else None
+        )
         if ends:
-            found[tag.attributes.get("id", "")] = Period(*ends, exact=tag.attributes.get("mod", "NA").upper() in ("NA", ""))
+            found[tag.attributes.get("id", "")] = Period(
+                *ends, exact=tag.attributes.get("mod", "NA").upper() in ("NA", "")
+            )
     for tag in layers.of("SECTIME"):
         if ends := period_of(tag.attributes.get("dvalue", ""), anchor):
             found[tag.attributes.get("id", "")] = Period(*ends, section=True)
@@ -87,13 +110,22 @@ def periods_of(layers: Layers, anchor: Anchor) -> dict[str, Period]:
 
 
 def check_admission(layers: Layers, anchor: Anchor) -> None:
-    """A file whose admission is on another day than the case's would be placed wrongly as a whole. Raises Unreadable."""
+    """A file whose admission is on another day than the case's would be placed wrongly as a whole.
+    Raises Unreadable.
+    """
     for tag in layers.of("SECTIME"):
         ends = period_of(tag.attributes.get("dvalue", ""), anchor)
-        if tag.attributes.get("type", "").upper() == "ADMISSION" and ends and not ends[0] <= 0 <= ends[1]:
+        if (
+            tag.attributes.get("type", "").upper() == "ADMISSION"
+            and ends
+            and not ends[0] <= 0 <= ends[1]
+        ):
             days = round(abs(ends[0] if ends[0] > 0 else ends[1]) / 24, 1)
             raise Unreadable(
-                "SECTIME.dvalue", f"the file's admission lies {days:g} days from the case's; the dates are of another shift", tag.line
+                "SECTIME.dvalue",
+                f"the file's admission lies {days:g} days from the case's; the dates are of another"
+                " shift",
+                tag.line,
             )
 
 
@@ -112,21 +144,42 @@ def placed(layers: Layers, anchor: Anchor) -> dict[str, Placed]:
 
 
 def _ends(tag: Tag) -> tuple[str, str, str]:
-    return tag.attributes.get("fromID", ""), tag.attributes.get("toID", ""), tag.attributes.get("type", "").upper()
+    return (
+        tag.attributes.get("fromID", ""),
+        tag.attributes.get("toID", ""),
+        tag.attributes.get("type", "").upper(),
+    )
 
 
 def _placed(links: list[tuple[str, Period, str]]) -> Placed:
     inside = [(p, name) for kind, p, name in links if kind in AT and not p.section]
     inside = inside or [(p, name) for kind, p, name in links if kind in AT]
-    lower = max([p.begin for p, _ in inside] + [_after(p) for kind, p, _ in links if kind == "AFTER"], default=-math.inf)
-    upper = min([p.end for p, _ in inside] + [u for kind, p, _ in links if (u := _before(kind, p)) is not None], default=math.inf)
+    lower = max(
+        [p.begin for p, _ in inside] + [_after(p) for kind, p, _ in links if kind == "AFTER"],
+        default=-math.inf,
+    )
+    upper = min(
+        [p.end for p, _ in inside]
+        + [u for kind, p, _ in links if (u := _before(kind, p)) is not None],
+        default=math.inf,
+    )
     if lower > upper:
         return Placed(reason="the links of this event contradict one another")
     ends = None if lower == -math.inf else lower, None if upper == math.inf else upper
     if not inside:
-        return Placed(None, *ends, reason="bounded by its links") if any(e is not None for e in ends) else Placed()
+        return (
+            Placed(None, *ends, reason="bounded by its links")
+            if any(e is not None for e in ends)
+            else Placed()
+        )
     exact = all(p.exact and not p.section for p, _ in inside)
-    return Placed((lower + upper) / 2, lower, upper, exact, f"linked to {', '.join(name for _, name in inside)}")
+    return Placed(
+        (lower + upper) / 2,
+        lower,
+        upper,
+        exact,
+        f"linked to {', '.join(name for _, name in inside)}",
+    )
 
 
 def _before(kind: str, period: Period) -> float | None:

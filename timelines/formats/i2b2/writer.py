@@ -1,7 +1,9 @@
-"""i2b2-2012 XML: the note, an EVENT an occurrence, its time as a TIMEX3 outside the text with a TLINK; the rest beside them.
+"""i2b2-2012 XML: the note, an EVENT an occurrence, its time as a TIMEX3 outside the text with a
+TLINK; the rest beside them.
 
-Everything that the layout has no attribute for stands in a processing instruction `<?occurrent {…}?>` after the EVENT, which XML readers
-skip. Characters that XML cannot hold are written as spaces.
+Everything that the layout has no attribute for stands in a processing instruction `<?occurrent
+{…}?>` after the EVENT, which XML readers skip. Characters that XML cannot hold are written as
+spaces.
 """
 
 from __future__ import annotations
@@ -13,7 +15,14 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from timelines.domain import Anchor, Lane, Polarity
-from timelines.formats.extension import as_json, file_name, folder_name, is_shown, values_of, with_notes
+from timelines.formats.extension import (
+    as_json,
+    file_name,
+    folder_name,
+    is_shown,
+    values_of,
+    with_notes,
+)
 from timelines.formats.files import replacing
 from timelines.formats.lines import CaseLines, Line, Stay
 
@@ -31,14 +40,18 @@ def write_i2b2(cases: Iterable[CaseLines], out: Path) -> int:
     """`OUT/SOURCE-KIND-ALTERNATIVE/CASE.xml`; returns how many occurrences."""
     count = 0
     for case, note, timeline in with_notes(cases):
-        with replacing(out / folder_name(timeline[0]) / f"{file_name(case.encounter.case_id)}.xml") as part:
+        with replacing(
+            out / folder_name(timeline[0]) / f"{file_name(case.encounter.case_id)}.xml"
+        ) as part:
             part.write_bytes("\n".join(document(note, timeline, case.encounter)).encode("utf-8"))
         count += len(timeline)
     return count
 
 
 def document(note: str, timeline: Sequence[Line], encounter: Stay) -> Iterator[str]:
-    """The lines of the file. Offsets count from 1 at the note's first character, as in the released corpus."""
+    """The lines of the file. Offsets count from 1 at the note's first character, as in the released
+    corpus.
+    """
     anchor = Anchor(encounter.admitted_at)
     yield '<?xml version="1.0" encoding="UTF-8" ?>'
     yield "<ClinicalNarrativeTemporalAnnotation>"
@@ -52,15 +65,23 @@ def document(note: str, timeline: Sequence[Line], encounter: Stay) -> Iterator[s
         yield instruction(values)
     yield from _times(note, timeline, anchor)
     discharged = encounter.discharged_at
-    for number, kind, when in ((0, "ADMISSION", encounter.admitted_at), (1, "DISCHARGE", discharged)):
+    for number, kind, when in (
+        (0, "ADMISSION", encounter.admitted_at),
+        (1, "DISCHARGE", discharged),
+    ):
         if when is not None:
-            yield f'<SECTIME id="S{number}" start="-1" end="-1" text="" type="{kind}" dvalue="{when:%Y-%m-%d}" />'
+            yield (
+                f'<SECTIME id="S{number}" start="-1" end="-1" text="" type="{kind}"'
+                f' dvalue="{when:%Y-%m-%d}" />'
+            )
     yield "</TAGS>"
     yield "</ClinicalNarrativeTemporalAnnotation>\n"
 
 
 def cdata(note: str) -> str:
-    """The note inside a CDATA section: its end mark is split, carriage returns, which XML readers drop there, stand outside."""
+    """The note inside a CDATA section: its end mark is split, carriage returns, which XML readers
+    drop there, stand outside.
+    """
     text = _FORBIDDEN.sub(" ", note).replace("]]>", "]]]]><![CDATA[>")
     return text.replace("\r", "]]>&#13;<![CDATA[")
 
@@ -79,11 +100,16 @@ def _event(note: str, line: Line, number: int) -> str:
     polarity = "NEG" if line.polarity == Polarity.ABSENT else "POS"
     modality = "PROPOSED" if line.lane == Lane.PLAN else "FACTUAL"
     kind = TYPES.get(Lane(line.lane or Lane.FINDING), "PROBLEM")
-    return f'<EVENT id="E{number}" {place} modality="{modality}" polarity="{polarity}" type="{kind}" />'
+    return (
+        f'<EVENT id="E{number}" {place} modality="{modality}" polarity="{polarity}"'
+        f' type="{kind}" />'
+    )
 
 
 def _times(note: str, timeline: Sequence[Line], anchor: Anchor) -> Iterator[str]:
-    """A TIMEX3 of no text for each distinct clock time (to the second) and a TLINK to it from each of its events."""
+    """A TIMEX3 of no text for each distinct clock time (to the second) and a TLINK to it from each
+    of its events.
+    """
     found: dict[str, list[tuple[int, Line]]] = {}
     for number, line in enumerate(timeline):
         clock = None if line.time is None else anchor.clock(line.time)
@@ -94,7 +120,10 @@ def _times(note: str, timeline: Sequence[Line], anchor: Anchor) -> Iterator[str]
     links = [(number, line, n) for n, value in enumerate(found) for number, line in found[value]]
     for n, (number, line, time) in enumerate(links):
         text = _attribute(note[line.start : line.end])
-        yield f'<TLINK id="TL{n}" fromID="E{number}" fromText={text} toID="T{time}" toText="" type="OVERLAP" />'
+        yield (
+            f'<TLINK id="TL{n}" fromID="E{number}" fromText={text} toID="T{time}" toText=""'
+            ' type="OVERLAP" />'
+        )
 
 
 def _attribute(text: str) -> str:

@@ -1,4 +1,6 @@
-"""The layers of one i2b2-2012 file, with the line of every tag. A document type or an entity declaration is refused before it is read."""
+"""The layers of one i2b2-2012 file, with the line of every tag. A document type or an entity
+declaration is refused before it is read.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class Layers:
 
 
 def layers_of(data: bytes) -> Layers:
-    """Raises Unreadable with the line for XML that is not well formed, of another kind, or declares a document type or entities."""
+    """Raises Unreadable with the line for XML that is not well formed, of another kind, or declares
+    a document type or entities.
+    """
     found, path, pieces = Layers(), list[str](), list[str]()
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -57,14 +61,24 @@ def layers_of(data: bytes) -> Layers:
             found.own.append((parser.CurrentLineNumber, text))
 
     def refuse(*_: object) -> int:
-        raise Unreadable("", "declares a document type or entities, which is refused; remove the declaration", parser.CurrentLineNumber)
+        raise Unreadable(
+            "",
+            "declares a document type or entities, which is refused; remove the declaration",
+            parser.CurrentLineNumber,
+        )
 
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler, parser.ProcessingInstructionHandler = characters, instruction
-    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = parser.ExternalEntityRefHandler = refuse
+    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = parser.ExternalEntityRefHandler = (
+        refuse
+    )
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
-        raise Unreadable("", f"not well-formed XML ({expat.ErrorString(error.code)}); the file may be cut off", error.lineno) from None
+        raise Unreadable(
+            "",
+            f"not well-formed XML ({expat.ErrorString(error.code)}); the file may be cut off",
+            error.lineno,
+        ) from None
     found.text = "".join(pieces)
     return found

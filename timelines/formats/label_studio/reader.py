@@ -1,9 +1,11 @@
 """Label Studio JSON: a list of tasks, each with one annotation (or one prediction).
 
-Every labelled region of the text is an occurrence. Controls of the same region say the rest, by their `from_name`: a number or a text area
-`time`, `lower`, `upper`, `confidence`; a text area `mention`; a choice absent/present; a choice known/inferred. Regions that we wrote hold
-everything in `meta.occurrent`, occurrences without a place stand in `data.occurrent`. Offsets are code points; tasks annotated before
-version 1.5 of Label Studio count UTF-16 units, which is seen by the text that each region quotes.
+Every labelled region of the text is an occurrence. Controls of the same region say the rest, by
+their `from_name`: a number or a text area `time`, `lower`, `upper`, `confidence`; a text area
+`mention`; a choice absent/present; a choice known/inferred. Regions that we wrote hold everything
+in `meta.occurrent`, occurrences without a place stand in `data.occurrent`. Offsets are code points;
+tasks annotated before version 1.5 of Label Studio count UTF-16 units, which is seen by the text
+that each region quotes.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ _Region = tuple[str, dict[str, Any], dict[str, Any]]
 
 
 def read_label_studio(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
-    """A file, or a folder of `.json` files. `data.case_id` names the case, else the file of a single task is named by it."""
+    """A file, or a folder of `.json` files. `data.case_id` names the case, else the file of a
+    single task is named by it.
+    """
     for file in files_of(path, ".json"):
         try:
             tasks = _tasks(read_text(file))
@@ -34,7 +38,9 @@ def read_label_studio(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
             continue
         for number, task in enumerate(tasks):
             try:
-                yield from _task(file, f"[{number}]", task, stem_of(file) if len(tasks) == 1 else "", cases)
+                yield from _task(
+                    file, f"[{number}]", task, stem_of(file) if len(tasks) == 1 else "", cases
+                )
             except Unreadable as error:
                 yield Fault(file.name, None, f"[{number}].{error.field}", error.reason)
 
@@ -43,7 +49,9 @@ def _tasks(text: str) -> list[Any]:
     try:
         tasks = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Unreadable("", "not JSON; the file may be cut off", getattr(error, "lineno", None)) from None
+        raise Unreadable(
+            "", "not JSON; the file may be cut off", getattr(error, "lineno", None)
+        ) from None
     if isinstance(tasks, dict):
         tasks = [tasks]
     if not isinstance(tasks, list):
@@ -68,27 +76,59 @@ def _task(file: Path, place: str, task: Any, name: str, cases: Cases) -> Iterato
             start, end = offset(value["start"]), offset(value["end"])
             place_of = over.span(start, end)
             own = values.pop("occurrent", None)
-            plain = {"mention": text[start:end]} | (_still(own, values) if isinstance(own, dict) else {}) | values
+            plain = (
+                {"mention": text[start:end]}
+                | (_still(own, values) if isinstance(own, dict) else {})
+                | values
+            )
             event = replace(event_of(plain), start=place_of[0], end=place_of[1])
             order = plain.get("ordinal")
             items.append((order if isinstance(order, int) else len(items), event))
         except Unreadable as error:
-            items.append((len(items), Fault(file.name, None, f"{place}.{where}{position}.{error.field}", error.reason)))
+            items.append(
+                (
+                    len(items),
+                    Fault(
+                        file.name, None, f"{place}.{where}{position}.{error.field}", error.reason
+                    ),
+                )
+            )
     for n, values in enumerate(_list(data.get("occurrent"), "data.occurrent")):
         try:
             event = event_of(values if isinstance(values, dict) else {})
-            items.append((values["ordinal"] if isinstance(values.get("ordinal"), int) else len(items), event))
+            items.append(
+                (values["ordinal"] if isinstance(values.get("ordinal"), int) else len(items), event)
+            )
         except Unreadable as error:
-            items.append((len(items), Fault(file.name, None, f"{place}.data.occurrent[{n}].{error.field}", error.reason)))
-    yield from assembled(file.name, heading, [item for _, item in sorted(items, key=lambda pair: pair[0])], facts)
+            items.append(
+                (
+                    len(items),
+                    Fault(
+                        file.name, None, f"{place}.data.occurrent[{n}].{error.field}", error.reason
+                    ),
+                )
+            )
+    yield from assembled(
+        file.name, heading, [item for _, item in sorted(items, key=lambda pair: pair[0])], facts
+    )
 
 
 def _result(task: dict[str, Any]) -> tuple[str, list[Any]]:
-    """The one annotation that counts: not cancelled; a prediction where nobody annotated. Raises Unreadable where there are several."""
+    """The one annotation that counts: not cancelled; a prediction where nobody annotated. Raises
+    Unreadable where there are several.
+    """
     for field in ("annotations", "completions", "predictions"):
-        found = [(n, a) for n, a in enumerate(_list(task.get(field), field)) if isinstance(a, dict) and not a.get("was_cancelled")]
+        found = [
+            (n, a)
+            for n, a in enumerate(_list(task.get(field), field))
+            if isinstance(a, dict) and not a.get("was_cancelled")
+        ]
         if len(found) > 1:
-            raise Unreadable(field, f"{len(found)} of them; a source has one timeline a case, export one annotator's at a time")
+            raise Unreadable(
+                field,
+                f"{len(found)} of them; a source has one timeline a case, export one annotator's at"
+                " a time",
+            )
         if found:
             n, chosen = found[0]
             return f"{field}[{n}].result", _list(chosen.get("result"), f"{field}[{n}].result")
@@ -96,31 +136,49 @@ def _result(task: dict[str, Any]) -> tuple[str, list[Any]]:
 
 
 def _regions(result: list[Any]) -> Iterator[_Region]:
-    """(place, value with offsets, what the region's controls say) of every region of the text, in order."""
+    """(place, value with offsets, what the region's controls say) of every region of the text, in
+    order.
+    """
     said: dict[object, dict[str, Any]] = {}
     for item in result:
-        if isinstance(item, dict) and isinstance(item.get("value"), dict) and isinstance(item.get("id"), str | int):
+        if (
+            isinstance(item, dict)
+            and isinstance(item.get("value"), dict)
+            and isinstance(item.get("id"), str | int)
+        ):
             said.setdefault(item["id"], {}).update(_control(item.get("from_name"), item["value"]))
     seen = set()
     for n, item in enumerate(result):
         if not isinstance(item, dict) or item.get("type") not in ("labels", "hypertextlabels"):
             continue
         value, key = item.get("value"), item.get("id")
-        if not isinstance(value, dict) or whole(value, "start") is None or whole(value, "end") is None:
+        if (
+            not isinstance(value, dict)
+            or whole(value, "start") is None
+            or whole(value, "end") is None
+        ):
             raise Unreadable(f"result[{n}]", "a region without offsets of characters")
         if isinstance(key, str | int) and key in seen:
             raise Unreadable(f"result[{n}].id", "the same identifier twice")
         seen.add(key if isinstance(key, str | int) else n)
         meta = item.get("meta")
-        own = {"occurrent": meta["occurrent"]} if isinstance(meta, dict) and "occurrent" in meta else {}
-        label = next((x for x in _list(value.get("labels"), f"result[{n}].labels") if isinstance(x, str)), "")
+        own = (
+            {"occurrent": meta["occurrent"]}
+            if isinstance(meta, dict) and "occurrent" in meta
+            else {}
+        )
+        label = next(
+            (x for x in _list(value.get("labels"), f"result[{n}].labels") if isinstance(x, str)), ""
+        )
         lane = {"lane": label.lower()} if label.lower() in tuple(Lane) else {}
         controls = said.get(key, {}) if isinstance(key, str | int) else {}
         yield f"[{n}]", value, lane | own | controls
 
 
 def _still(own: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    """What we wrote of a region; where its time was changed since then, only what does not hang on the time."""
+    """What we wrote of a region; where its time was changed since then, only what does not hang on
+    the time.
+    """
     if own.get("time") == values.get("time"):
         return own
     return {k: own[k] for k in ("mention", "polarity", "lane", "uid4", "ordinal") if k in own}
@@ -144,20 +202,30 @@ def _control(name: object, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _counting(text: str, values: list[dict[str, Any]]) -> Callable[[int], int]:
-    """How the file counts, as a function to our code points. Raises Unreadable where the quoted texts fit neither way of counting."""
+    """How the file counts, as a function to our code points. Raises Unreadable where the quoted
+    texts fit neither way of counting.
+    """
     units = [n for n, c in enumerate(text) for _ in range(1 + (ord(c) > 0xFFFF))] + [len(text)]
     as_units: Callable[[int], int] = lambda n: units[n] if n < len(units) else len(text) + 1  # noqa: E731
     as_points: Callable[[int], int] = lambda n: n  # noqa: E731
     for counting in (as_points, as_units):
-        if all(_fits(text, counting(v["start"]), counting(v["end"]), v.get("text")) for v in values):
+        if all(
+            _fits(text, counting(v["start"]), counting(v["end"]), v.get("text")) for v in values
+        ):
             return counting
-    raise Unreadable("result", "the offsets of a region do not give the text that it quotes, neither as code points nor as UTF-16 units")
+    raise Unreadable(
+        "result",
+        "the offsets of a region do not give the text that it quotes, neither as code points nor as"
+        " UTF-16 units",
+    )
 
 
 def _fits(text: str, start: int, end: int, quoted: object) -> bool:
     if not 0 <= start < end <= len(text):
         return False
-    return not isinstance(quoted, str) or same_ink(text[start:end], quoted.replace("\\n", "\n") if "\\n" not in text else quoted)
+    return not isinstance(quoted, str) or same_ink(
+        text[start:end], quoted.replace("\\n", "\n") if "\\n" not in text else quoted
+    )
 
 
 def _list(value: object, field: str) -> list[Any]:

@@ -1,4 +1,6 @@
-"""Label Studio JSON: one task a timeline of a case, its spans as the regions of one annotation; everything else in `meta` and `data`."""
+"""Label Studio JSON: one task a timeline of a case, its spans as the regions of one annotation;
+everything else in `meta` and `data`.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,18 @@ from timelines.formats.lines import CaseLines, Line
 def write_label_studio(cases: Iterable[CaseLines], out: Path) -> int:
     """A JSON list written task by task, offsets in code points; returns how many occurrences.
 
-    The labelling interface names the text `text`, its labels `label`, a number per region `time`, choices per region `polarity`.
+    The labelling interface names the text `text`, its labels `label`, a number per region `time`,
+    choices per region `polarity`.
     """
     count = 0
     with replacing(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
         file.write("[")
         for number, (case, note, timeline) in enumerate(with_notes(cases)):
-            file.write(("," if number else "") + "\n" + as_json(_task(case.encounter.case_id, note, timeline)))
+            file.write(
+                ("," if number else "")
+                + "\n"
+                + as_json(_task(case.encounter.case_id, note, timeline))
+            )
             count += len(timeline)
         file.write("\n]\n")
     return count
@@ -31,8 +38,16 @@ def _task(case_id: str, note: str, timeline: Sequence[Line]) -> dict[str, Any]:
     first = timeline[0]
     loose = [values_of(line, n) for n, line in enumerate(timeline) if not is_shown(line, note)]
     heading = {"source": first.source, "kind": first.kind, "alternative": first.alternative}
-    result = [item for n, line in enumerate(timeline) if is_shown(line, note) for item in _region(note, line, n)]
-    return {"data": {"text": note, "case_id": case_id, **heading, "occurrent": loose}, "annotations": [{"result": result}]}
+    result = [
+        item
+        for n, line in enumerate(timeline)
+        if is_shown(line, note)
+        for item in _region(note, line, n)
+    ]
+    return {
+        "data": {"text": note, "case_id": case_id, **heading, "occurrent": loose},
+        "annotations": [{"result": result}],
+    }
 
 
 def _region(note: str, line: Line, ordinal: int) -> list[dict[str, Any]]:
@@ -50,7 +65,21 @@ def _region(note: str, line: Line, ordinal: int) -> list[dict[str, Any]]:
         }
     ]
     if line.polarity:
-        found.append({**shared, "from_name": "polarity", "type": "choices", "value": {**place, "choices": [line.polarity.capitalize()]}})
+        found.append(
+            {
+                **shared,
+                "from_name": "polarity",
+                "type": "choices",
+                "value": {**place, "choices": [line.polarity.capitalize()]},
+            }
+        )
     if line.time is not None:
-        found.append({**shared, "from_name": "time", "type": "number", "value": {**place, "number": line.time}})
+        found.append(
+            {
+                **shared,
+                "from_name": "time",
+                "type": "number",
+                "value": {**place, "number": line.time},
+            }
+        )
     return found

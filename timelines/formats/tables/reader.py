@@ -1,4 +1,6 @@
-"""Our own exports read again: JSONL, CSV, Parquet and MEDS. Each line names its case, source, kind and alternative."""
+"""Our own exports read again: JSONL, CSV, Parquet and MEDS. Each line names its case, source, kind
+and alternative.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def read_jsonl(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
             yield error.at(file.name)
             continue
         numbered = ((n, line) for n, line in enumerate(text.split("\n"), start=1) if line.strip())
-        yield from grouped(file.name, (_json_line(file.name, n, line, cases) for n, line in numbered), cases)
+        yield from grouped(
+            file.name, (_json_line(file.name, n, line, cases) for n, line in numbered), cases
+        )
 
 
 def read_parquet(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
@@ -39,37 +43,58 @@ def read_parquet(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
         except Unreadable as error:
             yield error.at(file.name)
             continue
-        yield from grouped(file.name, (_line(file.name, n, row, cases) for n, row in enumerate(rows, start=1)), cases)
+        yield from grouped(
+            file.name,
+            (_line(file.name, n, row, cases) for n, row in enumerate(rows, start=1)),
+            cases,
+        )
 
 
 def read_meds(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
-    """A MEDS dataset that we wrote: `data/*.parquet` below the folder. Its order is put back by the column `ordinal`."""
+    """A MEDS dataset that we wrote: `data/*.parquet` below the folder. Its order is put back by the
+    column `ordinal`.
+    """
     for file in files_of(path / "data" if (path / "data").is_dir() else path, ".parquet"):
         try:
             rows = _parquet_rows(file, ("case_id", "code", "text_value", "hours"))
         except Unreadable as error:
             yield error.at(file.name)
             continue
-        numbered = sorted(enumerate(rows, start=1), key=lambda pair: (pair[1].get("ordinal") or 0, pair[0]))
-        yield from grouped(file.name, (_line(file.name, n, _from_meds(row), cases) for n, row in numbered), cases)
+        numbered = sorted(
+            enumerate(rows, start=1), key=lambda pair: (pair[1].get("ordinal") or 0, pair[0])
+        )
+        yield from grouped(
+            file.name, (_line(file.name, n, _from_meds(row), cases) for n, row in numbered), cases
+        )
 
 
 def read_own_csv(file: str, text: str, cases: Cases) -> Iterator[Foreign | Fault]:
-    """A table with our headings; text that was kept from spreadsheets by an apostrophe is what it was."""
+    """A table with our headings; text that was kept from spreadsheets by an apostrophe is what it
+    was.
+    """
     yield from grouped(file, _csv_lines(file, text, cases), cases)
 
 
 def _csv_lines(file: str, text: str, cases: Cases) -> Iterator[_Line]:
-    csv.field_size_limit(2**31 - 1)  # evidence of a long series as JSON exceeds the default of 128 KiB
+    # evidence of a long series as JSON exceeds the default of 128 KiB
+    csv.field_size_limit(2**31 - 1)
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         for row in reader:
             if None in row or None in row.values():
-                yield reader.line_num, None, Fault(file, reader.line_num, "", "more or fewer cells than the heading has")
+                yield (
+                    reader.line_num,
+                    None,
+                    Fault(file, reader.line_num, "", "more or fewer cells than the heading has"),
+                )
             else:
                 yield _line(file, reader.line_num, _from_cells(row), cases)
     except csv.Error:
-        yield reader.line_num, None, Fault(file, reader.line_num, "", "quotes are not closed; the file may be cut off")
+        yield (
+            reader.line_num,
+            None,
+            Fault(file, reader.line_num, "", "quotes are not closed; the file may be cut off"),
+        )
 
 
 def _json_line(file: str, number: int, line: str, cases: Cases) -> _Line:
@@ -98,17 +123,23 @@ def check_span_text(event: Event, text: object, heading: Heading, cases: Cases) 
         return
     facts = cases(heading.case)
     if facts is not None and facts.note[event.start : event.end] != text:
-        raise Unreadable("span_text", "our note says something else there; the timeline was made of another note")
+        raise Unreadable(
+            "span_text", "our note says something else there; the timeline was made of another note"
+        )
 
 
 def _from_cells(row: Mapping[str, str]) -> dict[str, Any]:
-    values: dict[str, Any] = {name: cell.removeprefix("'") if _is_guarded(cell) else cell for name, cell in row.items()}
+    values: dict[str, Any] = {
+        name: cell.removeprefix("'") if _is_guarded(cell) else cell for name, cell in row.items()
+    }
     for name in ("known", "start", "end", "alternative"):
         if isinstance(cell := values.get(name), str) and cell.isdigit():
             values[name] = int(cell)
     values["known"] = None if values.get("known") == "" else values.get("known")
     if "rows" in values:
-        values["rows"] = [int(r) if r.isascii() and r.isdigit() else r for r in values["rows"].split()]
+        values["rows"] = [
+            int(r) if r.isascii() and r.isdigit() else r for r in values["rows"].split()
+        ]
     return values
 
 
@@ -118,7 +149,13 @@ def _is_guarded(cell: str) -> bool:
 
 def _from_meds(row: Mapping[str, Any]) -> dict[str, Any]:
     lane, _, polarity = str(row["code"]).removeprefix("OCCURRENCE//").partition("//")
-    values = {**row, "mention": row["text_value"], "time": row["hours"], "lane": lane.lower(), "polarity": polarity.lower()}
+    values = {
+        **row,
+        "mention": row["text_value"],
+        "time": row["hours"],
+        "lane": lane.lower(),
+        "polarity": polarity.lower(),
+    }
     if values["lane"] not in tuple(Lane) or values["polarity"] not in tuple(Polarity):
         values["lane"] = "?"
     return values

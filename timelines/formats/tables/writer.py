@@ -22,7 +22,10 @@ def write_jsonl(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool) 
     with replacing(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
         for case in cases:
             for line in case.lines:
-                file.write(json.dumps(line_values(line, with_note_text=with_note_text), ensure_ascii=False) + "\n")
+                file.write(
+                    json.dumps(line_values(line, with_note_text=with_note_text), ensure_ascii=False)
+                    + "\n"
+                )
                 count += 1
     return count
 
@@ -44,7 +47,9 @@ def write_csv(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool) ->
 
 
 def safe_cell(text: str) -> str:
-    """Text that a spreadsheet shows and does not calculate. Taking one apostrophe away again gives the text (`imports.tables`)."""
+    """Text that a spreadsheet shows and does not calculate. Taking one apostrophe away again gives
+    the text (`imports.tables`).
+    """
     return f"'{text}" if text.lstrip("'").startswith(FORMULA) else text
 
 
@@ -53,5 +58,9 @@ def _cell(value: Any) -> Any:
     if isinstance(value, str):
         return safe_cell(value)
     if isinstance(value, list):
-        return json.dumps(value, ensure_ascii=False) if any(isinstance(v, dict) for v in value) else " ".join(map(str, value))
+        return (
+            json.dumps(value, ensure_ascii=False)
+            if any(isinstance(v, dict) for v in value)
+            else " ".join(map(str, value))
+        )
     return value

@@ -18,7 +18,13 @@ from timelines.cases.datasets import find_dataset
 from timelines.evaluation.plain import report_from_plain, report_to_plain
 from timelines.evaluation.tables import Table, all_tables
 from timelines.evaluation.values import Basis, EvaluationSettings, Report
-from timelines.evaluations.actions import EvaluationRefused, check, compute, execute_evaluation, start_evaluation
+from timelines.evaluations.actions import (
+    EvaluationRefused,
+    check,
+    compute,
+    execute_evaluation,
+    start_evaluation,
+)
 from timelines.evaluations.data import Chosen
 from timelines.models import Evaluation
 
@@ -26,39 +32,100 @@ RHO = tuple(round(n / 20, 2) for n in range(11))
 
 
 class Command(BaseCommand):
-    help = "Hold timelines of one or more datasets against a reference, with intervals over cases. Stored, so that the pages show it."
+    help = (
+        "Hold timelines of one or more datasets against a reference, with intervals over cases."
+        " Stored, so that the pages show it."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """What is compared, how, and where the figures go."""
-        parser.add_argument("--dataset", required=True, action="append", help="name or public id of a dataset; may be repeated")
-        parser.add_argument("--study", default="", help="name of the study, where two studies have a dataset of that name")
-        parser.add_argument("--reference", default="reference", help="source of the reference timelines (default: reference)")
-        parser.add_argument("--sources", default="", metavar="A,B,…", help="sources to compare (default: every one)")
-        parser.add_argument("--threshold", type=float, default=0.1, help="a pair counts below this distance (default: 0.1)")
-        parser.add_argument("--method", choices=("greedy", "assignment"), default="greedy", help="default: greedy")
-        parser.add_argument("--basis", action="append", choices=[b.value for b in Basis], help="may be repeated (default: span, embedding)")
-        parser.add_argument("--resamples", type=int, default=200, help="case-level bootstrap resamples (default: 200)")
-        parser.add_argument("--rho-sweep", action="store_true", help="revise again at reranker thresholds from 0 to 0.5")
-        parser.add_argument("--once", action="store_true", help="do nothing where these datasets have a finished evaluation already")
+        parser.add_argument(
+            "--dataset",
+            required=True,
+            action="append",
+            help="name or public id of a dataset; may be repeated",
+        )
+        parser.add_argument(
+            "--study",
+            default="",
+            help="name of the study, where two studies have a dataset of that name",
+        )
+        parser.add_argument(
+            "--reference",
+            default="reference",
+            help="source of the reference timelines (default: reference)",
+        )
+        parser.add_argument(
+            "--sources", default="", metavar="A,B,…", help="sources to compare (default: every one)"
+        )
+        parser.add_argument(
+            "--threshold",
+            type=float,
+            default=0.1,
+            help="a pair counts below this distance (default: 0.1)",
+        )
+        parser.add_argument(
+            "--method", choices=("greedy", "assignment"), default="greedy", help="default: greedy"
+        )
+        parser.add_argument(
+            "--basis",
+            action="append",
+            choices=[b.value for b in Basis],
+            help="may be repeated (default: span, embedding)",
+        )
+        parser.add_argument(
+            "--resamples",
+            type=int,
+            default=200,
+            help="case-level bootstrap resamples (default: 200)",
+        )
+        parser.add_argument(
+            "--rho-sweep",
+            action="store_true",
+            help="revise again at reranker thresholds from 0 to 0.5",
+        )
+        parser.add_argument(
+            "--once",
+            action="store_true",
+            help="do nothing where these datasets have a finished evaluation already",
+        )
         parser.add_argument("--label", default="", help="a name for the evaluation")
         form = parser.add_mutually_exclusive_group()
-        for name, words in (("json", "the whole report as JSON"), ("csv", "every table as CSV"), ("latex", "every table as LaTeX")):
-            form.add_argument(f"--{name}", dest="form", action="store_const", const=name, help=words)
+        for name, words in (
+            ("json", "the whole report as JSON"),
+            ("csv", "every table as CSV"),
+            ("latex", "every table as LaTeX"),
+        ):
+            form.add_argument(
+                f"--{name}", dest="form", action="store_const", const=name, help=words
+            )
         parser.add_argument("--out", type=Path, help="write there instead of printing")
-        parser.add_argument("--store", action=argparse.BooleanOptionalAction, default=True, help="keep it for the pages (default: yes)")
+        parser.add_argument(
+            "--store",
+            action=argparse.BooleanOptionalAction,
+            default=True,
+            help="keep it for the pages (default: yes)",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Compute, keep and print."""
         if options["out"] is not None and not options["out"].absolute().parent.is_dir():
-            raise CommandError(f"--out: there is no folder {options['out'].absolute().parent}")  # known before the minutes it takes
+            # known before the minutes it takes
+            raise CommandError(f"--out: there is no folder {options['out'].absolute().parent}")
         try:
-            datasets = [find_dataset(name, options["study"]) for name in dict.fromkeys(options["dataset"])]
+            datasets = [
+                find_dataset(name, options["study"]) for name in dict.fromkeys(options["dataset"])
+            ]
             sources = [s.strip() for s in options["sources"].split(",") if s.strip()]
             chosen = Chosen(datasets, options["reference"], sources)
             if options["once"] and evaluated_already(datasets):
                 self.stderr.write("there is an evaluation already")
                 return
-            report = self._stored(chosen, options) if options["store"] else self._computed(chosen, options)
+            report = (
+                self._stored(chosen, options)
+                if options["store"]
+                else self._computed(chosen, options)
+            )
         except (LookupError, EvaluationRefused, ProviderError, ValueError) as error:
             raise CommandError(str(error)) from error
         text = written(report, options["form"])
@@ -68,7 +135,9 @@ class Command(BaseCommand):
             try:
                 options["out"].write_text(text, encoding="utf-8")
             except OSError as error:
-                raise CommandError(f"--out: {options['out']} cannot be written ({error.strerror})") from error
+                raise CommandError(
+                    f"--out: {options['out']} cannot be written ({error.strerror})"
+                ) from error
             self.stderr.write(f"written to {options['out']}")
 
     def _computed(self, chosen: Chosen, options: dict[str, Any]) -> Report:
@@ -90,13 +159,18 @@ class Command(BaseCommand):
         state = execute_evaluation(evaluation.pk)
         evaluation.refresh_from_db()
         if state != JobState.SUCCEEDED or evaluation.report is None:
-            raise CommandError("; ".join(evaluation.reasons) or "a worker has taken the evaluation over; see the Evaluation page")
+            raise CommandError(
+                "; ".join(evaluation.reasons)
+                or "a worker has taken the evaluation over; see the Evaluation page"
+            )
         self.stderr.write(f"stored as evaluation {evaluation.public_id}")
         return report_from_plain(evaluation.report)
 
     def _progress(self, done: int, total: int) -> None:
         if sys.stderr.isatty() or done == total:
-            self.stderr.write(f"compared {done} of {total} cases", ending="\n" if done == total else "\r")
+            self.stderr.write(
+                f"compared {done} of {total} cases", ending="\n" if done == total else "\r"
+            )
 
 
 def evaluated_already(datasets: Sequence[Dataset]) -> bool:
@@ -112,7 +186,9 @@ def settings_of(options: dict[str, Any]) -> EvaluationSettings:
         raise CommandError("--threshold lies above 0 and not above 0.5")
     if options["resamples"] < 1:
         raise CommandError("--resamples is at least 1")
-    bases = tuple(Basis(b) for b in dict.fromkeys(options["basis"] or (Basis.SPAN, Basis.EMBEDDING)))
+    bases = tuple(
+        Basis(b) for b in dict.fromkeys(options["basis"] or (Basis.SPAN, Basis.EMBEDDING))
+    )
     return EvaluationSettings(
         bases=bases,
         method=options["method"],

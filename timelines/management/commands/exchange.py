@@ -1,4 +1,6 @@
-"""`manage.py exchange`: the requests of a run to language models as files, and their answers back (docs/reference/exchange.md)."""
+"""`manage.py exchange`: the requests of a run to language models as files, and their answers back
+(docs/reference/exchange.md).
+"""
 
 from __future__ import annotations
 
@@ -14,18 +16,31 @@ from timelines.runs.following import work_inline
 
 
 class Command(BaseCommand):
-    help = "Take out the requests that a run waits for, and bring their answers back. Exits with 1 where an answer was refused."
+    help = (
+        "Take out the requests that a run waits for, and bring their answers back. Exits with 1"
+        " where an answer was refused."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Which way, of which run, and the folder."""
         parser.add_argument("direction", choices=["export", "import"])
         parser.add_argument("--run", required=True, help="public id of the run")
         folder = parser.add_mutually_exclusive_group(required=True)
-        folder.add_argument("--out", type=Path, help="export: the folder to write to; requests that are there stay")
-        folder.add_argument("--in", type=Path, dest="folder", help="import: the folder to read answers from")
-        parser.add_argument("--by", default="", help="user name of whoever does it, for the records")
+        folder.add_argument(
+            "--out", type=Path, help="export: the folder to write to; requests that are there stay"
+        )
+        folder.add_argument(
+            "--in", type=Path, dest="folder", help="import: the folder to read answers from"
+        )
+        parser.add_argument(
+            "--by", default="", help="user name of whoever does it, for the records"
+        )
 
-        parser.add_argument("--inline", action="store_true", help="after an import, do what can be done now in this process")
+        parser.add_argument(
+            "--inline",
+            action="store_true",
+            help="after an import, do what can be done now in this process",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Do it and say what was done."""
@@ -49,14 +64,19 @@ class Command(BaseCommand):
 
     def _export(self, run: Run, folder: Path, by: User | None) -> None:
         count = export_requests(run, folder, by)
-        self.stdout.write(f"{count} requests in {folder}" if count else f"run {run.public_id} waits for no answer")
+        self.stdout.write(
+            f"{count} requests in {folder}" if count else f"run {run.public_id} waits for no answer"
+        )
 
     def _import(self, run: Run, folder: Path, by: User | None, *, inline: bool) -> None:
         brought = import_answers(run, folder, by)
         for words in brought.refused:
             self.stderr.write(words)
         left = f", {brought.left} of other runs left to them" if brought.left else ""
-        self.stdout.write(f"{len(brought.answered) - brought.known} answers brought, {brought.known} were there already{left}")
+        self.stdout.write(
+            f"{len(brought.answered) - brought.known} answers brought, {brought.known} were there"
+            f" already{left}"
+        )
         if inline:
             work_inline(run, self.stdout.write)
         if brought.refused:

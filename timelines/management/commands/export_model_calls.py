@@ -1,4 +1,6 @@
-"""`manage.py export_model_calls`: what a run asked of language models, what they answered and what it cost."""
+"""`manage.py export_model_calls`: what a run asked of language models, what they answered and what
+it cost.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ FORMATS = {"jsonl": write_call_lines, "csv": write_call_table}
 
 
 class Command(BaseCommand):
-    help = "Export the model calls of a run: jsonl with requests and replies whole (they hold patient text), csv with figures alone."
+    help = (
+        "Export the model calls of a run: jsonl with requests and replies whole (they hold patient"
+        " text), csv with figures alone."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Which run, where to, and as what."""
@@ -31,16 +36,29 @@ class Command(BaseCommand):
         if run is None:
             raise CommandError(f"there is no run {options['run']}")
         try:
-            with replacing(options["out"]) as part, part.open("w", encoding="utf-8", newline="") as file:
+            with (
+                replacing(options["out"]) as part,
+                part.open("w", encoding="utf-8", newline="") as file,
+            ):
                 count = FORMATS[options["format"]](run, file)
         except OSError as error:
             raise CommandError(f"cannot write {options['out']}: {error.strerror}") from error
         detail = {"format": options["format"], "calls": count}
-        record(actor=None, study=run.study, action="run.export_calls", object_type="timelines.run", object_id=run.public_id, detail=detail)
+        record(
+            actor=None,
+            study=run.study,
+            action="run.export_calls",
+            object_type="timelines.run",
+            object_id=run.public_id,
+            detail=detail,
+        )
         spent = run_spent(run).total
         refused = f", {spent.refused_words}" if spent.refused else ""
-        read, cached, written = ("–" if n is None else n for n in (spent.tokens_in, spent.tokens_cached, spent.tokens_out))
+        read, cached, written = (
+            "–" if n is None else n
+            for n in (spent.tokens_in, spent.tokens_cached, spent.tokens_out)
+        )
         self.stdout.write(
-            f"{count} calls: {spent.calls} paid, {spent.reused} found in the ledger{refused}; tokens {read} in "
-            f"({cached} cached), {written} out; {spent.seconds:.1f} s"
+            f"{count} calls: {spent.calls} paid, {spent.reused} found in the ledger{refused};"
+            f" tokens {read} in ({cached} cached), {written} out; {spent.seconds:.1f} s"
         )

@@ -29,7 +29,11 @@ from timelines.transfer.columns import subject_id, write_meds, write_parquet
 from timelines.transfer.lines import Selection, cases_of, export_cases, finished_timelines
 from timelines.transfer.prov import write_prov
 
-TABLES: dict[str, Callable[..., int]] = {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}
+TABLES: dict[str, Callable[..., int]] = {
+    "jsonl": write_jsonl,
+    "csv": write_csv,
+    "parquet": write_parquet,
+}
 #: Formats of other tools; those of annotation tools hold the note itself.
 FOREIGN: dict[str, Callable[..., int]] = {
     "bsv": write_bsv,
@@ -44,21 +48,41 @@ CHUNK = 200
 
 class Command(BaseCommand):
     help = (
-        "Export finished timelines, one occurrence of one timeline a line. "
-        "Of several runs of one source the study timeline is taken, else the latest. "
-        "Baselines and runs of variant no_uid, whose lines have no identifiers, are exported when their source or run is named."
+        "Export finished timelines, one occurrence of one timeline a line. Of several runs of one"
+        " source the study timeline is taken, else the latest. Baselines and runs of variant"
+        " no_uid, whose lines have no identifiers, are exported when their source or run is named."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """What to export, where to, and as what."""
-        parser.add_argument("--dataset", required=True, help="name or public id of an imported dataset")
-        parser.add_argument("--study", default="", help="name of its study, where two studies have a dataset of that name")
+        parser.add_argument(
+            "--dataset", required=True, help="name or public id of an imported dataset"
+        )
+        parser.add_argument(
+            "--study",
+            default="",
+            help="name of its study, where two studies have a dataset of that name",
+        )
         parser.add_argument("--format", required=True, choices=FORMATS)
-        parser.add_argument("--out", required=True, type=Path, help="the file to write; for meds, bsv, brat and i2b2 the folder")
-        parser.add_argument("--source", action="append", default=[], help="only timelines of this source (rules, reference, …); repeatable")
-        parser.add_argument("--cases", nargs="+", default=[], metavar="CASE", help="only these cases")
+        parser.add_argument(
+            "--out",
+            required=True,
+            type=Path,
+            help="the file to write; for meds, bsv, brat and i2b2 the folder",
+        )
+        parser.add_argument(
+            "--source",
+            action="append",
+            default=[],
+            help="only timelines of this source (rules, reference, …); repeatable",
+        )
+        parser.add_argument(
+            "--cases", nargs="+", default=[], metavar="CASE", help="only these cases"
+        )
         parser.add_argument("--run", default="", help="only timelines of the run with this id")
-        parser.add_argument("--with-note-text", action="store_true", help="add the note's own text of each span")
+        parser.add_argument(
+            "--with-note-text", action="store_true", help="add the note's own text of each span"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the files and say what was written."""
@@ -67,15 +91,25 @@ class Command(BaseCommand):
         except LookupError as error:
             raise CommandError(str(error)) from error
         named = bool(options["source"] or options["run"])
-        wanted = Selection(tuple(options["source"]), tuple(options["cases"]), options["run"], identified=not named)
+        wanted = Selection(
+            tuple(options["source"]), tuple(options["cases"]), options["run"], identified=not named
+        )
         try:
-            count = self._write(dataset, wanted, options["format"], options["out"], with_note_text=options["with_note_text"])
+            count = self._write(
+                dataset,
+                wanted,
+                options["format"],
+                options["out"],
+                with_note_text=options["with_note_text"],
+            )
         except (NoteChanged, OSError) as error:
             raise CommandError(str(error)) from error
         detail = {
             "format": options["format"],
             "lines": count,
-            "with_note_text": options["with_note_text"] or options["format"] in set(FOREIGN) - {"bsv"},
+            "with_note_text": (
+                options["with_note_text"] or options["format"] in set(FOREIGN) - {"bsv"}
+            ),
         }
         record(
             actor=None,
@@ -91,35 +125,57 @@ class Command(BaseCommand):
         nameless = Q(variant=Variant.NO_UID.value) | Q(backbone__in=BASELINES)
         left = [] if named else Run.objects.filter(nameless, dataset=dataset).order_by("source")
         for source in dict.fromkeys(run.source for run in left):
-            self.stdout.write(f"{source} is left out: its lines have no identifiers. Name it with --source to export it.")
+            self.stdout.write(
+                f"{source} is left out: its lines have no identifiers. Name it with --source to"
+                " export it."
+            )
         if not count:
-            raise CommandError("Nothing to export: no finished timeline matches. Start one with manage.py reconstruct.")
+            raise CommandError(
+                "Nothing to export: no finished timeline matches. Start one with manage.py"
+                " reconstruct."
+            )
 
     def _say_other_runs(self, dataset: Dataset, wanted: Selection) -> None:
         """Say for how many cases another run stands in for the study timeline."""
         study = current().filter(dataset=dataset).select_related("run").first()
         if study is None or (wanted.sources and study.run.source not in wanted.sources):
             return
-        others = finished_timelines().filter(source=study.run.source, case_run__isnull=False).values("encounter")
+        others = (
+            finished_timelines()
+            .filter(source=study.run.source, case_run__isnull=False)
+            .values("encounter")
+        )
         there = finished_timelines().filter(case_run__run=study.run).values("encounter")
         if count := cases_of(dataset, wanted).filter(pk__in=others).exclude(pk__in=there).count():
             cases = f"{count} case{' is' if count == 1 else 's are'}"
             self.stdout.write(
-                f"{cases} not in the study timeline ({run_words(study.run)}); the latest other run of {study.run.source} is taken."
+                f"{cases} not in the study timeline ({run_words(study.run)}); the latest other run"
+                f" of {study.run.source} is taken."
             )
 
-    def _write(self, dataset: Dataset, wanted: Selection, format: str, out: Path, *, with_note_text: bool) -> int:
+    def _write(
+        self, dataset: Dataset, wanted: Selection, format: str, out: Path, *, with_note_text: bool
+    ) -> int:
         if format == "meds":
-            return write_meds(_by_subject(dataset, wanted), out, dataset=dataset.name, created=timezone.now())
+            return write_meds(
+                _by_subject(dataset, wanted), out, dataset=dataset.name, created=timezone.now()
+            )
         cases = cases_of(dataset, wanted).iterator(chunk_size=CHUNK)
         if format == "prov":
             return write_prov(cases, wanted, out, with_note_text=with_note_text)
         lines = export_cases(cases, wanted)
-        return FOREIGN[format](lines, out) if format in FOREIGN else TABLES[format](lines, out, with_note_text=with_note_text)
+        return (
+            FOREIGN[format](lines, out)
+            if format in FOREIGN
+            else TABLES[format](lines, out, with_note_text=with_note_text)
+        )
 
 
 def _by_subject(dataset: Dataset, wanted: Selection) -> Iterator[CaseLines]:
     """Cases in order of MEDS' subject id. Only ids are sorted in memory."""
-    keys = sorted((subject_id(e), e.pk) for e in cases_of(dataset, wanted).only("pk", "subject_key", "case_id"))
+    keys = sorted(
+        (subject_id(e), e.pk)
+        for e in cases_of(dataset, wanted).only("pk", "subject_key", "case_id")
+    )
     for _, pk in keys:
         yield from export_cases([Encounter.objects.get(pk=pk)], wanted)

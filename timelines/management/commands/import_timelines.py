@@ -15,29 +15,65 @@ from timelines.transfer.storing import SourceRefused, Wanted, import_foreign
 
 
 class Command(BaseCommand):
-    help = "Import timelines made elsewhere (docs/reference/foreign-timelines.md). The same files twice change nothing."
+    help = (
+        "Import timelines made elsewhere (docs/reference/foreign-timelines.md). The same files"
+        " twice change nothing."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """What to import, and as what."""
-        parser.add_argument("--dataset", required=True, help="name or public id of the dataset whose cases the timelines are of")
-        parser.add_argument("--study", default="", help="name of its study, where two studies have a dataset of that name")
+        parser.add_argument(
+            "--dataset",
+            required=True,
+            help="name or public id of the dataset whose cases the timelines are of",
+        )
+        parser.add_argument(
+            "--study",
+            default="",
+            help="name of its study, where two studies have a dataset of that name",
+        )
         parser.add_argument("--format", required=True, choices=tuple(READERS))
-        parser.add_argument("--path", required=True, type=Path, help="the file, or a folder with the files")
-        parser.add_argument("--source", required=True, metavar="NAME", help="what the timelines are called here")
-        parser.add_argument("--kind", choices=tuple(TimelineKind), help="default: what the file says, else text_only")
-        parser.add_argument("--alternative", type=int, metavar="N", help="default: what the file says, else 1")
-        parser.add_argument("--only", default="", metavar="SOURCE", help="only this source, where an export holds several")
-        parser.add_argument("--replace", action="store_true", help="replace timelines of the source that the files have otherwise")
+        parser.add_argument(
+            "--path", required=True, type=Path, help="the file, or a folder with the files"
+        )
+        parser.add_argument(
+            "--source", required=True, metavar="NAME", help="what the timelines are called here"
+        )
+        parser.add_argument(
+            "--kind",
+            choices=tuple(TimelineKind),
+            help="default: what the file says, else text_only",
+        )
+        parser.add_argument(
+            "--alternative", type=int, metavar="N", help="default: what the file says, else 1"
+        )
+        parser.add_argument(
+            "--only",
+            default="",
+            metavar="SOURCE",
+            help="only this source, where an export holds several",
+        )
+        parser.add_argument(
+            "--replace",
+            action="store_true",
+            help="replace timelines of the source that the files have otherwise",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Import and say what was done. Raises CommandError where something was not taken; the rest is stored then."""
+        """Import and say what was done. Raises CommandError where something was not taken; the rest
+        is stored then.
+        """
         if options["alternative"] is not None and not 1 <= options["alternative"] < 2**15:
             raise CommandError("alternatives count from 1")
         kind = TimelineKind(options["kind"]) if options["kind"] else None
-        wanted = Wanted(options["source"], kind, options["alternative"], options["only"], options["replace"])
+        wanted = Wanted(
+            options["source"], kind, options["alternative"], options["only"], options["replace"]
+        )
         try:
             dataset = find_dataset(options["dataset"], options["study"])
-            report = import_foreign(dataset=dataset, path=options["path"], format=options["format"], wanted=wanted)
+            report = import_foreign(
+                dataset=dataset, path=options["path"], format=options["format"], wanted=wanted
+            )
         except (LookupError, SourceRefused) as error:
             raise CommandError(str(error)) from error
         except Unreadable as error:
@@ -45,6 +81,12 @@ class Command(BaseCommand):
         for line in report.lines():
             self.stdout.write(line)
         if report.faults:
-            raise CommandError("Something was not imported; the rest was. Correct what is named above and run the command again.")
+            raise CommandError(
+                "Something was not imported; the rest was. Correct what is named above and run the"
+                " command again."
+            )
         if not report.cases:
-            raise CommandError("Nothing to import: no timeline in the files is of the wanted source, kind and alternative.")
+            raise CommandError(
+                "Nothing to import: no timeline in the files is of the wanted source, kind and"
+                " alternative."
+            )

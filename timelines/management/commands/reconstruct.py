@@ -27,36 +27,77 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Which cases, how, and whether to wait."""
-        parser.add_argument("--dataset", required=True, help="name or public id of an imported dataset")
-        parser.add_argument("--study", default="", help="name of its study, where two studies have a dataset of that name")
-        parser.add_argument("--cases", nargs="+", metavar="CASE", help="case ids (default: every case that has a note)")
-        parser.add_argument("--missing", action="store_true", help="only cases that are neither reconstructed this way nor under way")
-        parser.add_argument("--backbone", default="rules", help=f"one of: {', '.join([*BACKBONES, *BASELINES])} (default: rules)")
+        parser.add_argument(
+            "--dataset", required=True, help="name or public id of an imported dataset"
+        )
+        parser.add_argument(
+            "--study",
+            default="",
+            help="name of its study, where two studies have a dataset of that name",
+        )
+        parser.add_argument(
+            "--cases",
+            nargs="+",
+            metavar="CASE",
+            help="case ids (default: every case that has a note)",
+        )
+        parser.add_argument(
+            "--missing",
+            action="store_true",
+            help="only cases that are neither reconstructed this way nor under way",
+        )
+        parser.add_argument(
+            "--backbone",
+            default="rules",
+            help=f"one of: {', '.join([*BACKBONES, *BASELINES])} (default: rules)",
+        )
         which = parser.add_mutually_exclusive_group()
         which.add_argument(
-            "--variant", default="", choices=[v.value for v in Variant], help="default: full, or the only one that a baseline has"
+            "--variant",
+            default="",
+            choices=[v.value for v in Variant],
+            help="default: full, or the only one that a baseline has",
         )
         which.add_argument(
             "--variants",
             metavar="A,B,…",
-            help="several in one go: one full run, and each other variant with that run's inventory and text-only estimates",
+            help=(
+                "several in one go: one full run, and each other variant with that run's inventory"
+                " and text-only estimates"
+            ),
         )
         parser.add_argument(
-            "--based-on", default="", metavar="RUN", help=f"keep what this finished full run has stored; {LATEST}: the newest"
+            "--based-on",
+            default="",
+            metavar="RUN",
+            help=f"keep what this finished full run has stored; {LATEST}: the newest",
         )
         parser.add_argument(
-            "--rho", type=float, default=None, help="rerank score below which a series is dropped (default: the reranker's)"
+            "--rho",
+            type=float,
+            default=None,
+            help="rerank score below which a series is dropped (default: the reranker's)",
         )
-        parser.add_argument("--alternatives", type=int, default=None, help="complete revised timelines a case (default: the protocol's)")
+        parser.add_argument(
+            "--alternatives",
+            type=int,
+            default=None,
+            help="complete revised timelines a case (default: the protocol's)",
+        )
         parser.add_argument(
             "--model",
             action="append",
             default=[],
             metavar="[ROLE=]NAME",
-            help="an entry of MODEL_ENDPOINTS for every role, or for one; may be repeated (default: as MODEL_ROLES says)",
+            help=(
+                "an entry of MODEL_ENDPOINTS for every role, or for one; may be repeated (default:"
+                " as MODEL_ROLES says)"
+            ),
         )
         parser.add_argument("--label", default="", help="a name for the run")
-        parser.add_argument("--wait", action="store_true", help="follow the run to its end; workers do the work")
+        parser.add_argument(
+            "--wait", action="store_true", help="follow the run to its end; workers do the work"
+        )
         parser.add_argument("--inline", action="store_true", help="do the work in this process")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -64,7 +105,11 @@ class Command(BaseCommand):
         try:
             dataset = find_dataset(options["dataset"], options["study"])
             several = _variants(options["variants"]) if options["variants"] else []
-            runs = self._variants(dataset, several, options) if several else self._one(dataset, options)
+            runs = (
+                self._variants(dataset, several, options)
+                if several
+                else self._one(dataset, options)
+            )
         except (LookupError, UnknownBackbone, ProviderError, ValueError) as error:
             raise CommandError(str(error)) from error
         if runs and (options["inline"] or options["wait"]):
@@ -73,28 +118,47 @@ class Command(BaseCommand):
     def _one(self, dataset: Dataset, options: dict[str, Any]) -> list[Run]:
         """The run that was asked for; none where `--missing` finds nothing to do."""
         variant = Variant(options["variant"] or usual_variant(options["backbone"]))
-        base = find_base(dataset, options["backbone"], options["based_on"]) if options["based_on"] else None
+        base = (
+            find_base(dataset, options["backbone"], options["based_on"])
+            if options["based_on"]
+            else None
+        )
         cases = options["cases"]
         if options["missing"]:
             source = _source(options, variant)
-            cases = _missing(dataset, source, cases if base is None else _within(cases, finished_cases(base)))
+            cases = _missing(
+                dataset, source, cases if base is None else _within(cases, finished_cases(base))
+            )
             if not cases:
                 self._say(f"every case has been reconstructed by {source}, or is under way")
                 return []
         return self._done([self._start(dataset, variant, cases, base, options)], options)
 
-    def _variants(self, dataset: Dataset, variants: Sequence[Variant], options: dict[str, Any]) -> list[Run]:
-        """A full run over what has none that may be a base, then every other variant on its base, all at once."""
+    def _variants(
+        self, dataset: Dataset, variants: Sequence[Variant], options: dict[str, Any]
+    ) -> list[Run]:
+        """A full run over what has none that may be a base, then every other variant on its base,
+        all at once.
+        """
         if is_baseline(options["backbone"]):
-            raise ValueError("--variants keeps one inventory, which a baseline does not have: start its variants one by one")
+            raise ValueError(
+                "--variants keeps one inventory, which a baseline does not have: start its variants"
+                " one by one"
+            )
         if not (options["based_on"] or options["wait"] or options["inline"]):
-            raise ValueError("--variants waits for the full run before it starts the others: add --wait or --inline")
+            raise ValueError(
+                "--variants waits for the full run before it starts the others: add --wait or"
+                " --inline"
+            )
         wanted = {v: _missing(dataset, _source(options, v), options["cases"]) for v in variants}
         if not options["missing"]:
             every = options["cases"] or actions.noted_cases(dataset)
             wanted = dict.fromkeys(variants, every)
         if not any(wanted.values()):
-            self._say(f"every case has been reconstructed in all {len(variants)} variants, or is under way")
+            self._say(
+                f"every case has been reconstructed in all {len(variants)} variants, or is"
+                " under way"
+            )
             return []
         bases, runs = self._bases(dataset, wanted, options)
         derived = []
@@ -107,23 +171,41 @@ class Command(BaseCommand):
     def _bases(
         self, dataset: Dataset, wanted: dict[Variant, list[str]], options: dict[str, Any]
     ) -> tuple[list[tuple[Run, list[str]]], list[Run]]:
-        """(run, its finished cases) to base variants on, and the full runs that were started for it and have ended."""
+        """(run, its finished cases) to base variants on, and the full runs that were started for it
+        and have ended.
+        """
         if options["based_on"]:
             base = find_base(dataset, options["backbone"], options["based_on"])
             return [(base, finished_cases(base))], []
         config = _config(options, Variant.FULL)
         choices = _models(options) or {}
-        names = tools.tool_names(options["backbone"], config, choices, tools.models_of(options["backbone"], choices))
+        names = tools.tool_names(
+            options["backbone"], config, choices, tools.models_of(options["backbone"], choices)
+        )
         cases = sorted({case for found in wanted.values() for case in found})
-        bases, without = bases_for(dataset, options["backbone"], config, names, cases) if options["missing"] else ([], cases)
+        bases, without = (
+            bases_for(dataset, options["backbone"], config, names, cases)
+            if options["missing"]
+            else ([], cases)
+        )
         without = sorted({*without, *wanted.get(Variant.FULL, [])})
         if not without:
             return bases, []
         full = self._start(dataset, Variant.FULL, without, None, options)
         started = self._done([full], options)
-        return [(full, finished_cases(full)), *((run, [c for c in found if c not in without]) for run, found in bases)], started
+        return [
+            (full, finished_cases(full)),
+            *((run, [c for c in found if c not in without]) for run, found in bases),
+        ], started
 
-    def _start(self, dataset: Dataset, variant: Variant, cases: Sequence[str] | None, base: Run | None, options: dict[str, Any]) -> Run:
+    def _start(
+        self,
+        dataset: Dataset,
+        variant: Variant,
+        cases: Sequence[str] | None,
+        base: Run | None,
+        options: dict[str, Any],
+    ) -> Run:
         run = actions.start_run(
             dataset=dataset,
             backbone=options["backbone"],
@@ -152,17 +234,25 @@ class Command(BaseCommand):
             follow(run, self._say)
         except NoWorker as error:
             raise CommandError(
-                f"The run is waiting: {error}. Its stages wait and are done when a worker starts (`make run`). "
-                "To do the work in this process, cancel it and add --inline."
+                f"The run is waiting: {error}. Its stages wait and are done when a worker starts"
+                " (`make run`). To do the work in this process, cancel it and add --inline."
             ) from error
 
     def _report(self, runs: Sequence[Run]) -> None:
         failed = [failure for run in runs for failure in failures(run)]
         for failure in failed:
-            self.stderr.write(f"{failure.case_id}: {failure.stage.lower()} failed: {'; '.join(failure.reasons)}")
+            self.stderr.write(
+                f"{failure.case_id}: {failure.stage.lower()} failed: {'; '.join(failure.reasons)}"
+            )
         if failed:
-            raise CommandError(f"{len(failed)} of {sum(run.cases.count() for run in runs)} cases failed")
-        self._say("not finished: answers are awaited" if any(waiting_words(run) for run in runs) else "finished")
+            raise CommandError(
+                f"{len(failed)} of {sum(run.cases.count() for run in runs)} cases failed"
+            )
+        self._say(
+            "not finished: answers are awaited"
+            if any(waiting_words(run) for run in runs)
+            else "finished"
+        )
 
     def _say(self, words: str) -> None:
         self.stdout.write(words)
@@ -172,7 +262,9 @@ class Command(BaseCommand):
 def _variants(text: str) -> list[Variant]:
     known = ", ".join(Variant)
     try:
-        return list(dict.fromkeys(Variant(part.strip()) for part in text.split(",") if part.strip()))
+        return list(
+            dict.fromkeys(Variant(part.strip()) for part in text.split(",") if part.strip())
+        )
     except ValueError:
         raise ValueError(f"--variants takes names between commas, of: {known}") from None
 

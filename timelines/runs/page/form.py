@@ -1,4 +1,6 @@
-"""The launch form: what an admin may choose for a run. Everything else is the protocol's default, recorded with the run."""
+"""The launch form: what an admin may choose for a run. Everything else is the protocol's default,
+recorded with the run.
+"""
 
 from __future__ import annotations
 
@@ -43,19 +45,26 @@ class BaseField(forms.ModelChoiceField):
     """Finished full runs by cohort and date."""
 
     def label_from_instance(self, obj: Any) -> str:
-        return f"{obj.dataset.name}: {obj.label or obj.source}, {obj.created_at:%Y-%m-%d %H:%M} UTC ({obj.public_id})"
+        return (
+            f"{obj.dataset.name}: {obj.label or obj.source}, {obj.created_at:%Y-%m-%d %H:%M} UTC"
+            f" ({obj.public_id})"
+        )
 
 
 class LaunchForm(forms.Form):
     """Cohort, backbone, variants, the run they are based on, and how many alternatives."""
 
-    dataset = CohortField(Dataset.objects.none(), label="Cohort", to_field_name="public_id", empty_label=None)
+    dataset = CohortField(
+        Dataset.objects.none(), label="Cohort", to_field_name="public_id", empty_label=None
+    )
     backbone = forms.ChoiceField(choices=BACKBONES)
     model = forms.ChoiceField(
         required=False,
         label="Language model",
-        help_text="For the prompted backbone and the baselines. The Models page says which can be reached; a role's own model is chosen "
-        "with manage.py reconstruct --model ROLE=NAME.",
+        help_text=(
+            "For the prompted backbone and the baselines. The Models page says which can be"
+            " reached; a role's own model is chosen with manage.py reconstruct --model ROLE=NAME."
+        ),
     )
     variant = forms.MultipleChoiceField(
         choices=[(v.value, _VARIANT_WORDS[v]) for v in Variant],
@@ -68,47 +77,83 @@ class LaunchForm(forms.Form):
         required=False,
         to_field_name="public_id",
         empty_label="nothing: read every note anew",
-        help_text="A finished full run whose occurrences and text-only times are kept, so that variants differ in the varied stage alone.",
+        help_text=(
+            "A finished full run whose occurrences and text-only times are kept, so that variants"
+            " differ in the varied stage alone."
+        ),
     )
     alternatives = forms.IntegerField(
-        min_value=1, max_value=3, initial=3, help_text="Complete alternative timelines after revision. Timeline 1 is primary."
+        min_value=1,
+        max_value=3,
+        initial=3,
+        help_text="Complete alternative timelines after revision. Timeline 1 is primary.",
     )
     cases = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 4, "autocomplete": "off"}),
         help_text="Case ids, one a line. Leave empty for the whole cohort.",
     )
-    label = forms.CharField(required=False, max_length=180, help_text="A name for the run. Leave empty to use backbone and variant.")
+    label = forms.CharField(
+        required=False,
+        max_length=180,
+        help_text="A name for the run. Leave empty to use backbone and variant.",
+    )
 
-    def __init__(self, *args: Any, study: Study, closed: Collection[int] = (), **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, study: Study, closed: Collection[int] = (), **kwargs: Any
+    ) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
         model = self.fields["model"]
         assert isinstance(model, forms.ChoiceField)
-        model.choices = [("", "as the settings say (MODEL_ROLES)"), *((name, name) for name in sorted(tools.roles().endpoints))]
+        model.choices = [
+            ("", "as the settings say (MODEL_ROLES)"),
+            *((name, name) for name in sorted(tools.roles().endpoints)),
+        ]
         bases = self.fields["based_on"]
         assert isinstance(bases, BaseField)
-        # Whether a run is finished depends on all its cases, so runs with a closed case are not offered.
-        bases.queryset = finished_full_runs().filter(study=study).exclude(cases__encounter__in=list(closed)).select_related("dataset")
+        # Whether a run is finished depends on all its cases, so runs with a closed case are not
+        # offered.
+        bases.queryset = (
+            finished_full_runs()
+            .filter(study=study)
+            .exclude(cases__encounter__in=list(closed))
+            .select_related("dataset")
+        )
         field = self.fields["dataset"]
         assert isinstance(field, CohortField)
-        field.queryset = Dataset.objects.filter(study=study).order_by("name").annotate(cases=Count("encounters"))
+        field.queryset = (
+            Dataset.objects.filter(study=study).order_by("name").annotate(cases=Count("encounters"))
+        )
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         wanted = cleaned.get("cases", "").split()
         dataset = cleaned.get("dataset")
         if dataset is not None and wanted:
-            known = set(Encounter.objects.filter(dataset=dataset, case_id__in=wanted).values_list("case_id", flat=True))
+            known = set(
+                Encounter.objects.filter(dataset=dataset, case_id__in=wanted).values_list(
+                    "case_id", flat=True
+                )
+            )
             unknown = [case for case in wanted if case not in known]
             if unknown:
-                self.add_error("cases", f"Not in this cohort: {', '.join(unknown[:10])}. Check the ids, one a line.")
+                self.add_error(
+                    "cases",
+                    f"Not in this cohort: {', '.join(unknown[:10])}. Check the ids, one a line.",
+                )
         cleaned["cases"] = wanted
         if len(cleaned.get("variant", [])) > 1 and not cleaned.get("based_on"):
-            self.add_error("based_on", "Choose the run that they are based on, or a single variant. Launch the full variant first.")
+            self.add_error(
+                "based_on",
+                "Choose the run that they are based on, or a single variant. Launch the full"
+                " variant first.",
+            )
         return cleaned
 
     def launch_arguments(self) -> list[dict[str, Any]]:
-        """For each run to start, the keyword arguments of `timelines.runs.actions.start_run`, but for `by`."""
+        """For each run to start, the keyword arguments of `timelines.runs.actions.start_run`, but
+        for `by`.
+        """
         data = self.cleaned_data
         return [
             {
@@ -116,7 +161,14 @@ class LaunchForm(forms.Form):
                 "backbone": data["backbone"],
                 "config": self._config(variant),
                 "cases": data["cases"] or None,
-                "label": data["label"] and (data["label"] if len(data["variant"]) == 1 else f"{data['label']} ({variant})"),
+                "label": (
+                    data["label"]
+                    and (
+                        data["label"]
+                        if len(data["variant"]) == 1
+                        else f"{data['label']} ({variant})"
+                    )
+                ),
                 "based_on": data["based_on"],
                 "models": {LANGUAGE_MODEL: data["model"]} if data["model"] else None,
             }
@@ -124,5 +176,8 @@ class LaunchForm(forms.Form):
         ]
 
     def _config(self, variant: str) -> PipelineConfig:
-        base, settings = self.cleaned_data["based_on"], {"variant": variant, "alternatives": self.cleaned_data["alternatives"]}
+        base, settings = (
+            self.cleaned_data["based_on"],
+            {"variant": variant, "alternatives": self.cleaned_data["alternatives"]},
+        )
         return based_config(base, **settings) if base else PipelineConfig.from_dict(settings)

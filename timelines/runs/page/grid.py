@@ -1,4 +1,6 @@
-"""Cases × stages of one page of a run, in words: what each stage does or made, how long it took, and why it failed."""
+"""Cases × stages of one page of a run, in words: what each stage does or made, how long it took,
+and why it failed.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ _PLURALS = {"query": "queries", "summary": "summaries"}
 
 @dataclass(frozen=True, slots=True)
 class StageCell:
-    """One stage of one case. `took` is its run time so far, `waited` the time from queueing to the start, both in words."""
+    """One stage of one case. `took` is its run time so far, `waited` the time from queueing to the
+    start, both in words.
+    """
 
     stage: str
     label: str
@@ -46,7 +50,9 @@ class StageCell:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why attempts of a stage failed: the latest reason, and those before it. `failed` is False while it is tried again."""
+    """Why attempts of a stage failed: the latest reason, and those before it. `failed` is False
+    while it is tried again.
+    """
 
     stage_run: int
     label: str
@@ -58,7 +64,9 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class CaseLine:
-    """One case of the run with its cells in stage order. `sign` changes with anything that the line shows."""
+    """One case of the run with its cells in stage order. `sign` changes with anything that the line
+    shows.
+    """
 
     public_id: str
     case_run_id: str
@@ -88,7 +96,9 @@ def case_lines(case_runs: Sequence[CaseRun]) -> list[CaseLine]:
     return [_line(case_run, stages[case_run.pk], outcomes, now) for case_run in case_runs]
 
 
-def _line(case_run: CaseRun, stages: Mapping[str, StageRun], outcomes: Mapping[int, str], now: datetime) -> CaseLine:
+def _line(
+    case_run: CaseRun, stages: Mapping[str, StageRun], outcomes: Mapping[int, str], now: datetime
+) -> CaseLine:
     ordered = [stages[s] for s in STAGE_ORDER if s in stages]
     return CaseLine(
         public_id=case_run.encounter.public_id,
@@ -112,7 +122,11 @@ def _cell(stage: StageRun, outcome: str, now: datetime) -> StageCell:
         state=stage.state,
         state_label=JobState(stage.state).label,
         words=str(progress.get("words", "")) or outcome or _again(stage, now),
-        percent=round(100 * done / total) if isinstance(done, int) and isinstance(total, int) and total else None,
+        percent=(
+            round(100 * done / total)
+            if isinstance(done, int) and isinstance(total, int) and total
+            else None
+        ),
         took=duration_words(((stage.finished_at or now) - begun).total_seconds()) if begun else "",
         waited=duration_words((begun - stage.queued_at).total_seconds()) if begun else "",
         attempt=stage.attempt,
@@ -128,13 +142,18 @@ def _again(stage: StageRun, now: datetime) -> str:
 def _trouble(stage: StageRun) -> Trouble:
     *earlier, latest = stage.reasons
     failed = stage.state == JobState.FAILED
-    return Trouble(stage.pk, Stage(stage.stage).label, failed, stage.attempt, latest, tuple(earlier))
+    return Trouble(
+        stage.pk, Stage(stage.stage).label, failed, stage.attempt, latest, tuple(earlier)
+    )
 
 
 def _outcomes(case_runs: Sequence[CaseRun]) -> dict[int, str]:
     """Stage run id → what it made, for those that count something; spans of a note stay out of it."""
     batches = StageBatch.objects.filter(
-        stage_run__case_run__in=case_runs, ordinal=0, stage_run__stage__in=list(_OUTCOMES), stage_run__state=JobState.SUCCEEDED
+        stage_run__case_run__in=case_runs,
+        ordinal=0,
+        stage_run__stage__in=list(_OUTCOMES),
+        stage_run__state=JobState.SUCCEEDED,
     )
     found = batches.values_list("stage_run_id", "stage_run__stage", "payload")
     return {stage_run: _outcome_words(stage, payload) for stage_run, stage, payload in found}

@@ -1,7 +1,9 @@
-"""The stages of a baseline's case: times from the note alone, times calibrated by rows, and reading back what was stored.
+"""The stages of a baseline's case: times from the note alone, times calibrated by rows, and reading
+back what was stored.
 
-A stage is one batch: its calls are in the ledger, so a stage that is executed again finds the answers and pays for none twice. So do
-the steps that the text-only and the calibrated timeline of TKW2 have in common.
+A stage is one batch: its calls are in the ledger, so a stage that is executed again finds the
+answers and pays for none twice. So do the steps that the text-only and the calibrated timeline of
+TKW2 have in common.
 """
 
 from __future__ import annotations
@@ -38,18 +40,33 @@ def revise(work: StageWork) -> None:
     """TKW2's timeline calibrated by rows, retrieved under its own embedder."""
     if work.has(0):
         return
-    rows = sorted((row for found in load_rows(work.case_run.encounter).values() for row in found), key=lambda row: row.row_index)
+    rows = sorted(
+        (row for found in load_rows(work.case_run.encounter).values() for row in found),
+        key=lambda row: row.row_index,
+    )
     embedder = tools.roles().embedder(TKW2_EMBEDDER)
     if embedder.name != work.case_run.run.tools[TKW2_EMBEDDER]:
-        raise PermanentFailure(f"the run was started with another {TKW2_EMBEDDER} than {embedder.name}: start another run")
-    _store(work, tkw2.Tkw2(_asker(work), _alike(embedder)).multimodal(work.case.note, rows, work.case.window))
+        raise PermanentFailure(
+            f"the run was started with another {TKW2_EMBEDDER} than {embedder.name}: start"
+            " another run"
+        )
+    _store(
+        work,
+        tkw2.Tkw2(_asker(work), _alike(embedder)).multimodal(
+            work.case.note, rows, work.case.window
+        ),
+    )
 
 
 def provenance(work: StageWork) -> None:
-    """Every timeline is read back as it was stored, and must be whole and of the very note that the case has now."""
+    """Every timeline is read back as it was stored, and must be whole and of the very note that the
+    case has now.
+    """
     if work.has(0):
         return
-    batches = StageBatch.objects.filter(stage_run__case_run=work.case_run, ordinal=0).select_related("stage_run")
+    batches = StageBatch.objects.filter(
+        stage_run__case_run=work.case_run, ordinal=0
+    ).select_related("stage_run")
     made = {MADE_BY[Stage(b.stage_run.stage)]: b.payload for b in batches}
     found = {t.kind: len(t) for t in storage.load_named_timelines(work.case_run)}
     if found != {kind: payload["entries"] for kind, payload in made.items()}:
@@ -78,8 +95,15 @@ def _store(work: StageWork, entries: Sequence[NamedTime]) -> None:
     def save() -> None:
         storage.save_named_timeline(timeline=timeline, source=source, case_run=work.case_run)
 
-    counted = {"entries": len(timeline), **({"alternatives": 1} if timeline.kind is TimelineKind.REVISED else {})}
+    counted = {
+        "entries": len(timeline),
+        **({"alternatives": 1} if timeline.kind is TimelineKind.REVISED else {}),
+    }
     work.store(0, {**counted, "note_sha256": work.case.sha256}, save)
 
 
-BASELINE_STAGES: Mapping[Stage, Callable[[StageWork], None]] = {Stage.INFER: infer, Stage.REVISE: revise, Stage.PROVENANCE: provenance}
+BASELINE_STAGES: Mapping[Stage, Callable[[StageWork], None]] = {
+    Stage.INFER: infer,
+    Stage.REVISE: revise,
+    Stage.PROVENANCE: provenance,
+}

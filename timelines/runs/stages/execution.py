@@ -1,7 +1,9 @@
-"""One stage of one case, as a worker executes it: claim, compute outside any transaction, store batch by batch, release the next.
+"""One stage of one case, as a worker executes it: claim, compute outside any transaction, store
+batch by batch, release the next.
 
-A batch is stored in one transaction together with its `StageBatch` row, behind the fence. So a stage that is executed again,
-by whomever, skips what is stored, and a worker that lost its lease stores nothing.
+A batch is stored in one transaction together with its `StageBatch` row, behind the fence. So a
+stage that is executed again, by whomever, skips what is stored, and a worker that lost its lease
+stores nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +26,15 @@ from timelines.domain import Lane, Polarity, Query, TaggedSpan, Timeline, Timeli
 from timelines.models import CaseRun, Inventory, Stage, StageBatch, StageRun
 from timelines.pipeline.config import Variant
 from timelines.pipeline.retrieval import judged_again
-from timelines.pipeline.run import Expanded, expanded, identify, revised_with, search, verified, write_queries
+from timelines.pipeline.run import (
+    Expanded,
+    expanded,
+    identify,
+    revised_with,
+    search,
+    verified,
+    write_queries,
+)
 from timelines.pipeline.tagging import tag
 from timelines.pipeline.text_inference import infer
 from timelines.runs import storage, tools
@@ -36,7 +46,9 @@ from timelines.runs.study_timeline.actions import run_may_have_finished
 
 
 def execute_stage(stage_run_id: int) -> JobState | None:
-    """Do the stage if it waits; returns its new state, None where there was nothing to do (done, claimed, paused)."""
+    """Do the stage if it waits; returns its new state, None where there was nothing to do (done,
+    claimed, paused).
+    """
     if not StageRun.objects.filter(pk=stage_run_id, case_run__run__paused_at__isnull=True).exists():
         return None
     return work(StageRun, stage_run_id, _do, then=release_next, limit=_limit)
@@ -50,7 +62,8 @@ def release_next(stage_run: StageRun) -> None:
     """Queue the stage that waited for this one and tell the workers once the transaction commits."""
     later = _later(stage_run)
     if not later:
-        # After the commit: of two cases that end together, the later one sees that the run has finished.
+        # After the commit: of two cases that end together, the later one sees that the run has
+        # finished.
         run = CaseRun.objects.select_related("run__dataset").get(pk=stage_run.case_run_id).run
         transaction.on_commit(lambda: run_may_have_finished(run), robust=True)
     elif release(jobs=StageRun.objects.filter(pk=later[0])):
@@ -58,7 +71,9 @@ def release_next(stage_run: StageRun) -> None:
 
 
 def _later(stage_run: StageRun) -> list[int]:
-    stages = dict(StageRun.objects.filter(case_run_id=stage_run.case_run_id).values_list("stage", "pk"))
+    stages = dict(
+        StageRun.objects.filter(case_run_id=stage_run.case_run_id).values_list("stage", "pk")
+    )
     ordered = [stages[s] for s in Stage.values if s in stages]
     return ordered[ordered.index(stage_run.pk) + 1 :]
 
@@ -72,19 +87,30 @@ def _do(stage_run: StageRun, hold: Hold) -> None:
 def _tag(work: StageWork) -> None:
     if not work.has(0):
         spans = tag(work.tools.backbone.tagger, work.case.note)
-        work.store(0, {"spans": [[s.start, s.end, s.mention, s.polarity.value, s.lane.value] for s in spans]})
+        work.store(
+            0,
+            {"spans": [[s.start, s.end, s.mention, s.polarity.value, s.lane.value] for s in spans]},
+        )
 
 
 def _uids(work: StageWork) -> None:
     if work.has(0):
         return
-    tagged = StageBatch.objects.get(stage_run__case_run=work.case_run, stage_run__stage=Stage.TAG, ordinal=0)
-    spans = [TaggedSpan(start, end, mention, Polarity(p), Lane(lane)) for start, end, mention, p, lane in tagged.payload["spans"]]
+    tagged = StageBatch.objects.get(
+        stage_run__case_run=work.case_run, stage_run__stage=Stage.TAG, ordinal=0
+    )
+    spans = [
+        TaggedSpan(start, end, mention, Polarity(p), Lane(lane))
+        for start, end, mention, p, lane in tagged.payload["spans"]
+    ]
 
     def save() -> None:
-        # Identified where it is stored, behind the note's lock: two runs that tag the note at once see each other's UIDs.
+        # Identified where it is stored, behind the note's lock: two runs that tag the note at once
+        # see each other's UIDs.
         inventory = identify(work.case, spans, work.tools, storage.uids_in_use(work.note.pk))
-        row = storage.save_inventory(note=work.note, inventory=inventory, origin=Inventory.Origin.RUN, run=work.case_run.run)
+        row = storage.save_inventory(
+            note=work.note, inventory=inventory, origin=Inventory.Origin.RUN, run=work.case_run.run
+        )
         CaseRun.objects.filter(pk=work.case_run.pk).update(inventory=row)
 
     work.store(0, {"occurrences": len(spans)}, save)
@@ -98,13 +124,16 @@ def _infer(work: StageWork) -> None:
         (timeline,) = storage.load_timelines(work.base, TimelineKind.TEXT_ONLY)
     else:
         timeline = infer(work.tools.backbone.timer, work.tagged, work.case.window.anchor)
-    work.store(0, {"entries": len(timeline), **work.kept}, lambda: _save_timelines(work, [timeline]))
+    work.store(
+        0, {"entries": len(timeline), **work.kept}, lambda: _save_timelines(work, [timeline])
+    )
 
 
 def _retrieve(work: StageWork) -> None:
     """Batch 0 holds the queries; each later one what the queries of some occurrences brought back.
 
-    Where the run keeps the queries of the run it is based on, their scores are known too: only the fates are decided anew.
+    Where the run keeps the queries of the run it is based on, their scores are known too: only the
+    fates are decided anew.
     """
     base = None if work.tools.config.variant is Variant.NO_QUERY else work.base
     if not work.has(0):
@@ -118,49 +147,77 @@ def _retrieve(work: StageWork) -> None:
         _search(work)
     elif not work.has(1):
         found = judged_again(storage.load_candidates(base), work.tools.reranker, work.tools.config)
-        work.store(1, {"candidates": len(found), **work.kept}, lambda: storage.save_candidates(work.case_run, found))
+        work.store(
+            1,
+            {"candidates": len(found), **work.kept},
+            lambda: storage.save_candidates(work.case_run, found),
+        )
 
 
 def _search(work: StageWork) -> None:
-    batches = _by_occurrence(storage.load_queries(work.case_run), work.tools.config.query_batch_size)
+    batches = _by_occurrence(
+        storage.load_queries(work.case_run), work.tools.config.query_batch_size
+    )
     if all(work.has(ordinal) for ordinal in range(1, len(batches) + 1)):
         return
     embed_missing(work.case_run.encounter, work.tools.embedder, work.hold)
     record = load_record(work.case_run.encounter, work.tools.embedder)
     for ordinal, queries in enumerate(batches, start=1):
         if not work.has(ordinal):
-            work.hold.report(done=ordinal - 1, total=len(batches), words=f"searching for batch {ordinal} of {len(batches)}")
+            work.hold.report(
+                done=ordinal - 1,
+                total=len(batches),
+                words=f"searching for batch {ordinal} of {len(batches)}",
+            )
             found = search(queries, record, work.tools)
-            work.store(ordinal, {"candidates": len(found)}, partial(storage.save_candidates, work.case_run, found))
+            work.store(
+                ordinal,
+                {"candidates": len(found)},
+                partial(storage.save_candidates, work.case_run, found),
+            )
 
 
 def _by_occurrence(queries: Sequence[Query], size: int) -> list[list[Query]]:
     """The queries of at most `size` occurrences a batch."""
     groups = [list(group) for _, group in groupby(queries, key=lambda q: q.uid)]
-    return [[q for group in groups[at : at + size] for q in group] for at in range(0, len(groups), size)]
+    return [
+        [q for group in groups[at : at + size] for q in group] for at in range(0, len(groups), size)
+    ]
 
 
 def _expand(work: StageWork) -> None:
     if not work.has(0):
         record = load_record(work.case_run.encounter, work.tools.embedder)
         candidates = storage.load_candidates(work.case_run)
-        found = expanded(work.tagged.inventory, work.text_only, candidates, record, work.case.window, work.tools)
-        payload: dict[str, Any] = {"rows": len(found.evidence), "without_evidence": list(found.without_evidence)}
+        found = expanded(
+            work.tagged.inventory, work.text_only, candidates, record, work.case.window, work.tools
+        )
+        payload: dict[str, Any] = {
+            "rows": len(found.evidence),
+            "without_evidence": list(found.without_evidence),
+        }
         if work.tools.config.variant is Variant.NO_ROWS:
-            payload |= {"summaries": len(found.summaries), "given": storage.given_of(found.summaries)}
+            payload |= {
+                "summaries": len(found.summaries),
+                "given": storage.given_of(found.summaries),
+            }
         work.store(0, payload, lambda: storage.save_evidence(work.case_run, found.evidence))
 
 
 def _revise(work: StageWork) -> None:
     if work.has(0):
         return
-    found = Expanded(storage.load_evidence(work.case_run), storage.load_summaries(work.case_run), ())
+    found = Expanded(
+        storage.load_evidence(work.case_run), storage.load_summaries(work.case_run), ()
+    )
     revised = revised_with(found, work.tagged, work.text_only, work.case.window, work.tools)
 
     def save() -> None:
         _save_timelines(work, revised.timelines)
         for timeline in revised.unidentified:
-            storage.save_named_timeline(timeline=timeline, source=work.case_run.run.source, case_run=work.case_run)
+            storage.save_named_timeline(
+                timeline=timeline, source=work.case_run.run.source, case_run=work.case_run
+            )
 
     work.store(0, {"alternatives": len(revised.timelines) + len(revised.unidentified)}, save)
 
@@ -168,13 +225,20 @@ def _revise(work: StageWork) -> None:
 def _provenance(work: StageWork) -> None:
     """Everything is read back as it was stored, and verified."""
     if not work.has(0):
-        result = verified(storage.load_reconstruction(work.case_run, work.case.note), work.case, work.tools)
+        result = verified(
+            storage.load_reconstruction(work.case_run, work.case.note), work.case, work.tools
+        )
         work.store(0, {"chains": len(result.note.inventory), "note_sha256": work.case.sha256})
 
 
 def _save_timelines(work: StageWork, timelines: Sequence[Timeline]) -> None:
     for timeline in timelines:
-        storage.save_timeline(timeline=timeline, inventory=work.inventory, source=work.case_run.run.source, case_run=work.case_run)
+        storage.save_timeline(
+            timeline=timeline,
+            inventory=work.inventory,
+            source=work.case_run.run.source,
+            case_run=work.case_run,
+        )
 
 
 STAGES: Mapping[Stage, Callable[[StageWork], None]] = {

@@ -29,11 +29,17 @@ class StageWork:
 
     @cached_property
     def case_run(self) -> CaseRun:
-        return CaseRun.objects.select_related("run", "encounter", "inventory__note").get(pk=self.stage_run.case_run_id)
+        return CaseRun.objects.select_related("run", "encounter", "inventory__note").get(
+            pk=self.stage_run.case_run_id
+        )
 
     @cached_property
     def note(self) -> Note:
-        note = self.case_run.inventory.note if self.case_run.inventory else storage.note_of(self.case_run.encounter)
+        note = (
+            self.case_run.inventory.note
+            if self.case_run.inventory
+            else storage.note_of(self.case_run.encounter)
+        )
         if note is None:
             raise PermanentFailure("the case has no note")
         return note
@@ -42,11 +48,19 @@ class StageWork:
     def base(self) -> CaseRun | None:
         """This case in the run that its run is based on."""
         run = self.case_run.run
-        return None if run.based_on_id is None else CaseRun.objects.get(run_id=run.based_on_id, encounter_id=self.case_run.encounter_id)
+        return (
+            None
+            if run.based_on_id is None
+            else CaseRun.objects.get(
+                run_id=run.based_on_id, encounter_id=self.case_run.encounter_id
+            )
+        )
 
     @property
     def kept(self) -> dict[str, str]:
-        """What a stored batch says when it was taken over and not computed; nothing in a run of its own."""
+        """What a stored batch says when it was taken over and not computed; nothing in a run of its
+        own.
+        """
         return {} if self.base is None else {"kept_from": self.base.public_id}
 
     @cached_property
@@ -55,7 +69,9 @@ class StageWork:
 
     @cached_property
     def calls(self) -> Calls:
-        """Language models are asked through the ledger, on behalf of this stage; a cancelled stage drops its requests."""
+        """Language models are asked through the ledger, on behalf of this stage; a cancelled stage
+        drops its requests.
+        """
         run = self.case_run.run
         check_unchanged(run.language_models, tools.roles())
         ledger = ReportingLedger(DatabaseLedger(CALLS_OWNER, str(self.stage_run.pk)), self.hold)
@@ -83,14 +99,20 @@ class StageWork:
 
     @cached_property
     def _stored(self) -> set[int]:
-        return set(StageBatch.objects.filter(stage_run=self.stage_run).values_list("ordinal", flat=True))
+        return set(
+            StageBatch.objects.filter(stage_run=self.stage_run).values_list("ordinal", flat=True)
+        )
 
     def has(self, ordinal: int) -> bool:
-        """True where the batch is stored; otherwise its work may begin. Raises JobCancelled or LostLease where it may not."""
+        """True where the batch is stored; otherwise its work may begin. Raises JobCancelled or
+        LostLease where it may not.
+        """
         self.hold.check()
         return ordinal in self._stored
 
-    def store(self, ordinal: int, payload: Mapping[str, Any], save: Callable[[], object] = lambda: None) -> None:
+    def store(
+        self, ordinal: int, payload: Mapping[str, Any], save: Callable[[], object] = lambda: None
+    ) -> None:
         """Store a batch: what `save` writes and the row that marks it, together or not at all."""
         with write_guard(self.hold):
             save()

@@ -1,4 +1,6 @@
-"""Choosing a dataset's study timeline: by a study admin with a reason, or once, when the first default run has finished."""
+"""Choosing a dataset's study timeline: by a study admin with a reason, or once, when the first
+default run has finished.
+"""
 
 from __future__ import annotations
 
@@ -48,14 +50,21 @@ def why_not_choosable(run: Run, counts: RunTotals) -> str:
 
 
 def run_may_have_finished(run: Run) -> None:
-    """Call after a commit with which the run may have finished: it may be the first one of its dataset."""
-    if not StudyTimeline.objects.filter(dataset=run.dataset_id).exists() and first_default_run(run.dataset_id) is not None:
+    """Call after a commit with which the run may have finished: it may be the first one of its
+    dataset.
+    """
+    if (
+        not StudyTimeline.objects.filter(dataset=run.dataset_id).exists()
+        and first_default_run(run.dataset_id) is not None
+    ):
         choose_first_run(dataset=run.dataset)
 
 
 @transaction.atomic
 def choose_first_run(*, dataset: Dataset) -> StudyTimeline | None:
-    """Choose the oldest finished full run with default settings over the whole dataset, if none was ever chosen."""
+    """Choose the oldest finished full run with default settings over the whole dataset, if none was
+    ever chosen.
+    """
     Dataset.objects.select_for_update(no_key=True).get(pk=dataset.pk)
     if StudyTimeline.objects.filter(dataset=dataset).exists():
         return None
@@ -63,16 +72,24 @@ def choose_first_run(*, dataset: Dataset) -> StudyTimeline | None:
     return None if run is None else _store(run, None, reason="", by=None)
 
 
-def _store(run: Run, before: StudyTimeline | None, *, reason: str, by: User | None) -> StudyTimeline:
+def _store(
+    run: Run, before: StudyTimeline | None, *, reason: str, by: User | None
+) -> StudyTimeline:
     if before is not None:
         StudyTimeline.objects.filter(pk=before.pk).update(replaced_at=timezone.now())
-    chosen = StudyTimeline.objects.create(dataset_id=run.dataset_id, run=run, chosen_by=by, reason=reason)
+    chosen = StudyTimeline.objects.create(
+        dataset_id=run.dataset_id, run=run, chosen_by=by, reason=reason
+    )
     record(
         actor=by,
         study=run.study,
         action="study_timeline.choose",
         object_type="timelines.run",
         object_id=run.public_id,
-        detail={"dataset": run.dataset.public_id, "before": before.run.public_id if before else "", "by_rule": by is None},
+        detail={
+            "dataset": run.dataset.public_id,
+            "before": before.run.public_id if before else "",
+            "by_rule": by is None,
+        },
     )
     return chosen

@@ -1,4 +1,6 @@
-"""The study timeline: one run per dataset whose timelines pages show first, until an admin chooses another (docs/adr/0040)."""
+"""The study timeline: one run per dataset whose timelines pages show first, until an admin chooses
+another (docs/adr/0040).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ def is_study_run(run_field: str) -> Exists:
 
 def study_timelines(study: Study) -> dict[int, StudyTimeline]:
     """Dataset id → its study timeline, for the datasets of a study that have one."""
-    return {chosen.dataset_id: chosen for chosen in current().filter(dataset__study=study).select_related("run", "chosen_by")}
+    return {
+        chosen.dataset_id: chosen
+        for chosen in current().filter(dataset__study=study).select_related("run", "chosen_by")
+    }
 
 
 def study_run_of(dataset_id: int) -> Run | None:
@@ -35,7 +40,9 @@ def study_run_of(dataset_id: int) -> Run | None:
 
 def history(study: Study) -> QuerySet[StudyTimeline]:
     """All choices of a study, newest first."""
-    return StudyTimeline.objects.filter(dataset__study=study).select_related("run", "chosen_by", "dataset")
+    return StudyTimeline.objects.filter(dataset__study=study).select_related(
+        "run", "chosen_by", "dataset"
+    )
 
 
 def run_words(run: Run) -> str:
@@ -46,7 +53,8 @@ def run_words(run: Run) -> str:
 
 
 def fallback_order(run: Run) -> tuple[bool, bool, int]:
-    """Sort key of runs where no study timeline decides: full runs first, those with a ρ of their own after them, oldest first.
+    """Sort key of runs where no study timeline decides: full runs first, those with a ρ of their
+    own after them, oldest first.
 
     A newer run therefore never replaces what pages show.
     """
@@ -54,14 +62,24 @@ def fallback_order(run: Run) -> tuple[bool, bool, int]:
 
 
 def is_full(run: Run) -> bool:
-    """Whether the run is of variant full with occurrences of its own or of its base; baselines have none."""
+    """Whether the run is of variant full with occurrences of its own or of its base; baselines have
+    none.
+    """
     return run.variant == Variant.FULL.value and run.backbone not in BASELINES
 
 
 def first_default_run(dataset_id: int) -> Run | None:
-    """The oldest finished full run with default settings over every case of the dataset that has a note; None without one."""
-    noted = Encounter.objects.filter(Exists(Note.objects.filter(encounter=OuterRef("pk"))), dataset=dataset_id)
-    for run in finished_full_runs().filter(dataset=dataset_id, based_on__isnull=True).order_by("created_at", "pk"):
+    """The oldest finished full run with default settings over every case of the dataset that has a
+    note; None without one.
+    """
+    noted = Encounter.objects.filter(
+        Exists(Note.objects.filter(encounter=OuterRef("pk"))), dataset=dataset_id
+    )
+    for run in (
+        finished_full_runs()
+        .filter(dataset=dataset_id, based_on__isnull=True)
+        .order_by("created_at", "pk")
+    ):
         if has_default_settings(run) and not noted.exclude(case_runs__run=run).exists():
             return run
     return None

@@ -66,7 +66,9 @@ class Row:
 @study_role_required(*CASE_READERS)
 @leads_back_to_draft
 def agreed(request: StudyRequest, public_id: str) -> HttpResponse:
-    """Matching, concordance and differences of every two authors; `pair` chooses whose occurrences are listed."""
+    """Matching, concordance and differences of every two authors; `pair` chooses whose occurrences
+    are listed.
+    """
     encounter = opened(request, public_id)
     authors = submitted_authors(encounter)
     comparisons = _comparisons(authors, request.GET.get("pair", ""))
@@ -76,19 +78,36 @@ def agreed(request: StudyRequest, public_id: str) -> HttpResponse:
         "encounter": encounter,
         "comparisons": comparisons,
         "chosen": chosen,
-        "median": "" if chosen.found.median_difference is None else span_words(chosen.found.median_difference),
+        "median": (
+            ""
+            if chosen.found.median_difference is None
+            else span_words(chosen.found.median_difference)
+        ),
         "rows": _rows(chosen.found, anchor),
     }
     study = encounter.dataset.study
-    record(actor=request.user, study=study, action="agreement.open", object_type="ehr.encounter", object_id=public_id)
+    record(
+        actor=request.user,
+        study=study,
+        action="agreement.open",
+        object_type="ehr.encounter",
+        object_id=public_id,
+    )
     return render(request, "timelines/agreement.html", context)
 
 
 def submitted_authors(encounter: Encounter) -> list[Authoring]:
-    """The case's authorings in the order of their beginning. Raises Undecided unless at least two are there and all are submitted."""
+    """The case's authorings in the order of their beginning. Raises Undecided unless at least two
+    are there and all are submitted.
+    """
     if not is_agreement_open(encounter):
-        raise Undecided("Agreement is shown when at least two authors of this case have submitted, and none of them has a draft open.")
-    return list(Authoring.objects.filter(encounter=encounter).select_related("author").order_by("pk"))
+        raise Undecided(
+            "Agreement is shown when at least two authors of this case have submitted, and none of"
+            " them has a draft open."
+        )
+    return list(
+        Authoring.objects.filter(encounter=encounter).select_related("author").order_by("pk")
+    )
 
 
 def _comparisons(authors: Sequence[Authoring], wanted: str) -> list[Comparison]:
@@ -107,9 +126,20 @@ def _comparisons(authors: Sequence[Authoring], wanted: str) -> list[Comparison]:
 
 def _authored(authoring: Authoring) -> list[Authored]:
     """The submitted occurrences as the note reads."""
-    entries = Entry.objects.filter(timeline__authoring=authoring, occurrence__isnull=False).select_related("occurrence")
+    entries = Entry.objects.filter(
+        timeline__authoring=authoring, occurrence__isnull=False
+    ).select_related("occurrence")
     return [
-        Authored(o.uid4, unescape_mention(o.mention), o.start, o.end, o.polarity, e.time, e.lower, e.upper)
+        Authored(
+            o.uid4,
+            unescape_mention(o.mention),
+            o.start,
+            o.end,
+            o.polarity,
+            e.time,
+            e.lower,
+            e.upper,
+        )
         for e in entries.order_by("occurrence__ordinal")
         if (o := e.occurrence)
     ]
@@ -125,7 +155,9 @@ def _rows(found: Agreement, anchor: Anchor) -> list[Row]:
 
 def _pair(pair: Pair, anchor: Anchor) -> Row:
     difference = "" if pair.difference is None else _difference(pair.difference)
-    return Row(_side(pair.first, anchor), _side(pair.second, anchor), difference, pair.within, pair.how)
+    return Row(
+        _side(pair.first, anchor), _side(pair.second, anchor), difference, pair.within, pair.how
+    )
 
 
 def _difference(hours: float) -> str:
@@ -135,4 +167,10 @@ def _difference(hours: float) -> str:
 
 
 def _side(o: Authored, anchor: Anchor) -> Side:
-    return Side(o.uid, o.mention, o.polarity == "absent", time_words(o.time, anchor), bounds_words(o.lower, o.upper))
+    return Side(
+        o.uid,
+        o.mention,
+        o.polarity == "absent",
+        time_words(o.time, anchor),
+        bounds_words(o.lower, o.upper),
+    )

@@ -1,4 +1,6 @@
-"""What the editor page sends and gets: edits of a draft and readings of typed times, all JSON (`docs/adr/0024-authoring.md`)."""
+"""What the editor page sends and gets: edits of a draft and readings of typed times, all JSON
+(`docs/adr/0024-authoring.md`).
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def time(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """How a typed time would be read; nothing is stored."""
     encounter = own_authoring(request, public_id).encounter
     anchor, _ = stay(encounter)
-    read = read_time(text_in(json_body(request), "text"), encounter.admitted_at, encounter.discharged_at)
+    read = read_time(
+        text_in(json_body(request), "text"), encounter.admitted_at, encounter.discharged_at
+    )
     return JsonResponse(
         {
             "time": read.time,
@@ -69,7 +73,15 @@ def _applied_json(applied: Applied, anchor: Anchor) -> dict[str, Any]:
 
 def _edit(body: Mapping[str, Any]) -> Edit:
     """The edit of a body; values and parts are read later, when the case is at hand."""
-    shapes: dict[str, type] = {"token": str, "revision": int, "kind": str, "uid": str, "uids": list, "values": dict, "parts": list}
+    shapes: dict[str, type] = {
+        "token": str,
+        "revision": int,
+        "kind": str,
+        "uid": str,
+        "uids": list,
+        "values": dict,
+        "parts": list,
+    }
     if missing := next((name for name in ("token", "revision", "kind") if name not in body), None):
         raise EditRefused(missing, "An edit has a token, a revision and a kind.")
     for name, shape in shapes.items():

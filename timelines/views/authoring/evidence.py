@@ -1,4 +1,6 @@
-"""Rows of the record for the editor page: the picker's search, and in the assisted protocol the suggestions. JSON in and out."""
+"""Rows of the record for the editor page: the picker's search, and in the assisted protocol the
+suggestions. JSON in and out.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from timelines.models import AnchorSuggestion, Authoring
 @study_role_required(*CASE_READERS)
 @answers_refusals
 def rows(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """Rows with all words of `text`, nearest to `near` hours first; or those of `indices`. What is searched for is in the body alone."""
+    """Rows with all words of `text`, nearest to `near` hours first; or those of `indices`. What is
+    searched for is in the body alone.
+    """
     authoring = own_authoring(request, public_id)
     encounter = authoring.encounter
     anchor, _ = stay(encounter)
@@ -61,7 +65,9 @@ def suggestion(request: StudyRequest, public_id: str, uid: str, row: int) -> Htt
     if not isinstance(accept, bool):
         raise EditRefused("accept", "True or false.")
     try:
-        decided = offered.decide(authoring=authoring, uid=uid, row=row, accept=accept, by=request.user)
+        decided = offered.decide(
+            authoring=authoring, uid=uid, row=row, accept=accept, by=request.user
+        )
     except NotAllowed as refused:
         return refusal(str(refused), 403)
     return JsonResponse({"row_index": decided.row_index, "state": offered.state_of(decided)})
@@ -69,7 +75,9 @@ def suggestion(request: StudyRequest, public_id: str, uid: str, row: int) -> Htt
 
 def _suggestions_json(authoring: Authoring, shown: list[AnchorSuggestion]) -> list[dict[str, Any]]:
     anchor, _ = stay(authoring.encounter)
-    found = {row.row_index: row for row in rows_of(authoring.encounter, [s.row_index for s in shown])}
+    found = {
+        row.row_index: row for row in rows_of(authoring.encounter, [s.row_index for s in shown])
+    }
     return [
         {
             **row_json(found[s.row_index], anchor),
@@ -84,7 +92,11 @@ def _suggestions_json(authoring: Authoring, shown: list[AnchorSuggestion]) -> li
 
 
 def _indices(value: object) -> list[int]:
-    if not isinstance(value, list) or len(value) > MOST_ROWS or not all(type(i) is int and 0 <= i < 2**31 for i in value):
+    if (
+        not isinstance(value, list)
+        or len(value) > MOST_ROWS
+        or not all(type(i) is int and 0 <= i < 2**31 for i in value)
+    ):
         raise EditRefused("indices", f"At most {MOST_ROWS} row numbers.")
     return value
 
@@ -92,6 +104,11 @@ def _indices(value: object) -> list[int]:
 def _near(value: object) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e9 or not math.isfinite(value):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not abs(value) < 1e9
+        or not math.isfinite(value)
+    ):
         raise EditRefused("near", "Hours from admission.")
     return float(value)

@@ -1,4 +1,6 @@
-"""What is kept of a timeline that somebody writes: its history, and files of what was submitted. For its author alone."""
+"""What is kept of a timeline that somebody writes: its history, and files of what was submitted.
+For its author alone.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,18 @@ def history(request: StudyRequest, public_id: str) -> HttpResponse:
     """Every edit in words, latest first."""
     authoring = own_authoring(request, public_id)
     anchor, _ = stay(authoring.encounter)
-    page = Paginator(authoring.edits.select_related("undoes").order_by("-number"), EDITS_PER_PAGE).get_page(request.GET.get("page"))
-    lines = [(e, history_line(e.kind, stored_change(e), e.undoes.kind if e.undoes else "", e.reason, anchor)) for e in page.object_list]
+    page = Paginator(
+        authoring.edits.select_related("undoes").order_by("-number"), EDITS_PER_PAGE
+    ).get_page(request.GET.get("page"))
+    lines = [
+        (
+            e,
+            history_line(
+                e.kind, stored_change(e), e.undoes.kind if e.undoes else "", e.reason, anchor
+            ),
+        )
+        for e in page.object_list
+    ]
     context = {
         "authoring": authoring,
         "encounter": authoring.encounter,
@@ -42,7 +54,9 @@ def history(request: StudyRequest, public_id: str) -> HttpResponse:
 @require_GET
 @study_role_required(*CASE_READERS)
 def download(request: StudyRequest, public_id: str, format: str) -> HttpResponse:
-    """The last submitted timeline as a file. 404 for an unknown format and before the first submission."""
+    """The last submitted timeline as a file. 404 for an unknown format and before the first
+    submission.
+    """
     authoring = own_authoring(request, public_id)
     if format not in FORMATS:
         raise Http404
@@ -51,4 +65,8 @@ def download(request: StudyRequest, public_id: str, format: str) -> HttpResponse
     except LookupError:
         raise Http404 from None
     record_seen(request, authoring, "authoring.download", format=format)
-    return HttpResponse(content, content_type="application/octet-stream", headers={"Content-Disposition": f'attachment; filename="{name}"'})
+    return HttpResponse(
+        content,
+        content_type="application/octet-stream",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )

@@ -36,15 +36,27 @@ PLACEHOLDER_UID, PLACEHOLDER_ROW = "0000", 0
 @require_GET
 @study_role_required(*CASE_READERS)
 def authorings(request: StudyRequest) -> HttpResponse:
-    """My timelines with their progress; study admins also see whose others there are and how far, never what is in them."""
-    found = Authoring.objects.filter(encounter__dataset__study=request.study).select_related("encounter", "author")
-    counted = found.annotate(
-        total=Count("inventory__occurrences"), placed=Count("inventory__occurrences", filter=Q(inventory__occurrences__draft__placed=True))
+    """My timelines with their progress; study admins also see whose others there are and how far,
+    never what is in them.
+    """
+    found = Authoring.objects.filter(encounter__dataset__study=request.study).select_related(
+        "encounter", "author"
     )
-    manages, closed = user_can_manage_study(request.user, request.study), closed_encounters(request.user)
+    counted = found.annotate(
+        total=Count("inventory__occurrences"),
+        placed=Count(
+            "inventory__occurrences", filter=Q(inventory__occurrences__draft__placed=True)
+        ),
+    )
+    manages, closed = (
+        user_can_manage_study(request.user, request.study),
+        closed_encounters(request.user),
+    )
     context = {
         "mine": counted.filter(author=request.user),
-        "others": without(counted.exclude(author=request.user), closed) if manages else Authoring.objects.none(),
+        "others": without(counted.exclude(author=request.user), closed)
+        if manages
+        else Authoring.objects.none(),
         "closed": any_closed(Dataset.objects.filter(study=request.study), closed),
         "manages": manages,
     }
@@ -54,7 +66,9 @@ def authorings(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @study_role_required(*CASE_READERS)
 def author_start(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """Choose the protocol, knowing what each means and whether one was exposed; begun, it cannot be changed."""
+    """Choose the protocol, knowing what each means and whether one was exposed; begun, it cannot be
+    changed.
+    """
     encounter = authorable(request, public_id)
     existing = Authoring.objects.filter(encounter=encounter, author=request.user).first()
     if existing is not None:
@@ -62,7 +76,9 @@ def author_start(request: StudyRequest, public_id: str) -> HttpResponseBase:
     note = note_of(encounter)
     chosen = request.POST.get("protocol", "")
     if request.method == "POST" and note is not None and chosen in Authoring.Protocol.values:
-        made, _ = actions.start_authoring(encounter=encounter, protocol=Authoring.Protocol(chosen), by=request.user)
+        made, _ = actions.start_authoring(
+            encounter=encounter, protocol=Authoring.Protocol(chosen), by=request.user
+        )
         return redirect("timelines:authoring", made.public_id)
     context = {
         "encounter": encounter,
@@ -71,7 +87,12 @@ def author_start(request: StudyRequest, public_id: str) -> HttpResponseBase:
         "exposed": was_exposed(request.user, encounter),
         "unchosen": request.method == "POST",
     }
-    return render(request, "timelines/author_start.html", context, status=400 if request.method == "POST" else 200)
+    return render(
+        request,
+        "timelines/author_start.html",
+        context,
+        status=400 if request.method == "POST" else 200,
+    )
 
 
 @require_GET
@@ -100,12 +121,18 @@ def authoring(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required(*CASE_READERS)
 @answers_refusals
 def submit(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """Lock it. JSON (`revision`) gets JSON: 422 with `unplaced` while something is to do; a form is sent back to the page."""
+    """Lock it. JSON (`revision`) gets JSON: 422 with `unplaced` while something is to do; a form is
+    sent back to the page.
+    """
     found = own_authoring(request, public_id)
     speaks_json = request.content_type == JSON
     revision = json_body(request).get("revision") if speaks_json else None
     try:
-        actions.submit(authoring=found, by=request.user, revision=revision if isinstance(revision, int) else None)
+        actions.submit(
+            authoring=found,
+            by=request.user,
+            revision=revision if isinstance(revision, int) else None,
+        )
     except actions.NotReady as refused:
         if speaks_json:
             return refusal(refused.message, 422, field="placed", unplaced=refused.unplaced)
@@ -127,16 +154,30 @@ def reopen(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Open a submitted timeline again, by its author or a study admin, with a reason."""
     speaks_json = request.content_type == JSON
     rows = Authoring.objects.select_related("encounter__dataset__study")
-    found = scoped(rows, request.user, "encounter__dataset__study", roles=CASE_READERS).filter(public_id=public_id).first()
-    if found is None or not (found.author_id == request.user.pk or user_can_manage_study(request.user, found.encounter.dataset.study)):
+    found = (
+        scoped(rows, request.user, "encounter__dataset__study", roles=CASE_READERS)
+        .filter(public_id=public_id)
+        .first()
+    )
+    if found is None or not (
+        found.author_id == request.user.pk
+        or user_can_manage_study(request.user, found.encounter.dataset.study)
+    ):
         raise Http404
     try:
-        reason = text_in(json_body(request), "reason") if speaks_json else request.POST.get("reason", "")
+        reason = (
+            text_in(json_body(request), "reason") if speaks_json else request.POST.get("reason", "")
+        )
         actions.reopen(authoring=found, reason=reason, by=request.user)
     except (EditRefused, Locked) as refused:
         if speaks_json:
             raise
-        messages.error(request, refused.message if isinstance(refused, EditRefused) else "This timeline is open already.")
+        messages.error(
+            request,
+            refused.message
+            if isinstance(refused, EditRefused)
+            else "This timeline is open already.",
+        )
     if found.author_id != request.user.pk and not speaks_json:
         return redirect("timelines:authorings")
     return _back(found, speaks_json)
@@ -147,7 +188,13 @@ def _back(found: Authoring, speaks_json: bool) -> HttpResponseBase:
     if not speaks_json:
         return redirect("timelines:authoring", found.public_id)
     found.refresh_from_db()
-    return JsonResponse({"state": found.state, "revision": found.revision, "url": reverse("timelines:authoring", args=[found.public_id])})
+    return JsonResponse(
+        {
+            "state": found.state,
+            "revision": found.revision,
+            "url": reverse("timelines:authoring", args=[found.public_id]),
+        }
+    )
 
 
 def _editor_data(found: Authoring) -> dict[str, Any]:
@@ -167,17 +214,30 @@ def _editor_data(found: Authoring) -> dict[str, Any]:
 
 
 def _urls(found: Authoring) -> dict[str, str]:
-    """Where the script sends what; for suggestions, which only the assisted protocol has, it puts UID and row in place of 0000 and 0."""
+    """Where the script sends what; for suggestions, which only the assisted protocol has, it puts
+    UID and row in place of 0000 and 0.
+    """
     names = ("edits", "time", "rows", "submit", "reopen", "history")
     urls = {name: reverse(f"timelines:authoring_{name}", args=[found.public_id]) for name in names}
     if found.protocol == Authoring.Protocol.ASSISTED:
-        urls["suggestions"] = reverse("timelines:authoring_suggestions", args=[found.public_id, PLACEHOLDER_UID])
-        urls["suggestion"] = reverse("timelines:authoring_suggestion", args=[found.public_id, PLACEHOLDER_UID, PLACEHOLDER_ROW])
-    return urls | {"list": reverse("timelines:authorings"), "record": reverse("ehr:record", args=[found.encounter.public_id])}
+        urls["suggestions"] = reverse(
+            "timelines:authoring_suggestions", args=[found.public_id, PLACEHOLDER_UID]
+        )
+        urls["suggestion"] = reverse(
+            "timelines:authoring_suggestion",
+            args=[found.public_id, PLACEHOLDER_UID, PLACEHOLDER_ROW],
+        )
+    return urls | {
+        "list": reverse("timelines:authorings"),
+        "record": reverse("ehr:record", args=[found.encounter.public_id]),
+    }
 
 
 def _downloads(found: Authoring) -> list[tuple[str, str]]:
     """(address, name) of each file of what was submitted; none before."""
     if found.timeline_id is None:
         return []
-    return [(reverse("timelines:authoring_download", args=[found.public_id, name]), f.label) for name, f in FORMATS.items()]
+    return [
+        (reverse("timelines:authoring_download", args=[found.public_id, name]), f.label)
+        for name, f in FORMATS.items()
+    ]

@@ -1,4 +1,6 @@
-"""The provenance panel: the whole chain behind the time of one occurrence, fetched when it is selected."""
+"""The provenance panel: the whole chain behind the time of one occurrence, fetched when it is
+selected.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +109,11 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
         "encounter": encounter,
         "occurrence": occurrence,
         "lane": LANE_WORDS[Lane(occurrence.lane)],
-        "sentence": None if occurrence.start is None else sentence_around(note, occurrence.start, occurrence.end or 0),
+        "sentence": (
+            None
+            if occurrence.start is None
+            else sentence_around(note, occurrence.start, occurrence.end or 0)
+        ),
         "authored": chosen.case_run_id is None,
         "variant": _variant(chosen),
         "shown": shown,
@@ -121,7 +127,14 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
         "own_rows": _own_rows(encounter, shown, anchor) if chosen.case_run_id is None else [],
     }
     study, detail = encounter.dataset.study, {"uid4": uid4, "timeline": chosen.public_id}
-    record(actor=request.user, study=study, action="case.chain", object_type="ehr.encounter", object_id=public_id, detail=detail)
+    record(
+        actor=request.user,
+        study=study,
+        action="case.chain",
+        object_type="ehr.encounter",
+        object_id=public_id,
+        detail=detail,
+    )
     # Without the request, whose context (studies, navigation) a partial does not need.
     return HttpResponse(render_to_string("timelines/_chain.html", context))
 
@@ -134,17 +147,35 @@ def _calls(occurrence: Occurrence, chosen: Choice) -> list[ModelCall]:
     return deciding_calls(case_run, occurrence) if case_run.run.language_models else []
 
 
-def _estimates(occurrence: Occurrence, chosen: Choice, choices: Choices, anchor: Anchor) -> list[Estimate]:
+def _estimates(
+    occurrence: Occurrence, chosen: Choice, choices: Choices, anchor: Anchor
+) -> list[Estimate]:
     """The occurrence in the text-only timeline, each alternative, or the authored timeline alone."""
     group = choices.group_of(chosen)
     members = [c for c in (group.text_only, *group.revised) if c] if group else [chosen]
-    entries = {e.timeline_id: e for e in Entry.objects.filter(occurrence=occurrence, timeline_id__in=[c.pk for c in members])}
+    entries = {
+        e.timeline_id: e
+        for e in Entry.objects.filter(
+            occurrence=occurrence, timeline_id__in=[c.pk for c in members]
+        )
+    }
     text = entries.get(group.text_only.pk) if group and group.text_only else None
     lines = _context_lines(occurrence, list(entries.values()), chosen)
-    return [_estimate(c, entries[c.pk], text, anchor, lines, c.pk == chosen.pk) for c in members if c.pk in entries]
+    return [
+        _estimate(c, entries[c.pk], text, anchor, lines, c.pk == chosen.pk)
+        for c in members
+        if c.pk in entries
+    ]
 
 
-def _estimate(choice: Choice, entry: Entry, text: Entry | None, anchor: Anchor, lines: dict[str, ContextLine], shown: bool) -> Estimate:
+def _estimate(
+    choice: Choice,
+    entry: Entry,
+    text: Entry | None,
+    anchor: Anchor,
+    lines: dict[str, ContextLine],
+    shown: bool,
+) -> Estimate:
     revised = choice.kind is TimelineKind.REVISED
     label = {TimelineKind.TEXT_ONLY: "Text alone", TimelineKind.REFERENCE: "Reference"}.get(
         choice.kind, f"Alternative {choice.alternative}"
@@ -154,51 +185,79 @@ def _estimate(choice: Choice, entry: Entry, text: Entry | None, anchor: Anchor, 
         kind=choice.kind.value,
         when=moment_words(entry.time, anchor),
         bounds=bounds_words(entry.lower, entry.upper),
-        status=status_of(entry.time, known=entry.known, kind=choice.kind, cited_rows=entry.adopted_rows),
+        status=status_of(
+            entry.time, known=entry.known, kind=choice.kind, cited_rows=entry.adopted_rows
+        ),
         known=entry.known,
         decided_by=entry.decided_by,
         reason=entry.reason,
         public_id=choice.public_id,
         shown=shown,
-        shift=shift_words(text.time, entry.time, cited=bool(entry.adopted_rows)) if revised and text else "",
+        shift=(
+            shift_words(text.time, entry.time, cited=bool(entry.adopted_rows))
+            if revised and text
+            else ""
+        ),
         adopted=tuple(entry.adopted_rows),
         context=tuple(lines[uid] for uid in entry.context if uid in lines),
     )
 
 
-def _context_lines(occurrence: Occurrence, entries: list[Entry], chosen: Choice) -> dict[str, ContextLine]:
+def _context_lines(
+    occurrence: Occurrence, entries: list[Entry], chosen: Choice
+) -> dict[str, ContextLine]:
     """UID → the context occurrence with its time in the timeline that is shown."""
     uids = {uid for entry in entries for uid in entry.context}
     if not uids:
         return {}
-    found = Entry.objects.filter(timeline_id=chosen.pk, occurrence__inventory_id=occurrence.inventory_id, occurrence__uid4__in=uids)
+    found = Entry.objects.filter(
+        timeline_id=chosen.pk,
+        occurrence__inventory_id=occurrence.inventory_id,
+        occurrence__uid4__in=uids,
+    )
     rows = found.values_list("occurrence__uid4", "occurrence__mention", "time")
     return {uid: ContextLine(uid, mention, hours_words(time)) for uid, mention, time in rows}
 
 
 def _variant(chosen: Choice) -> str:
     """Which parts of the pipeline took part in the timeline's run; "" for a timeline of no run."""
-    return "" if chosen.case_run_id is None else CaseRun.objects.select_related("run").get(pk=chosen.case_run_id).run.variant
+    return (
+        ""
+        if chosen.case_run_id is None
+        else CaseRun.objects.select_related("run").get(pk=chosen.case_run_id).run.variant
+    )
 
 
 def _queries(occurrence: Occurrence, chosen: Choice) -> list[QueryLine]:
     if chosen.case_run_id is None:
         return []
-    queries = Query.objects.filter(case_run_id=chosen.case_run_id, occurrence=occurrence).order_by("ordinal")
+    queries = Query.objects.filter(case_run_id=chosen.case_run_id, occurrence=occurrence).order_by(
+        "ordinal"
+    )
     lines = {q.pk: QueryLine(q.ordinal + 1, q.text) for q in queries}
-    candidates = Candidate.objects.filter(query_id__in=lines).select_related("series").defer("series__row_indices")
+    candidates = (
+        Candidate.objects.filter(query_id__in=lines)
+        .select_related("series")
+        .defer("series__row_indices")
+    )
     for candidate in candidates.order_by("dense_rank"):
         lines[candidate.query_id].candidates.append(candidate)
     return list(lines.values())
 
 
-def _rows(occurrence: Occurrence, chosen: Choice, anchor: Anchor, adopted: tuple[int, ...]) -> list[RowLine]:
+def _rows(
+    occurrence: Occurrence, chosen: Choice, anchor: Anchor, adopted: tuple[int, ...]
+) -> list[RowLine]:
     """The rows that reached the occurrence, once each (by its best query), in order of time."""
     if chosen.case_run_id is None:
         return []
-    evidence = Evidence.objects.filter(candidate__query__case_run_id=chosen.case_run_id, candidate__query__occurrence=occurrence)
+    evidence = Evidence.objects.filter(
+        candidate__query__case_run_id=chosen.case_run_id, candidate__query__occurrence=occurrence
+    )
     found: dict[int, RowLine] = {}
-    for e in evidence.select_related("candidate__query").order_by("hours", "candidate__query__ordinal", "candidate__dense_rank"):
+    for e in evidence.select_related("candidate__query").order_by(
+        "hours", "candidate__query__ordinal", "candidate__dense_rank"
+    ):
         query, rank = e.candidate.query.ordinal + 1, e.candidate.dense_rank
         found.setdefault(e.row_index, _row_line(e, anchor, e.row_index in adopted, query, rank))
     return list(found.values())
@@ -206,7 +265,16 @@ def _rows(occurrence: Occurrence, chosen: Choice, anchor: Anchor, adopted: tuple
 
 def _row_line(e: Evidence, anchor: Anchor, used: bool, query: int, rank: int) -> RowLine:
     words = moment_words(e.hours, anchor)
-    return RowLine(e.row_index, event_words(e.event), value_words(e.value, e.unit), words, time_kind_words(e.time_kind), used, query, rank)
+    return RowLine(
+        e.row_index,
+        event_words(e.event),
+        value_words(e.value, e.unit),
+        words,
+        time_kind_words(e.time_kind),
+        used,
+        query,
+        rank,
+    )
 
 
 def _own_rows(encounter: Encounter, shown: Estimate | None, anchor: Anchor) -> list[RowLine]:
@@ -229,14 +297,29 @@ def _own_rows(encounter: Encounter, shown: Estimate | None, anchor: Anchor) -> l
     ]
 
 
-def _reference(occurrence: Occurrence, chosen: Choice, choices: Choices, anchor: Anchor) -> Estimate | None:
+def _reference(
+    occurrence: Occurrence, chosen: Choice, choices: Choices, anchor: Anchor
+) -> Estimate | None:
     """The reference's time for the paired span, beside a reconstructed one."""
-    if chosen.kind is TimelineKind.REFERENCE or not choices.references or occurrence.start is None or occurrence.end is None:
+    if (
+        chosen.kind is TimelineKind.REFERENCE
+        or not choices.references
+        or occurrence.start is None
+        or occurrence.end is None
+    ):
         return None
     reference = choices.references[0]
-    near = Entry.objects.filter(timeline_id=reference.pk, occurrence__start__lt=occurrence.end, occurrence__end__gt=occurrence.start)
+    near = Entry.objects.filter(
+        timeline_id=reference.pk,
+        occurrence__start__lt=occurrence.end,
+        occurrence__end__gt=occurrence.start,
+    )
     theirs = {e.occurrence.uid4: e for e in near.select_related("occurrence") if e.occurrence}
-    spans = [Span(uid, e.occurrence.start or 0, e.occurrence.end or 0) for uid, e in theirs.items() if e.occurrence]
+    spans = [
+        Span(uid, e.occurrence.start or 0, e.occurrence.end or 0)
+        for uid, e in theirs.items()
+        if e.occurrence
+    ]
     pair = paired([Span(occurrence.uid4, occurrence.start, occurrence.end)], spans)
     entry = theirs.get(pair.get(occurrence.uid4, ""))
     return _estimate(reference, entry, None, anchor, {}, False) if entry else None

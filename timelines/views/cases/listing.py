@@ -1,4 +1,6 @@
-"""The list of cases. Filters may stand in the address; the searched text travels in the request's body only."""
+"""The list of cases. Filters may stand in the address; the searched text travels in the request's
+body only.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +47,10 @@ def cases(request: StudyRequest) -> HttpResponse:
         "any_case": bool(page.paginator.count) or cases_of(study, CaseFilter()).exists(),
     }
     partial = bool(request.htmx)  # type: ignore[attr-defined]  # set by django-htmx's middleware
-    response = render(request, "timelines/_case_list.html" if partial else "timelines/cases.html", context | {"partial": partial})
+    response = render(
+        request,
+        "timelines/_case_list.html" if partial else "timelines/cases.html",
+        context | {"partial": partial},
+    )
     response["Vary"] = "HX-Request"
     return response

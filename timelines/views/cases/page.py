@@ -1,4 +1,6 @@
-"""The case page: the note, the plot and the table of one timeline; the provenance panel is fetched by `case_chain`."""
+"""The case page: the note, the plot and the table of one timeline; the provenance panel is fetched
+by `case_chain`.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ from timelines.runs.storage import NoteChanged, note_of
 @study_role_required(*CASE_READERS)
 @leads_back_to_draft
 def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
-    """One case. `t` chooses the timeline, `o` (or the path) the occurrence, `e` an evaluation whose pairs are drawn: ids, never text."""
+    """One case. `t` chooses the timeline, `o` (or the path) the occurrence, `e` an evaluation whose
+    pairs are drawn: ids, never text.
+    """
     encounter = opened(request, public_id)
     choices = choices_of(encounter, hidden=hidden_timelines(request.user, encounter))
     context = {**_case_context(encounter, choices), "agreement": is_agreement_open(encounter)}
@@ -42,16 +46,34 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
             pairs = pairs_asked_for(request, encounter, chosen)
             picture = drawn(encounter, chosen, choices, pairs)
         except NoteChanged:
-            return render(request, "timelines/note_changed.html", context, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+            return render(
+                request,
+                "timelines/note_changed.html",
+                context,
+                status=HTTPStatus.INTERNAL_SERVER_ERROR,
+            )
         group = choices.group_of(chosen)
-        context |= {"drawn": picture, "chosen": chosen, "group": group, "selected": selected, "pairs": pairs}
+        context |= {
+            "drawn": picture,
+            "chosen": chosen,
+            "group": group,
+            "selected": selected,
+            "pairs": pairs,
+        }
         context["notice"] = choices.notice(group)
         context["links"] = case_links(encounter, chosen.public_id, choices.count)
     else:
         context["plain_note"] = note_of(encounter)
     seen = {"timelines": bool(choices)}
     study = encounter.dataset.study
-    record(actor=request.user, study=study, action="case.open", object_type="ehr.encounter", object_id=public_id, detail=seen)
+    record(
+        actor=request.user,
+        study=study,
+        action="case.open",
+        object_type="ehr.encounter",
+        object_id=public_id,
+        detail=seen,
+    )
     return render(request, "timelines/case.html", context)
 
 

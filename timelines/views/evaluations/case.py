@@ -1,4 +1,6 @@
-"""One case of an evaluation: the figures of every timeline, and the pairs behind those of one of them."""
+"""One case of an evaluation: the figures of every timeline, and the pairs behind those of one of
+them.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,14 @@ from timelines.evaluation.plain import case_from_plain, report_from_plain
 from timelines.evaluation.values import Basis, CaseSource, PlacedEvent
 from timelines.evaluations.cases import CASE_METRICS
 from timelines.evaluations.opening import chosen_basis, open_evaluation
-from timelines.evaluations.pairs import Compared, PairRow, compared_timeline, pair_rows, reference_timeline, unpaired
+from timelines.evaluations.pairs import (
+    Compared,
+    PairRow,
+    compared_timeline,
+    pair_rows,
+    reference_timeline,
+    unpaired,
+)
 from timelines.models import EvaluationCase
 from timelines.presentation import evaluation_tables as shown
 from timelines.presentation.wording import clock_words
@@ -77,7 +86,11 @@ def evaluation_case(request: StudyRequest, public_id: str, case_id: str) -> Http
     report = report_from_plain(evaluation.report)
     basis = chosen_basis(request, report)
     keys = {key: n for n, key in enumerate(report.keys)}
-    sources = {keys[s.key]: s for s in case_from_plain(stored.result).sources if s.basis is basis and s.key in keys}
+    sources = {
+        keys[s.key]: s
+        for s in case_from_plain(stored.result).sources
+        if s.basis is basis and s.key in keys
+    }
     number = _number(request.GET.get("s", ""), sources)
     chosen = sources.get(number)
     lines = [_source_line(n, s, n == number) for n, s in sorted(sources.items())]
@@ -94,27 +107,44 @@ def evaluation_case(request: StudyRequest, public_id: str, case_id: str) -> Http
         "chosen": chosen,
         "distance_head": "1 − overlap" if basis is Basis.SPAN else "Distance",
     }
-    predicted = compared_timeline(evaluation, encounter, chosen) if chosen and chosen.available else None
+    predicted = (
+        compared_timeline(evaluation, encounter, chosen) if chosen and chosen.available else None
+    )
     reference = reference_timeline(evaluation, encounter, chosen) if chosen else None
     if chosen and predicted and reference:
         anchor, _ = stay(encounter)
         query = {"t": predicted.timeline.public_id, "e": evaluation.public_id, "b": basis.value}
         context |= _pairs(
-            chosen, reference, predicted, anchor, f"{reverse('timelines:case', args=[encounter.public_id])}?{urlencode(query)}"
+            chosen,
+            reference,
+            predicted,
+            anchor,
+            f"{reverse('timelines:case', args=[encounter.public_id])}?{urlencode(query)}",
         )
     study = encounter.dataset.study
-    record(actor=request.user, study=study, action="evaluation.case", object_type="ehr.encounter", object_id=encounter.public_id)
+    record(
+        actor=request.user,
+        study=study,
+        action="evaluation.case",
+        object_type="ehr.encounter",
+        object_id=encounter.public_id,
+    )
     return render(request, "timelines/evaluation_case.html", context)
 
 
 def _number(wanted: str, sources: dict[int, CaseSource]) -> int:
-    """Which timeline's pairs: the asked one, else the first revised one that the case has. Raises Http404 for one that is not there."""
+    """Which timeline's pairs: the asked one, else the first revised one that the case has. Raises
+    Http404 for one that is not there.
+    """
     if wanted:
         if not wanted.isascii() or not wanted.isdigit() or int(wanted) not in sources:
             raise Http404
         return int(wanted)
     available = [n for n, s in sorted(sources.items()) if s.available]
-    return next((n for n in available if sources[n].key.kind == "revised"), available[0] if available else -1)
+    return next(
+        (n for n in available if sources[n].key.kind == "revised"),
+        available[0] if available else -1,
+    )
 
 
 def _source_line(number: int, source: CaseSource, chosen: bool) -> SourceLine:
@@ -131,7 +161,9 @@ def _source_line(number: int, source: CaseSource, chosen: bool) -> SourceLine:
     )
 
 
-def _pairs(source: CaseSource, reference: Compared, predicted: Compared, anchor: Anchor, link: str) -> dict[str, object]:
+def _pairs(
+    source: CaseSource, reference: Compared, predicted: Compared, anchor: Anchor, link: str
+) -> dict[str, object]:
     missed, extra = unpaired(source, reference, predicted)
     return {
         "case_link": link,
@@ -150,10 +182,21 @@ def _pair_line(row: PairRow, anchor: Anchor, link: str) -> PairLine:
     if row.error is None or row.tolerance is None:
         side = "reference" if row.reference.time is None else "prediction"
         sides = _side(row.reference, anchor), _side(row.predicted, anchor)
-        return PairLine(*sides, shown.NO_FIGURE, "", f"no time in the {side}", False, distance, address)
+        return PairLine(
+            *sides, shown.NO_FIGURE, "", f"no time in the {side}", False, distance, address
+        )
     verdict = "within tolerance" if row.within else "beyond tolerance"
     error, tolerance = span_words(row.error), span_words(row.tolerance)
-    return PairLine(_side(row.reference, anchor), _side(row.predicted, anchor), error, tolerance, verdict, row.within, distance, address)
+    return PairLine(
+        _side(row.reference, anchor),
+        _side(row.predicted, anchor),
+        error,
+        tolerance,
+        verdict,
+        row.within,
+        distance,
+        address,
+    )
 
 
 def _side(event: PlacedEvent, anchor: Anchor) -> Side:

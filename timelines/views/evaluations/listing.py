@@ -28,17 +28,29 @@ PER_PAGE = 30
 @require_GET
 @study_role_required(*CASE_READERS)
 def evaluations(request: StudyRequest) -> HttpResponse:
-    """All evaluations of the study, newest first. htmx gets the table, which asks again while one of them is under way."""
-    found = Evaluation.objects.filter(study=request.study).defer("report").prefetch_related("datasets")
-    page = Paginator(found.exclude(pk__in=closed_evaluations(request.user, found)), PER_PAGE).get_page(request.GET.get("page"))
+    """All evaluations of the study, newest first. htmx gets the table, which asks again while one
+    of them is under way.
+    """
+    found = (
+        Evaluation.objects.filter(study=request.study).defer("report").prefetch_related("datasets")
+    )
+    page = Paginator(
+        found.exclude(pk__in=closed_evaluations(request.user, found)), PER_PAGE
+    ).get_page(request.GET.get("page"))
     context = {
-        "closed": any_closed(Dataset.objects.filter(study=request.study), closed_encounters(request.user)),
+        "closed": any_closed(
+            Dataset.objects.filter(study=request.study), closed_encounters(request.user)
+        ),
         "page": page,
         "active": any(e.state in ACTIVE for e in page.object_list),
         "may_start": user_can_manage_study(request.user, request.study),
     }
     htmx = request.htmx  # type: ignore[attr-defined]  # set by django-htmx's middleware
-    response = render(request, "timelines/_evaluation_list.html" if htmx else "timelines/evaluations.html", context)
+    response = render(
+        request,
+        "timelines/_evaluation_list.html" if htmx else "timelines/evaluations.html",
+        context,
+    )
     response["Vary"] = "HX-Request"
     return response
 
@@ -47,7 +59,9 @@ def evaluations(request: StudyRequest) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def evaluation_new(request: StudyRequest) -> HttpResponse:
     """Choose what is compared and start it."""
-    form = EvaluationForm(request.POST or None, study=request.study, closed=closed_encounters(request.user))
+    form = EvaluationForm(
+        request.POST or None, study=request.study, closed=closed_encounters(request.user)
+    )
     if request.method == "POST" and form.is_valid():
         try:
             started = start_evaluation(study=request.study, by=request.user, **form.arguments())

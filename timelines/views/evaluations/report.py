@@ -24,14 +24,27 @@ from timelines.presentation import evaluation_tables as shown
 from timelines.presentation.evaluation_plots import payload
 
 CASES_PER_PAGE = 100
-FORMATS = {"csv": ("text/csv", "csv"), "latex": ("application/x-tex", "tex"), "json": ("application/json", "json")}
-RHO_METRICS = ("concordance", "aultc", "median_error", "within_tolerance", "evidence_precision", "evidence_recall")
+FORMATS = {
+    "csv": ("text/csv", "csv"),
+    "latex": ("application/x-tex", "tex"),
+    "json": ("application/json", "json"),
+}
+RHO_METRICS = (
+    "concordance",
+    "aultc",
+    "median_error",
+    "within_tolerance",
+    "evidence_precision",
+    "evidence_recall",
+)
 
 
 @require_GET
 @study_role_required(*CASE_READERS)
 def evaluation(request: StudyRequest, public_id: str) -> HttpResponse:
-    """One evaluation. `basis`, `published`, `s` (a timeline's number), `d` (a dataset) and `sort` choose what is shown."""
+    """One evaluation. `basis`, `published`, `s` (a timeline's number), `d` (a dataset) and `sort`
+    choose what is shown.
+    """
     found = open_evaluation(request, public_id)
     context: dict[str, Any] = {
         "evaluation": found,
@@ -54,7 +67,9 @@ def evaluation(request: StudyRequest, public_id: str) -> HttpResponse:
 @require_GET
 @study_role_required(*CASE_READERS)
 def evaluation_table(request: StudyRequest, public_id: str, name: str, format: str) -> HttpResponse:
-    """One table as a file. `basis` chooses the pairing; "ablation-0" is the first backbone's table of variants."""
+    """One table as a file. `basis` chooses the pairing; "ablation-0" is the first backbone's table
+    of variants.
+    """
     found = open_evaluation(request, public_id)
     if found.report is None or format not in FORMATS:
         raise Http404
@@ -64,7 +79,9 @@ def evaluation_table(request: StudyRequest, public_id: str, name: str, format: s
     kind, ending = FORMATS[format]
     text = {"csv": table.to_csv, "latex": table.to_latex, "json": table.to_json}[format]()
     response = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}-{basis.value}-{found.public_id}.{ending}"'
+    response["Content-Disposition"] = (
+        f'attachment; filename="{name}-{basis.value}-{found.public_id}.{ending}"'
+    )
     return response
 
 
@@ -100,20 +117,36 @@ def _report_context(request: StudyRequest, found: Evaluation, report: Report) ->
         "further": shown.table_of(results, shown.FURTHER, basis),
         "missing": any(r.missing_cases for r in results),
         "ablation": varied,
-        "ablation_published": shown.published_lines(published.ablation_table(), varied) if with_published and varied else [],
+        "ablation_published": (
+            shown.published_lines(published.ablation_table(), varied)
+            if with_published and varied
+            else []
+        ),
         "spanless": basis is Basis.SPAN and any(_has_no_spans(r.key.source) for r in ablation),
         "ablation_files": _ablation_files(report, basis),
         "comparisons": shown.comparisons(report.differences, basis, variants=False),
         "variant_comparisons": shown.comparisons(report.differences, basis, variants=True),
         "strata": [
-            (s.stratum, s.cases, shown.table_of([r for r in _of(s.results, basis) if r.key.alternative == 1], shown.HEADLINE, basis))
+            (
+                s.stratum,
+                s.cases,
+                shown.table_of(
+                    [r for r in _of(s.results, basis) if r.key.alternative == 1],
+                    shown.HEADLINE,
+                    basis,
+                ),
+            )
             for s in report.strata
         ],
         "alternatives": _alternatives(report, basis),
         "rho_basis": shown.BASIS_WORDS[report.settings.bases[0]].lower(),
         "rho_heads": [shown.metric_words(m, basis) for m in RHO_METRICS],
         "rho": shown.rho_rows(report.rho, RHO_METRICS),
-        "errors": [(r, [shown.figure("share", e) for _, e in r.cumulative]) for r in results if r.cumulative],
+        "errors": [
+            (r, [shown.figure("share", e) for _, e in r.cumulative])
+            for r in results
+            if r.cumulative
+        ],
         "horizons": [words for words, _ in results[0].cumulative] if results else [],
         "bands": shown.band_groups(results),
         "s_max": report.s_max.get(basis.value),
@@ -140,43 +173,68 @@ def _alternatives(report: Report, basis: Basis) -> shown.Table | None:
 def _ablation_files(report: Report, basis: Basis) -> list[tuple[str, str]]:
     """(backbone, name of its table) of backbones with more than the full and the text-only rows."""
     sources = tables.backbones(report)
-    return [(s, f"ablation-{n}") for n, s in enumerate(sources) if len(tables.ablation(report, basis, s).rows) > 2]
+    return [
+        (s, f"ablation-{n}")
+        for n, s in enumerate(sources)
+        if len(tables.ablation(report, basis, s).rows) > 2
+    ]
 
 
-def _cases(request: StudyRequest, found: Evaluation, report: Report, basis: Basis) -> dict[str, Any]:
+def _cases(
+    request: StudyRequest, found: Evaluation, report: Report, basis: Basis
+) -> dict[str, Any]:
     """The list of cases for one timeline: the chosen one, else the first revised one."""
     keys = list(report.keys)
     if not keys:
         return {}
     wanted = request.GET.get("s", "")
     default = next((n for n, key in enumerate(keys) if key.kind == "revised"), 0)
-    number = int(wanted) if wanted.isascii() and wanted.isdigit() and int(wanted) < len(keys) else default
+    number = (
+        int(wanted)
+        if wanted.isascii() and wanted.isdigit() and int(wanted) < len(keys)
+        else default
+    )
     dataset = request.GET.get("d", "")
     sort = request.GET.get("sort", "")
-    page = Paginator(sorted_lines(case_lines(found, keys[number], basis, dataset), sort), CASES_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(
+        sorted_lines(case_lines(found, keys[number], basis, dataset), sort), CASES_PER_PAGE
+    ).get_page(request.GET.get("page"))
     return {
         "page": page,
         "case_rows": page.object_list,
         "case_columns": [_sort_column(m, shown.metric_words(m, basis), sort) for m in CASE_METRICS],
         "case_sort": sort,
         "case_sources": [(n, key.label, n == number) for n, key in enumerate(keys)],
-        "case_datasets": [(d.public_id, d.name, d.public_id == dataset) for d in found.datasets.order_by("name")],
+        "case_datasets": [
+            (d.public_id, d.name, d.public_id == dataset) for d in found.datasets.order_by("name")
+        ],
         "case_source": number,
         "case_dataset": dataset,
     }
 
 
 def sorted_lines(lines: list[CaseLine], sort: str) -> list[CaseLine]:
-    """By a metric ("aultc", or "-aultc" from the largest), cases without a value last; otherwise as they come, by case id."""
+    """By a metric ("aultc", or "-aultc" from the largest), cases without a value last; otherwise as
+    they come, by case id.
+    """
     metric = sort.removeprefix("-")
     if metric not in CASE_METRICS:
         return lines
     with_value = [line for line in lines if line.values.get(metric) is not None]
     without = [line for line in lines if line.values.get(metric) is None]
-    return sorted(with_value, key=lambda line: line.values[metric] or 0.0, reverse=sort.startswith("-")) + without
+    return (
+        sorted(
+            with_value, key=lambda line: line.values[metric] or 0.0, reverse=sort.startswith("-")
+        )
+        + without
+    )
 
 
 def _sort_column(metric: str, words: str, sort: str) -> dict[str, str]:
     """A head that sorts: its words, what its link asks for next, and how it is sorted now."""
     state = "ascending" if sort == metric else "descending" if sort == f"-{metric}" else ""
-    return {"words": words, "next": f"-{metric}" if state == "ascending" else metric, "state": state}
+    return {
+        "words": words,
+        "next": f"-{metric}" if state == "ascending" else metric,
+        "state": state,
+    }

@@ -1,4 +1,6 @@
-"""Model calls: what a run's cost by stage and case, those of one case, and one call whole (its prompt and raw answer)."""
+"""Model calls: what a run's cost by stage and case, those of one case, and one call whole (its
+prompt and raw answer).
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,12 @@ from timelines.runs.progress import totals
 @require_GET
 @study_role_required(*CASE_READERS)
 def run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
-    """The part of a run's page that counts its calls; it asks for itself again while the run goes on."""
-    run = get_object_or_404(scoped(Run.objects.all(), request.user, roles=CASE_READERS), public_id=public_id)
+    """The part of a run's page that counts its calls; it asks for itself again while the run goes
+    on.
+    """
+    run = get_object_or_404(
+        scoped(Run.objects.all(), request.user, roles=CASE_READERS), public_id=public_id
+    )
     closed = closed_encounters(request.user)
     check_run_is_open(run, closed)
     context = {"run": run, "spent": run_spent(run, closed), "active": totals(run, closed).active}
@@ -38,7 +44,9 @@ def run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
 @leads_back_to_draft
 def case_calls(request: StudyRequest, public_id: str, case_run_id: str) -> HttpResponse:
     """Every call of one case of a run, in order, with why an answer was refused."""
-    case_run = _case_run(request, CaseRun.objects.filter(public_id=case_run_id, run__public_id=public_id).first())
+    case_run = _case_run(
+        request, CaseRun.objects.filter(public_id=case_run_id, run__public_id=public_id).first()
+    )
     stages = StageRun.objects.filter(case_run=case_run)
     by_stage = spent_by_stage(stages)
     context = {
@@ -57,8 +65,12 @@ def case_calls(request: StudyRequest, public_id: str, case_run_id: str) -> HttpR
 @study_role_required(*CASE_READERS)
 @leads_back_to_draft
 def call(request: StudyRequest, public_id: str) -> HttpResponse:
-    """One call: what was asked, word for word, and what came back. It holds the note: reading it is recorded as opening the case."""
-    found = get_object_or_404(ModelCall.objects.select_related("request"), public_id=public_id, owner_type=CALLS_OWNER)
+    """One call: what was asked, word for word, and what came back. It holds the note: reading it is
+    recorded as opening the case.
+    """
+    found = get_object_or_404(
+        ModelCall.objects.select_related("request"), public_id=public_id, owner_type=CALLS_OWNER
+    )
     stage = StageRun.objects.select_related("case_run").filter(pk=found.owner_id).first()
     case_run = _case_run(request, stage.case_run if stage else None)
     encounter = case_run.encounter
@@ -75,7 +87,14 @@ def call(request: StudyRequest, public_id: str) -> HttpResponse:
     }
     seen = {"timelines": True, "call": found.public_id}
     study = encounter.dataset.study
-    record(actor=request.user, study=study, action="case.open", object_type="ehr.encounter", object_id=encounter.public_id, detail=seen)
+    record(
+        actor=request.user,
+        study=study,
+        action="case.open",
+        object_type="ehr.encounter",
+        object_id=encounter.public_id,
+        detail=seen,
+    )
     return render(request, "timelines/model_call.html", context)
 
 
@@ -83,7 +102,9 @@ def _case_run(request: StudyRequest, case_run: CaseRun | None) -> CaseRun:
     """The case run, if the person may see its case. Raises Http404, NotAllowed, CaseClosed."""
     if case_run is None:
         raise Http404
-    case_run = CaseRun.objects.select_related("run", "encounter__dataset__study").get(pk=case_run.pk)
+    case_run = CaseRun.objects.select_related("run", "encounter__dataset__study").get(
+        pk=case_run.pk
+    )
     opened(request, case_run.encounter.public_id)
     return case_run
 

@@ -18,14 +18,29 @@ from accounts.scoping import StudyRequest, scoped, study_role_required
 from ehr.models import Dataset
 from llm_runtime.roles import LANGUAGE_ROLES
 from timelines.access.authoring import check_user_may_see_timelines
-from timelines.access.closed import any_closed, check_run_is_open, closed_encounters, open_runs, without
+from timelines.access.closed import (
+    any_closed,
+    check_run_is_open,
+    closed_encounters,
+    open_runs,
+    without,
+)
 from timelines.case_state import CaseState
 from timelines.models import CaseRun, Run
 from timelines.runs import actions
 from timelines.runs.page.controls import Choice, RunAction
 from timelines.runs.page.form import LaunchForm
 from timelines.runs.page.grid import PAGE_SIZE, CaseLine, case_lines
-from timelines.runs.progress import RunTotals, cancel_words, run_line, run_state_words, state_of_run, totals, totals_of, waiting_warning
+from timelines.runs.progress import (
+    RunTotals,
+    cancel_words,
+    run_line,
+    run_state_words,
+    state_of_run,
+    totals,
+    totals_of,
+    waiting_warning,
+)
 from timelines.runs.study_timeline.actions import why_not_choosable
 from timelines.runs.study_timeline.selection import current, run_words, study_timelines
 
@@ -54,12 +69,19 @@ def runs(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @study_role_required(Role.ADMIN)
 def run_new(request: StudyRequest) -> HttpResponse:
-    """Choose cohort, backbone and variants, and launch; several variants only on a finished full run, all or none."""
-    form = LaunchForm(request.POST or None, study=request.study, closed=closed_encounters(request.user))
+    """Choose cohort, backbone and variants, and launch; several variants only on a finished full
+    run, all or none.
+    """
+    form = LaunchForm(
+        request.POST or None, study=request.study, closed=closed_encounters(request.user)
+    )
     if request.method == "POST" and form.is_valid():
         try:
             with transaction.atomic():
-                started = [actions.start_run(by=request.user, **arguments) for arguments in form.launch_arguments()]
+                started = [
+                    actions.start_run(by=request.user, **arguments)
+                    for arguments in form.launch_arguments()
+                ]
         except actions.RunRefused as refused:
             form.add_error(None, f"Nothing was started: {refused}.")
         else:
@@ -85,13 +107,19 @@ def run(request: StudyRequest, public_id: str) -> HttpResponse:
         context |= _study_timeline(found, context, closed)
         lines: list[CaseLine] = context["lines"]
         seen = set(request.GET.getlist("seen"))
-        context["whole_table"] = {line.case_run_id for line in lines} != {sign.partition(".")[0] for sign in seen}
+        context["whole_table"] = {line.case_run_id for line in lines} != {
+            sign.partition(".")[0] for sign in seen
+        }
         context["changed"] = [line for line in lines if line.sign not in seen]
         response = render(request, "timelines/_run_poll.html", context)
     else:
         configuration = {
             "config_items": sorted(found.config.items()),
-            "tool_items": sorted((name, used) for name, used in found.tools.items() if name not in found.language_models),
+            "tool_items": sorted(
+                (name, used)
+                for name, used in found.tools.items()
+                if name not in found.language_models
+            ),
             "model_items": sorted(found.language_models.items(), key=lambda item: _place(item[0])),
             "package_items": sorted(found.package_versions.items()),
             "prompt_items": sorted(found.prompt_hashes.items()),
@@ -99,7 +127,11 @@ def run(request: StudyRequest, public_id: str) -> HttpResponse:
             "based_on": open_runs(Run.objects.filter(derived=found), closed).first(),
         }
         context = _live(request, found, closed)
-        response = render(request, "timelines/run.html", context | _study_timeline(found, context, closed) | configuration)
+        response = render(
+            request,
+            "timelines/run.html",
+            context | _study_timeline(found, context, closed) | configuration,
+        )
     response["Vary"] = "HX-Request"
     return response
 
@@ -126,15 +158,21 @@ def run_action(request: StudyRequest, public_id: str, action: str) -> HttpRespon
 def case_retry(request: StudyRequest, public_id: str, case_run_id: str) -> HttpResponse:
     """Give one failed or cancelled case another go."""
     found = _run(request, public_id, roles=STUDY_ADMINS)
-    case_run = get_object_or_404(CaseRun.objects.select_related("run__study", "encounter"), run=found, public_id=case_run_id)
+    case_run = get_object_or_404(
+        CaseRun.objects.select_related("run__study", "encounter"), run=found, public_id=case_run_id
+    )
     check_user_may_see_timelines(request.user, case_run.encounter)
     if not actions.retry_case(case_run=case_run, by=request.user):
-        messages.warning(request, "Nothing of this case has failed or was cancelled, so there was nothing to retry.")
+        messages.warning(
+            request,
+            "Nothing of this case has failed or was cancelled, so there was nothing to retry.",
+        )
     return redirect("timelines:run", found.public_id)
 
 
 def _study_timeline(run: Run, live: dict[str, Any], closed: Collection[int]) -> dict[str, Any]:
-    """What the run's page says of its cohort's study timeline; to an admin also why the run cannot become it.
+    """What the run's page says of its cohort's study timeline; to an admin also why the run cannot
+    become it.
 
     A run that is closed to the person is not named.
     """
@@ -142,7 +180,11 @@ def _study_timeline(run: Run, live: dict[str, Any], closed: Collection[int]) -> 
     offered = live["may_launch"] and (study is None or study.run_id != run.pk)
     return {
         "study": study,
-        "study_words": run_words(study.run) if study and open_runs(Run.objects.filter(pk=study.run_id), closed).exists() else "",
+        "study_words": (
+            run_words(study.run)
+            if study and open_runs(Run.objects.filter(pk=study.run_id), closed).exists()
+            else ""
+        ),
         "why_not_study": why_not_choosable(run, live["totals"]) if offered else "",
     }
 
@@ -158,7 +200,9 @@ def _run(request: StudyRequest, public_id: str, *, roles: Collection[Role] = CAS
 
 
 def _live(request: StudyRequest, run: Run, closed: Collection[int]) -> dict[str, Any]:
-    """Return what changes while a run goes on: its summary and one page of its cases, without the `closed` encounters."""
+    """Return what changes while a run goes on: its summary and one page of its cases, without the
+    `closed` encounters.
+    """
     counts = totals(run, closed)
     show = request.GET.get("show", "")
     show = show if show in set(CaseState) else ""
@@ -181,17 +225,30 @@ def _live(request: StudyRequest, run: Run, closed: Collection[int]) -> dict[str,
     }
 
 
-def _page(request: StudyRequest, run: Run, counts: RunTotals, show: str, closed: Collection[int]) -> tuple[Page[int], list[CaseRun]]:
-    """One page of the run's cases, in order of case id. How many there are is known, so that no other case is read."""
-    cases = without(CaseRun.objects.filter(run=run, **({"state": show} if show else {})), closed).order_by("pk")
+def _page(
+    request: StudyRequest, run: Run, counts: RunTotals, show: str, closed: Collection[int]
+) -> tuple[Page[int], list[CaseRun]]:
+    """One page of the run's cases, in order of case id. How many there are is known, so that no
+    other case is read.
+    """
+    cases = without(
+        CaseRun.objects.filter(run=run, **({"state": show} if show else {})), closed
+    ).order_by("pk")
     paginator = Paginator(cases.values_list("pk", flat=True), PAGE_SIZE)
     paginator.count = counts.by_case.get(CaseState(show), 0) if show else counts.cases
     page = paginator.get_page(request.GET.get("page"))
-    return page, list(CaseRun.objects.filter(pk__in=list(page.object_list)).prefetch_related("encounter").order_by("pk"))
+    return page, list(
+        CaseRun.objects.filter(pk__in=list(page.object_list))
+        .prefetch_related("encounter")
+        .order_by("pk")
+    )
 
 
 def _choices(counts: RunTotals) -> list[Choice]:
-    return [Choice("", "All", counts.cases), *(Choice(s.value, s.label, counts.by_case[s]) for s in CaseState if s in counts.by_case)]
+    return [
+        Choice("", "All", counts.cases),
+        *(Choice(s.value, s.label, counts.by_case[s]) for s in CaseState if s in counts.by_case),
+    ]
 
 
 def _actions(run: Run, counts: RunTotals) -> list[RunAction]:

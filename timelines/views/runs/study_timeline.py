@@ -20,12 +20,20 @@ LONGEST_REASON = 500
 @study_role_required(Role.ADMIN)
 def choose(request: StudyRequest, public_id: str) -> HttpResponse:
     """Make the run the study timeline of its cohort, with the reason that was given."""
-    run = get_object_or_404(scoped(Run.objects.select_related("dataset", "study"), request.user, roles={Role.ADMIN}), public_id=public_id)
+    run = get_object_or_404(
+        scoped(Run.objects.select_related("dataset", "study"), request.user, roles={Role.ADMIN}),
+        public_id=public_id,
+    )
     check_user_can_manage_study(request.user, run.study)
     try:
-        choose_study_timeline(run=run, reason=request.POST.get("reason", "")[:LONGEST_REASON], by=request.user)
+        choose_study_timeline(
+            run=run, reason=request.POST.get("reason", "")[:LONGEST_REASON], by=request.user
+        )
     except ChoiceRefused as refused:
         messages.error(request, str(refused))
     else:
-        messages.success(request, f"This run is the study timeline of {run.dataset.name}. Every page opens with it.")
+        messages.success(
+            request,
+            f"This run is the study timeline of {run.dataset.name}. Every page opens with it.",
+        )
     return redirect("timelines:run", run.public_id)

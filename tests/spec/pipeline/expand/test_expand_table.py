@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.spec.table import read_table
-from timelines.domain import Candidate, Entry, Inventory, Occurrence, SourceRow, Timeline, TimelineKind
+from timelines.domain import (
+    Candidate,
+    Entry,
+    Inventory,
+    Occurrence,
+    SourceRow,
+    Timeline,
+    TimelineKind,
+)
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.expansion import Caps, expand
 
@@ -21,7 +29,15 @@ def test_rows_of_one_summary(row: dict[str, str]) -> None:
     lower, upper = (float(v) for v in row["bounds"].split("…"))
     text = Timeline.complete(inventory, [Entry("0a1b", None, lower, upper)], TimelineKind.TEXT_ONLY)
     candidate = Candidate("0a1b", 0, EVENT, 1, 0.9, 0.9, kept=True, fate="kept")
-    found = expand(inventory, text, [candidate], {EVENT: _rows(row["rows"])}, discharge=100.0, caps=Caps(), config=PipelineConfig())
+    found = expand(
+        inventory,
+        text,
+        [candidate],
+        {EVENT: _rows(row["rows"])},
+        discharge=100.0,
+        caps=Caps(),
+        config=PipelineConfig(),
+    )
     assert [e.row.row_index for e in found.evidence] == [int(i) for i in row["kept"].split()]
 
 

@@ -1,4 +1,6 @@
-"""The table of text_times.md, row by row: one sentence, one occurrence, its hours, bounds and known flag."""
+"""The table of text_times.md, row by row: one sentence, one occurrence, its hours, bounds and known
+flag.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def tagged(section: str, marked: str) -> TaggedNote:
     head = f"{section.upper()}:\n"
     text = head + marked[: match.start()] + match[1] + marked[match.end() :] + "\n"
     start = len(head) + match.start()
-    return TaggedNote(text, Inventory((Occurrence("00aa", 0, match[1], start, start + len(match[1])),)))
+    return TaggedNote(
+        text, Inventory((Occurrence("00aa", 0, match[1], start, start + len(match[1])),))
+    )
 
 
 def number(cell: str) -> float | None:
@@ -45,8 +49,14 @@ def test_the_table_has_rows() -> None:
 @pytest.mark.parametrize(("section", "text", "hours", "lower", "upper", "known"), rows())
 def test_row(section: str, text: str, hours: str, lower: str, upper: str, known: str) -> None:
     (entry,) = RuleTimer().infer(tagged(section, text), ANCHOR).entries
-    assert entry.time == pytest.approx(float(hours), abs=0.06 if abs(float(hours)) < 1000 else 25), entry.reason
+    assert entry.time == pytest.approx(
+        float(hours), abs=0.06 if abs(float(hours)) < 1000 else 25
+    ), entry.reason
     if lower or upper:
-        assert entry.lower == pytest.approx(number(lower), abs=0.06 if not lower or abs(float(lower)) < 1000 else 25), entry.reason
-        assert entry.upper == pytest.approx(number(upper), abs=0.06 if not upper or abs(float(upper)) < 1000 else 25), entry.reason
+        assert entry.lower == pytest.approx(
+            number(lower), abs=0.06 if not lower or abs(float(lower)) < 1000 else 25
+        ), entry.reason
+        assert entry.upper == pytest.approx(
+            number(upper), abs=0.06 if not upper or abs(float(upper)) < 1000 else 25
+        ), entry.reason
     assert entry.known is (known == "yes"), entry.reason

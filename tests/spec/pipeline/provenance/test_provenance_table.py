@@ -21,7 +21,11 @@ def test_spans(row: dict[str, str]) -> None:
     note = before + inside + after
     tagged = tag(_One(TaggedSpan(len(before), len(before) + len(inside), "it")), note)
     (found,) = parse_tagged(render_tagged(note, assign_uids(tagged, rng=Random(0))), note)
-    assert (found.start, found.end, note[found.start : found.end]) == (int(row["start"]), int(row["end"]), row["quote"])
+    assert (found.start, found.end, note[found.start : found.end]) == (
+        int(row["start"]),
+        int(row["end"]),
+        row["quote"],
+    )
 
 
 def _parts(cell: str) -> tuple[str, str, str]:

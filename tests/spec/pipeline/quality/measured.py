@@ -1,4 +1,6 @@
-"""Reconstructs the cases of tests/data/quality with the rules backbone and measures them against their references."""
+"""Reconstructs the cases of tests/data/quality with the rules backbone and measures them against
+their references.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ class Pair:
 
 @dataclass(frozen=True)
 class Measured:
-    """Figures over cases; times in hours. `evidence_precision`: cited occurrences that cite a row of the reference."""
+    """Figures over cases; times in hours. `evidence_precision`: cited occurrences that cite a row
+    of the reference.
+    """
 
     span_recall: float
     evidence_precision: float
@@ -77,7 +81,10 @@ def measured(case_ids: Iterable[str]) -> Measured:
     references = 0
     for case_id in case_ids:
         folder = FOLDER / case_id
-        reference = [json.loads(line) for line in (folder / "reference.jsonl").read_text(encoding="utf-8").splitlines()]
+        reference = [
+            json.loads(line)
+            for line in (folder / "reference.jsonl").read_text(encoding="utf-8").splitlines()
+        ]
         case, record = _read(folder, tools)
         pairs[case_id] = _paired(reference, reconstruct(case, record, tools))
         references += len(reference)
@@ -116,7 +123,16 @@ def _table(rows: Sequence[Mapping[str, str]]) -> pa.Table:
 def _source_row(index: int, row: Mapping[str, str], anchor: Anchor) -> SourceRow:
     time = anchor.hours(datetime.fromisoformat(row["t"]))
     kind = TimeKind(row["time_kind"])
-    return SourceRow(index, time, row["event"], row["value"], row["unit"], row["source"], kind, _number(row["value"]))
+    return SourceRow(
+        index,
+        time,
+        row["event"],
+        row["value"],
+        row["unit"],
+        row["source"],
+        kind,
+        _number(row["value"]),
+    )
 
 
 def _number(value: str) -> float | None:
@@ -131,7 +147,9 @@ def _paired(reference: Sequence[Mapping[str, Any]], result: Reconstruction) -> l
     spans = [None if o.start is None or o.end is None else (o.start, o.end) for o in inventory]
     matches = match_spans([(r["start"], r["end"]) for r in reference], spans)
     text, revised = result.text_only.by_uid, result.revised[0].by_uid
-    return [Pair(reference[r], text[inventory[p].uid], revised[inventory[p].uid]) for r, p, _ in matches]
+    return [
+        Pair(reference[r], text[inventory[p].uid], revised[inventory[p].uid]) for r, p, _ in matches
+    ]
 
 
 def _figures(pairs: Mapping[str, Sequence[Pair]], references: int) -> Measured:

@@ -1,4 +1,6 @@
-"""What the rules backbone reaches on notes that its rules were not written from; floors stand a little under the measured values."""
+"""What the rules backbone reaches on notes that its rules were not written from; floors stand a
+little under the measured values.
+"""
 
 from __future__ import annotations
 

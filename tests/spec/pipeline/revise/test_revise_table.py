@@ -64,6 +64,8 @@ def _evidence(cell: str) -> list[Evidence]:
         assert match is not None, item
         index, event, value, hours, kind = match.groups()
         numeric = float(value) if re.fullmatch(r"-?[\d.]+", value) else None
-        row = SourceRow(int(index), float(hours), event, value, time_kind=TimeKind(kind), numeric_value=numeric)
+        row = SourceRow(
+            int(index), float(hours), event, value, time_kind=TimeKind(kind), numeric_value=numeric
+        )
         found.append(Evidence("0a1b", 0, row, rank, 0.8, 0.8))
     return found

@@ -1,4 +1,6 @@
-"""Every backbone that revises from summaries, or without identifiers, keeps the tables in summaries.md and unidentified.md."""
+"""Every backbone that revises from summaries, or without identifiers, keeps the tables in
+summaries.md and unidentified.md.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def _note(cell: str) -> TaggedNote:
         told = part.removeprefix("[[").removesuffix("]]")
         if told != part:
             n = len(occurrences)
-            occurrences.append(Occurrence(f"{n + 1:04x}", n, told, len(text), len(text) + len(told)))
+            occurrences.append(
+                Occurrence(f"{n + 1:04x}", n, told, len(text), len(text) + len(told))
+            )
         text += told
     return TaggedNote(text, Inventory(tuple(occurrences)))
 
@@ -55,7 +59,11 @@ def test_summaries(reviser: SummaryReviser, row: dict[str, str]) -> None:
     match = re.fullmatch(r"(\S+) \((\S+)…(\S+)\)", row["text"])
     assert match is not None
     time, lower, upper = (float(v) for v in match.groups())
-    text = Timeline.complete(note.inventory, [Entry("0001", time, lower, upper, decided_by="text")], TimelineKind.TEXT_ONLY)
+    text = Timeline.complete(
+        note.inventory,
+        [Entry("0001", time, lower, upper, decided_by="text")],
+        TimelineKind.TEXT_ONLY,
+    )
     summary = KeptSummary("0001", 0, row["event"], row["summary"].replace(" / ", "\n"), 1, 0.9, 0.9)
     first, second = revise_by_summaries(reviser, note, text, [summary], WINDOW, alternatives=2)
     (entry,) = first
@@ -72,10 +80,13 @@ def test_unidentified(reviser: UnidentifiedReviser, row: dict[str, str]) -> None
     note = _note(row["note"])
     times = [None if t == "–" else float(t) for t in row["text"].split()]
     entries = [
-        Entry(o.uid, t, None if t is None else t - 2, None if t is None else t + 2) for o, t in zip(note.inventory, times, strict=True)
+        Entry(o.uid, t, None if t is None else t - 2, None if t is None else t + 2)
+        for o, t in zip(note.inventory, times, strict=True)
     ]
     text = Timeline.complete(note.inventory, entries, TimelineKind.TEXT_ONLY)
-    first, second = revise_unidentified(reviser, note, text, _rows(row["rows"]), WINDOW, alternatives=2)
+    first, second = revise_unidentified(
+        reviser, note, text, _rows(row["rows"]), WINDOW, alternatives=2
+    )
     assert "; ".join(f"{line.event} @ {line.time:g}" for line in first) == row["lines"]
     assert (first.alternative, second.alternative) == (1, 2)
 
@@ -86,6 +97,13 @@ def _rows(cell: str) -> list[Evidence]:
         match = re.fullmatch(r"(\d+): (\d+) (\S.*?) = (\S*) @ (\S+) (\S+)", item)
         assert match is not None
         place, index, event, value, hours, kind = match.groups()
-        source = SourceRow(int(index), float(hours), event, value, time_kind=TimeKind(kind), numeric_value=float(value) if value else None)
+        source = SourceRow(
+            int(index),
+            float(hours),
+            event,
+            value,
+            time_kind=TimeKind(kind),
+            numeric_value=float(value) if value else None,
+        )
         found.append(Evidence(f"{int(place):04x}", 0, source, 1, 0.9))
     return found

@@ -1,4 +1,6 @@
-"""The table of occurrences.md, row by row: a section, a line, and every occurrence the rules tagger finds in it."""
+"""The table of occurrences.md, row by row: a section, a line, and every occurrence the rules tagger
+finds in it.
+"""
 
 from __future__ import annotations
 
@@ -16,5 +18,10 @@ ROWS = read_table(Path(__file__).with_name("occurrences.md"))
 @pytest.mark.parametrize("row", ROWS, ids=[row["text"][:40] for row in ROWS])
 def test_occurrences(row: dict[str, str]) -> None:
     note = f"{row['section'].upper()}:\n{row['text']}\n"
-    found = [f"{'-' if s.polarity is Polarity.ABSENT else ''}{note[s.start : s.end]} → {s.mention}" for s in RuleTagger().tag(note)]
-    assert found == [cell.strip() for cell in row["occurrences"].split(" ; ") if cell.strip() != "none"]
+    found = [
+        f"{'-' if s.polarity is Polarity.ABSENT else ''}{note[s.start : s.end]} → {s.mention}"
+        for s in RuleTagger().tag(note)
+    ]
+    assert found == [
+        cell.strip() for cell in row["occurrences"].split(" ; ") if cell.strip() != "none"
+    ]

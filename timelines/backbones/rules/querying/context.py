@@ -1,7 +1,8 @@
 """What a short word means where it stands, and which subjects of a mention only say when or how.
 
-"Levo" is norepinephrine beside a rate and levofloxacin beside a pneumonia; "7.31/52/88" is a blood gas though none is
-named; the operation of "resumed the night of surgery" and the unit of "sedated on arrival to the ICU" are times.
+"Levo" is norepinephrine beside a rate and levofloxacin beside a pneumonia; "7.31/52/88" is a blood
+gas though none is named; the operation of "resumed the night of surgery" and the unit of "sedated
+on arrival to the ICU" are times.
 """
 
 from __future__ import annotations
@@ -10,7 +11,17 @@ import re
 
 from timelines.backbones.rules.querying.vocabulary import Hit, Kind, vocabulary
 
-PLACES = frozenset({"emergency arrival", "admission", "icu arrival", "ward transfer", "service change", "discharge", "pacu"})
+PLACES = frozenset(
+    {
+        "emergency arrival",
+        "admission",
+        "icu arrival",
+        "ward transfer",
+        "service change",
+        "discharge",
+        "pacu",
+    }
+)
 
 _PRESSOR_WORDS = re.compile(
     r"pressors?\b|levophed|norepi|\bMAPs?\b|\bvaso\b|\bneo\b|\bgtt\b|\bdrip\b|mcg|wean|titrat|climb|hypotens|\bshock\b|\bS?BPs?\b|"
@@ -26,17 +37,23 @@ _NAMES_PRESSOR = re.compile(r"levophed|norepi|pressors?\b|vasopressors?", re.IGN
 #: pH, pCO2 and perhaps pO2, as gases are written.
 _GAS = re.compile(r"(?<![\d./])[67]\.\d{1,2}\s?/\s?\d{2,3}(?:\s?/\s?\d{2,3})?(?![\d.])")
 _WHEN = re.compile(
-    r"\b(?:(?:day|night|morning|evening|time|hours?|days?|minutes?|date) (?:of|before|after|prior to|following)|on|upon|at|after|before|"
-    r"prior to|since|until|following|by|from|for|during|pre|post|in)[\s-]+(?:(?:the|his|her|this|day of|time of|\w+)[\s-]+){0,3}$",
+    r"\b(?:(?:day|night|morning|evening|time|hours?|days?|minutes?|date) (?:of|before|after|prior"
+    r" to|following)|on|upon|at|after|before|"
+    r"prior"
+    r" to|since|until|following|by|from|for|during|pre|post|in)[\s-]+(?:(?:the|his|her|this|day"
+    r" of|time of|\w+)[\s-]+){0,3}$",
     re.IGNORECASE,
 )
 _LABEL = re.compile(
-    r"\((?:[a-z]+ )?(?:admission|discharge|arrival|ED|transfer)[^()]*\)|\bdischarge (?:med|prescri|lab|weight)\w*", re.IGNORECASE
+    r"\((?:[a-z]+ )?(?:admission|discharge|arrival|ED|transfer)[^()]*\)|\bdischarge"
+    r" (?:med|prescri|lab|weight)\w*",
+    re.IGNORECASE,
 )
 _ORAL = re.compile(r"PO|by mouth", re.IGNORECASE)
 #: Verbs of moving take their place along; "on arrival" and "at transfer" are nouns.
 _GOES = re.compile(
-    r"\b(?:transferred|arrived|arrives|moved|left|returned|admitted|presented|presents|called out|discharged|came|brought|went|"
+    r"\b(?:transferred|arrived|arrives|moved|left|returned|admitted|presented|presents|called"
+    r" out|discharged|came|brought|went|"
     r"sent|taken)\b",
     re.IGNORECASE,
 )
@@ -53,7 +70,11 @@ def _pressor(hit: Hit, sentence: str, note: str) -> Hit:
     pressor, antibiotic = _PRESSOR_WORDS.search(sentence), _ANTIBIOTIC_WORDS.search(sentence)
     if bool(pressor) == bool(antibiotic) and not _NAMES_PRESSOR.search(note):
         return hit
-    return hit if antibiotic and not pressor else Hit(vocabulary().by_name["norepinephrine"], hit.start, hit.end)
+    return (
+        hit
+        if antibiotic and not pressor
+        else Hit(vocabulary().by_name["norepinephrine"], hit.start, hit.end)
+    )
 
 
 def gas(text: str) -> Hit | None:
@@ -63,9 +84,15 @@ def gas(text: str) -> Hit | None:
 
 
 def without_asides(hits: tuple[Hit, ...], mention: str) -> tuple[Hit, ...]:
-    """Places, operations and ways of giving that stand beside the thing itself, left out; alone they stay."""
+    """Places, operations and ways of giving that stand beside the thing itself, left out; alone
+    they stay.
+    """
     own = [h for h in hits if not _beside(h, mention)]
-    return tuple(own) if any(not h.implied or h.concept.kind is Kind.MEASUREMENT for h in own) else hits
+    return (
+        tuple(own)
+        if any(not h.implied or h.concept.kind is Kind.MEASUREMENT for h in own)
+        else hits
+    )
 
 
 def _beside(hit: Hit, mention: str) -> bool:

@@ -1,4 +1,6 @@
-"""What goes on for hours, so that its begin and its end are two occurrences: infusions, devices and supports."""
+"""What goes on for hours, so that its begin and its end are two occurrences: infusions, devices and
+supports.
+"""
 
 from __future__ import annotations
 

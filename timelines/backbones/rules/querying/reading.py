@@ -1,7 +1,8 @@
-"""How the rules read one occurrence: what it is about, which act it tells of, which values it states.
+"""How the rules read one occurrence: what it is about, which act it tells of, which values it
+states.
 
-The query writer and the reviser share this reading, so a row is judged by the question that brought it.
-Only the note is read here, never the record.
+The query writer and the reviser share this reading, so a row is judged by the question that brought
+it. Only the note is read here, never the record.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`subjects`: concepts in order of weight. `carrier`: the study or specimen that a finding without a
-    concept of its own was told with ("CXR: RLL opacity"). `values`: numbers that the occurrence states."""
+    """`subjects`: concepts in order of weight. `carrier`: the study or specimen that a finding
+    without a concept of its own was told with ("CXR: RLL opacity"). `values`: numbers that the
+    occurrence states."""
 
     occurrence: Occurrence
     subjects: tuple[Hit, ...]
@@ -54,42 +56,62 @@ class Reading:
 
 #: Sections whose statements are plans or lie outside the record.
 PLAN_SECTIONS = frozenset({"medications_discharge", "followup", "instructions", "transitional"})
-OUTSIDE_SECTIONS = frozenset({"allergies", "pmh", "social", "family", "social_family", "medications_admission", "medications", "ros"})
+OUTSIDE_SECTIONS = frozenset(
+    {
+        "allergies",
+        "pmh",
+        "social",
+        "family",
+        "social_family",
+        "medications_admission",
+        "medications",
+        "ros",
+    }
+)
 
 _TIMES = re.compile(
-    r"\b(?:POD|HD|hospital day|postoperative day|post-?op day|day|week|number|age[d]?)\s*#?\s*\d+(?:\s*[-/–]\s*#?\d+)?"
+    r"\b(?:POD|HD|hospital day|postoperative day|post-?op"
+    r" day|day|week|number|age[d]?)\s*#?\s*\d+(?:\s*[-/–]\s*#?\d+)?"
     r"|\d+(?:\.\d+)?[\s-]*(?:hours?|hrs?|h|minutes?|mins?|days?|d|weeks?|wks?|months?|mos?|years?|yrs?|yo|y/o|y)\b"
     r"|\b\d{1,2}:\d{2}\b|\bx\s?\d+\b|#\s?\d+|(?<![.\d])\b\d{1,2}/\d{1,2}/\d{2,4}\b",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
-    r"\b(?:for|after|before|during|on|at|with|from|post|due to|because of|while|since|until|than|via|per|under|of the|in the|"
+    r"\b(?:for|after|before|during|on|at|with|from|post|due to|because"
+    r" of|while|since|until|than|via|per|under|of the|in the|"
     r"to)[\s-]+(?:\w+[\s-]+){0,2}$",
     re.IGNORECASE,
 )
 _END = re.compile(
-    r"\b(?:stopp\w*|discontinu\w*|dc'?e?d|d/c'?e?d?|turned off|shut off|held|hold|holding|withheld|weaned off|weaned to off|"
+    r"\b(?:stopp\w*|discontinu\w*|dc'?e?d|d/c'?e?d?|turned off|shut"
+    r" off|held|hold|holding|withheld|weaned off|weaned to off|"
     r"off|removed|removal|"
-    r"pulled|came out|taken out|out|ceased|complet(?:ed|ion)|finished|paused|interrupted|cancel\w*|extubat\w*|last seen|"
+    r"pulled|came out|taken"
+    r" out|out|ceased|complet(?:ed|ion)|finished|paused|interrupted|cancel\w*|extubat\w*|last seen|"
     r"ended|came off|stop)\b",
     re.IGNORECASE,
 )
 _BEGIN = re.compile(
     r"\b(?:start\w*|beg[au]n|begin\w*|initiat\w*|resum\w*|restart\w*|given|gave|receiv\w*|administ\w*|hung|bolus\w*|placed|"
     r"placement|inserted|insertion|"
-    r"add(?:ed|ition)|load\w*|dose[sd]?|transfus\w*|chang\w+ to|switch\w* to|transition\w* to|broaden\w*|narrowed to|"
+    r"add(?:ed|ition)|load\w*|dose[sd]?|transfus\w*|chang\w+ to|switch\w* to|transition\w*"
+    r" to|broaden\w*|narrowed to|"
     r"replet\w*|replaced|push(?:ed)?|underwent|"
     r"back on|put on|reinstat\w*|commenc\w*|treated with)\b",
     re.IGNORECASE,
 )
-_ORDER = re.compile(r"\b(?:ordered|order|orders|prescribed|written for|was written|requested)\b", re.IGNORECASE)
+_ORDER = re.compile(
+    r"\b(?:ordered|order|orders|prescribed|written for|was written|requested)\b", re.IGNORECASE
+)
 _CHANGE = re.compile(
-    r"\b(?:increas\w*|decreas\w*|uptitrat\w*|downtitrat\w*|titrat\w*|wean\w*|taper\w*|reduc\w*|turned (?:up|down)|lowered|"
+    r"\b(?:increas\w*|decreas\w*|uptitrat\w*|downtitrat\w*|titrat\w*|wean\w*|taper\w*|reduc\w*|turned"
+    r" (?:up|down)|lowered|"
     r"raised|escalat\w*|up to|down to)\b",
     re.IGNORECASE,
 )
 _FINDING_CARRIERS = re.compile(
-    r"x-ray|x ray|ct$|mri|ultrasound|echo|tee|ecg|eeg|angio|cathet|bronch|endoscopy|colonoscopy|ercp|culture|swallow|"
+    r"x-ray|x"
+    r" ray|ct$|mri|ultrasound|echo|tee|ecg|eeg|angio|cathet|bronch|endoscopy|colonoscopy|ercp|culture|swallow|"
     r"puncture|paracentesis|thoracentesis|"
     r"doppler|biopsy|urinalysis|csf|screen|difficile|test|pylori",
 )
@@ -119,7 +141,9 @@ def _read(occurrence: Occurrence, text: str, analysis: Analysis) -> Reading:
     carrier = _own_carrier(mention, subjects)
     if carrier is not None:
         subjects = subjects[1:]
-    elif occurrence.start is not None and not any(not h.implied and h.concept.kind is not Kind.DRUG_CLASS for h in subjects):
+    elif occurrence.start is not None and not any(
+        not h.implied and h.concept.kind is not Kind.DRUG_CLASS for h in subjects
+    ):
         carrier = _carrier(text, occurrence.start, sentence, analysis)
     if section == "disposition" and not subjects:
         subjects = (Hit(vocabulary().by_name["discharge"], 0, 0),)
@@ -162,7 +186,9 @@ def _subjects(mention: str, span: str, sentence: str, note: str) -> tuple[Hit, .
     for hit in (_as_given(h, mention) for h in own):
         if _is_aside_place(hit, mention):
             continue
-        weighed.append((_weight(hit, mention) + (0.6 if hit.concept.name in in_span else 0.0), hit.start, hit))
+        weighed.append(
+            (_weight(hit, mention) + (0.6 if hit.concept.name in in_span else 0.0), hit.start, hit)
+        )
     known = {hit.concept.name for _, _, hit in weighed}
     for hit in (_as_given(h, span) for h in spanned):
         if hit.concept.name not in known and not _is_aside_place(hit, span):
@@ -184,7 +210,8 @@ _GAS_WEIGHT = 5.0
 
 #: Verbs and nouns of moving: what stands after them is the place of a transfer, not an aside.
 _MOVES = re.compile(
-    r"\b(?:transfer\w*|arriv\w*|mov(?:ed|e)|left|return\w*|admitted|admission (?:to|from)|present(?:ed|s|ation)|call\w* out|discharged?|"
+    r"\b(?:transfer\w*|arriv\w*|mov(?:ed|e)|left|return\w*|admitted|admission"
+    r" (?:to|from)|present(?:ed|s|ation)|call\w* out|discharged?|"
     r"came|brought|went)\b[^.;,]{0,30}$",
     re.I,
 )
@@ -192,7 +219,11 @@ _MOVES = re.compile(
 
 def _is_aside_place(hit: Hit, text: str) -> bool:
     """ "temperature 98.2 in the ED" is not about the emergency department."""
-    return hit.concept.name in PLACES and bool(_ASIDE.search(text[: hit.start])) and not _MOVES.search(text[: hit.start])
+    return (
+        hit.concept.name in PLACES
+        and bool(_ASIDE.search(text[: hit.start]))
+        and not _MOVES.search(text[: hit.start])
+    )
 
 
 def _weight(hit: Hit, text: str) -> float:
@@ -203,18 +234,24 @@ def _weight(hit: Hit, text: str) -> float:
         weight -= 1.2
     if weight < 3.2 and _ASIDE.search(text[: hit.start]):
         weight -= 1.5
-    if hit.concept.kind is Kind.MEASUREMENT and re.match(r"[^\w]{0,3}(?:\w+[\s-]+){0,3}[^\w]{0,2}\d", text[hit.end : hit.end + 30]):
+    if hit.concept.kind is Kind.MEASUREMENT and re.match(
+        r"[^\w]{0,3}(?:\w+[\s-]+){0,3}[^\w]{0,2}\d", text[hit.end : hit.end + 30]
+    ):
         weight += 0.8
     return weight
 
 
 #: A sentence that goes on with the findings of the one before.
 _CONTINUES = re.compile(
-    r"\s*(?:there (?:was|were)|it |this |these |findings|impression|showed|which|the (?:study|scan|film))", re.IGNORECASE
+    r"\s*(?:there (?:was|were)|it |this |these |findings|impression|showed|which|the"
+    r" (?:study|scan|film))",
+    re.IGNORECASE,
 )
 
 
-_OF_STUDY = re.compile(r"\b(?:on|by|at|per|in|with)[\s-]+(?:the[\s-]+|\w+[\s-]+){0,2}$", re.IGNORECASE)
+_OF_STUDY = re.compile(
+    r"\b(?:on|by|at|per|in|with)[\s-]+(?:the[\s-]+|\w+[\s-]+){0,2}$", re.IGNORECASE
+)
 #: Between a study and its finding stands a word of telling.
 _TELLS = re.compile(
     r"show|reveal|demonstrat|\bwith\b|:|\bread\b|notable|consistent|\bfound\b|\bsaw\b|negative|positive|\bno\b|\bthere w|"
@@ -225,15 +262,23 @@ _TELLS = re.compile(
 
 def _own_carrier(mention: str, subjects: tuple[Hit, ...]) -> Concept | None:
     """ "no pulmonary embolism on CT": the study is in the mention, as the place of the finding."""
-    if not subjects or not _FINDING_CARRIERS.search(subjects[0].concept.name) or subjects[0].concept.kind is not Kind.PROCEDURE:
+    if (
+        not subjects
+        or not _FINDING_CARRIERS.search(subjects[0].concept.name)
+        or subjects[0].concept.kind is not Kind.PROCEDURE
+    ):
         return None
     hit = subjects[0]
     inside = mention[hit.start : hit.end].lower() in mention.lower()
     return hit.concept if inside and _OF_STUDY.search(mention[: hit.start]) else None
 
 
-def _carrier(text: str, start: int, sentence: tuple[int, int], analysis: Analysis) -> Concept | None:
-    """The study whose findings this sentence tells, named before the occurrence; else in the sentence before it."""
+def _carrier(
+    text: str, start: int, sentence: tuple[int, int], analysis: Analysis
+) -> Concept | None:
+    """The study whose findings this sentence tells, named before the occurrence; else in the
+    sentence before it.
+    """
     pieces = [sentence]
     if _CONTINUES.match(text[sentence[0] : sentence[1]]):
         pieces.append(_previous(sentence, analysis))
@@ -250,8 +295,16 @@ def _previous(sentence: tuple[int, int], analysis: Analysis) -> tuple[int, int]:
     return (before.start, before.end) if before else (0, 0)
 
 
-def _act(own: str, text: str, occurrence: Occurrence, sentence: tuple[int, int], subjects: tuple[Hit, ...]) -> Act:
-    """The act named nearest to the subject: in the mention and span first, then in the clause around the span."""
+def _act(
+    own: str,
+    text: str,
+    occurrence: Occurrence,
+    sentence: tuple[int, int],
+    subjects: tuple[Hit, ...],
+) -> Act:
+    """The act named nearest to the subject: in the mention and span first, then in the clause
+    around the span.
+    """
     if subjects and subjects[0].concept.kind is Kind.MEASUREMENT:
         return Act.STATE
     act = _nearest_act(own, subjects[0].start if subjects else 0)
@@ -266,14 +319,18 @@ def _act(own: str, text: str, occurrence: Occurrence, sentence: tuple[int, int],
 def _nearest_act(text: str, at: int) -> Act | None:
     found = [
         (min(abs(m.start() - at), abs(m.end() - at)), rank, act)
-        for rank, (pattern, act) in enumerate(((_ORDER, Act.ORDER), (_END, Act.END), (_CHANGE, Act.CHANGE), (_BEGIN, Act.BEGIN)))
+        for rank, (pattern, act) in enumerate(
+            ((_ORDER, Act.ORDER), (_END, Act.END), (_CHANGE, Act.CHANGE), (_BEGIN, Act.BEGIN))
+        )
         for m in pattern.finditer(text)
     ]
     return min(found)[2] if found else None
 
 
 def _clause(text: str, start: int, end: int, sentence: tuple[int, int]) -> tuple[str, str]:
-    """The words before and after the span up to the next comma, semicolon, bracket or conjunction of its sentence."""
+    """The words before and after the span up to the next comma, semicolon, bracket or conjunction
+    of its sentence.
+    """
     stop = r"[,;:()\n]|\band\b|\bbut\b|\bthen\b"
     before = re.split(stop, text[max(sentence[0], start - 50) : start])[-1]
     after = re.split(stop, text[end : min(sentence[1], end + 50)])[0]

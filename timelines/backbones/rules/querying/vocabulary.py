@@ -1,7 +1,7 @@
 """The clinical vocabulary: how notes say a thing, and how structured records name the same thing.
 
-Read from the tables in `data/`. The query writer asks with it, and the reviser uses the same entries
-to decide whether a row is about the occurrence at all, so both speak of one concept.
+Read from the tables in `data/`. The query writer asks with it, and the reviser uses the same
+entries to decide whether a row is about the occurrence at all, so both speak of one concept.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EventName:
-    """An event name taken apart: `category`, `words` in order, and the `act` that ends it (start, end, stop, …)."""
+    """An event name taken apart: `category`, `words` in order, and the `act` that ends it (start,
+    end, stop, …).
+    """
 
     text: str
     category: str
@@ -56,7 +58,9 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """One entry of the vocabulary. `queries` name it the way records do; `members` are a class's drugs."""
+    """One entry of the vocabulary. `queries` name it the way records do; `members` are a class's
+    drugs.
+    """
 
     name: str
     kind: Kind
@@ -70,7 +74,9 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A concept found in a text at `[start, end)`. `implied`: a condition was named, not the measurement itself."""
+    """A concept found in a text at `[start, end)`. `implied`: a condition was named, not the
+    measurement itself.
+    """
 
     concept: Concept
     start: int
@@ -113,16 +119,24 @@ class Vocabulary:
             i += length
         return tuple(hits)
 
-    def _longest(self, text: str, words: list[re.Match[str]], i: int) -> tuple[int, Concept, bool] | None:
+    def _longest(
+        self, text: str, words: list[re.Match[str]], i: int
+    ) -> tuple[int, Concept, bool] | None:
         run = 1
-        while run < _MAX_TERM_WORDS and i + run < len(words) and _GLUE.fullmatch(text, words[i + run - 1].end(), words[i + run].start()):
+        while (
+            run < _MAX_TERM_WORDS
+            and i + run < len(words)
+            and _GLUE.fullmatch(text, words[i + run - 1].end(), words[i + run].start())
+        ):
             run += 1
         for length in range(run, 0, -1):
             exact = tuple(w.group() for w in words[i : i + length])
             if exact in self._exact:
                 return length, self._exact[exact], False
             folded = tuple(w.lower() for w in exact)
-            hit = self._folded.get(folded) or self._folded.get((*folded[:-1], folded[-1].removesuffix("s")))
+            hit = self._folded.get(folded) or self._folded.get(
+                (*folded[:-1], folded[-1].removesuffix("s"))
+            )
             if hit:
                 return length, *hit
         return None
@@ -139,20 +153,37 @@ class Vocabulary:
 
 @lru_cache(maxsize=1)
 def vocabulary() -> Vocabulary:
-    """The vocabulary of the tables, read once. Drugs come first: "calcium gluconate" is no calcium level."""
-    return Vocabulary([*_drugs(), *_classes(), *_named("measurements.psv", Kind.MEASUREMENT), *_named("procedures.psv", Kind.PROCEDURE)])
+    """The vocabulary of the tables, read once. Drugs come first: "calcium gluconate" is no calcium
+    level.
+    """
+    return Vocabulary(
+        [
+            *_drugs(),
+            *_classes(),
+            *_named("measurements.psv", Kind.MEASUREMENT),
+            *_named("procedures.psv", Kind.PROCEDURE),
+        ]
+    )
 
 
 def _named(table: str, kind: Kind) -> Iterator[tuple[Concept, list[str]]]:
     for name, terms, patterns, queries in _rows(table, 4):
-        concept = Concept(name, kind, tuple(_pattern(p) for p in _list(patterns)), tuple(_list(queries)))
+        concept = Concept(
+            name, kind, tuple(_pattern(p) for p in _list(patterns)), tuple(_list(queries))
+        )
         yield concept, _list(terms)
 
 
 def _drugs() -> Iterator[tuple[Concept, list[str]]]:
     for name, terms, _, words in _rows("drugs.psv", 4):
-        alternatives = [tuple(w.lower() for w in _WORD.findall(a)) for a in (_list(words) or [name])]
-        patterns = tuple(Pattern(c, a, frozenset(), in_sequence=True) for c in MEDICATION_CATEGORIES for a in alternatives)
+        alternatives = [
+            tuple(w.lower() for w in _WORD.findall(a)) for a in (_list(words) or [name])
+        ]
+        patterns = tuple(
+            Pattern(c, a, frozenset(), in_sequence=True)
+            for c in MEDICATION_CATEGORIES
+            for a in alternatives
+        )
         asked = ((_list(words) or [name])[0], name)
         yield Concept(name, Kind.DRUG, patterns, queries=asked), [name, *_list(terms)]
 
@@ -168,7 +199,11 @@ def _classes() -> Iterator[tuple[Concept, list[str]]]:
 
 def _pattern(text: str) -> Pattern:
     words = [w.lower() for w in re.findall(r"![A-Za-z0-9+&%]+|[A-Za-z0-9+&%]+", text)]
-    return Pattern(words[0], tuple(w for w in words[1:] if w[0] != "!"), frozenset(w[1:] for w in words[1:] if w[0] == "!"))
+    return Pattern(
+        words[0],
+        tuple(w for w in words[1:] if w[0] != "!"),
+        frozenset(w[1:] for w in words[1:] if w[0] == "!"),
+    )
 
 
 def _rows(table: str, columns: int) -> Iterator[list[str]]:
@@ -177,7 +212,9 @@ def _rows(table: str, columns: int) -> Iterator[list[str]]:
         if line and not line.startswith("#"):
             cells = [cell.strip() for cell in line.split("|")]
             if len(cells) != columns:
-                raise ValueError(f"{table}, line {number}: {len(cells)} columns, expected {columns}")
+                raise ValueError(
+                    f"{table}, line {number}: {len(cells)} columns, expected {columns}"
+                )
             yield cells
 
 

@@ -1,7 +1,7 @@
 """Stage 4 of the rules backbone: ask for each occurrence in the words that structured records use.
 
-"Pressors weaned off" asks for norepinephrine, vasopressin and phenylephrine; "hct 28.9" asks for the
-laboratory's hematocrit and the charted copy, with the value. The note is all that is read.
+"Pressors weaned off" asks for norepinephrine, vasopressin and phenylephrine; "hct 28.9" asks for
+the laboratory's hematocrit and the charted copy, with the value. The note is all that is read.
 """
 
 from __future__ import annotations
@@ -19,28 +19,44 @@ from timelines.pipeline.backbone import Check, never_stop
 MAX_QUERIES = 3
 _WORD = re.compile(r"[a-z]+")
 #: Fluid given before the unit is charted as one intake row on arrival.
-_IN_SURGERY = re.compile(r"\b(?:operating room|in the OR|intra-?operative(?:ly)?|during (?:the )?(?:surgery|operation))\b", re.I)
+_IN_SURGERY = re.compile(
+    r"\b(?:operating room|in the OR|intra-?operative(?:ly)?|during (?:the"
+    r" )?(?:surgery|operation))\b",
+    re.I,
+)
 _BEFORE_ARRIVAL = re.compile(
-    r"\b(?:outside hospital|OSH|ED|emergency|ambulance|EMS|en route|in the field|before arrival|prior to arrival|pre-?hospital)\b", re.I
+    r"\b(?:outside hospital|OSH|ED|emergency|ambulance|EMS|en route|in the field|before"
+    r" arrival|prior to arrival|pre-?hospital)\b",
+    re.I,
 )
 
 
 @dataclass(frozen=True)
 class RuleQueryWriter:
-    """QueryWriter of the rules backbone: deterministic, microseconds an occurrence after the note is parsed."""
+    """QueryWriter of the rules backbone: deterministic, microseconds an occurrence after the note
+    is parsed.
+    """
 
     check: Check = never_stop
 
     def write(self, note: TaggedNote) -> Mapping[str, list[str]]:
-        """1–3 queries per UID, in order of importance; an occurrence without a known concept is asked for by its mention."""
+        """1–3 queries per UID, in order of importance; an occurrence without a known concept is
+        asked for by its mention.
+        """
         return {uid: write_queries(reading) for uid, reading in read_note(note, self.check).items()}
 
 
 def write_queries(reading: Reading) -> list[str]:
     """Queries of one occurrence, from its concepts, its act and the values it states."""
     concepts = [hit.concept for hit in reading.subjects[:2]]
-    if concepts and reading.act is Act.END and concepts[0].name in CONTINUOUS and concepts[0].kind is Kind.DRUG:
-        # Rate changes and bags end in many rows; whatever else was asked for would take the places of the last of them.
+    if (
+        concepts
+        and reading.act is Act.END
+        and concepts[0].name in CONTINUOUS
+        and concepts[0].kind is Kind.DRUG
+    ):
+        # Rate changes and bags end in many rows; whatever else was asked for would take the places
+        # of the last of them.
         return _of_drug(concepts[0], reading.act)[:1]
     if reading.carrier is not None:
         concepts.insert(1 if reading.implied else 0, reading.carrier)
@@ -59,7 +75,10 @@ def _of_concept(concept: Concept, reading: Reading) -> list[str]:
     if concept.kind is Kind.DRUG:
         return _of_drug(concept, reading.act)
     if concept.kind is Kind.DRUG_CLASS:
-        return [_of_drug(vocabulary().by_name[member], reading.act)[0] for member in concept.members[:MAX_QUERIES]]
+        return [
+            _of_drug(vocabulary().by_name[member], reading.act)[0]
+            for member in concept.members[:MAX_QUERIES]
+        ]
     queries = _nearest_first(concept.queries, reading.text)
     if concept.kind is Kind.MEASUREMENT:
         return [f"{query}{_stated(reading)}" for query in queries]

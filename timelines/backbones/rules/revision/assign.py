@@ -1,9 +1,9 @@
 """One row or none for every occurrence, decided jointly.
 
-A chain through the note (Viterbi) finds the start, then each occurrence is reconsidered against all its
-links until nothing changes: neighbours in the text, the previous occurrence of the same thing, context
-UIDs. A link asks that the rows keep the distance and the order the text gives, and that two occurrences
-the text sets apart do not share one row.
+A chain through the note (Viterbi) finds the start, then each occurrence is reconsidered against all
+its links until nothing changes: neighbours in the text, the previous occurrence of the same thing,
+context UIDs. A link asks that the rows keep the distance and the order the text gives, and that two
+occurrences the text sets apart do not share one row.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ from timelines.backbones.rules.revision.judge import Verdict
 KEEP_COST = 0.7
 _SWEEPS = 8
 _APART_HOURS = 1.0
-#: What a link costs: a distance that differs by 12 h or more, a reversed order, one row for two moments.
+#: What a link costs: a distance that differs by 12 h or more, a reversed order, one row for two
+#: moments.
 _STRETCHED, _REVERSED, _SHARED = 0.15, 0.2, 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An occurrence in narrative order. `text_time` None: N/A. `topic` is what it is about; equal topics are repeats."""
+    """An occurrence in narrative order. `text_time` None: N/A. `topic` is what it is about; equal
+    topics are repeats.
+    """
 
     uid: str
     text_time: float | None
@@ -45,11 +48,17 @@ Choice = Verdict | None
 
 
 def assign(
-    nodes: Sequence[Node], links: Sequence[Link], *, keep_cost: float = KEEP_COST, extra: Mapping[tuple[str, int], float] | None = None
+    nodes: Sequence[Node],
+    links: Sequence[Link],
+    *,
+    keep_cost: float = KEEP_COST,
+    extra: Mapping[tuple[str, int], float] | None = None,
 ) -> list[Choice]:
     """The cheapest joint choice found; deterministic. `extra` adds cost to a (UID, row index)."""
     options = [_options(node, keep_cost, extra or {}) for node in nodes]
-    chosen = _chain(nodes, options, {(link.a, link.b): link.weight for link in links if link.b == link.a + 1})
+    chosen = _chain(
+        nodes, options, {(link.a, link.b): link.weight for link in links if link.b == link.a + 1}
+    )
     touching: dict[int, list[Link]] = defaultdict(list)
     for link in links:
         touching[link.a].append(link)
@@ -57,7 +66,10 @@ def assign(
     for _ in range(_SWEEPS):
         changed = False
         for i in range(len(nodes)):
-            best = min(range(len(options[i])), key=lambda o: (_local(i, o, nodes, options, chosen, touching[i]), o))
+            best = min(
+                range(len(options[i])),
+                key=lambda o: (_local(i, o, nodes, options, chosen, touching[i]), o),
+            )
             changed |= best != chosen[i]
             chosen[i] = best
         if not changed:
@@ -65,12 +77,20 @@ def assign(
     return [options[i][o][1] for i, o in enumerate(chosen)]
 
 
-def _options(node: Node, keep_cost: float, extra: Mapping[tuple[str, int], float]) -> list[tuple[float, Choice]]:
-    rows: list[tuple[float, Choice]] = [(v.cost + extra.get((node.uid, v.row.row_index), 0.0), v) for v in node.verdicts]
+def _options(
+    node: Node, keep_cost: float, extra: Mapping[tuple[str, int], float]
+) -> list[tuple[float, Choice]]:
+    rows: list[tuple[float, Choice]] = [
+        (v.cost + extra.get((node.uid, v.row.row_index), 0.0), v) for v in node.verdicts
+    ]
     return [*rows, (keep_cost, None)]
 
 
-def _chain(nodes: Sequence[Node], options: list[list[tuple[float, Choice]]], weights: Mapping[tuple[int, int], float]) -> list[int]:
+def _chain(
+    nodes: Sequence[Node],
+    options: list[list[tuple[float, Choice]]],
+    weights: Mapping[tuple[int, int], float],
+) -> list[int]:
     best: list[list[tuple[float, int]]] = []
     for i, mine in enumerate(options):
         if i == 0:
@@ -95,7 +115,12 @@ def _chain(nodes: Sequence[Node], options: list[list[tuple[float, Choice]]], wei
 
 
 def _local(
-    i: int, option: int, nodes: Sequence[Node], options: list[list[tuple[float, Choice]]], chosen: list[int], links: Sequence[Link]
+    i: int,
+    option: int,
+    nodes: Sequence[Node],
+    options: list[list[tuple[float, Choice]]],
+    chosen: list[int],
+    links: Sequence[Link],
 ) -> float:
     cost, mine = options[i][option]
     for link in links:
@@ -119,6 +144,11 @@ def strain(a: Node, choice_a: Choice, b: Node, choice_b: Choice) -> float:
     cost = _STRETCHED * min(1.0, abs(recorded - told) / 12.0)
     if told * recorded < 0 and abs(told) > 0.5 and abs(recorded) > 0.25:
         cost += _REVERSED
-    if choice_a.repeats and a.topic == b.topic and choice_a.row.row_index == choice_b.row.row_index and abs(told) > _APART_HOURS:
+    if (
+        choice_a.repeats
+        and a.topic == b.topic
+        and choice_a.row.row_index == choice_b.row.row_index
+        and abs(told) > _APART_HOURS
+    ):
         cost += _SHARED
     return cost

@@ -1,6 +1,8 @@
-"""When a condition is named without a number ("hypotensive", "febrile"), the readings that would be told so.
+"""When a condition is named without a number ("hypotensive", "febrile"), the readings that would be
+told so.
 
-Limits are the usual clinical ones for adults; a reading outside them is no evidence for the condition.
+Limits are the usual clinical ones for adults; a reading outside them is no evidence for the
+condition.
 """
 
 from __future__ import annotations
@@ -11,7 +13,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Readings strictly above `above` or strictly below `below` fit; with `under`, those between `above` and it."""
+    """Readings strictly above `above` or strictly below `below` fit; with `under`, those between
+    `above` and it.
+    """
 
     above: float | None = None
     below: float | None = None
@@ -20,14 +24,24 @@ class Limits:
     def fit(self, value: float) -> bool:
         if self.under is not None and self.above is not None:
             return self.above < value < self.under
-        return (self.above is not None and value > self.above) or (self.below is not None and value < self.below)
+        return (self.above is not None and value > self.above) or (
+            self.below is not None and value < self.below
+        )
 
 
 #: (words of the condition, words of the event name, limits). °F rows are told apart by their size.
 _TABLE: tuple[tuple[str, str, Limits], ...] = (
     (r"(?:no|without) (?:eye opening|motor|response|verbal)", r"gcs", Limits(below=2.0)),
-    (r"eye\w* .{0,20}(?:pain|noxious)|to (?:pain|noxious)", r"eye opening", Limits(above=1.0, under=3.0)),
-    (r"eye\w* .{0,20}(?:voice|speech|command)|to voice", r"eye opening", Limits(above=2.0, under=4.0)),
+    (
+        r"eye\w* .{0,20}(?:pain|noxious)|to (?:pain|noxious)",
+        r"eye opening",
+        Limits(above=1.0, under=3.0),
+    ),
+    (
+        r"eye\w* .{0,20}(?:voice|speech|command)|to voice",
+        r"eye opening",
+        Limits(above=2.0, under=4.0),
+    ),
     (r"spontaneous", r"eye opening", Limits(above=3.0)),
     (r"locali[sz]", r"motor", Limits(above=4.0, under=6.0)),
     (r"withdr[ae]w", r"motor", Limits(above=3.0, under=5.0)),
@@ -46,7 +60,11 @@ _TABLE: tuple[tuple[str, str, Limits], ...] = (
     (r"defervesc|afebrile", r"temperature celsius", Limits(below=38.0)),
     (r"fever|febrile|pyrexia|rigor|chill|spike", r"temperature fahrenheit", Limits(above=100.2)),
     (r"fever|febrile|pyrexia|rigor|chill|spike", r"temperature celsius", Limits(above=37.9)),
-    (r"(?<!ventricular )tachycardi|rvr|rapid ventricular|tachy\b|\bsvt", r"heart rate", Limits(above=99.0)),
+    (
+        r"(?<!ventricular )tachycardi|rvr|rapid ventricular|tachy\b|\bsvt",
+        r"heart rate",
+        Limits(above=99.0),
+    ),
     (r"\bvt\b|ventricular tachycardia|palpitation", r"heart rate", Limits(above=109.0)),
     (r"bradycardi|brady\b", r"heart rate", Limits(below=60.0)),
     (r"hypotens|shock|hemodynamic(?:ally)? (?:un|in)stab", r"systolic|bps", Limits(below=95.0)),
@@ -94,14 +112,18 @@ _TABLE: tuple[tuple[str, str, Limits], ...] = (
 )
 _COMPILED = tuple((re.compile(words), re.compile(event), limits) for words, event, limits in _TABLE)
 _NEGATED = re.compile(
-    r"\b(?:no|not|without|never|denie[sd]|negative for|free of|resolv\w*|recover\w*|normali[sz]\w*|improv\w*|cleared)\b", re.IGNORECASE
+    r"\b(?:no|not|without|never|denie[sd]|negative for|free"
+    r" of|resolv\w*|recover\w*|normali[sz]\w*|improv\w*|cleared)\b",
+    re.IGNORECASE,
 )
 
 
 def fits_condition(text: str, event: str, value: float) -> bool | None:
-    """Whether a reading fits the condition a text names; None when the text names none for this event.
+    """Whether a reading fits the condition a text names; None when the text names none for this
+    event.
 
-    A negated or resolved condition ("no fever", "desaturation resolved") fits readings outside the limits.
+    A negated or resolved condition ("no fever", "desaturation resolved") fits readings outside the
+    limits.
     """
     text, event = text.lower(), event.lower().replace("-", " ")
     for words, name, limits in _COMPILED:

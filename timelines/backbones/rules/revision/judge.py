@@ -1,8 +1,9 @@
-"""Is a row the same occurrence? Each evidence row gets a verdict with the reason in a clinician's words.
+"""Is a row the same occurrence? Each evidence row gets a verdict with the reason in a clinician's
+words.
 
-A row passes when it is about the same thing (one vocabulary for asking and judging), has the stated value,
-records the right act (an order is no administration, a charted dressing no insertion) and lies where the
-text allows. Source: protocol section 2, stage 6.
+A row passes when it is about the same thing (one vocabulary for asking and judging), has the stated
+value, records the right act (an order is no administration, a charted dressing no insertion) and
+lies where the text allows. Source: protocol section 2, stage 6.
 """
 
 from __future__ import annotations
@@ -23,18 +24,23 @@ from timelines.backbones.rules.revision.scope import may_have_rows, reach
 from timelines.domain import Entry, Evidence, Polarity, SourceRow
 from timelines.pipeline.expansion import distance_to_bounds
 
-#: Cost of an hour beyond the bounds, as a share of the reach; and of hours from the point time inside them.
+#: Cost of an hour beyond the bounds, as a share of the reach; and of hours from the point time
+#: inside them.
 _DISTANCE_COST = 0.8
 _INSIDE_COST, _INSIDE_HOURS = 0.35, 8.0
 #: What came out of a drain or a patient is told as such; "traumatic Foley" is no output.
-_PUT_OUT = re.compile(r"\b(?:out(?:put)?|uop|urine|drain\w*|put|dump\w*|emesis|vomit\w*|stool\w*|melena|blood\w*|cc|ml)\b", re.IGNORECASE)
+_PUT_OUT = re.compile(
+    r"\b(?:out(?:put)?|uop|urine|drain\w*|put|dump\w*|emesis|vomit\w*|stool\w*|melena|blood\w*|cc|ml)\b",
+    re.IGNORECASE,
+)
 #: Rows that document the watching, not the patient.
 _NOT_EVENTS = frozenset({"alarm", "dressing", "goal"})
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`cost` in the currency of the assignment: 0 fits perfectly, `KEEP_COST` is as good as no row at all.
+    """`cost` in the currency of the assignment: 0 fits perfectly, `KEEP_COST` is as good as no row
+    at all.
 
     `repeats`: an act that recurs, so that one row is one occurrence.
     """
@@ -58,9 +64,16 @@ class Judge:
         """Rows that may be this occurrence, best first; an empty list keeps the text time."""
         if not may_have_rows(reading, entry):
             return []
-        matches = [(row, match) for row in rows if row.time is not None and (match := self._match(reading, row)) is not None]
+        matches = [
+            (row, match)
+            for row in rows
+            if row.time is not None and (match := self._match(reading, row)) is not None
+        ]
         unique = _single_moment([row for row, match in matches if match.exact])
-        placed = (_placed(match, reach(match, reading, entry, unique=unique), row, entry) for row, match in matches)
+        placed = (
+            _placed(match, reach(match, reading, entry, unique=unique), row, entry)
+            for row, match in matches
+        )
         return sorted((v for v in placed if v is not None), key=lambda v: (v.cost, v.row.row_index))
 
     def _match(self, reading: Reading, row: SourceRow) -> Match | None:
@@ -71,12 +84,22 @@ class Judge:
             if hit.concept.matches(name):
                 return self._of_concept(hit.concept, reading, row, name, implied=hit.implied)
         carrier = reading.carrier
-        if carrier is None or not carrier.matches(name) or (reading.subjects and not reading.implied):
+        if (
+            carrier is None
+            or not carrier.matches(name)
+            or (reading.subjects and not reading.implied)
+        ):
             return None
         match = self._of_concept(carrier, reading, row, name, implied=False)
-        return None if match is None else Match(match.cost + 0.1, match.reach, f"{match.reason}; the finding is part of it")
+        return (
+            None
+            if match is None
+            else Match(match.cost + 0.1, match.reach, f"{match.reason}; the finding is part of it")
+        )
 
-    def _of_concept(self, concept: Concept, reading: Reading, row: SourceRow, name: EventName, *, implied: bool) -> Match | None:
+    def _of_concept(
+        self, concept: Concept, reading: Reading, row: SourceRow, name: EventName, *, implied: bool
+    ) -> Match | None:
         if concept.kind is Kind.MEASUREMENT:
             return measured(reading, row, implied=implied)
         if name.category in ("med", "order"):
@@ -87,12 +110,18 @@ class Judge:
             return specimen(reading, row)
         if name.category == "procedure":
             return performed(concept, reading, name)
-        told = name.category == "output" and _PUT_OUT.search(reading.text) and reading.occurrence.polarity is Polarity.PRESENT
+        told = (
+            name.category == "output"
+            and _PUT_OUT.search(reading.text)
+            and reading.occurrence.polarity is Polarity.PRESENT
+        )
         return Match(0.6, REACH_WEAK, f"{row.event}: charted with it") if told else None
 
 
 def _judged_by(reading: Reading) -> tuple[Hit, ...]:
-    """The subject itself; a second concept only where the first is a condition or a whole class of drugs."""
+    """The subject itself; a second concept only where the first is a condition or a whole class of
+    drugs.
+    """
     first = reading.subjects[:1]
     if first and (first[0].implied or first[0].concept.kind is Kind.DRUG_CLASS):
         return tuple(h for h in reading.subjects[:2] if h.concept.name not in PLACES) or first
@@ -100,18 +129,28 @@ def _judged_by(reading: Reading) -> tuple[Hit, ...]:
 
 
 def _single_moment(rows: Sequence[SourceRow]) -> bool:
-    """Rows with the value come before others in evidence, so one moment among them means one in the record."""
+    """Rows with the value come before others in evidence, so one moment among them means one in the
+    record.
+    """
     times = [row.time for row in rows if row.time is not None]
     return bool(times) and max(times) - min(times) < 0.3
 
 
 def _placed(match: Match, within: float, row: SourceRow, entry: Entry) -> Verdict | None:
-    """Add what the distance to the text's bounds costs; beyond the reach of the match there is no verdict."""
+    """Add what the distance to the text's bounds costs; beyond the reach of the match there is no
+    verdict.
+    """
     time = row.time if row.time is not None else 0.0
     if entry.time is None and entry.lower is None and entry.upper is None:
         return Verdict(row, match.cost + 0.2, match.reason, match.repeats)
     distance = distance_to_bounds(time, entry)
     if distance > within:
         return None
-    inside = 0.0 if entry.time is None else _INSIDE_COST * min(1.0, abs(time - entry.time) / _INSIDE_HOURS)
-    return Verdict(row, match.cost + _DISTANCE_COST * distance / within + inside, match.reason, match.repeats)
+    inside = (
+        0.0
+        if entry.time is None
+        else _INSIDE_COST * min(1.0, abs(time - entry.time) / _INSIDE_HOURS)
+    )
+    return Verdict(
+        row, match.cost + _DISTANCE_COST * distance / within + inside, match.reason, match.repeats
+    )

@@ -1,11 +1,13 @@
-"""How well the content of a row matches an occurrence, and how far from the text's time that is believed."""
+"""How well the content of a row matches an occurrence, and how far from the text's time that is
+believed.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: Hours beyond the text's bounds that a match is believed: the same value is strong, the same act weaker,
-#: a mere reading weakest.
+#: Hours beyond the text's bounds that a match is believed: the same value is strong, the same act
+#: weaker, a mere reading weakest.
 REACH_VALUE = 30.0
 REACH_ACT = 18.0
 REACH_WEAK = 6.0
@@ -21,8 +23,8 @@ class Match:
 
     `exact`: the very value that the text states.
 
-    `repeats`: such acts recur, so two occurrences told at different times should not share the row; a value, a
-    specimen or a move may well be told twice.
+    `repeats`: such acts recur, so two occurrences told at different times should not share the row;
+    a value, a specimen or a move may well be told twice.
     """
 
     cost: float

@@ -6,7 +6,13 @@ import re
 
 from timelines.backbones.rules.querying.reading import Reading
 from timelines.backbones.rules.revision.conditions import fits_condition
-from timelines.backbones.rules.revision.match import REACH_ACT, REACH_RESULT, REACH_VALUE, REACH_WEAK, Match
+from timelines.backbones.rules.revision.match import (
+    REACH_ACT,
+    REACH_RESULT,
+    REACH_VALUE,
+    REACH_WEAK,
+    Match,
+)
 from timelines.backbones.rules.revision.stated import stated_values, tells
 from timelines.domain import SourceRow
 
@@ -17,10 +23,16 @@ _OF_PRESSURE = re.compile(r"systolic|diastolic|mean|\bbp[sd]\b")
 
 
 def measured(reading: Reading, row: SourceRow, *, implied: bool) -> Match | None:
-    """A reading with the value the text states, or, when it states none, one that fits the condition named."""
+    """A reading with the value the text states, or, when it states none, one that fits the
+    condition named.
+    """
     values = stated_values(reading.text)
     if row.numeric_value is None:
-        return Match(0.7, REACH_WEAK, f"{row.event} was charted") if not values and not implied else None
+        return (
+            Match(0.7, REACH_WEAK, f"{row.event} was charted")
+            if not values and not implied
+            else None
+        )
     pair = _PRESSURES.search(reading.text)
     if pair and _OF_PRESSURE.search(row.event):
         return _part_of_pair(pair, row)
@@ -29,14 +41,27 @@ def measured(reading: Reading, row: SourceRow, *, implied: bool) -> Match | None
         if stated is None:
             return None
         exact = stated.exact is not None
-        return Match(0.0 if exact else 0.25, REACH_VALUE, f"same measurement, same value {row.value} {row.unit}".rstrip(), exact)
+        return Match(
+            0.0 if exact else 0.25,
+            REACH_VALUE,
+            f"same measurement, same value {row.value} {row.unit}".rstrip(),
+            exact,
+        )
     fits = fits_condition(reading.text, row.event, row.numeric_value)
     if fits is None and _PASSED.search(reading.text) and _PASSED.search(row.event):
         return Match(0.45, REACH_WEAK, f"charted output of {row.value}", repeats=True)
     if fits is None:
         drawn = row.event.startswith("lab:") and not implied
-        return Match(0.6, REACH_WEAK, f"same test ({row.value}); the text states no value") if drawn else None
-    return Match(0.62, REACH_WEAK, f"reading {row.value} fits the condition named", repeats=True) if fits else None
+        return (
+            Match(0.6, REACH_WEAK, f"same test ({row.value}); the text states no value")
+            if drawn
+            else None
+        )
+    return (
+        Match(0.62, REACH_WEAK, f"reading {row.value} fits the condition named", repeats=True)
+        if fits
+        else None
+    )
 
 
 def _part_of_pair(pair: re.Match[str], row: SourceRow) -> Match | None:
@@ -46,17 +71,27 @@ def _part_of_pair(pair: re.Match[str], row: SourceRow) -> Match | None:
         return None
     if float(pair["systolic" if systolic else "diastolic"]) != row.numeric_value:
         return None
-    return Match(0.0 if systolic else 0.1, REACH_VALUE, f"same pressure, {row.value} of {pair.group()}", exact=True)
+    return Match(
+        0.0 if systolic else 0.1,
+        REACH_VALUE,
+        f"same pressure, {row.value} of {pair.group()}",
+        exact=True,
+    )
 
 
 _NEGATIVE_RESULT = re.compile(
-    r"no growth|negative|no \w+ (?:isolated|found|seen|growth)|not (?:detected|isolated)|no .{0,40}(?:isolated|found|seen)", re.IGNORECASE
+    r"no growth|negative|no \w+ (?:isolated|found|seen|growth)|not (?:detected|isolated)|no"
+    r" .{0,40}(?:isolated|found|seen)",
+    re.IGNORECASE,
 )
 _SAYS_NEGATIVE = re.compile(
-    r"\b(?:negative|no growth|ngtd|neg|sterile|without growth|no organisms?|did not grow|unremarkable|no)\b", re.IGNORECASE
+    r"\b(?:negative|no growth|ngtd|neg|sterile|without growth|no organisms?|did not"
+    r" grow|unremarkable|no)\b",
+    re.IGNORECASE,
 )
 _SAYS_POSITIVE = re.compile(
-    r"\b(?:grew|grown|growing|positive|pos|bacteremia|gram[- ]?(?:positive|negative)|MSSA|coli|aureus|"
+    r"\b(?:grew|grown|growing|positive|pos|bacteremia|gram[-"
+    r" ]?(?:positive|negative)|MSSA|coli|aureus|"
     r"klebsiella|pseudomonas|enterococc\w+|strep\w*|staph\w*|candida|yeast)\b",
     re.IGNORECASE,
 )
@@ -66,8 +101,18 @@ def specimen(reading: Reading, row: SourceRow) -> Match | None:
     """A culture is dated by its collection; its result must not contradict the text."""
     negative = bool(_NEGATIVE_RESULT.search(row.value))
     grew = bool(row.value.strip(" _")) and not negative
-    says_negative, says_positive = bool(_SAYS_NEGATIVE.search(reading.text)), bool(_SAYS_POSITIVE.search(reading.text))
-    if (says_negative and not says_positive and grew) or (says_positive and not says_negative and negative):
+    says_negative, says_positive = (
+        bool(_SAYS_NEGATIVE.search(reading.text)),
+        bool(_SAYS_POSITIVE.search(reading.text)),
+    )
+    if (says_negative and not says_positive and grew) or (
+        says_positive and not says_negative and negative
+    ):
         return None
     agrees = (says_negative and negative) or (says_positive and grew)
-    return Match(0.05 if agrees else 0.25, REACH_RESULT if agrees else REACH_ACT, "collection of the same specimen", exact=agrees)
+    return Match(
+        0.05 if agrees else 0.25,
+        REACH_RESULT if agrees else REACH_ACT,
+        "collection of the same specimen",
+        exact=agrees,
+    )

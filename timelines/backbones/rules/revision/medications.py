@@ -28,11 +28,14 @@ _ACT_WORDS = {
     "order stop": "end of order",
 }
 _ORAL = re.compile(
-    r"\b(?:oral|orally|PO|by mouth|tablets?|subcutaneous\w*|SQ|SC|subq|patch|daily|BID|TID|QID|nightly|qhs|taper|regimen|home|standing)\b",
+    r"\b(?:oral|orally|PO|by"
+    r" mouth|tablets?|subcutaneous\w*|SQ|SC|subq|patch|daily|BID|TID|QID|nightly|qhs|taper|regimen|home|standing)\b",
     re.IGNORECASE,
 )
 _BY_MOUTH = re.compile(r"\b(?:oral|orally|PO|by mouth|tablets?)\b", re.IGNORECASE)
-_INFUSION = re.compile(r"\b(?:gtt|drip|infusion|infusing|weaned|titrated|pressors?)\b", re.IGNORECASE)
+_INFUSION = re.compile(
+    r"\b(?:gtt|drip|infusion|infusing|weaned|titrated|pressors?)\b", re.IGNORECASE
+)
 
 
 _BOLUS = re.compile(r"\b(?:(?:re-?)?bolus\w*|push\w*|load\w*|doses?|x\s?1)\b", re.IGNORECASE)
@@ -41,13 +44,15 @@ _OTHER_WAY = 0.3
 
 
 class Medications:
-    """Matches medication rows of one case; `rows` are all rows of its evidence by event name, because an order
-    counts differently where doses are charted too."""
+    """Matches medication rows of one case; `rows` are all rows of its evidence by event name,
+    because an order counts differently where doses are charted too."""
 
     def __init__(self, rows: Mapping[str, Sequence[SourceRow]]) -> None:
         self._rows = rows
 
-    def given(self, concept: Concept, reading: Reading, row: SourceRow, name: EventName) -> Match | None:
+    def given(
+        self, concept: Concept, reading: Reading, row: SourceRow, name: EventName
+    ) -> Match | None:
         """A row of the same drug and the right act; the dose, where both state one, strengthens it."""
         if reading.occurrence.polarity is Polarity.ABSENT and reading.act is not Act.END:
             return None
@@ -75,18 +80,30 @@ class Medications:
 
     def _has_rates(self, concept: Concept) -> bool:
         """Its administrations begin with a rate, so it runs as an infusion."""
-        starts = [e for e in self._rows if e.startswith("med:") and e.endswith(":start") and concept.matches(event_name(e))]
+        starts = [
+            e
+            for e in self._rows
+            if e.startswith("med:") and e.endswith(":start") and concept.matches(event_name(e))
+        ]
         return any(r.numeric_value is not None for e in starts for r in self._rows[e])
 
     def _at_once(self, row: SourceRow) -> bool:
-        """A push: begin and end within minutes, so that the end, which holds the amount, dates the dose too."""
+        """A push: begin and end within minutes, so that the end, which holds the amount, dates the
+        dose too.
+        """
         starts = self._rows.get(row.event.removesuffix("end") + "start", ())
-        return any(r.time is not None and row.time is not None and 0 <= row.time - r.time < 0.1 for r in starts)
+        return any(
+            r.time is not None and row.time is not None and 0 <= row.time - r.time < 0.1
+            for r in starts
+        )
 
     def _continues(self, row: SourceRow) -> bool:
         """An infusion row ends where the next begins: a changed rate or bag, no stop."""
         starts = self._rows.get(row.event.removesuffix("end") + "start", ())
-        return any(r.time is not None and row.time is not None and abs(r.time - row.time) < 0.05 for r in starts)
+        return any(
+            r.time is not None and row.time is not None and abs(r.time - row.time) < 0.05
+            for r in starts
+        )
 
 
 def _with_dose(cost: float, reason: str, reading: Reading, row: SourceRow) -> Match | None:
@@ -94,9 +111,15 @@ def _with_dose(cost: float, reason: str, reading: Reading, row: SourceRow) -> Ma
     if not values or row.numeric_value is None:
         return Match(cost, REACH_ACT, f"{reason}: same drug, right act", repeats=True)
     if tells(values, row.numeric_value, row.unit, row.event) is not None:
-        return Match(max(0.0, cost - 0.3), REACH_VALUE, f"{reason}: same drug and dose", repeats=True)
+        return Match(
+            max(0.0, cost - 0.3), REACH_VALUE, f"{reason}: same drug and dose", repeats=True
+        )
     # A new rate is told by its number; another number is another change.
-    return None if reading.act is Act.CHANGE else Match(cost + 0.25, REACH_ACT, f"{reason}: same drug, right act", repeats=True)
+    return (
+        None
+        if reading.act is Act.CHANGE
+        else Match(cost + 0.25, REACH_ACT, f"{reason}: same drug, right act", repeats=True)
+    )
 
 
 def _acts(reading: Reading, *, charted: bool, infusion: bool) -> Mapping[str, float]:

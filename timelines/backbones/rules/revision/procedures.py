@@ -14,11 +14,16 @@ _STUDIES = re.compile(
     r"x-ray|^ct$|mri|ultrasound|echo|tee|ecg|eeg|angio|culture|puncture|screen|doppler|endoscopy|colonoscopy|bronchoscopy|swallow"
 )
 
-_BACK_FROM = re.compile(r"\b(?:return\w*|back|arriv\w*|came|out) (?:from|of|to)|\bfrom the (?:OR|operating)", re.IGNORECASE)
+_BACK_FROM = re.compile(
+    r"\b(?:return\w*|back|arriv\w*|came|out) (?:from|of|to)|\bfrom the (?:OR|operating)",
+    re.IGNORECASE,
+)
 
 
 def performed(concept: Concept, reading: Reading, name: EventName) -> Match | None:
-    ends = name.act in ("end", "stop") or bool({"removed", "discontinued", "extubation"} & set(name.words))
+    ends = name.act in ("end", "stop") or bool(
+        {"removed", "discontinued", "extubation"} & set(name.words)
+    )
     removal = concept.name == "extubation" or reading.act is Act.END
     lasting = concept.name in LASTING
     if lasting and removal != ends:
@@ -27,7 +32,11 @@ def performed(concept: Concept, reading: Reading, name: EventName) -> Match | No
         return None
     if concept.name == "surgery":
         wanted = "received" if _BACK_FROM.search(reading.text) else "sent"
-        return Match(0.3, REACH_ACT, "the operating room row of the same operation") if wanted in name.words else None
+        return (
+            Match(0.3, REACH_ACT, "the operating room row of the same operation")
+            if wanted in name.words
+            else None
+        )
     if lasting:
         return Match(
             0.1 if concept.name != "extubation" or "extubation" in name.words else 0.2,
@@ -38,7 +47,9 @@ def performed(concept: Concept, reading: Reading, name: EventName) -> Match | No
 
 
 def _not_done(concept: Concept, reading: Reading) -> bool:
-    """A negated procedure has no row; a study whose finding is negative ("chest film without infiltrate") has."""
+    """A negated procedure has no row; a study whose finding is negative ("chest film without
+    infiltrate") has.
+    """
     if reading.occurrence.polarity is not Polarity.ABSENT:
         return False
     mention = reading.occurrence.mention

@@ -1,7 +1,8 @@
 """Times of occurrences that have no row: they move with the rows adopted around them.
 
-The text ties an occurrence to its neighbours ("two hours later", "after the scan"). When the record moves
-those, keeping the old hour would tear them apart, so it moves by the weighted median of their shifts.
+The text ties an occurrence to its neighbours ("two hours later", "after the scan"). When the record
+moves those, keeping the old hour would tear them apart, so it moves by the weighted median of their
+shifts.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ MAX_SHIFT = 24.0
 
 @dataclass(frozen=True, slots=True)
 class Anchored:
-    """An occurrence whose time was taken from a row: where it stands in the note, the hour the text gave and the row's."""
+    """An occurrence whose time was taken from a row: where it stands in the note, the hour the text
+    gave and the row's.
+    """
 
     uid: str
     position: int
@@ -40,9 +43,14 @@ class Move:
     by: tuple[str, ...]
 
 
-def move(position: int, text_time: float, context: Sequence[str], anchors: Sequence[Anchored]) -> Move | None:
+def move(
+    position: int, text_time: float, context: Sequence[str], anchors: Sequence[Anchored]
+) -> Move | None:
     """The shift of an occurrence at `position` of the note, or None when no anchor is near enough."""
-    weighed = sorted(((_weight(position, text_time, context, a), a) for a in anchors), key=lambda item: (-item[0], item[1].position))
+    weighed = sorted(
+        ((_weight(position, text_time, context, a), a) for a in anchors),
+        key=lambda item: (-item[0], item[1].position),
+    )
     near = [(w, a) for w, a in weighed if w > 0.02][:12]
     total = sum(w for w, _ in near)
     if total < _MIN_WEIGHT:
@@ -54,7 +62,9 @@ def move(position: int, text_time: float, context: Sequence[str], anchors: Seque
 
 
 def _weight(position: int, text_time: float, context: Sequence[str], anchor: Anchored) -> float:
-    weight = math.exp(-abs(position - anchor.position) / _TEXT_SCALE) * math.exp(-abs(text_time - anchor.text_time) / _TIME_SCALE)
+    weight = math.exp(-abs(position - anchor.position) / _TEXT_SCALE) * math.exp(
+        -abs(text_time - anchor.text_time) / _TIME_SCALE
+    )
     return weight + (0.3 if anchor.uid in context else 0.0)
 
 

@@ -1,8 +1,8 @@
 """Stage 6 of the rules backbone: joint revision of the whole timeline.
 
-Rows are judged one by one (`judge`), chosen together (`assign`), and what has no row moves with what has
-(`propagate`). Discharge and what happens with it take the recorded discharge. Whatever has no convincing
-row keeps the time the text gave.
+Rows are judged one by one (`judge`), chosen together (`assign`), and what has no row moves with
+what has (`propagate`). Discharge and what happens with it take the recorded discharge. Whatever has
+no convincing row keeps the time the text gave.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ class RuleReviser:
         window: Window,
         alternatives: int,
     ) -> list[Timeline]:
-        """Exactly `alternatives` complete timelines. 1: the best joint reading. 2: the next best rows where the
-        first was a close call. 3: only rows beyond doubt. Further ones lower the demand step by step."""
+        """Exactly `alternatives` complete timelines. 1: the best joint reading. 2: the next best
+        rows where the first was a close call. 3: only rows beyond doubt. Further ones lower the
+        demand step by step."""
         case = _Case.build(note, text_only, evidence, window, self.check)
         first = assign(case.nodes, case.links)
         timelines = []
@@ -55,7 +56,9 @@ class RuleReviser:
             self.check()
             choices = first if number == 1 else _alternative(case, first, number)
             entries = _entries(case, choices, self.check)
-            timelines.append(Timeline.complete(note.inventory, entries, TimelineKind.REVISED, number))
+            timelines.append(
+                Timeline.complete(note.inventory, entries, TimelineKind.REVISED, number)
+            )
         return timelines
 
 
@@ -69,7 +72,14 @@ class _Case:
     links: list[Link]
 
     @classmethod
-    def build(cls, note: TaggedNote, text_only: Timeline, evidence: Sequence[Evidence], window: Window, check: Check) -> _Case:
+    def build(
+        cls,
+        note: TaggedNote,
+        text_only: Timeline,
+        evidence: Sequence[Evidence],
+        window: Window,
+        check: Check,
+    ) -> _Case:
         readings = read_note(note, check)
         judge = Judge(evidence)
         rows: dict[str, list[Evidence]] = defaultdict(list)
@@ -81,16 +91,30 @@ class _Case:
             entry, reading = text_only.by_uid[occurrence.uid], readings[occurrence.uid]
             verdicts = judge.verdicts(reading, entry, [e.row for e in rows[occurrence.uid]])
             nodes.append(Node(occurrence.uid, entry.time, tuple(verdicts), _topic(reading)))
-        return cls(note.inventory, readings, text_only, window, nodes, _links(note.inventory, readings, text_only, nodes))
+        return cls(
+            note.inventory,
+            readings,
+            text_only,
+            window,
+            nodes,
+            _links(note.inventory, readings, text_only, nodes),
+        )
 
 
 def _topic(reading: Reading) -> str:
     if reading.concept is not None:
         return reading.concept.name
-    return reading.carrier.name if reading.carrier is not None else reading.occurrence.mention.lower()
+    return (
+        reading.carrier.name if reading.carrier is not None else reading.occurrence.mention.lower()
+    )
 
 
-def _links(inventory: Inventory, readings: Mapping[str, Reading], text_only: Timeline, nodes: Sequence[Node]) -> list[Link]:
+def _links(
+    inventory: Inventory,
+    readings: Mapping[str, Reading],
+    text_only: Timeline,
+    nodes: Sequence[Node],
+) -> list[Link]:
     index = {uid: i for i, uid in enumerate(inventory.uids)}
     links: dict[tuple[int, int], float] = {}
 
@@ -118,7 +142,11 @@ def _closeness(a: Reading, b: Reading) -> float:
 
 def _alternative(case: _Case, first: Sequence[Choice], number: int) -> list[Choice]:
     if number == 2:
-        extra = {(n.uid, c.row.row_index): _SECOND_CHOICE for n, c in zip(case.nodes, first, strict=True) if c is not None}
+        extra = {
+            (n.uid, c.row.row_index): _SECOND_CHOICE
+            for n, c in zip(case.nodes, first, strict=True)
+            if c is not None
+        }
         return assign(case.nodes, case.links, extra=extra)
     if number == 3:
         return assign(case.nodes, case.links, keep_cost=_STRICT_KEEP_COST)
@@ -143,7 +171,12 @@ def _anchors(case: _Case, choices: Sequence[Choice]) -> list[Anchored]:
     anchors = []
     for node, choice in zip(case.nodes, choices, strict=True):
         position = case.inventory.by_uid[node.uid].start
-        if choice is not None and choice.row.time is not None and node.text_time is not None and position is not None:
+        if (
+            choice is not None
+            and choice.row.time is not None
+            and node.text_time is not None
+            and position is not None
+        ):
             anchors.append(Anchored(node.uid, position, node.text_time, choice.row.time))
     return anchors
 
@@ -152,10 +185,14 @@ def _adopted(entry: Entry, choice: Verdict, node: Node) -> Entry:
     """The row's time; copies of the same moment are cited with it."""
     time = choice.row.time if choice.row.time is not None else 0.0
     same = [
-        v.row.row_index for v in node.verdicts if v.row.time is not None and abs(v.row.time - time) <= _SAME_MOMENT and v.cost < KEEP_COST
+        v.row.row_index
+        for v in node.verdicts
+        if v.row.time is not None and abs(v.row.time - time) <= _SAME_MOMENT and v.cost < KEEP_COST
     ]
     rows = tuple(dict.fromkeys([choice.row.row_index, *same]))
-    told = "the text gave no time" if entry.time is None else f"the text alone said {entry.time:.1f} h"
+    told = (
+        "the text gave no time" if entry.time is None else f"the text alone said {entry.time:.1f} h"
+    )
     return Entry(
         uid=entry.uid,
         time=time,
@@ -169,16 +206,28 @@ def _adopted(entry: Entry, choice: Verdict, node: Node) -> Entry:
     )
 
 
-def _without_row(case: _Case, entry: Entry, anchors: Sequence[Anchored], discharge: float | None) -> Entry:
+def _without_row(
+    case: _Case, entry: Entry, anchors: Sequence[Anchored], discharge: float | None
+) -> Entry:
     reading = case.readings[entry.uid]
     recorded = case.window.discharge
     if recorded is not None and _happens_at_discharge(reading, entry, discharge):
-        return _at(entry, recorded, "rules: discharge time", f"told with the discharge, recorded at {recorded:.1f} h", known=True)
+        return _at(
+            entry,
+            recorded,
+            "rules: discharge time",
+            f"told with the discharge, recorded at {recorded:.1f} h",
+            known=True,
+        )
     position = case.inventory.by_uid[entry.uid].start
     if entry.time is None or position is None or entry.time < -24.0 or entry.decided_by in _UNMOVED:
         return replace(entry, decided_by=entry.decided_by or "rules: text", reason=_kept(entry))
     found = move(position, entry.time, entry.context, anchors)
-    if found is None or abs(found.shift) < 0.05 or (reading.section == "hpi" and entry.time < 0 < entry.time + found.shift):
+    if (
+        found is None
+        or abs(found.shift) < 0.05
+        or (reading.section == "hpi" and entry.time < 0 < entry.time + found.shift)
+    ):
         return replace(entry, decided_by=entry.decided_by or "rules: text", reason=_kept(entry))
     time = entry.time + found.shift
     if recorded is not None and time > recorded >= entry.time:
@@ -187,7 +236,11 @@ def _without_row(case: _Case, entry: Entry, anchors: Sequence[Anchored], dischar
 
 
 def _kept(entry: Entry) -> str:
-    return f"no row is the same occurrence; {entry.reason}" if entry.reason else "no row is the same occurrence; the text time stands"
+    return (
+        f"no row is the same occurrence; {entry.reason}"
+        if entry.reason
+        else "no row is the same occurrence; the text time stands"
+    )
 
 
 def _shifted(entry: Entry, shift: float, by: Sequence[str]) -> Entry:
@@ -211,16 +264,27 @@ def _at(entry: Entry, time: float, decided_by: str, reason: str, *, known: bool)
 
 
 def _text_discharge(case: _Case) -> float | None:
-    """When the text alone puts discharge: the time of the occurrence that tells of it, the last one if several."""
+    """When the text alone puts discharge: the time of the occurrence that tells of it, the last one
+    if several.
+    """
     times = [
         n.text_time
         for n in case.nodes
-        if n.text_time is not None and n.topic == "discharge" and case.readings[n.uid].section not in ("hpi", "pmh")
+        if n.text_time is not None
+        and n.topic == "discharge"
+        and case.readings[n.uid].section not in ("hpi", "pmh")
     ]
     return max(times) if times else None
 
 
 def _happens_at_discharge(reading: Reading, entry: Entry, text_discharge: float | None) -> bool:
     if reading.section in PLAN_SECTIONS:
-        return entry.time is None or text_discharge is None or abs(entry.time - text_discharge) < 12.0
-    return text_discharge is not None and entry.time is not None and entry.time > 0 and abs(entry.time - text_discharge) < 0.01
+        return (
+            entry.time is None or text_discharge is None or abs(entry.time - text_discharge) < 12.0
+        )
+    return (
+        text_discharge is not None
+        and entry.time is not None
+        and entry.time > 0
+        and abs(entry.time - text_discharge) < 0.01
+    )

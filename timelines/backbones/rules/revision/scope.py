@@ -11,31 +11,40 @@ from timelines.domain import Entry
 
 #: "discharge creatinine": the last one drawn, which may be a day or two old.
 _LAST_BEFORE_DISCHARGE = re.compile(r"\b(?:discharge|dc|d/c|final|last)\b", re.IGNORECASE)
-_IN_ED = re.compile(r"\b(?:in|at|from) (?:the |our )?(?:ED|ER|emergency|triage)\b|\bED\b|\btriage\b")
-#: A list of procedures at the head of a note says nothing about when in the stay they were done, and what a note
-#: tells without a day may be of any day.
+_IN_ED = re.compile(
+    r"\b(?:in|at|from) (?:the |our )?(?:ED|ER|emergency|triage)\b|\bED\b|\btriage\b"
+)
+#: A list of procedures at the head of a note says nothing about when in the stay they were done,
+#: and what a note tells without a day may be of any day.
 _ANY_TIME = 2000.0
 #: Rules of the text timer that place what the note tells without a time of its own.
 _UNTOLD = frozenset({"narrative", "section", "heading"})
 #: Hours: what happened in the emergency department is over when the unit begins to chart.
 _ED_REACH = 4.0
-#: Hours: what led to the admission was done elsewhere; only a row close to the text's time is the same act.
+#: Hours: what led to the admission was done elsewhere; only a row close to the text's time is the
+#: same act.
 _BEFORE_ARRIVAL, _HPI_REACH = 1.0, 1.5
 #: Hours: what the text puts wholly before this lies before any row of the admission.
 _RECORD_BEGINS = -36.0
 _OUTSIDE = re.compile(
-    r"\b(?:outside (?:hospital|facility|ED|emergency)|OSH|referring hospital|other hospital|outside-hospital|in the field|EMS)\b",
+    r"\b(?:outside (?:hospital|facility|ED|emergency)|OSH|referring hospital|other"
+    r" hospital|outside-hospital|in the field|EMS)\b",
     re.IGNORECASE,
 )
-_FROM_OUTSIDE = re.compile(r"\b(?:transfer\w*|from|removed|pulled|discontinued|fluids?|saline|bolus\w*)\b", re.IGNORECASE)
+_FROM_OUTSIDE = re.compile(
+    r"\b(?:transfer\w*|from|removed|pulled|discontinued|fluids?|saline|bolus\w*)\b", re.IGNORECASE
+)
 _HISTORY = re.compile(
-    r"\b(?:history of|h/o|hx of|chronic|baseline|prior (?!to)|previous(?:ly)?|home (?:med|dose)|years? ago|"
+    r"\b(?:history of|h/o|hx of|chronic|baseline|prior (?!to)|previous(?:ly)?|home"
+    r" (?:med|dose)|years? ago|"
     r"at home|childhood|remote|family history)\b",
     re.IGNORECASE,
 )
 _PLAN = re.compile(
-    r"\b(?:follow[- ]?up|planned|to be (?:given|taken|continued|repeated|avoided|completed)|will (?:be|follow|see|continue|need)|"
-    r"(?:at|on|after|for) discharge|prescription|discharge (?:med|prescription|instruction)|appointment|referr\w+ (?:to|for)|"
+    r"\b(?:follow[- ]?up|planned|to be (?:given|taken|continued|repeated|avoided|completed)|will"
+    r" (?:be|follow|see|continue|need)|"
+    r"(?:at|on|after|for) discharge|prescription|discharge"
+    r" (?:med|prescription|instruction)|appointment|referr\w+ (?:to|for)|"
     r"instructed|advised|pending)\b",
     re.IGNORECASE,
 )
@@ -45,18 +54,35 @@ def may_have_rows(reading: Reading, entry: Entry) -> bool:
     """Histories lie before the record and plans after it; neither is evidenced by a row."""
     if reading.section in OUTSIDE_SECTIONS:
         return False
-    if reading.implied and reading.section in ("discharge_diagnosis", "admission_diagnosis", "chief_complaint"):
+    if reading.implied and reading.section in (
+        "discharge_diagnosis",
+        "admission_diagnosis",
+        "chief_complaint",
+    ):
         return False
-    if _OUTSIDE.search(reading.occurrence.mention) and not _FROM_OUTSIDE.search(reading.occurrence.mention):
+    if _OUTSIDE.search(reading.occurrence.mention) and not _FROM_OUTSIDE.search(
+        reading.occurrence.mention
+    ):
         return False
-    if reading.section.startswith("exam") and reading.concept and reading.concept.kind is Kind.PROCEDURE:
-        return False  # "intubated" among the findings of an examination is how the patient was, not the placement
+    if (
+        reading.section.startswith("exam")
+        and reading.concept
+        and reading.concept.kind is Kind.PROCEDURE
+    ):
+        # "intubated" among the findings of an examination is how the patient was, not the placement
+        return False
     measured = bool(reading.concept and reading.concept.kind is Kind.MEASUREMENT and reading.values)
-    if not measured and (reading.section in PLAN_SECTIONS or _PLAN.search(reading.occurrence.mention)):
+    if not measured and (
+        reading.section in PLAN_SECTIONS or _PLAN.search(reading.occurrence.mention)
+    ):
         return bool(reading.concept and reading.concept.name in ("discharge", "death"))
     if not measured and _HISTORY.search(reading.occurrence.mention):
         return False
-    return entry.upper is None or entry.upper > _RECORD_BEGINS or (entry.time is not None and entry.time > _RECORD_BEGINS)
+    return (
+        entry.upper is None
+        or entry.upper > _RECORD_BEGINS
+        or (entry.time is not None and entry.time > _RECORD_BEGINS)
+    )
 
 
 def reach(match: Match, reading: Reading, entry: Entry, *, unique: bool) -> float:
@@ -69,4 +95,8 @@ def reach(match: Match, reading: Reading, entry: Entry, *, unique: bool) -> floa
         return min(match.reach, _HPI_REACH)
     if match.exact and unique:
         return _ANY_TIME if entry.decided_by in _UNTOLD and not entry.known else REACH_UNIQUE
-    return 2 * match.reach if match.exact and _LAST_BEFORE_DISCHARGE.search(reading.text) else match.reach
+    return (
+        2 * match.reach
+        if match.exact and _LAST_BEFORE_DISCHARGE.search(reading.text)
+        else match.reach
+    )

@@ -1,4 +1,6 @@
-"""Does a row have the value that an occurrence states? Rounding, decades, limits and unit conversions included."""
+"""Does a row have the value that an occurrence states? Rounding, decades, limits and unit
+conversions included.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,32 @@ _STATED = re.compile(
     r"(?P<sign>[<>≥≤]\s*)?(?<![\w.])(?P<number>\d{1,3}(?:,\d{3})+|"
     r"\d+)(?P<fraction>\.\d+)?(?P<decade>'?s\b)?(?![\d.,]*\d)(?!(?:st|nd|rd|th)\b)"
 )
-_WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_WORDS = [
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
 #: Number words count as values only before a unit; "two hours" and "one of" do not.
 _NUMBER_WORDS = re.compile(
-    rf"\b({'|'.join(_WORDS)})(?=[\s-](?:more )?(?:liters?|litres?|L|mg|mcg|grams?|mL|units? per|liter))", re.IGNORECASE
+    rf"\b({'|'.join(_WORDS)})(?=[\s-](?:more )?(?:liters?|litres?|L|mg|mcg|grams?|mL|units?"
+    r" per|liter))",
+    re.IGNORECASE,
 )
 #: "strength 3/5", "pain 7/10": the scale is no value.
 _OUT_OF = re.compile(r"(?<![\d/.])(\d)/(?:5|10)(?![\d/])")
-_WORD_LIMIT = re.compile(r"\b(?P<above>over|above|greater than|more than|at least)|(?P<below>under|below|less than)\s*$", re.IGNORECASE)
+_WORD_LIMIT = re.compile(
+    r"\b(?P<above>over|above|greater than|more than|at least)|(?P<below>under|below|less than)\s*$",
+    re.IGNORECASE,
+)
 _MINUS = re.compile(r"(?:^|[\s(])(?:[-−]|minus |negative )$", re.IGNORECASE)
 _LOW = re.compile(r"\blow\s*$", re.IGNORECASE)
 _HIGH = re.compile(r"\bhigh\s*$", re.IGNORECASE)
@@ -25,7 +45,9 @@ _MID = re.compile(r"\bmid[- ]?\s*$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A closed range of values that would be told this way. ``4.2`` covers 4.15…4.25, ``80s`` 80…89.9, ``>150`` 150 and more."""
+    """A closed range of values that would be told this way. ``4.2`` covers 4.15…4.25, ``80s``
+    80…89.9, ``>150`` 150 and more.
+    """
 
     low: float
     high: float
@@ -38,7 +60,9 @@ class Stated:
 def stated_values(text: str) -> tuple[Stated, ...]:
     """Every value that a text states, in order."""
     found = []
-    text = _OUT_OF.sub(r"\g<1>", _NUMBER_WORDS.sub(lambda m: str(_WORDS.index(m[1].lower()) + 1), text))
+    text = _OUT_OF.sub(
+        r"\g<1>", _NUMBER_WORDS.sub(lambda m: str(_WORDS.index(m[1].lower()) + 1), text)
+    )
     for match in _STATED.finditer(text):
         before = text[max(0, match.start() - 14) : match.start()]
         found.append(_range(match, before))
@@ -46,7 +70,9 @@ def stated_values(text: str) -> tuple[Stated, ...]:
 
 
 def tells(values: tuple[Stated, ...], value: float, unit: str, event: str) -> Stated | None:
-    """The stated value that the row's value is, itself or converted between the units in which both are told."""
+    """The stated value that the row's value is, itself or converted between the units in which both
+    are told.
+    """
     for candidate in (value, *_converted(value, unit, event)):
         for stated in values:
             if stated.covers(candidate):

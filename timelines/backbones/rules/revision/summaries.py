@@ -1,8 +1,9 @@
 """Revision from the words of series summaries: what a reader knows who never sees a row.
 
-A summary states observations with their times: all of a short series, of a long one the first, last, lowest and highest,
-and when the series begins and ends. Those are judged as rows are; what a summary does not state cannot date anything. The
-words do not tell which act a time stands for, nor are there rows to cite.
+A summary states observations with their times: all of a short series, of a long one the first,
+last, lowest and highest, and when the series begins and ends. Those are judged as rows are; what a
+summary does not state cannot date anything. The words do not tell which act a time stands for, nor
+are there rows to cite.
 """
 
 from __future__ import annotations
@@ -33,7 +34,12 @@ class SummaryRuleReviser:
     check: Check = never_stop
 
     def revise_by_summaries(
-        self, note: TaggedNote, text_only: Timeline, summaries: Sequence[KeptSummary], window: Window, alternatives: int
+        self,
+        note: TaggedNote,
+        text_only: Timeline,
+        summaries: Sequence[KeptSummary],
+        window: Window,
+        alternatives: int,
     ) -> list[Timeline]:
         """As `RuleReviser.revise`, with stated observations in the place of rows."""
         stated: dict[str, list[SourceRow]] = {}
@@ -43,14 +49,20 @@ class SummaryRuleReviser:
             if s.event not in stated:
                 stated[s.event] = list(stated_observations(s, window, first))
                 first += len(stated[s.event])
-            evidence += [Evidence(s.uid, s.query, row, s.dense_rank, s.dense_score, s.rerank_score) for row in stated[s.event]]
+            evidence += [
+                Evidence(s.uid, s.query, row, s.dense_rank, s.dense_score, s.rerank_score)
+                for row in stated[s.event]
+            ]
         rows = {row.row_index: row for found in stated.values() for row in found}
         revised = RuleReviser(self.check).revise(note, text_only, evidence, window, alternatives)
         return [replace(t, entries=tuple(_without_rows(e, rows) for e in t)) for t in revised]
 
 
-def stated_observations(summary: KeptSummary, window: Window, first: int = 0) -> Iterator[SourceRow]:
-    """The observations that a summary states, once each, in hours; numbered from `first`, numbers that name no row.
+def stated_observations(
+    summary: KeptSummary, window: Window, first: int = 0
+) -> Iterator[SourceRow]:
+    """The observations that a summary states, once each, in hours; numbered from `first`, numbers
+    that name no row.
 
     Observations later than discharge allows are left out, as rows would be.
     """
@@ -65,12 +77,21 @@ def stated_observations(summary: KeptSummary, window: Window, first: int = 0) ->
             continue
         told = _QUANTITY.fullmatch(value)
         number = float(told[1]) if told else None
-        yield SourceRow(first + len(seen), hours, summary.event, value, unit or (told[2] or "" if told else ""), numeric_value=number)
+        yield SourceRow(
+            first + len(seen),
+            hours,
+            summary.event,
+            value,
+            unit or (told[2] or "" if told else ""),
+            numeric_value=number,
+        )
         seen.add((value, clock))
 
 
 def _stated(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """(value, clock time): of the listed observations where all are listed, else of the marked ones and both ends."""
+    """(value, clock time): of the listed observations where all are listed, else of the marked ones
+    and both ends.
+    """
     listed = [line for line in lines if line.startswith(_ALL)]
     for line in listed:
         yield from _STATED.findall(line.removeprefix(_ALL))
@@ -89,5 +110,7 @@ def _without_rows(entry: Entry, stated: dict[int, SourceRow]) -> Entry:
         return entry
     row = stated[entry.adopted_rows[0]]
     what = f"{row.value} {row.unit}".strip() or "an observation"
-    reason = f"the summary of {row.event} states {what} at {row.time:.1f} h; no row behind it was seen"
+    reason = (
+        f"the summary of {row.event} states {what} at {row.time:.1f} h; no row behind it was seen"
+    )
     return replace(entry, adopted_rows=(), decided_by="rules: summary", reason=reason)

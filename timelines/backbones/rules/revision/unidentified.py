@@ -1,8 +1,9 @@
 """Revision without identifiers: an event is what its words say, so equal words are one event.
 
-Repeated mentions with equal text cannot be told apart: the second "fever" of a note and the first are one line here, placed
-where the first that has a time is told, with the rows of both. That loss is what the variant measures; no rule works
-around it by looking at places in the note. The rest is the reading and judging of the full revision.
+Repeated mentions with equal text cannot be told apart: the second "fever" of a note and the first
+are one line here, placed where the first that has a time is told, with the rows of both. That loss
+is what the variant measures; no rule works around it by looking at places in the note. The rest is
+the reading and judging of the full revision.
 """
 
 from __future__ import annotations
@@ -45,8 +46,12 @@ class UnidentifiedRuleReviser:
         """One line an event text in each table, in the order in which the texts first appear."""
         events = _events(spans, table)
         tagged = TaggedNote(note, Inventory(tuple(e.occurrence for e in events.values())))
-        text_only = Timeline.complete(tagged.inventory, [e.entry for e in events.values()], TimelineKind.TEXT_ONLY)
-        revised = RuleReviser(self.check).revise(tagged, text_only, _evidence(events, evidence), window, alternatives)
+        text_only = Timeline.complete(
+            tagged.inventory, [e.entry for e in events.values()], TimelineKind.TEXT_ONLY
+        )
+        revised = RuleReviser(self.check).revise(
+            tagged, text_only, _evidence(events, evidence), window, alternatives
+        )
         return [[_line(tagged.inventory, entry) for entry in timeline] for timeline in revised]
 
 
@@ -59,7 +64,9 @@ class _Event:
 
 
 def _events(spans: Sequence[TaggedSpan], table: Sequence[NamedTime]) -> dict[str, _Event]:
-    """Event text → what stands for it: the first span that has the text, the first line that has a time (else the first)."""
+    """Event text → what stands for it: the first span that has the text, the first line that has a
+    time (else the first).
+    """
     lines: dict[str, NamedTime] = {}
     for line in table:
         key = _key(line.event)
@@ -68,15 +75,28 @@ def _events(spans: Sequence[TaggedSpan], table: Sequence[NamedTime]) -> dict[str
     places: dict[str, TaggedSpan] = {}
     for span in spans:
         places.setdefault(_key(span.mention), span)
-    return {key: _event(number, line, places.get(key)) for number, (key, line) in enumerate(lines.items())}
+    return {
+        key: _event(number, line, places.get(key))
+        for number, (key, line) in enumerate(lines.items())
+    }
 
 
 def _event(number: int, line: NamedTime, span: TaggedSpan | None) -> _Event:
     uid = f"{number:04x}"
-    entry = Entry(uid, line.time, line.lower, line.upper, line.known, decided_by=line.decided_by, reason=line.reason)
+    entry = Entry(
+        uid,
+        line.time,
+        line.lower,
+        line.upper,
+        line.known,
+        decided_by=line.decided_by,
+        reason=line.reason,
+    )
     if span is None:
         return _Event(Occurrence(uid, number, line.event, None, None), entry)
-    return _Event(Occurrence(uid, number, line.event, span.start, span.end, span.polarity, span.lane), entry)
+    return _Event(
+        Occurrence(uid, number, line.event, span.start, span.end, span.polarity, span.lane), entry
+    )
 
 
 def _evidence(events: Mapping[str, _Event], rows: Sequence[NamedRow]) -> list[Evidence]:
@@ -92,7 +112,9 @@ def _evidence(events: Mapping[str, _Event], rows: Sequence[NamedRow]) -> list[Ev
 
 def _line(inventory: Inventory, entry: Entry) -> NamedTime:
     event = inventory.by_uid[entry.uid].mention
-    return NamedTime(event, entry.time, entry.lower, entry.upper, entry.known, entry.decided_by, entry.reason)
+    return NamedTime(
+        event, entry.time, entry.lower, entry.upper, entry.known, entry.decided_by, entry.reason
+    )
 
 
 def _key(event: str) -> str:

@@ -66,7 +66,9 @@ def read_clause(analysis: Analysis, start: int, end: int) -> Clause:
     opening = frozenset(i for i, t in enumerate(tokens) if t.start in subjects)
     terms = [t for t in find_terms(tokens) if not all(in_time[t.first : t.last])]
     people = demographic_spans(analysis.text, start, end)
-    demographic = frozenset(i for i, t in enumerate(tokens) if any(a <= t.start < b for a, b in people))
+    demographic = frozenset(
+        i for i, t in enumerate(tokens) if any(a <= t.start < b for a, b in people)
+    )
     return Clause(analysis.text, tokens, terms, in_time, parts, lemmas, opening, demographic)
 
 
@@ -74,13 +76,19 @@ def _subject_starts(analysis: Analysis, start: int, end: int) -> set[int]:
     """Offsets where the subject of a finite verb begins: a new clause, even without a comma."""
     found = set()
     for token in analysis.tokens(start, end):
-        if token.dep_ in {"nsubj", "nsubjpass"} and token.head.pos_ in {"VERB", "AUX"} and token.head.i > token.i:
+        if (
+            token.dep_ in {"nsubj", "nsubjpass"}
+            and token.head.pos_ in {"VERB", "AUX"}
+            and token.head.i > token.i
+        ):
             found.add(token.left_edge.idx)
     return found
 
 
 def strength(clause: Clause, first: int, last: int) -> int:
-    """2 for a clinical term or act, 1 for any other content, 0 for none (function words, times, places)."""
+    """2 for a clinical term or act, 1 for any other content, 0 for none (function words, times,
+    places).
+    """
     best = 0
     for i in range(first, last):
         if clause.in_time[i]:
@@ -91,10 +99,18 @@ def strength(clause: Clause, first: int, last: int) -> int:
             return 2
         if term:
             continue
-        content = token.is_word and token.lower not in EMPTY and clause.lemmas[i] not in EMPTY and token.lower not in UNITS
+        content = (
+            token.is_word
+            and token.lower not in EMPTY
+            and clause.lemmas[i] not in EMPTY
+            and token.lower not in UNITS
+        )
         if (
             content
-            and (clause.parts[i] in {"NOUN", "VERB", "ADJ", "PROPN", "X", ""} or token.kind == "short")
+            and (
+                clause.parts[i] in {"NOUN", "VERB", "ADJ", "PROPN", "X", ""}
+                or token.kind == "short"
+            )
             and token.lower not in COMPANIONS
         ):
             best = 1
@@ -103,7 +119,10 @@ def strength(clause: Clause, first: int, last: int) -> int:
 
 def has_value(clause: Clause, first: int, last: int) -> bool:
     """True when a number outside temporal expressions stands in the chunk."""
-    return any((clause.tokens[i].is_number or clause.tokens[i].kind == "mixed") and not clause.in_time[i] for i in range(first, last))
+    return any(
+        (clause.tokens[i].is_number or clause.tokens[i].kind == "mixed") and not clause.in_time[i]
+        for i in range(first, last)
+    )
 
 
 def concepts(clause: Clause, first: int, last: int) -> set[Concept]:
@@ -126,8 +145,16 @@ def names_something(clause: Clause, chunk: Chunk) -> bool:
     if any(i in clause.term_at for i in span):
         return True
     quiet = EMPTY | UNITS | TREATMENT_ACTS
-    return any(clause.parts[i] in {"NOUN", "PROPN"} and not clause.in_time[i] and clause.tokens[i].lower not in quiet for i in span)
+    return any(
+        clause.parts[i] in {"NOUN", "PROPN"}
+        and not clause.in_time[i]
+        and clause.tokens[i].lower not in quiet
+        for i in span
+    )
 
 
 def has_verb(clause: Clause, chunk: Chunk) -> bool:
-    return any(clause.parts[i] == "VERB" and clause.lemmas[i] not in EMPTY for i in range(chunk.first, chunk.last))
+    return any(
+        clause.parts[i] == "VERB" and clause.lemmas[i] not in EMPTY
+        for i in range(chunk.first, chunk.last)
+    )

@@ -9,7 +9,10 @@ _AGE = re.compile(
     r"(?P<between>(?:[\s,-]+(?!m\b|f\b)[\w-]+){0,4}?)[\s,-]+(?P<sex>female|male|woman|man|lady|gentleman|boy|girl|m|f)\b",
     re.IGNORECASE,
 )
-_AGE_ONLY = re.compile(r"\b\d{1,3}[\s-]*(?:years?|yrs?|months?|weeks?)[\s-]+old\b|\b\d{1,3}\s?(?:y/o|yo)\b", re.IGNORECASE)
+_AGE_ONLY = re.compile(
+    r"\b\d{1,3}[\s-]*(?:years?|yrs?|months?|weeks?)[\s-]+old\b|\b\d{1,3}\s?(?:y/o|yo)\b",
+    re.IGNORECASE,
+)
 _FUSED = re.compile(r"(?<![\w#.])\d{2,3}(?:yo)?[MF](?=\s|,|\.|$)")
 _HEAD_SEX = re.compile(r"\b(?:sex|gender)\s*:\s*(?P<sex>m(?:ale)?|f(?:emale)?)\b", re.IGNORECASE)
 

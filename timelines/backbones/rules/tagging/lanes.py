@@ -37,10 +37,14 @@ _PLANS = frozenset({"scheduled", "planned", "follow-up", "followup", "f/u", "app
 
 
 def lane_of(clause: Clause, chunk: Chunk, section_kind: str, inherited: Lane | None) -> Lane:
-    """`inherited` is the lane of the name that an elliptical chunk continues; it decides when the chunk names nothing."""
+    """`inherited` is the lane of the name that an elliptical chunk continues; it decides when the
+    chunk names nothing.
+    """
     words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
     terms = [t for t in clause.terms if chunk.first <= t.first < chunk.last]
-    if section_kind in _BY_SECTION and not (section_kind == "disposition" and terms and terms[0].concept is Concept.DRUG):
+    if section_kind in _BY_SECTION and not (
+        section_kind == "disposition" and terms and terms[0].concept is Concept.DRUG
+    ):
         return _BY_SECTION[section_kind]
     if words & _PLANS:
         return Lane.PLAN

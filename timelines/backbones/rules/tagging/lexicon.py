@@ -48,7 +48,26 @@ _FOLDER = Path(__file__).with_name("lexicon")
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9/]{1,3}")
 #: One- and two-letter terms that are ordinary words when written small.
 _ORDINARY = frozenset(
-    {"or", "us", "er", "ed", "as", "co", "ps", "mb", "no", "ha", "le", "pet", "map", "cast", "fall", "gap", "port", "fast"}
+    {
+        "or",
+        "us",
+        "er",
+        "ed",
+        "as",
+        "co",
+        "ps",
+        "mb",
+        "no",
+        "ha",
+        "le",
+        "pet",
+        "map",
+        "cast",
+        "fall",
+        "gap",
+        "port",
+        "fast",
+    }
 )
 
 _ENDINGS: tuple[tuple[Concept, re.Pattern[str]], ...] = (
@@ -154,4 +173,10 @@ def _index() -> _Index:
 def word_list(name: str) -> list[str]:
     """Terms of `lexicon/<name>.txt`; lines that start with # are comments."""
     lines = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8").splitlines()
-    return [term.strip() for line in lines if not line.startswith("#") for term in line.split(",") if term.strip()]
+    return [
+        term.strip()
+        for line in lines
+        if not line.startswith("#")
+        for term in line.split(",")
+        if term.strip()
+    ]

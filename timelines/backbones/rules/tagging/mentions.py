@@ -1,8 +1,8 @@
 """Mentions that stand alone: what a span means to a reader who sees nothing else.
 
 The span's own words, abbreviations spelled out, with what the span leaves unsaid put back: the
-analyte of a bare value, the drug of "restarted", the negation of a list, the heading it stands under,
-the time or place that opens its line.
+analyte of a bare value, the drug of "restarted", the negation of a list, the heading it stands
+under, the time or place that opens its line.
 """
 
 from __future__ import annotations
@@ -12,10 +12,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from timelines.backbones.rules.tagging.chunks import Chunk, Clause, concepts, has_value, is_bare_value, names_something
+from timelines.backbones.rules.tagging.chunks import (
+    Chunk,
+    Clause,
+    concepts,
+    has_value,
+    is_bare_value,
+    names_something,
+)
 from timelines.backbones.rules.tagging.lexicon import Concept
 from timelines.backbones.rules.tagging.tokens import Token, tokenize
-from timelines.backbones.rules.tagging.vocabulary import ACTIONS, COURSE_ACTS, TREATMENT_ACTS, TREND_ACTS
+from timelines.backbones.rules.tagging.vocabulary import (
+    ACTIONS,
+    COURSE_ACTS,
+    TREATMENT_ACTS,
+    TREND_ACTS,
+)
 from timelines.domain import Lane
 
 _CONTEXT = {
@@ -45,7 +57,9 @@ _DENIED = re.compile(r"(?:no|none|not|never|denies|denied|without|nkda)\b", re.I
 #: "b/l" is bilateral, but baseline before a value.
 _BASELINE = re.compile(r"\bb/l(?= (?:[A-Z]\w+ )?\d)")
 #: Words in front that point at what a lone mention cannot show.
-_POINTERS = re.compile(r"^(?:(?:she|he|they|it|his|her|their|its|the|a|an|this|that)\s+)+(?=\S)", re.IGNORECASE)
+_POINTERS = re.compile(
+    r"^(?:(?:she|he|they|it|his|her|their|its|the|a|an|this|that)\s+)+(?=\S)", re.IGNORECASE
+)
 _SIDES = {"L": "left", "R": "right"}
 #: Names of a way to give something, not of what is given.
 _GENERIC = frozenset({"gtt", "gtts", "drip", "drips", "infusion", "infusions", "bolus", "boluses"})
@@ -63,9 +77,20 @@ class Thread:
     lane: Lane | None = None
 
 
-def mention_of(clause: Clause, chunk: Chunk, section_kind: str, thread: Thread, *, negated: bool, lead: str, heading: bool) -> str:
+def mention_of(
+    clause: Clause,
+    chunk: Chunk,
+    section_kind: str,
+    thread: Thread,
+    *,
+    negated: bool,
+    lead: str,
+    heading: bool,
+) -> str:
     """A non-empty standalone mention of the chunk; `lead` is the time or place that opens its line."""
-    text = _expand(clause.text[clause.tokens[chunk.first].start : clause.tokens[chunk.last - 1].end])
+    text = _expand(
+        clause.text[clause.tokens[chunk.first].start : clause.tokens[chunk.last - 1].end]
+    )
     if chunk.shared:
         name_end = next((t.last for t in clause.terms if chunk.first <= t.first), chunk.first + 1)
         name = clause.text[clause.tokens[chunk.first].start : clause.tokens[name_end - 1].end]
@@ -77,10 +102,15 @@ def mention_of(clause: Clause, chunk: Chunk, section_kind: str, thread: Thread, 
         return f"{text} (problem)"
     if lead and not any(clause.in_time[chunk.first : chunk.last]):
         text = f"{text}, {_small_initial(lead)}"
-    if section_kind.startswith("results_") and not concepts(clause, chunk.first, chunk.last) <= {Concept.LAB, Concept.DRUG}:
+    if section_kind.startswith("results_") and not concepts(clause, chunk.first, chunk.last) <= {
+        Concept.LAB,
+        Concept.DRUG,
+    }:
         section_kind = "results"
     template = _CONTEXT.get(section_kind, "{}")
-    if section_kind in {"allergies", "pmh", "disposition"} and (_DENIED.match(text) or _tells_an_act(clause, chunk)):
+    if section_kind in {"allergies", "pmh", "disposition"} and (
+        _DENIED.match(text) or _tells_an_act(clause, chunk)
+    ):
         template = "{}"
     return template.format(text)
 
@@ -92,7 +122,9 @@ def remember(clause: Clause, chunk: Chunk, lane: Lane, thread: Thread) -> None:
             continue
         if clause.tokens[term.first].lower in _GENERIC | _UNNAMED:
             continue
-        name = _expand(clause.text[clause.tokens[term.first].start : clause.tokens[term.last - 1].end])
+        name = _expand(
+            clause.text[clause.tokens[term.first].start : clause.tokens[term.last - 1].end]
+        )
         if term.concept in {Concept.LAB, Concept.VITAL}:
             thread.measure, thread.lane = name, lane
         elif term.concept in _TREATMENTS:
@@ -102,7 +134,10 @@ def remember(clause: Clause, chunk: Chunk, lane: Lane, thread: Thread) -> None:
 
 
 def _tells_an_act(clause: Clause, chunk: Chunk) -> bool:
-    return any(clause.parts[i] == "VERB" or clause.tokens[i].lower in ACTIONS for i in range(chunk.first, chunk.last))
+    return any(
+        clause.parts[i] == "VERB" or clause.tokens[i].lower in ACTIONS
+        for i in range(chunk.first, chunk.last)
+    )
 
 
 def _with_name(clause: Clause, chunk: Chunk, text: str, thread: Thread) -> str:
@@ -113,14 +148,22 @@ def _with_name(clause: Clause, chunk: Chunk, text: str, thread: Thread) -> str:
     if terms or names_something(clause, chunk):
         return text
     words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
-    given = thread.lane in {Lane.MEDICATION, Lane.PROCEDURE} and not (thread.measure and words & {"was", "were", "is"})
+    given = thread.lane in {Lane.MEDICATION, Lane.PROCEDURE} and not (
+        thread.measure and words & {"was", "were", "is"}
+    )
     if is_bare_value(clause, chunk):
         name = thread.treatment if given else thread.measure or thread.finding or thread.treatment
         return f"{name} {text}" if name else text
     if has_value(clause, chunk.first, chunk.last) and words & TREND_ACTS:
         name = thread.treatment if given else thread.measure
         return f"{name} {text}" if name else text
-    name = thread.finding if words & COURSE_ACTS else thread.treatment if words & TREATMENT_ACTS else ""
+    name = (
+        thread.finding
+        if words & COURSE_ACTS
+        else thread.treatment
+        if words & TREATMENT_ACTS
+        else ""
+    )
     return f"{name} {text}" if name else text
 
 
@@ -131,7 +174,9 @@ def _small_initial(text: str) -> str:
 
 
 def _expand(text: str) -> str:
-    """Abbreviations spelled out, white space collapsed, lab marks removed: "WBC-14.2*" → "white blood cell count 14.2"."""
+    """Abbreviations spelled out, white space collapsed, lab marks removed: "WBC-14.2*" → "white
+    blood cell count 14.2".
+    """
     table = _abbreviations()
     plain = _BASELINE.sub("baseline", re.sub(r"\s+", " ", text).replace("*", ""))
     for phrase, spelled in _phrases().items():
@@ -140,11 +185,16 @@ def _expand(text: str) -> str:
     out, last = [], 0
     tokens = tokenize(plain)
     for i, token in enumerate(tokens):
-        full = table.get(token.text) or (table.get(token.lower) if len(token.text) > 3 else None) or _side(tokens, i)
+        full = (
+            table.get(token.text)
+            or (table.get(token.lower) if len(token.text) > 3 else None)
+            or _side(tokens, i)
+        )
         if (
             full
             and not (len(token.text) == 1 and plain[token.end : token.end + 1] == ".")
-            and "/" not in plain[max(0, token.start - 1) : token.start] + plain[token.end : token.end + 1]
+            and "/"
+            not in plain[max(0, token.start - 1) : token.start] + plain[token.end : token.end + 1]
         ):
             glued = plain[token.end : token.end + 1] not in {"", " ", ",", "-", ")"}
             out.append(plain[last : token.start] + full + (" " if glued else ""))
@@ -154,7 +204,12 @@ def _expand(text: str) -> str:
 
 def _side(tokens: list[Token], i: int) -> str | None:
     """ "L arm" is the left arm, "2 L" is two litres."""
-    if tokens[i].text not in _SIDES or i + 1 >= len(tokens) or not tokens[i + 1].is_word or (i and tokens[i - 1].is_number):
+    if (
+        tokens[i].text not in _SIDES
+        or i + 1 >= len(tokens)
+        or not tokens[i + 1].is_word
+        or (i and tokens[i - 1].is_number)
+    ):
         return None
     return _SIDES[tokens[i].text]
 
@@ -162,12 +217,20 @@ def _side(tokens: list[Token], i: int) -> str | None:
 @lru_cache(maxsize=1)
 def _phrases() -> dict[str, str]:
     """The abbreviations of more than one word."""
-    return {short: full for short, full in _abbreviations().items() if " " in short and short[0].isupper()}
+    return {
+        short: full
+        for short, full in _abbreviations().items()
+        if " " in short and short[0].isupper()
+    }
 
 
 @lru_cache(maxsize=1)
 def _abbreviations() -> dict[str, str]:
-    lines = (Path(__file__).with_name("lexicon") / "abbreviations.txt").read_text(encoding="utf-8").splitlines()
+    lines = (
+        (Path(__file__).with_name("lexicon") / "abbreviations.txt")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
     pairs = [line.split(" = ") for line in lines if line and not line.startswith("#")]
     table = {short.strip(): full.strip() for short, full in pairs}
     table.update({short.lower(): full for short, full in table.items() if len(short) > 3})

@@ -9,13 +9,17 @@ from timelines.backbones.rules.tagging.lexicon import Concept
 from timelines.domain import Polarity
 
 _ABSENT = re.compile(
-    r"\b(?:no|not|never|without|denie[sd]|denying|negative|neg|none|nor|neither|cannot|absent|absence of|free of|ruled out|unable to|"
-    r"declined|refused|afebrile|nkda|nka|nontender|anicteric|non-bloody|nonbloody|unremarkable|fails? to|failed to)\b|w/o\b|\br/o'?d\b",
+    r"\b(?:no|not|never|without|denie[sd]|denying|negative|neg|none|nor|neither|cannot|absent|absence"
+    r" of|free of|ruled out|unable to|"
+    r"declined|refused|afebrile|nkda|nka|nontender|anicteric|non-bloody|nonbloody|unremarkable|fails?"
+    r" to|failed to)\b|w/o\b|\br/o'?d\b",
     re.IGNORECASE,
 )
 #: Phrases in which a negative word does not deny the finding.
 _NOT_ABSENT = re.compile(
-    r"\b(?:not (?:only|improving|improved|resolved|controlled)|no change|gram[- ]negative|rh negative)\b", re.IGNORECASE
+    r"\b(?:not (?:only|improving|improved|resolved|controlled)|no change|gram[- ]negative|rh"
+    r" negative)\b",
+    re.IGNORECASE,
 )
 _REACHING = frozenset({"no", "denies", "denied", "denying", "without", "w/o", "nor", "neither"})
 _NEGATED_NOUNS = {Concept.FINDING}
@@ -29,15 +33,23 @@ def polarity_of(text: str) -> Polarity:
 
 def reaching_negation(clause: Clause, chunk: Chunk) -> bool:
     """True when `chunk` opens a negation that a list may continue ("no fever, chills or cough")."""
-    return any(clause.tokens[i].lower in _REACHING for i in range(chunk.first, min(chunk.first + 3, chunk.last)))
+    return any(
+        clause.tokens[i].lower in _REACHING
+        for i in range(chunk.first, min(chunk.first + 3, chunk.last))
+    )
 
 
 def continues_negation(clause: Clause, before: Chunk, chunk: Chunk) -> bool:
     """True when `chunk` is one more short item of a negated list that `before` belongs to."""
     between = {clause.tokens[i].lower for i in range(before.last, chunk.first)}
-    if not between <= {",", "or", "nor", "and", "/", "any", "the", "a"} or chunk.last - chunk.first > 4:
+    if (
+        not between <= {",", "or", "nor", "and", "/", "any", "the", "a"}
+        or chunk.last - chunk.first > 4
+    ):
         return False
-    if has_value(clause, chunk.first, chunk.last) or any(clause.parts[i] in {"VERB", "AUX"} for i in range(chunk.first, chunk.last)):
+    if has_value(clause, chunk.first, chunk.last) or any(
+        clause.parts[i] in {"VERB", "AUX"} for i in range(chunk.first, chunk.last)
+    ):
         return False
     found = concepts(clause, chunk.first, chunk.last)
     return found <= _NEGATED_NOUNS and (bool(found) or bool(between & {"or", "nor"}))

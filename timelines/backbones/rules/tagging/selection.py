@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from timelines.backbones.rules.tagging.chunks import Chunk, Clause, concepts, has_value, is_bare_value, strength
+from timelines.backbones.rules.tagging.chunks import (
+    Chunk,
+    Clause,
+    concepts,
+    has_value,
+    is_bare_value,
+    strength,
+)
 from timelines.backbones.rules.tagging.lexicon import Concept
 from timelines.backbones.rules.tagging.vocabulary import CONDITIONAL, LEADING, TOPICS
 from timelines.backbones.rules.text import Section
@@ -12,7 +19,11 @@ def is_advice_on_what_may_happen(clause: Clause, section: Section) -> bool:
     """ "Return for fever": a sentence of the instructions that tells of no event."""
     if section.kind not in {"instructions", "followup"}:
         return False
-    opening = (t.lower for t in clause.tokens if t.is_word and t.lower not in LEADING and t.lower not in {"you", "will", "should", "must"})
+    opening = (
+        t.lower
+        for t in clause.tokens
+        if t.is_word and t.lower not in LEADING and t.lower not in {"you", "will", "should", "must"}
+    )
     return next(opening, "") in CONDITIONAL
 
 
@@ -27,16 +38,29 @@ def is_occurrence(clause: Clause, chunk: Chunk, section_kind: str, heading: bool
 
 
 def only_names_the_next(clause: Clause, chunk: Chunk, following: Chunk | None) -> bool:
-    """A name whose value or fate follows after a comma or colon: "Her temperature, 99.7 on arrival", "Metoprolol, which was ordered"."""
+    """A name whose value or fate follows after a comma or colon: "Her temperature, 99.7 on
+    arrival", "Metoprolol, which was ordered".
+    """
     if following is None or has_value(clause, chunk.first, chunk.last):
         return False
     mark = clause.tokens[chunk.last].text if chunk.last < len(clause.tokens) else ""
     if any(clause.parts[i] == "VERB" for i in range(chunk.first, chunk.last)):
         return False
     found = concepts(clause, chunk.first, chunk.last)
-    if mark == ":" and (not found or found <= {Concept.DRUG, Concept.LAB, Concept.MICRO, Concept.VITAL}):
-        return is_bare_value(clause, following) or not found or bool(concepts(clause, following.first, following.last) & {Concept.LAB})
-    relative = chunk.last + 1 < len(clause.tokens) and clause.tokens[chunk.last + 1].lower in {"which", "who"}
+    if mark == ":" and (
+        not found or found <= {Concept.DRUG, Concept.LAB, Concept.MICRO, Concept.VITAL}
+    ):
+        return (
+            is_bare_value(clause, following)
+            or not found
+            or bool(concepts(clause, following.first, following.last) & {Concept.LAB})
+        )
+    relative = chunk.last + 1 < len(clause.tokens) and clause.tokens[chunk.last + 1].lower in {
+        "which",
+        "who",
+    }
     if mark == ",":
-        return relative or (bool(found & {Concept.LAB, Concept.VITAL}) and is_bare_value(clause, following))
+        return relative or (
+            bool(found & {Concept.LAB, Concept.VITAL}) and is_bare_value(clause, following)
+        )
     return False

@@ -1,17 +1,48 @@
-"""From a chunk to the span that is highlighted: without function words and far-off times at its ends."""
+"""From a chunk to the span that is highlighted: without function words and far-off times at its
+ends.
+"""
 
 from __future__ import annotations
 
-from timelines.backbones.rules.tagging.chunks import Chunk, Clause, concepts, has_value, is_bare_value, strength
+from timelines.backbones.rules.tagging.chunks import (
+    Chunk,
+    Clause,
+    concepts,
+    has_value,
+    is_bare_value,
+    strength,
+)
 from timelines.backbones.rules.tagging.lexicon import Concept
 from timelines.backbones.rules.tagging.vocabulary import ACTIONS, LEADING, NEGATIONS, TRAILING
 
-#: Characters: a trailing time up to this length always stays; a span up to this length may be widened, at most so many times.
+#: Characters: a trailing time up to this length always stays; a span up to this length may be
+#: widened, at most so many times.
 _SHORT_TIME = 24
 _SHORT = 16
 _WIDEN = 2.2
 _FILLERS = frozenset(
-    {"was", "were", "is", "are", "had", "has", "been", "it", "he", "she", "they", "his", "her", "its", "the", "to", "down", "up", "a", "an"}
+    {
+        "was",
+        "were",
+        "is",
+        "are",
+        "had",
+        "has",
+        "been",
+        "it",
+        "he",
+        "she",
+        "they",
+        "his",
+        "her",
+        "its",
+        "the",
+        "to",
+        "down",
+        "up",
+        "a",
+        "an",
+    }
 )
 
 
@@ -33,12 +64,19 @@ def trim(clause: Clause, chunk: Chunk) -> Chunk | None:
 def _skip_ordinal(clause: Clause, chunk: Chunk) -> int:
     """Past the number of a list item: "3. Colchicine"."""
     head = clause.tokens[chunk.first : chunk.first + 2]
-    return chunk.first + 2 if len(head) == 2 and head[0].is_number and head[1].text in {".", ")"} and chunk.first == 0 else chunk.first
+    return (
+        chunk.first + 2
+        if len(head) == 2 and head[0].is_number and head[1].text in {".", ")"} and chunk.first == 0
+        else chunk.first
+    )
 
 
 def _droppable(clause: Clause, i: int, words: frozenset[str], at_end: bool = False) -> bool:
     token = clause.tokens[i]
-    if token.lower == "at" and clause.tokens[min(i + 1, len(clause.tokens) - 1)].lower in {"least", "most"}:
+    if token.lower == "at" and clause.tokens[min(i + 1, len(clause.tokens) - 1)].lower in {
+        "least",
+        "most",
+    }:
         return False
     if token.lower in NEGATIONS or i in clause.term_at or (clause.in_time[i] and at_end):
         return False
@@ -65,12 +103,16 @@ def _drop_long_time(clause: Clause, first: int, last: int) -> int:
 
 
 def _widen_short(clause: Clause, floor: int, first: int, last: int) -> int:
-    """A few letters ("24.3", "stopped") take the words before them back, as far as they fit: "early on POD 2 it was 24.3"."""
+    """A few letters ("24.3", "stopped") take the words before them back, as far as they fit: "early
+    on POD 2 it was 24.3".
+    """
     if first >= last:
         return first
     body = clause.tokens[last - 1].end - clause.tokens[first].start
     limit = clause.tokens[last - 1].end - _WIDEN * body
-    if body > _SHORT or not any(clause.tokens[i].is_number or clause.parts[i] in {"VERB", "AUX"} for i in range(first, last)):
+    if body > _SHORT or not any(
+        clause.tokens[i].is_number or clause.parts[i] in {"VERB", "AUX"} for i in range(first, last)
+    ):
         return first
     best = first
     for i in range(first - 1, floor - 1, -1):
@@ -83,7 +125,8 @@ def _widen_short(clause: Clause, floor: int, first: int, last: int) -> int:
 
 
 def absorb_parentheses(clause: Clause, chunks: list[Chunk], always: bool = False) -> list[Chunk]:
-    """A parenthesis that only dates, doses or places its left neighbour joins it: "CXR (HD2)", "dobutamine (2.5)".
+    """A parenthesis that only dates, doses or places its left neighbour joins it: "CXR (HD2)",
+    "dobutamine (2.5)".
 
     With `always` every parenthesis does, as for the reaction of an allergy.
     """
@@ -91,7 +134,13 @@ def absorb_parentheses(clause: Clause, chunks: list[Chunk], always: bool = False
     for chunk in chunks:
         closes = chunk.last < len(clause.tokens) and clause.tokens[chunk.last].text == ")"
         opens = chunk.first > 0 and clause.tokens[chunk.first - 1].text == "("
-        if out and opens and closes and out[-1].last == chunk.first - 1 and (always or _is_qualifier(clause, out[-1], chunk)):
+        if (
+            out
+            and opens
+            and closes
+            and out[-1].last == chunk.first - 1
+            and (always or _is_qualifier(clause, out[-1], chunk))
+        ):
             out[-1] = Chunk(out[-1].first, chunk.last + 1, out[-1].separator)
         else:
             out.append(chunk)
@@ -107,7 +156,9 @@ def _is_qualifier(clause: Clause, named: Chunk, chunk: Chunk) -> bool:
 
 
 def share_predicates(clause: Clause, chunks: list[Chunk]) -> list[Chunk]:
-    """Coordinated names reach to the act they share: "vancomycin and cefepime stopped" gives two overlapping spans."""
+    """Coordinated names reach to the act they share: "vancomycin and cefepime stopped" gives two
+    overlapping spans.
+    """
     out = list(chunks)
     for i in range(len(chunks) - 2, -1, -1):
         name, following = chunks[i], out[i + 1]
@@ -117,9 +168,15 @@ def share_predicates(clause: Clause, chunks: list[Chunk]) -> list[Chunk]:
             or not _between_is_coordination(clause, name, chunks[i + 1])
         ):
             continue
-        if following.separator == "punct" and out[i + 1].last == chunks[i + 1].last and not out[i + 1].shared:
+        if (
+            following.separator == "punct"
+            and out[i + 1].last == chunks[i + 1].last
+            and not out[i + 1].shared
+        ):
             continue
-        act = following.shared or _act_after_name(clause, chunks[i + 1], concepts(clause, name.first, name.last))
+        act = following.shared or _act_after_name(
+            clause, chunks[i + 1], concepts(clause, name.first, name.last)
+        )
         if act:
             out[i] = Chunk(name.first, act, name.separator, shared=act)
     return out
@@ -130,7 +187,8 @@ def _is_name(clause: Clause, chunk: Chunk) -> bool:
     if chunk.last - chunk.first > 4 or len(concepts(clause, chunk.first, chunk.last)) != 1:
         return False
     return not any(
-        clause.parts[i] in {"VERB", "AUX"} or clause.tokens[i].lower in ACTIONS | NEGATIONS for i in range(chunk.first, chunk.last)
+        clause.parts[i] in {"VERB", "AUX"} or clause.tokens[i].lower in ACTIONS | NEGATIONS
+        for i in range(chunk.first, chunk.last)
     )
 
 
@@ -140,7 +198,9 @@ def _between_is_coordination(clause: Clause, left: Chunk, right: Chunk) -> bool:
 
 
 def _act_after_name(clause: Clause, chunk: Chunk, family: set[Concept]) -> int:
-    """Index after the verb that follows the term of `chunk`, when the term is of the same family; else 0."""
+    """Index after the verb that follows the term of `chunk`, when the term is of the same family;
+    else 0.
+    """
     terms = [t for t in clause.terms if chunk.first <= t.first < chunk.last]
     if not terms or terms[0].concept not in family or Concept.FINDING in family:
         return 0
@@ -153,7 +213,9 @@ def _act_after_name(clause: Clause, chunk: Chunk, family: set[Concept]) -> int:
 
 
 def leading_time(clause: Clause, chunk: Chunk) -> str:
-    """The time that opens the clause of the chunk ("On POD 4 she was walking"), without its function words; else empty."""
+    """The time that opens the clause of the chunk ("On POD 4 she was walking"), without its
+    function words; else empty.
+    """
     i = chunk.first
     while i > 0 and clause.tokens[i - 1].lower in _FILLERS:
         i -= 1
@@ -162,19 +224,33 @@ def leading_time(clause: Clause, chunk: Chunk) -> str:
     first = end
     while first > 0 and clause.in_time[first - 1]:
         first -= 1
-    opens = first == 0 or (not comma and clause.tokens[first - 1].lower in {",", ";", ":", "and", "but"})
+    opens = first == 0 or (
+        not comma and clause.tokens[first - 1].lower in {",", ";", ":", "and", "but"}
+    )
     return _plain_time(clause, first, end) if opens else ""
 
 
 def opens_line(clause: Clause, chunks: list[Chunk]) -> str:
     """The time or place that heads a row of values ("HD4 AM    Hgb-9.0 INR-2.2"), else empty."""
-    if len(chunks) < 2 or chunks[1].separator != "gap" or strength(clause, chunks[0].first, chunks[0].last):
+    if (
+        len(chunks) < 2
+        or chunks[1].separator != "gap"
+        or strength(clause, chunks[0].first, chunks[0].last)
+    ):
         return ""
     return _text(clause, chunks[0].first, chunks[0].last)
 
 
 def _plain_time(clause: Clause, first: int, last: int) -> str:
-    while first < last and clause.tokens[first].lower in {"on", "in", "at", "by", "the", "and", "which"}:
+    while first < last and clause.tokens[first].lower in {
+        "on",
+        "in",
+        "at",
+        "by",
+        "the",
+        "and",
+        "which",
+    }:
         first += 1
     return _text(clause, first, last) if first < last else ""
 

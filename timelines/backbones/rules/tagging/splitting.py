@@ -1,15 +1,23 @@
 """Cuts a sentence into chunks, each about one occurrence.
 
 A sentence is first cut at every mark or word that may separate occurrences, then neighbours that do
-not stand on their own are joined again. What makes a chunk stand: a clinical term, a word of action,
-or a value that continues a series ("lactate 4.1, 2.0 by noon").
+not stand on their own are joined again. What makes a chunk stand: a clinical term, a word of
+action, or a value that continues a series ("lactate 4.1, 2.0 by noon").
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from timelines.backbones.rules.tagging.chunks import Chunk, Clause, concepts, has_value, has_verb, is_bare_value, strength
+from timelines.backbones.rules.tagging.chunks import (
+    Chunk,
+    Clause,
+    concepts,
+    has_value,
+    has_verb,
+    is_bare_value,
+    strength,
+)
 from timelines.backbones.rules.tagging.lexicon import Concept
 from timelines.backbones.rules.tagging.vocabulary import (
     ACTIONS,
@@ -56,7 +64,11 @@ def _separator_kind(clause: Clause, i: int, first: int) -> str:
         return "arrow"
     if token.text in _PUNCTUATION or i in clause.demographic:
         return "punct"
-    if token.text in {"-", "*"} and (i == 0 or _gap(clause, i) > 0) and not (i + 1 < len(clause.tokens) and _gap(clause, i + 1) == 0):
+    if (
+        token.text in {"-", "*"}
+        and (i == 0 or _gap(clause, i) > 0)
+        and not (i + 1 < len(clause.tokens) and _gap(clause, i + 1) == 0)
+    ):
         return "punct"
     term = clause.term_at.get(i)
     if i and _gap(clause, i) >= 2 and i > first:
@@ -100,7 +112,22 @@ def _value_follows(clause: Clause, i: int) -> bool:
         token = clause.tokens[j]
         if token.is_number or token.kind == "mixed":
             return True
-        if token.lower not in {"-", "of", "was", "is", "at", "to", "level", "=", ">", "<", "up", "peak", "nadir", "peaked"}:
+        if token.lower not in {
+            "-",
+            "of",
+            "was",
+            "is",
+            "at",
+            "to",
+            "level",
+            "=",
+            ">",
+            "<",
+            "up",
+            "peak",
+            "nadir",
+            "peaked",
+        }:
             return False
     return False
 
@@ -140,11 +167,19 @@ def _belongs(clause: Clause, left: Chunk, right: Chunk) -> bool:
             return True
         return here < 2 and not has_value(clause, right.first, right.last)
     if kind == "clause":
-        if _names_without_value(clause, left) and has_value(clause, right.first, right.last) and right.last - right.first <= 6:
+        if (
+            _names_without_value(clause, left)
+            and has_value(clause, right.first, right.last)
+            and right.last - right.first <= 6
+        ):
             return True
         return here < 2 and not (here == 1 and has_verb(clause, right))
     if kind == "report":
-        return not concepts(clause, left.first, left.last) & {Concept.IMAGING, Concept.PROCEDURE, Concept.MICRO, Concept.LAB} or here < 2
+        return (
+            not concepts(clause, left.first, left.last)
+            & {Concept.IMAGING, Concept.PROCEDURE, Concept.MICRO, Concept.LAB}
+            or here < 2
+        )
     return not _preposition_cuts(clause, left, right)
 
 
@@ -152,8 +187,13 @@ def _preposition_cuts(clause: Clause, left: Chunk, right: Chunk) -> bool:
     found = concepts(clause, right.first, right.last)
     named = bool(concepts(clause, left.first, left.last))
     if right.separator == "for":
-        level = has_value(clause, right.first, right.last) and "level" in {t.lower for t in clause.tokens[right.first : right.last]}
-        return level or (strength(clause, right.first, right.last) == 2 and bool(found - {Concept.PLACE, Concept.DEVICE}))
+        level = has_value(clause, right.first, right.last) and "level" in {
+            t.lower for t in clause.tokens[right.first : right.last]
+        }
+        return level or (
+            strength(clause, right.first, right.last) == 2
+            and bool(found - {Concept.PLACE, Concept.DEVICE})
+        )
     if right.separator in {"on", "to", "onto", "off"}:
         return named and bool(found & {Concept.DEVICE, Concept.DRUG})
     if right.separator in {"by", "from", "under", "into", "during"}:
@@ -162,20 +202,36 @@ def _preposition_cuts(clause: Clause, left: Chunk, right: Chunk) -> bool:
 
 
 def _continues_series(clause: Clause, left: Chunk, right: Chunk) -> bool:
-    """A value joined to a value: "32.8 on arrival and 29.9 overnight", "59, against 72 by lunchtime"."""
-    if right.separator not in {"and", "with"} or not is_bare_value(clause, right) or not has_value(clause, 0, left.last):
+    """A value joined to a value: "32.8 on arrival and 29.9 overnight", "59, against 72 by
+    lunchtime".
+    """
+    if (
+        right.separator not in {"and", "with"}
+        or not is_bare_value(clause, right)
+        or not has_value(clause, 0, left.last)
+    ):
         return False
-    return any(clause.tokens[i].is_number for i in range(right.first, min(right.first + 4, right.last)) if not clause.in_time[i])
+    return any(
+        clause.tokens[i].is_number
+        for i in range(right.first, min(right.first + 4, right.last))
+        if not clause.in_time[i]
+    )
 
 
 def _is_bare_act(clause: Clause, chunk: Chunk) -> bool:
     """An act that waits for what it is done with: "calmed", "loaded"; a move stands by itself."""
     words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
-    return not concepts(clause, chunk.first, chunk.last) and bool(words & ACTIONS) and not words & MOVES
+    return (
+        not concepts(clause, chunk.first, chunk.last)
+        and bool(words & ACTIONS)
+        and not words & MOVES
+    )
 
 
 def _names_without_value(clause: Clause, chunk: Chunk) -> bool:
-    return bool(concepts(clause, chunk.first, chunk.last) & _MEASURED) and not has_value(clause, chunk.first, chunk.last)
+    return bool(concepts(clause, chunk.first, chunk.last) & _MEASURED) and not has_value(
+        clause, chunk.first, chunk.last
+    )
 
 
 def _waits_for_head(clause: Clause, left: Chunk, right: Chunk) -> bool:
@@ -193,28 +249,40 @@ def _waits_for_head(clause: Clause, left: Chunk, right: Chunk) -> bool:
 
 
 def _is_modifier(clause: Clause, chunk: Chunk) -> bool:
-    """One or two adjectives or nouns that wait for their head: "atrial" in "atrial and ventricular wires"."""
+    """One or two adjectives or nouns that wait for their head: "atrial" in "atrial and ventricular
+    wires".
+    """
     body = [
         i
         for i in range(chunk.first, chunk.last)
-        if clause.tokens[i].is_word and clause.tokens[i].lower not in {"a", "an", "the", "and", "with"}
+        if clause.tokens[i].is_word
+        and clause.tokens[i].lower not in {"a", "an", "the", "and", "with"}
     ]
     if not body or len(body) > 3:
         return False
-    return clause.parts[body[-1]] == "ADJ" and not any(i in clause.term_at or clause.tokens[i].lower in ACTIONS | NEGATIONS for i in body)
+    return clause.parts[body[-1]] == "ADJ" and not any(
+        i in clause.term_at or clause.tokens[i].lower in ACTIONS | NEGATIONS for i in body
+    )
 
 
 def _is_label_of_act(clause: Clause, left: Chunk, right: Chunk) -> bool:
     """ "STOPPED: warfarin": the act stands before the colon."""
     colon = right.separator == "punct" and clause.tokens[right.first - 1].text == ":"
-    return colon and left.last - left.first == 1 and clause.tokens[left.first].lower in TREATMENT_ACTS
+    return (
+        colon and left.last - left.first == 1 and clause.tokens[left.first].lower in TREATMENT_ACTS
+    )
 
 
 def _is_plain_modifier(clause: Clause, chunk: Chunk) -> bool:
-    """Up to three words without term or value right before a measure: "repeat", "initial", "left radial"."""
+    """Up to three words without term or value right before a measure: "repeat", "initial", "left
+    radial".
+    """
     if chunk.last - chunk.first > 3 or has_value(clause, chunk.first, chunk.last):
         return False
     span = range(chunk.first, chunk.last)
     return not any(
-        i in clause.term_at or clause.in_time[i] or (clause.parts[i] == "VERB" and clause.tokens[i].lower != "repeat") for i in span
+        i in clause.term_at
+        or clause.in_time[i]
+        or (clause.parts[i] == "VERB" and clause.tokens[i].lower != "repeat")
+        for i in span
     )

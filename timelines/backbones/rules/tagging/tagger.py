@@ -8,9 +8,23 @@ from timelines.backbones.rules.tagging.chunks import Chunk, Clause, read_clause
 from timelines.backbones.rules.tagging.demographics import demographic_spans, heading_sex
 from timelines.backbones.rules.tagging.lanes import lane_of
 from timelines.backbones.rules.tagging.mentions import Thread, mention_of, remember
-from timelines.backbones.rules.tagging.polarity import continues_negation, polarity_of, reaching_negation
-from timelines.backbones.rules.tagging.selection import is_advice_on_what_may_happen, is_occurrence, only_names_the_next
-from timelines.backbones.rules.tagging.spans import absorb_parentheses, leading_time, opens_line, share_predicates, trim
+from timelines.backbones.rules.tagging.polarity import (
+    continues_negation,
+    polarity_of,
+    reaching_negation,
+)
+from timelines.backbones.rules.tagging.selection import (
+    is_advice_on_what_may_happen,
+    is_occurrence,
+    only_names_the_next,
+)
+from timelines.backbones.rules.tagging.spans import (
+    absorb_parentheses,
+    leading_time,
+    opens_line,
+    share_predicates,
+    trim,
+)
 from timelines.backbones.rules.tagging.splitting import split
 from timelines.backbones.rules.text import Analysis, Section, Sentence, analyse
 from timelines.domain import Lane, Polarity, TaggedSpan
@@ -27,7 +41,9 @@ class RuleTagger:
     check: Check = never_stop
 
     def tag(self, note: str) -> list[TaggedSpan]:
-        """Occurrences in order of start; offsets in code points of `note`. Deterministic; any string is accepted."""
+        """Occurrences in order of start; offsets in code points of `note`. Deterministic; any
+        string is accepted.
+        """
         analysis = analyse(note, self.check)
         spans = _demographics(analysis)
         thread, section = Thread(), None
@@ -40,7 +56,9 @@ class RuleTagger:
 
 
 def _demographics(analysis: Analysis) -> list[TaggedSpan]:
-    """Age and sex of the person, from the first sentence that states them, else the sex of the head."""
+    """Age and sex of the person, from the first sentence that states them, else the sex of the
+    head.
+    """
     text = analysis.text
     found: list[tuple[int, int]] = []
     for sentence in analysis.sentences:
@@ -59,7 +77,9 @@ def _demographic_mention(text: str) -> str:
     return "female sex" if word in {"f", "female", "woman", "lady", "girl"} else text
 
 
-def _tag_sentence(analysis: Analysis, section: Section, sentence: Sentence, thread: Thread) -> list[TaggedSpan]:
+def _tag_sentence(
+    analysis: Analysis, section: Section, sentence: Sentence, thread: Thread
+) -> list[TaggedSpan]:
     heading = sentence.start < section.body_start
     problem = heading and analysis.text[section.start : section.body_start].lstrip().startswith("#")
     if section.kind == "header" or (heading and not problem):
@@ -69,11 +89,17 @@ def _tag_sentence(analysis: Analysis, section: Section, sentence: Sentence, thre
         return []
     chunks = [c for c in (trim(clause, chunk) for chunk in split(clause)) if c is not None]
     return _tag_chunks(
-        clause, share_predicates(clause, absorb_parentheses(clause, chunks, section.kind == "allergies")), section.kind, problem, thread
+        clause,
+        share_predicates(clause, absorb_parentheses(clause, chunks, section.kind == "allergies")),
+        section.kind,
+        problem,
+        thread,
     )
 
 
-def _tag_chunks(clause: Clause, chunks: list[Chunk], kind: str, problem: bool, thread: Thread) -> list[TaggedSpan]:
+def _tag_chunks(
+    clause: Clause, chunks: list[Chunk], kind: str, problem: bool, thread: Thread
+) -> list[TaggedSpan]:
     spans: list[TaggedSpan] = []
     line_lead = opens_line(clause, chunks)
     negated_list: Chunk | None = None
@@ -82,10 +108,14 @@ def _tag_chunks(clause: Clause, chunks: list[Chunk], kind: str, problem: bool, t
         negated = negated_list is not None and continues_negation(clause, negated_list, chunk)
         negated_list = chunk if negated or reaching_negation(clause, chunk) else None
         lane = lane_of(clause, chunk, kind, thread.lane)
-        if is_occurrence(clause, chunk, kind, problem) and not only_names_the_next(clause, chunk, following):
+        if is_occurrence(clause, chunk, kind, problem) and not only_names_the_next(
+            clause, chunk, following
+        ):
             lead = line_lead or leading_time(clause, chunk)
             start, end = clause.tokens[chunk.first].start, clause.tokens[chunk.last - 1].end
-            mention = mention_of(clause, chunk, kind, thread, negated=negated, lead=lead, heading=problem)
+            mention = mention_of(
+                clause, chunk, kind, thread, negated=negated, lead=lead, heading=problem
+            )
             polarity = Polarity.ABSENT if negated else polarity_of(clause.text[start:end])
             spans.append(TaggedSpan(start, end, mention, polarity, lane))
         remember(clause, chunk, lane, thread)

@@ -11,11 +11,15 @@ _NUMBER = (
     r"(?:~?\d+(?:\.\d+)?(?:\s?(?:-|–|to|or)\s?\d+)?|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
     r"fourteen|twenty|thirty|several|few|a few|half an?|a couple(?: of)?|many|some|a half|another)"
 )
-_UNIT = r"(?:minutes?|mins?|hours?|hrs?|h|days?|nights?|weeks?|wks?|months?|mos?|mths?|years?|yrs?|y)"
+_UNIT = (
+    r"(?:minutes?|mins?|hours?|hrs?|h|days?|nights?|weeks?|wks?|months?|mos?|mths?|years?|yrs?|y)"
+)
 _PART = (
     r"(?:mornings?|afternoons?|evenings?|nights?|noon|midnight|midday|mid-?day|dawn|dusk|sunrise|daybreak|nightfall|overnight|"
-    r"lunch-?time|lunch|breakfast(?: time)?|dinner(?: ?time)?|bedtime|forenoon|predawn|am|pm|a\.m\.|p\.m\.|mid-?morning|"
-    r"mid-?afternoon|mid-?am|mid-?pm|small hours|early hours|early hrs|hours|day|days|week|weekend|rounds)"
+    r"lunch-?time|lunch|breakfast(?: time)?|dinner(?:"
+    r" ?time)?|bedtime|forenoon|predawn|am|pm|a\.m\.|p\.m\.|mid-?morning|"
+    r"mid-?afternoon|mid-?am|mid-?pm|small hours|early hours|early"
+    r" hrs|hours|day|days|week|weekend|rounds)"
 )
 _LEAD = (
     r"(?:(?:about|around|approximately|roughly|nearly|almost|some|just|shortly|soon|within|w/in|in|over|for|after|by|until|till|thru|"
@@ -24,14 +28,18 @@ _LEAD = (
     r"night|morning|ensuing)\s+)*"
 )
 _HOSPITAL_DAY = (
-    r"(?:hd|pod|hospital day|hosp day|post-?operative day|post-?op day|post-?procedure day|icu day|day)"
+    r"(?:hd|pod|hospital day|hosp day|post-?operative day|post-?op day|post-?procedure day|icu"
+    r" day|day)"
     r"\s?\(?(?:pod|hd)?\)?\s?#?\s?\d+(?:\s?[-–]\s?\d+)?"
 )
 _EVENT = (
-    r"(?:admission|arrival|presentation|discharge|d/c|transfer|the operation|surgery|this admission|the procedure|triage|extubation|"
+    r"(?:admission|arrival|presentation|discharge|d/c|transfer|the operation|surgery|this"
+    r" admission|the procedure|triage|extubation|"
     r"intubation|that)"
 )
-_MONTH = r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
+_MONTH = (
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
+)
 _BARE = r"(?:1[0-2]|0?[1-9])/(?:3[01]|[12]\d|0?[1-9])"
 _CLOCK_WORD = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _PATTERNS = [
@@ -40,13 +48,15 @@ _PATTERNS = [
     rf"(?:\s+(?:to\s+)?{_EVENT})?\b",
     # "for the last two weeks"
     rf"(?:for|over|within|w/in|in|x|after|during|every)\s+(?:the\s+)?"
-    rf"(?:about |around |at least |nearly |up to |last |past |next |first |another |some )*{_NUMBER}\s?-?{_UNIT}\b",
+    r"(?:about |around |at least |nearly |up to |last |past |next |first |another |some"
+    rf" )*{_NUMBER}\s?-?{_UNIT}\b",
     # "late on HD#3", "POD 2 evening"
     rf"{_LEAD}{_HOSPITAL_DAY}(?:\s+(?:late |early |mid-?)?{_PART})?\b",
     # "the following morning", "on the evening of POD 1"
     rf"{_LEAD}{_PART}\b(?:\s+(?:of|on)\s+(?:{_LEAD})(?:{_HOSPITAL_DAY}|{_EVENT}|{_PART}))*",
     # "on admission to the ICU"
-    r"(?:on|at|by|upon|since|before|after|prior to|until|from|soon after|shortly after|shortly before)\s+(?:the\s+)?(?:\w+\s+)?"
+    r"(?:on|at|by|upon|since|before|after|prior to|until|from|soon after|shortly after|shortly"
+    r" before)\s+(?:the\s+)?(?:\w+\s+)?"
     r"(?:admission|arrival|presentation|discharge|d/c|triage)(?:\s+(?:to|in)\s+(?:the\s+)?\w+)?\b",
     # "at 6 am", "by 1000", "about two in the morning"
     r"(?:at|by|around|about|~|until|from|before|after)\s+(?:about\s+)?(?:\d{1,2}(?::\d{2})?\s?(?:am|pm|a\.m\.|p\.m\.)|\d{1,2}:\d{2}|"
@@ -56,13 +66,17 @@ _PATTERNS = [
     rf"\b(?:on\s+)?\d{{1,2}}/\d{{1,2}}/\d{{2,4}}\b|\b\d{{4}}-\d{{2}}-\d{{2}}\b|(?:on\s+)?{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?\b",
     r"(?:on\s+)?\[\*\*(?:\d{4}-)?\d{1,2}-\d{1,2}\*\*\]",
     # "on 3/4", "3/4 midday", and a line that begins with "3/4 - "
-    rf"\b(?:on|since|from|until|by)\s+{_BARE}\b(?!/)(?:\s+{_PART}\b)?|\b(?<!/){_BARE}\s+(?:late |early |mid-?)?{_PART}\b|"
+    rf"\b(?:on|since|from|until|by)\s+{_BARE}\b(?!/)(?:\s+{_PART}\b)?|\b(?<!/){_BARE}\s+(?:late"
+    rf" |early |mid-?)?{_PART}\b|"
     rf"^[ \t]*{_BARE}(?=\s?[-–:]\s)",
     # adverbs
     r"\b(?:overnight|today|yesterday|yest|tomorrow|thereafter|afterwards?|subsequently|initially|eventually|meanwhile|currently|recently|"
-    r"previously|at once|at that time|at this time|by then|at which (?:point|time)|in retrospect|in the meantime|momentarily|briefly|"
-    r"transiently|immediately|right after|a (?:few|little) (?:minutes|hours|hrs|while|later) ?(?:later)?|"
-    r"(?:shortly|soon) (?:thereafter|afterwards|after)|minutes (?:later|earlier)|hours (?:later|earlier)|a little later|soon|"
+    r"previously|at once|at that time|at this time|by then|at which (?:point|time)|in retrospect|in"
+    r" the meantime|momentarily|briefly|"
+    r"transiently|immediately|right after|a (?:few|little) (?:minutes|hours|hrs|while|later)"
+    r" ?(?:later)?|"
+    r"(?:shortly|soon) (?:thereafter|afterwards|after)|minutes (?:later|earlier)|hours"
+    r" (?:later|earlier)|a little later|soon|"
     r"(?:at )?the same time)\b",
 ]
 _TIME = re.compile("|".join(f"(?:{p})" for p in _PATTERNS), re.IGNORECASE | re.MULTILINE)

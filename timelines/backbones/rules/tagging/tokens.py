@@ -42,4 +42,7 @@ class Token:
 def tokenize(text: str, start: int = 0, end: int | None = None) -> list[Token]:
     """Tokens of `text[start:end]`; offsets count from the start of `text`."""
     stop = len(text) if end is None else end
-    return [Token(m.start(), m.end(), m.group(), m.group().lower(), m.lastgroup or "other") for m in _TOKEN.finditer(text, start, stop)]
+    return [
+        Token(m.start(), m.end(), m.group(), m.group().lower(), m.lastgroup or "other")
+        for m in _TOKEN.finditer(text, start, stop)
+    ]

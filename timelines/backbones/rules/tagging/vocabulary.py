@@ -8,7 +8,9 @@ def _words(text: str) -> frozenset[str]:
 
 
 #: Joins two occurrences of equal rank.
-COORDINATORS = frozenset({"and", "or", "but", "then", "nor", "&", "plus", "yet", "+", "versus", "vs"})
+COORDINATORS = frozenset(
+    {"and", "or", "but", "then", "nor", "&", "plus", "yet", "+", "versus", "vs"}
+)
 #: Attaches a further occurrence to the one before it.
 COMPANIONS = frozenset(
     {
@@ -67,7 +69,9 @@ SUBORDINATORS = frozenset(
     }
 )
 #: May attach a further occurrence; cuts only before a clinical term.
-PREPOSITIONS = frozenset({"for", "on", "to", "by", "from", "under", "into", "onto", "during", "in", "off", "at"})
+PREPOSITIONS = frozenset(
+    {"for", "on", "to", "by", "from", "under", "into", "onto", "during", "in", "off", "at"}
+)
 #: A study on their left, its finding on their right.
 REPORTING = frozenset(
     {
@@ -116,11 +120,9 @@ ACTIONS = _words("""
 """)
 
 #: Acts that move a person: an occurrence even with nothing else.
-MOVES = _words(
-    """
+MOVES = _words("""
     admitted transferred arrived discharged came went presented returned moved readmitted left reached brought
-"""
-)
+""")
 
 #: Verbs, nouns and adjectives that carry no occurrence of their own.
 EMPTY = _words("""
@@ -157,30 +159,43 @@ TRAILING = _words("""
 
 #: Left in front of a span although they look like function words: they carry the meaning.
 NEGATIONS = frozenset(
-    {"no", "not", "never", "without", "w/o", "denies", "denied", "denying", "negative", "nor", "none", "neither", "cannot", "absent"}
+    {
+        "no",
+        "not",
+        "never",
+        "without",
+        "w/o",
+        "denies",
+        "denied",
+        "denying",
+        "negative",
+        "nor",
+        "none",
+        "neither",
+        "cannot",
+        "absent",
+    }
 )
 
 #: Sentences of advice that begin so tell what may happen, not what did.
 CONDITIONAL = frozenset({"return", "call", "seek", "if", "contact", "notify", "please"})
 
 #: Acts that say what became of a treatment, and those that say what became of a finding.
-TREATMENT_ACTS = _words(
-    """
+TREATMENT_ACTS = _words("""
     started begun began initiated given added resumed restarted hung ordered reordered changed switched stopped discontinued dc'd d/c'd held
     weaned tapered removed pulled paused cancelled canceled off increased decreased doubled halved uptitrated titrated cut raised lowered
     reduced continued repeated infused placed replaced back discontinue hold stop restart resume finished completed
-"""
-)
-#: How a value moves: with a number and no noun they go on with the measure before them ("sagged to 2.9").
+""")
+#: How a value moves: with a number and no noun they go on with the measure before them ("sagged to
+#: 2.9").
 TREND_ACTS = _words(
-    "rose fell sagged dropped climbed spiked peaked up down increased decreased improved normalized returned came rising falling"
+    "rose fell sagged dropped climbed spiked peaked up down increased decreased improved normalized"
+    " returned came rising falling"
 )
-COURSE_ACTS = _words(
-    """
+COURSE_ACTS = _words("""
     resolved cleared improved recurred persisted worsened recovered settled returned stable improving normalized worsening resolving
     stabilized
-"""
-)
+""")
 
 #: Problem headings that name a topic and no condition.
 TOPICS = _words("""

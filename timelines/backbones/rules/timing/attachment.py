@@ -22,7 +22,8 @@ class Dated:
 
 
 def attach(dated: list[Dated], text: str, empty: Callable[[Clause], bool]) -> None:
-    """Let clauses of one sentence without a time of their own take that of a neighbour that is theirs.
+    """Let clauses of one sentence without a time of their own take that of a neighbour that is
+    theirs.
 
     `text` is the note; `empty` tells whether a clause holds no occurrence.
     """
@@ -31,7 +32,9 @@ def attach(dated: list[Dated], text: str, empty: Callable[[Clause], bool]) -> No
 
 
 def _forwards(dated: list[Dated], empty: Callable[[Clause], bool]) -> None:
-    """A time that stands alone before a clause is that clause's own: "On the third hospital day, he was extubated"."""
+    """A time that stands alone before a clause is that clause's own: "On the third hospital day, he
+    was extubated".
+    """
     for before, item in itertools.pairwise(dated):
         alone = bool(before.own) and not before.clause.aside and empty(before.clause)
         if item.inherited and alone and not item.clause.aside and not item.clause.arrow:
@@ -48,12 +51,26 @@ def _backwards(dated: list[Dated], text: str, empty: Callable[[Clause], bool]) -
         if after.inherited or (after.clause.fronted and not bracket):
             continue
         named = text[after.clause.start : after.clause.end].lstrip(" ,;")[:1].isalpha()
-        relative = bool(after.own) and after.own[0][0].kind is Kind.OFFSET and after.own[0][0].anchoring is Anchoring.CURSOR
-        listed = not item.clause.verbal and named and not relative and not after.clause.aside and not after.clause.arrow
+        relative = (
+            bool(after.own)
+            and after.own[0][0].kind is Kind.OFFSET
+            and after.own[0][0].anchoring is Anchoring.CURSOR
+        )
+        listed = (
+            not item.clause.verbal
+            and named
+            and not relative
+            and not after.clause.aside
+            and not after.clause.arrow
+        )
         if listed or bracket:
             item.moment, item.own, item.inherited = after.moment, (), False
 
 
 def _is_bracket(item: Dated, text: str, empty: Callable[[Clause], bool]) -> bool:
     """A parenthesis that holds a time and nothing else: "AST peak 1500 (HD#2)"."""
-    return text[item.clause.start : item.clause.end].lstrip().startswith("(") and bool(item.own) and empty(item.clause)
+    return (
+        text[item.clause.start : item.clause.end].lstrip().startswith("(")
+        and bool(item.own)
+        and empty(item.clause)
+    )

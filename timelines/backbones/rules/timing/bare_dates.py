@@ -1,8 +1,9 @@
-"""Dates written without a word before them ("12/4", "replaced 12/3 1700"): told from fractions by the note and the stay.
+"""Dates written without a word before them ("12/4", "replaced 12/3 1700"): told from fractions by
+the note and the stay.
 
-"12/4" may be the fourth of December, a strength, a murmur or a dose. It is read as a date when the note writes
-several that fall about the stay, one of them after a word of dates or at the head of a line, and nothing beside it says
-that it is a share of something or a setting of a ventilator.
+"12/4" may be the fourth of December, a strength, a murmur or a dose. It is read as a date when the
+note writes several that fall about the stay, one of them after a word of dates or at the head of a
+line, and nothing beside it says that it is a share of something or a setting of a ventilator.
 """
 
 from __future__ import annotations
@@ -14,24 +15,31 @@ from timelines.backbones.rules.timing.clock import Calendar
 from timelines.backbones.rules.timing.terms import Basis, Day
 
 #: Month and day without a year, nothing numeric around them.
-BARE_DATE = re.compile(r"(?<![\w/.,+-])(?P<m>1[0-2]|0?[1-9])/(?P<d>3[01]|[12]\d|0?[1-9])\b(?![/%]|[.,:-]\d)")
+BARE_DATE = re.compile(
+    r"(?<![\w/.,+-])(?P<m>1[0-2]|0?[1-9])/(?P<d>3[01]|[12]\d|0?[1-9])\b(?![/%]|[.,:-]\d)"
+)
 _SHARE_BEFORE = re.compile(
     r"(?:\b(?:pain|strengths?|power|motor|murmur|grade|scores?|gcs|apgars?|scale|level|sensation|reflexes|pulses|dtrs?|vision|x|of|"
     r"hand|level|burning|reported|rated|sharp|at|was)\s*(?:score|level|is|was|of|at|a)?|[<>≥≤=~])\s*$",
     re.IGNORECASE,
 )
 _RATED = re.compile(
-    r"\b(?:pain|strength|power|motor|murmur|scale|reflexes|pulses|psv?|pressure support|cpap|bipap|bi-?level|ipap|epap|peep|sbt|simv|"
+    r"\b(?:pain|strength|power|motor|murmur|scale|reflexes|pulses|psv?|pressure"
+    r" support|cpap|bipap|bi-?level|ipap|epap|peep|sbt|simv|"
     r"vent\w*|settings?|weaned|minute|hg|bp|pressures?|visual|acuity|nihss|ratio|dilat\w*|effaced|station)\b[^.;\n]{0,25}$",
     re.IGNORECASE,
 )
 #: Words that make what follows a date; a note that writes bare dates also writes such ones.
 _CUED = re.compile(
-    r"(?:\b(?:on|since|from|until|by|through|thru|dated?|admitted|discharged|disch|adm)\s*:?\s+|date\s*:\s*|^[ \t]*)$", re.IGNORECASE
+    r"(?:\b(?:on|since|from|until|by|through|thru|dated?|admitted|discharged|disch|adm)\s*:?\s+|date\s*:\s*|^["
+    r" \t]*)$",
+    re.IGNORECASE,
 )
 _SHARE_AFTER = re.compile(
-    r"\s*(?:st|nd|rd|th|strength|sem|sys\w*|dia\w*|murmur|hsm|in (?:intensity|severity|all|upper|lower)|pain|ppd|packs?|tabs?|tablets?|"
-    r"pills?|bottles?|cultures|sets?|blood|ns|normal saline|hours?|hrs?|inch\w*|cups?|ss|lb|hpf|of|throughout|bilat\w*|b/l|"
+    r"\s*(?:st|nd|rd|th|strength|sem|sys\w*|dia\w*|murmur|hsm|in"
+    r" (?:intensity|severity|all|upper|lower)|pain|ppd|packs?|tabs?|tablets?|"
+    r"pills?|bottles?|cultures|sets?|blood|ns|normal"
+    r" saline|hours?|hrs?|inch\w*|cups?|ss|lb|hpf|of|throughout|bilat\w*|b/l|"
     r"at (?:apex|base|rest)|on the pain)\b",
     re.IGNORECASE,
 )
@@ -41,14 +49,21 @@ _MANNER = 2
 
 
 def bare_dates(text: str, calendar: Calendar) -> Callable[[Day], bool] | None:
-    """Whether a bare date is one, for the dates of this note; None when the note does not write dates so."""
+    """Whether a bare date is one, for the dates of this note; None when the note does not write
+    dates so.
+    """
 
     def about_stay(day: Day) -> bool:
         found = calendar.date_day(day)
         return found is not None and _EARLIEST <= found <= _LATEST
 
-    written = [m for m in BARE_DATE.finditer(text) if not is_share(text, m) and about_stay(as_day(m))]
-    cued = any(_CUED.search(text[max(0, text.rfind("\n", 0, m.start()) + 1, m.start() - 20) : m.start()]) for m in written)
+    written = [
+        m for m in BARE_DATE.finditer(text) if not is_share(text, m) and about_stay(as_day(m))
+    ]
+    cued = any(
+        _CUED.search(text[max(0, text.rfind("\n", 0, m.start()) + 1, m.start() - 20) : m.start()])
+        for m in written
+    )
     return about_stay if cued and len({as_day(m) for m in written}) >= _MANNER else None
 
 
@@ -62,4 +77,8 @@ def is_share(text: str, match: re.Match[str]) -> bool:
     before = text[max(0, match.start() - 40) : match.start()]
     if re.search(r"\b(?:on|since|from|until|by|through|of|dated?)\s+$", before, re.IGNORECASE):
         return bool(_SHARE_AFTER.match(text, match.end()))
-    return bool(_SHARE_BEFORE.search(before) or _RATED.search(before) or _SHARE_AFTER.match(text, match.end()))
+    return bool(
+        _SHARE_BEFORE.search(before)
+        or _RATED.search(before)
+        or _SHARE_AFTER.match(text, match.end())
+    )

@@ -1,4 +1,5 @@
-"""Cuts sentences into clauses that carry at most one time of their own, and says how each clause stands.
+"""Cuts sentences into clauses that carry at most one time of their own, and says how each clause
+stands.
 
 Occurrences of one clause share its time. Asides (parentheses, relative clauses and pluperfect
 background with a time of their own) do not move the narrative forward.
@@ -20,7 +21,9 @@ _BREAK = re.compile(
 )
 #: Brackets that set something aside; those of a masked date ("[**3-4**]") do not.
 _OPENS, _CLOSES = re.compile(r"\(|\[(?!\*\*)"), re.compile(r"\)|(?<!\*)\]")
-_SOFT = re.compile(r"[,\s](?:and|to|or|while|when|with|until|&|so|as|\+|from|w/)\s|/", re.IGNORECASE)
+_SOFT = re.compile(
+    r"[,\s](?:and|to|or|while|when|with|until|&|so|as|\+|from|w/)\s|/", re.IGNORECASE
+)
 _ASIDE = re.compile(
     r"\s*(?:(?:and|but)\s+)?(?:(?:for|by|of|in|at)\s+)?(?:which|who|whose|when|while|where|"
     r"whom|as compared|compared|against|versus|vs|having|since|because|although|though|whereas)\b",
@@ -31,7 +34,9 @@ _PLUPERFECT = re.compile(
     r"grown|\w+ed|risen|fallen|begun|taken|given|put|\w+en)\b|\b(?:previously|earlier)\b",
     re.IGNORECASE,
 )
-_FRONT = re.compile(r"[\s,;:()\-–#•*>→]*(?:(?:and|but|then|also|so|now|next|finally)\s+)*$", re.IGNORECASE)
+_FRONT = re.compile(
+    r"[\s,;:()\-–#•*>→]*(?:(?:and|but|then|also|so|now|next|finally)\s+)*$", re.IGNORECASE
+)
 _VERB = re.compile(
     r"\b(?:was|were|is|are|be|been|had|has|have|did|does|came|went|fell|rose|grew|gave|got|"
     r"took|began|became|felt|found|left|put|sent|ran|saw|held|kept|showed|remained|\w{3,}ed)\b",
@@ -73,9 +78,15 @@ def clauses(text: str, start: int, end: int, expressions: list[TimeExpression]) 
     return found
 
 
-def _clause(text: str, left: int, right: int, own: tuple[TimeExpression, ...], bracketed: bool) -> Clause:
+def _clause(
+    text: str, left: int, right: int, own: tuple[TimeExpression, ...], bracketed: bool
+) -> Clause:
     piece = text[left:right]
-    aside = bracketed or _ASIDE.match(piece.lstrip(" ,;:()-–")) is not None or _PLUPERFECT.search(piece) is not None
+    aside = (
+        bracketed
+        or _ASIDE.match(piece.lstrip(" ,;:()-–")) is not None
+        or _PLUPERFECT.search(piece) is not None
+    )
     fronted = bool(own) and _FRONT.fullmatch(text[left : own[0].start]) is not None
     return Clause(
         left,
@@ -90,7 +101,11 @@ def _clause(text: str, left: int, right: int, own: tuple[TimeExpression, ...], b
 
 def _cuts(text: str, start: int, end: int, inside: list[TimeExpression]) -> list[int]:
     cuts = [
-        m.start() if m.group()[0] in "([" or m.group().strip() in ("->", "→", "=>", "–>", "-->") or m.group().strip().isalpha() else m.end()
+        m.start()
+        if m.group()[0] in "(["
+        or m.group().strip() in ("->", "→", "=>", "–>", "-->")
+        or m.group().strip().isalpha()
+        else m.end()
         for m in _BREAK.finditer(text, start, end)
         if not any(e.start < m.end() and m.start() < e.end - 1 for e in inside)
     ]
@@ -115,8 +130,13 @@ def _last_conjunct(text: str, start: int, e: TimeExpression, cuts: list[int]) ->
 
 
 def _between(text: str, one: TimeExpression, two: TimeExpression) -> int | None:
-    """Where a clause with two times divides: at the last soft connective between them, else not at all."""
+    """Where a clause with two times divides: at the last soft connective between them, else not at
+    all.
+    """
     if one.kind is Kind.EVENT and one.end >= two.start:
         return None
-    soft = [m.start() + 1 if m.group()[0] in ", " else m.start() for m in _SOFT.finditer(text, one.end, two.start)]
+    soft = [
+        m.start() + 1 if m.group()[0] in ", " else m.start()
+        for m in _SOFT.finditer(text, one.end, two.start)
+    ]
     return soft[0] if soft else None

@@ -43,12 +43,22 @@ class Calendar:
         return start + part.point, start + part.low, start + part.high
 
     def date_day(self, named: Day) -> int | None:
-        """Calendar day of a date; without a year, the one nearest to t = 0. None for impossible or far dates."""
+        """Calendar day of a date; without a year, the one nearest to t = 0. None for impossible or
+        far dates.
+        """
         origin = self.anchor.at.date()
         years = [origin.year - 1, origin.year, origin.year + 1]
         if named.year is not None:
-            years = [named.year] if named.year > 99 else [c + named.year for c in _centuries(origin.year)]
-        days = [(found - origin).days for y in years if (found := _date(y, named.month or 0, named.number))]
+            years = (
+                [named.year]
+                if named.year > 99
+                else [c + named.year for c in _centuries(origin.year)]
+            )
+        days = [
+            (found - origin).days
+            for y in years
+            if (found := _date(y, named.month or 0, named.number))
+        ]
         best = min(days, key=abs, default=None)
         return None if best is None or abs(best) > _MAX_YEARS * 366 else best
 
@@ -62,7 +72,9 @@ class Calendar:
         return near + ahead if forward or ahead == 0 else near + ahead - 7
 
     def year_hours(self, year: int) -> tuple[float, float, float] | None:
-        """Middle, beginning and end of a calendar year in hours from t = 0; None when it is implausibly far."""
+        """Middle, beginning and end of a calendar year in hours from t = 0; None when it is
+        implausibly far.
+        """
         if abs(year - self.anchor.at.year) > _MAX_YEARS:
             return None
         begin = date(year, 1, 1)

@@ -1,11 +1,14 @@
-"""When two wordings speak of the same thing: canonical tokens of clinical phrases, for references and repeats."""
+"""When two wordings speak of the same thing: canonical tokens of clinical phrases, for references
+and repeats.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
-#: Wordings that mean one thing, each group under its first name. Matched on lower-case text, longest first.
+#: Wordings that mean one thing, each group under its first name. Matched on lower-case text,
+#: longest first.
 _GROUPS: tuple[tuple[str, ...], ...] = (
     ("extubat", "extubated", "extubation", "extubate", "tube out", "ett out", "decannulated",
       "tube came out", "tube was removed", "endotracheal tube removed", "breathing tube out"),
@@ -91,14 +94,19 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
     ("culture", "cultures", "cx", "bcx", "ucx"),
 )  # fmt: skip
 _CANON = {wording: group[0] for group in _GROUPS for wording in group}
-_WORDING = re.compile(r"(?<![\w-])(?:" + "|".join(re.escape(w) for w in sorted(_CANON, key=len, reverse=True)) + r")(?![\w-])")
+_WORDING = re.compile(
+    r"(?<![\w-])(?:"
+    + "|".join(re.escape(w) for w in sorted(_CANON, key=len, reverse=True))
+    + r")(?![\w-])"
+)
 _STOP_WORDS = (
-    "the a an of to and or with without in on at by for from as was were is are be been being had has have he she they it "
-    "his her their its this that these those there then no not never new old more less some any all further again once "
-    "first second third patient pt during after before given started stopped status time mg ml cc l day days hour hours via "
-    "w s p per x acute severe year years month months week weeks ago since one two three four five six seven eight nine ten "
-    "place placed previous left right history prior repeat final initial last admission discharge hospital course problem "
-    "outside into out off down up "
+    "the a an of to and or with without in on at by for from as was were is are be been being had"
+    " has have he she they it his her their its this that these those there then no not never new"
+    " old more less some any all further again once first second third patient pt during after"
+    " before given started stopped status time mg ml cc l day days hour hours via w s p per x acute"
+    " severe year years month months week weeks ago since one two three four five six seven eight"
+    " nine ten place placed previous left right history prior repeat final initial last admission"
+    " discharge hospital course problem outside into out off down up "
 )
 _STOP = frozenset(_STOP_WORDS.split())
 _SUFFIX = re.compile(r"(?:ations?|ated|ates?|ings?|ions?|ed|es|s|al|ic)$")
@@ -106,7 +114,9 @@ _SUFFIX = re.compile(r"(?:ations?|ated|ates?|ings?|ions?|ed|es|s|al|ic)$")
 
 @lru_cache(maxsize=8192)
 def concepts(text: str) -> frozenset[str]:
-    """Canonical content tokens of a phrase: "PA catheter placed" → {swan, plac}. Numbers are left out."""
+    """Canonical content tokens of a phrase: "PA catheter placed" → {swan, plac}. Numbers are left
+    out.
+    """
     lowered = re.sub(r"\s+", " ", text.lower().replace("’", "'"))
     found: set[str] = set()
 

@@ -47,4 +47,14 @@ class Cursor:
 
     def copy(self) -> Cursor:
         """An independent cursor at the same place, for asides."""
-        return Cursor(self.time, self.low, self.high, self.day, self.day_only, self.uid, self.source, self.recent, self.drift)
+        return Cursor(
+            self.time,
+            self.low,
+            self.high,
+            self.day,
+            self.day_only,
+            self.uid,
+            self.source,
+            self.recent,
+            self.drift,
+        )

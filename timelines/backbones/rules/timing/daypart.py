@@ -1,7 +1,7 @@
 """Parts of the day as clock hours with bounds: "mid-morning" is about 9:45, between 8:30 and 11.
 
-Hours count from the midnight that begins the named day; the night runs past 24 ("overnight" is about
-26, two in the morning), so that "the next morning" after it is still the next calendar day.
+Hours count from the midnight that begins the named day; the night runs past 24 ("overnight" is
+about 26, two in the morning), so that "the next morning" after it is still the next calendar day.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A clock time of a day: hours after its midnight, with bounds. `label` names it for the reader."""
+    """A clock time of a day: hours after its midnight, with bounds. `label` names it for the
+    reader.
+    """
 
     label: str
     point: float
@@ -113,7 +115,9 @@ def part_of(modifier: str, base: str) -> Part | None:
     if name is None:
         return None
     words = re.sub(r"\s+", " ", modifier.strip().lower())
-    near = re.match(r"(just|shortly|soon|right|immediately|a little|a bit|barely) (before|after|past)$", words)
+    near = re.match(
+        r"(just|shortly|soon|right|immediately|a little|a bit|barely) (before|after|past)$", words
+    )
     key = near.group(2) if near else words
     mod = next((n for p, n in _MODIFIERS if re.fullmatch(p, key)), "")
     plain = _CLOCK[("", name)]

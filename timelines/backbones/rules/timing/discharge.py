@@ -32,14 +32,20 @@ _GONE = re.compile(
 )
 #: Days that are counted or dated, as opposed to "the next day".
 COUNTED = (Basis.HOSPITAL, Basis.POSTOP, Basis.DATE, Basis.UNIT)
-_DEATH = re.compile(r"\b(?:expired|died|passed\s+away|pronounced|time\s+of\s+death)\b", re.IGNORECASE)
+_DEATH = re.compile(
+    r"\b(?:expired|died|passed\s+away|pronounced|time\s+of\s+death)\b", re.IGNORECASE
+)
 _HEADER_DATE = re.compile(
-    r"\b(?:(?:discharge|d/?c|disch)\s+date|date\s+of\s+(?:discharge|d/?c)|(?:discharged|disch|d/?c'?d?))\s*:\s*", re.IGNORECASE
+    r"\b(?:(?:discharge|d/?c|disch)\s+date|date\s+of\s+(?:discharge|d/?c)|(?:discharged|disch|d/?c'?d?))\s*:\s*",
+    re.IGNORECASE,
 )
 
 
-def discharge_estimate(narrator: Narrator, told_by_problem: bool, course: tuple[int, int]) -> Estimate:
-    """Discharge in hours from admission, after `narrator` has read the note; `course` are its offsets.
+def discharge_estimate(
+    narrator: Narrator, told_by_problem: bool, course: tuple[int, int]
+) -> Estimate:
+    """Discharge in hours from admission, after `narrator` has read the note; `course` are its
+    offsets.
 
     An explicit day of leaving decides; a chronological story ends on its last day; notes told by
     problem stop naming days before the end, so it is the day after the last one named, unless the
@@ -53,24 +59,48 @@ def discharge_estimate(narrator: Narrator, told_by_problem: bool, course: tuple[
         return _on_day(calendar, header, "the discharge date of the note", True)
     for e, day, hours in dated:
         sentence = analysis.sentence_at(e.start)
-        if sentence is None or e.kind is not Kind.POINT or e.day is None or e.day.basis not in COUNTED:
+        if (
+            sentence is None
+            or e.kind is not Kind.POINT
+            or e.day is None
+            or e.day.basis not in COUNTED
+        ):
             continue
         before = text[max(sentence.start, e.start - 60) : e.start]
         after = re.split(r"[,;.(]", text[e.end : min(sentence.end, e.end + 50)])[0]
-        if day >= 0 and (_LEAVING.search(before) or _GONE.search(after)) and not re.search(r"[,;.].*[,;.]", before):
+        if (
+            day >= 0
+            and (_LEAVING.search(before) or _GONE.search(after))
+            and not re.search(r"[,;.].*[,;.]", before)
+        ):
             if e.part is not None and (_DEATH.search(before) or hours >= 0):
                 return Estimate(
-                    hours, hours - 2, hours + 2, Strength.EXPLICIT, "discharge", f"“{e.text}” after a word of leaving", known=True
+                    hours,
+                    hours - 2,
+                    hours + 2,
+                    Strength.EXPLICIT,
+                    "discharge",
+                    f"“{e.text}” after a word of leaving",
+                    known=True,
                 )
             return _on_day(calendar, day, f"“{e.text}” after a word of leaving", True)
     disposition = disposition_estimate(narrator)
     if disposition is not None:
         return disposition
-    inside = [(e, day) for e, day, hours in dated if course[0] <= e.start < course[1] and 0 <= day < 400]
+    inside = [
+        (e, day) for e, day, hours in dated if course[0] <= e.start < course[1] and 0 <= day < 400
+    ]
     named = [day for e, day in inside if e.day is not None and e.day.basis in COUNTED]
     last = max(named or [day for _, day in inside], default=None)
     if last is None:
-        return Estimate(72.0, 12.0, None, Strength.DEFAULT, "discharge", "no day of the stay is named: a usual length of stay")
+        return Estimate(
+            72.0,
+            12.0,
+            None,
+            Strength.DEFAULT,
+            "discharge",
+            "no day of the stay is named: a usual length of stay",
+        )
     if told_by_problem and last not in same_lab_days(narrator):
         return _on_day(calendar, last + 1, "the day after the last one that the note names", False)
     return _on_day(calendar, last, "the last day that the course tells of", False)
@@ -79,7 +109,12 @@ def discharge_estimate(narrator: Narrator, told_by_problem: bool, course: tuple[
 def _header_day(text: str, dated: list[tuple[TimeExpression, int, float]]) -> int | None:
     for match in _HEADER_DATE.finditer(text):
         for e, day, _ in dated:
-            if e.day is not None and e.day.basis is Basis.DATE and 0 <= e.start - match.end() <= 3 and 0 <= day < 400:
+            if (
+                e.day is not None
+                and e.day.basis is Basis.DATE
+                and 0 <= e.start - match.end() <= 3
+                and 0 <= day < 400
+            ):
                 return day
     return None
 
@@ -89,7 +124,13 @@ def _on_day(calendar: Calendar, day: int, words: str, sure: bool) -> Estimate:
     spread = 0.0 if sure else 24.0
     time = max(start + _HOUR, 2.0)
     return Estimate(
-        time, max(start + _EARLY - spread, 0.0), start + _LATE + spread, Strength.RELATIVE, "discharge", f"discharge: {words}", known=sure
+        time,
+        max(start + _EARLY - spread, 0.0),
+        start + _LATE + spread,
+        Strength.RELATIVE,
+        "discharge",
+        f"discharge: {words}",
+        known=sure,
     )
 
 
@@ -101,7 +142,11 @@ def disposition_estimate(narrator: Narrator) -> Estimate | None:
             continue
         for occurrence in narrator.within(section.body_start, section.end):
             estimate = narrator.estimates.get(occurrence.uid)
-            if estimate is None or estimate.time is None or estimate.strength is not Strength.EXPLICIT:
+            if (
+                estimate is None
+                or estimate.time is None
+                or estimate.strength is not Strength.EXPLICIT
+            ):
                 continue
             if estimate.time > (found.time if found and found.time else 0.0):
                 found = replace(estimate, rule="discharge")
@@ -128,7 +173,14 @@ def same_lab_days(narrator: Narrator) -> frozenset[int]:
     for one in final:
         for other in told:
             estimate = narrator.estimates.get(other.uid)
-            alike = numbers(one.mention) & numbers(other.mention) and concepts(one.mention) & concepts(other.mention)
-            if alike and estimate and estimate.time is not None and estimate.strength is Strength.EXPLICIT:
+            alike = numbers(one.mention) & numbers(other.mention) and concepts(
+                one.mention
+            ) & concepts(other.mention)
+            if (
+                alike
+                and estimate
+                and estimate.time is not None
+                and estimate.strength is Strength.EXPLICIT
+            ):
                 days.add(calendar.day_of(estimate.time))
     return frozenset(days)

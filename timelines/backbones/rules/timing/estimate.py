@@ -22,7 +22,8 @@ class Strength(IntEnum):
 class Estimate:
     """A time in hours from admission with bounds; `time` None means N/A.
 
-    `rule` names the deciding rule, `reason` explains it to a clinician, `context` holds the UIDs it leans on.
+    `rule` names the deciding rule, `reason` explains it to a clinician, `context` holds the UIDs it
+    leans on.
     """
 
     time: float | None
@@ -47,7 +48,9 @@ class Estimate:
 
 
 def entry(uid: str, estimate: Estimate) -> Entry:
-    """The timeline entry of an estimate: finite numbers, bounds that contain the point, at most five context UIDs."""
+    """The timeline entry of an estimate: finite numbers, bounds that contain the point, at most
+    five context UIDs.
+    """
     time = None if estimate.time is None else _rounded(estimate.time)
     low = None if estimate.low is None else _rounded(estimate.low)
     high = None if estimate.high is None else _rounded(estimate.high)

@@ -1,8 +1,9 @@
-"""The grammar of time expressions: finds them in text and says what they mean, without resolving them.
+"""The grammar of time expressions: finds them in text and says what they mean, without resolving
+them.
 
-"late morning HD#2" is a point: hospital day 2 with the part of the day. "two hours after intubation"
-is an offset from something named. "3-day history" is a span. Resolution against a cursor, the
-anchor and other occurrences happens elsewhere; here only strings are looked at.
+"late morning HD#2" is a point: hospital day 2 with the part of the day. "two hours after
+intubation" is an offset from something named. "3-day history" is a span. Resolution against a
+cursor, the anchor and other occurrences happens elsewhere; here only strings are looked at.
 """
 
 from __future__ import annotations
@@ -13,21 +14,38 @@ from dataclasses import replace
 
 from timelines.backbones.rules.timing.daypart import part_of
 from timelines.backbones.rules.timing.grammar.amounts import find_ages, find_offsets, find_spans
-from timelines.backbones.rules.timing.grammar.clocks import find_clocks, find_parts, find_quantified_clocks
+from timelines.backbones.rules.timing.grammar.clocks import (
+    find_clocks,
+    find_parts,
+    find_quantified_clocks,
+)
 from timelines.backbones.rules.timing.grammar.days import find_dates, find_days
 from timelines.backbones.rules.timing.grammar.events import find_events
 from timelines.backbones.rules.timing.terms import Basis, Day, Kind, TimeExpression
 
-#: In order of precedence, after ages and dates: a later finder leaves alone what an earlier one has claimed.
-_FINDERS = (find_quantified_clocks, find_offsets, find_days, find_clocks, find_spans, find_parts, find_events)
-_GLUE = re.compile(r"[\s]*[,(]?[\s]*(?:(?:of|on|in|at|the|that|by|until|into|into\s+the|around|about|from)\s+)*", re.IGNORECASE)
+#: In order of precedence, after ages and dates: a later finder leaves alone what an earlier one has
+#: claimed.
+_FINDERS = (
+    find_quantified_clocks,
+    find_offsets,
+    find_days,
+    find_clocks,
+    find_spans,
+    find_parts,
+    find_events,
+)
+_GLUE = re.compile(
+    r"[\s]*[,(]?[\s]*(?:(?:of|on|in|at|the|that|by|until|into|into\s+the|around|about|from)\s+)*",
+    re.IGNORECASE,
+)
 
 
 def find_expressions(text: str, bare: Callable[[Day], bool] | None = None) -> list[TimeExpression]:
-    """All time expressions of `text` in order, without overlaps; adjacent days, parts and clocks are joined.
+    """All time expressions of `text` in order, without overlaps; adjacent days, parts and clocks
+    are joined.
 
-    Any string is accepted. Offsets are code points of `text`, end-exclusive. `bare` says which dates without a word
-    before them ("12/4") are dates; without it none is.
+    Any string is accepted. Offsets are code points of `text`, end-exclusive. `bare` says which
+    dates without a word before them ("12/4") are dates; without it none is.
     """
     claimed: list[TimeExpression] = []
     for found in (find_ages(text), find_dates(text, bare), *(finder(text) for finder in _FINDERS)):
@@ -43,7 +61,11 @@ def _joined(text: str, expressions: list[TimeExpression]) -> list[TimeExpression
     out: list[TimeExpression] = []
     for expression in expressions:
         previous = out[-1] if out else None
-        if previous and expression.end - previous.start < 90 and _GLUE.fullmatch(text, previous.end, expression.start):
+        if (
+            previous
+            and expression.end - previous.start < 90
+            and _GLUE.fullmatch(text, previous.end, expression.start)
+        ):
             comma = re.search(r"[,(]", text[previous.end : expression.start]) is not None
             joined = _join(previous, expression, comma)
             if joined is not None:
@@ -86,7 +108,14 @@ def _join_parts(a: TimeExpression, b: TimeExpression) -> TimeExpression | None:
         best = min((hour, hour + 12, hour + 24), key=lambda h: abs(h - part.point))
         assert clock.part is not None
         moved = clock.part.shifted(best - clock.part.point)
-        return replace(a, end=b.end, day=a.day or b.day, part=moved, linked=a.linked or b.linked, ambiguous_clock=False)
+        return replace(
+            a,
+            end=b.end,
+            day=a.day or b.day,
+            part=moved,
+            linked=a.linked or b.linked,
+            ambiguous_clock=False,
+        )
     if a.part.label.endswith(" day"):
         part = part_of(a.part.label.split()[0], b.part.label) or b.part
         return replace(a, end=b.end, day=a.day or b.day, part=part, linked=b.linked)

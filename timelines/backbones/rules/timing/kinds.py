@@ -19,10 +19,13 @@ _ANALYTE = re.compile(
 _SHORT = re.compile(r"\b(?:Na|K|Cl|Cr|Ca|Mg|Phos|CK|PT|Hb|TnT|TropT|Alb|Bili)\b")
 _DOSE = re.compile(r"\d\s*(?:mg|mcg|g|meq|units?|amps?|ml|cc|l)\b(?!/)", re.IGNORECASE)
 _WEIGHT = re.compile(r"\b(?:weight|wt)\b", re.IGNORECASE)
-_MOVE = re.compile(r"\b(?:transfer\w*|moved|discharged|called out|floor|call-?out|left the)\b", re.IGNORECASE)
+_MOVE = re.compile(
+    r"\b(?:transfer\w*|moved|discharged|called out|floor|call-?out|left the)\b", re.IGNORECASE
+)
 _PROCEDURE = re.compile(
     r"\b(?:ct|mri|us|ultrasound|echo\w*|tte|tee|egd|ercp|endoscopy|colonoscopy|bronchoscopy|"
-    r"lumbar puncture|lp|picc|cath\w*|surgery|placed|placement|removed|extubat\w+|biopsy|\w{3,}otomy|"
+    r"lumbar"
+    r" puncture|lp|picc|cath\w*|surgery|placed|placement|removed|extubat\w+|biopsy|\w{3,}otomy|"
     r"\w{3,}ectomy|\w{3,}plasty|\w{3,}oscopy|drain\w*|"
     r"tap|thoracentesis|paracentesis|eeg)\b",
     re.IGNORECASE,
@@ -31,7 +34,14 @@ _PROCEDURE = re.compile(
 #: Clock hour of bloods when the note says "AM".
 _LAB_MORNING = 6.0
 #: Usual clock hour when only the day is known.
-_LAB_HOUR, _WEIGHT_HOUR, _MOVE_HOUR, _PROCEDURE_HOUR, _MEDICATION_HOUR, _OTHER_HOUR = 5.5, 6.0, 15.5, 13.0, 12.0, 11.0
+_LAB_HOUR, _WEIGHT_HOUR, _MOVE_HOUR, _PROCEDURE_HOUR, _MEDICATION_HOUR, _OTHER_HOUR = (
+    5.5,
+    6.0,
+    15.5,
+    13.0,
+    12.0,
+    11.0,
+)
 
 
 def is_lab(occurrence: Occurrence) -> bool:
@@ -58,5 +68,7 @@ def usual_hour(occurrence: Occurrence) -> float:
 
 
 def usual_morning(occurrence: Occurrence, part: Part) -> float:
-    """Hours to add to a part of the day: morning bloods are drawn before rounds, so a plain "AM" means about six for them."""
+    """Hours to add to a part of the day: morning bloods are drawn before rounds, so a plain "AM"
+    means about six for them.
+    """
     return _LAB_MORNING - part.point if part.label == "morning" and is_lab(occurrence) else 0.0

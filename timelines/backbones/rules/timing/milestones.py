@@ -1,4 +1,5 @@
-"""Stations of an admission that other times refer to: outside hospital, emergency department, floor, unit, discharge.
+"""Stations of an admission that other times refer to: outside hospital, emergency department,
+floor, unit, discharge.
 
 Each has a usual time relative to admission until the note says when it was reached.
 """
@@ -24,7 +25,8 @@ class Place(StrEnum):
     DISCHARGE = "discharge"
 
 
-#: Usual time and bounds, hours from admission. Boarding makes admission follow the ED registration by some hours.
+#: Usual time and bounds, hours from admission. Boarding makes admission follow the ED registration
+#: by some hours.
 _USUAL: dict[Place, tuple[float, float, float]] = {
     Place.OUTSIDE: (-5.0, -24.0, -1.0),
     Place.EMERGENCY: (-2.0, -10.0, -0.3),
@@ -37,20 +39,33 @@ _USUAL: dict[Place, tuple[float, float, float]] = {
 _UNIT = r"(?:[a-z]{0,6}icu|ccu|intensive\s+care(?:\s+unit)?|the\s+unit|unit|step-?\s?down)"
 _PATTERNS: tuple[tuple[Place, re.Pattern[str]], ...] = (
     (Place.DISCHARGE, re.compile(r"\b(?:discharge|d/c|dc)\b", re.IGNORECASE)),
-    (Place.OUTSIDE, re.compile(r"\bosh\b|\b(?:outside|another|referring|community|local)\s+(?:hospital|facility|ed|er)\b", re.IGNORECASE)),
-    (Place.EMERGENCY, re.compile(r"\b(?:ed|er|ew|emergency\s+(?:department|room|ward))\b|\btriage\b", re.IGNORECASE)),
+    (
+        Place.OUTSIDE,
+        re.compile(
+            r"\bosh\b|\b(?:outside|another|referring|community|local)\s+(?:hospital|facility|ed|er)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        Place.EMERGENCY,
+        re.compile(
+            r"\b(?:ed|er|ew|emergency\s+(?:department|room|ward))\b|\btriage\b", re.IGNORECASE
+        ),
+    ),
     (Place.UNIT, re.compile(rf"\b{_UNIT}\b", re.IGNORECASE)),
     (Place.FLOOR, re.compile(r"\b(?:floors?|wards?)\b", re.IGNORECASE)),
     (
         Place.EMERGENCY,
         re.compile(
-            r"^(?:(?:the|her|his|initial|this)\s+)*(?:presentation|presenting|arrival|coming|she\s+came|he\s+came)\b", re.IGNORECASE
+            r"^(?:(?:the|her|his|initial|this)\s+)*(?:presentation|presenting|arrival|coming|she\s+came|he\s+came)\b",
+            re.IGNORECASE,
         ),
     ),
     (Place.ADMISSION, re.compile(r"\b(?:admission|hospitalization)\b|\badmit", re.IGNORECASE)),
 )
 _UNIT_NAME = re.compile(r"\b(?:[A-Z]{1,6}ICU|CCU)\b", re.IGNORECASE)
-#: A movement into a station: a verb or noun of movement, shortly before its name, or "MICU arrival".
+#: A movement into a station: a verb or noun of movement, shortly before its name, or "MICU
+#: arrival".
 _MOVEMENT = re.compile(
     r"\b(?:arriv\w+|reach\w+|transfer\w*|xfer\w*|tx'?d?\b|admi\w+|taken|moved|brought|rushed|"
     r"came|come|coming|went|sent|presented|presents|transported|returned|"
@@ -75,9 +90,16 @@ class Milestones:
         if place in (Place.EMERGENCY, Place.OUTSIDE) and self.anchor.kind == "presentation":
             point, low, high = (0.0, 0.0, 0.0) if place is Place.EMERGENCY else (-3.0, -24.0, 0.0)
         floor = self.reached.get(Place.FLOOR)
-        if place is Place.UNIT and floor is not None and floor.time is not None and floor.time >= point:
+        if (
+            place is Place.UNIT
+            and floor is not None
+            and floor.time is not None
+            and floor.time >= point
+        ):
             point, high = floor.time + 3.0, floor.time + 24.0
-        return Estimate(point, low, high, Strength.PLACE, "place", f"usual time of {_WORDS[place]}", known=True)
+        return Estimate(
+            point, low, high, Strength.PLACE, "place", f"usual time of {_WORDS[place]}", known=True
+        )
 
     def reach(self, place: Place, estimate: Estimate) -> None:
         """Record the first arrival at a station that the note dates."""
@@ -85,7 +107,9 @@ class Milestones:
             return
         known = self.reached.get(place)
         better = (
-            known is not None and known.strength < Strength.EXPLICIT <= estimate.strength and abs(estimate.time - (known.time or 0.0)) < 10
+            known is not None
+            and known.strength < Strength.EXPLICIT <= estimate.strength
+            and abs(estimate.time - (known.time or 0.0)) < 10
         )
         if known is not None and not better:
             return
@@ -120,23 +144,33 @@ def place_in(phrase: str) -> Place | None:
 
 
 def arrival_in(clause: str) -> Place | None:
-    """The station that a clause says was reached ("She reached the MICU", "To TSICU", "CCU arrival")."""
+    """The station that a clause says was reached ("She reached the MICU", "To TSICU", "CCU
+    arrival").
+    """
     found: tuple[int, Place] | None = None
     for place, pattern in _PATTERNS[1:5]:
         for match in pattern.finditer(clause):
             if place is Place.EMERGENCY and re.search(
-                r"(?:osh|outside|another|hospital)\W+(?:\w+\W+)?$", clause[: match.start()], re.IGNORECASE
+                r"(?:osh|outside|another|hospital)\W+(?:\w+\W+)?$",
+                clause[: match.start()],
+                re.IGNORECASE,
             ):
                 continue
-            moved = _MOVEMENT.search(clause[: match.start()]) or _NOUN_AFTER.match(clause, match.end())
-            left = re.search(r"\bfrom\s+(?:the\s+|an?\s+|our\s+)?$", clause[: match.start()], re.IGNORECASE)
+            moved = _MOVEMENT.search(clause[: match.start()]) or _NOUN_AFTER.match(
+                clause, match.end()
+            )
+            left = re.search(
+                r"\bfrom\s+(?:the\s+|an?\s+|our\s+)?$", clause[: match.start()], re.IGNORECASE
+            )
             if moved and not left and (found is None or match.start() > found[0]):
                 found = (match.start(), place)
     return found[1] if found else None
 
 
 def setting_in(clause: str) -> Place | None:
-    """The station where a clause takes place ("in our ED", "At OSH K 6.1"), None when it does not say."""
+    """The station where a clause takes place ("in our ED", "At OSH K 6.1"), None when it does not
+    say.
+    """
     match = re.search(
         r"\b(?:at|in|by|to)\s+(?:the\s+|our\s+|an?\s+)?(?:\w+\s+)?(osh|outside hospital|another "
         r"hospital|ed|er|emergency\s+(?:department|room)|triage)\b|^\W*(ed|osh)\b",
@@ -145,5 +179,9 @@ def setting_in(clause: str) -> Place | None:
     )
     if match:
         word = (match[1] or match[2]).lower()
-        return Place.OUTSIDE if word in ("osh", "outside hospital", "another hospital") else Place.EMERGENCY
+        return (
+            Place.OUTSIDE
+            if word in ("osh", "outside hospital", "another hospital")
+            else Place.EMERGENCY
+        )
     return None

@@ -1,4 +1,6 @@
-"""Walks the sentences of a section and dates each occurrence from its clause, its neighbours or the cursor."""
+"""Walks the sentences of a section and dates each occurrence from its clause, its neighbours or the
+cursor.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,21 @@ from timelines.backbones.rules.timing.attachment import Dated, attach
 from timelines.backbones.rules.timing.clauses import Clause, clauses
 from timelines.backbones.rules.timing.cursor import Cursor
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.frames import begins_presentation, describes_patient, is_negative
+from timelines.backbones.rules.timing.frames import (
+    begins_presentation,
+    describes_patient,
+    is_negative,
+)
 from timelines.backbones.rules.timing.kinds import is_lab, usual_hour, usual_morning
 from timelines.backbones.rules.timing.milestones import Place, arrival_in, place_in, setting_in
 from timelines.backbones.rules.timing.operations import tells_operation
-from timelines.backbones.rules.timing.passages import PASSAGE, ends_state, is_copied, is_demographic, next_named_day
+from timelines.backbones.rules.timing.passages import (
+    PASSAGE,
+    ends_state,
+    is_copied,
+    is_demographic,
+    next_named_day,
+)
 from timelines.backbones.rules.timing.points import Moment
 from timelines.backbones.rules.timing.resolver import Resolver
 from timelines.backbones.rules.timing.terms import Anchoring, Basis, Kind, TimeExpression
@@ -28,9 +40,11 @@ from timelines.pipeline.backbone import Check, never_stop
 OPENING = "arrival"
 #: Hours by which an undated clause or sentence follows what was told before it.
 _CLAUSE_STEP, _SENTENCE_STEP = 0.05, 0.15
-#: How much earlier or later than its neighbour an undated clause may have happened, at least (hours).
+#: How much earlier or later than its neighbour an undated clause may have happened, at least
+#: (hours).
 _EARLIER, _LATER = 1.0, 2.0
-#: An offset this far ahead of the story is a plan ("chemotherapy in four weeks"), after which the story goes on (hours).
+#: An offset this far ahead of the story is a plan ("chemotherapy in four weeks"), after which the
+#: story goes on (hours).
 _PLANNED = 10 * DAY
 #: Hours between values joined by an arrow ("K 6.2 -> 4.1").
 _ARROW_STEP = 5.0
@@ -61,7 +75,9 @@ class Narrator:
 
     def within(self, start: int, end: int) -> list[Occurrence]:
         """Occurrences that begin in `[start, end)`, in order."""
-        return list(self.occurrences[bisect_left(self._starts, start) : bisect_left(self._starts, end)])
+        return list(
+            self.occurrences[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
+        )
 
     def found(self, start: int, end: int) -> list[TimeExpression]:
         """Time expressions that begin in `[start, end)`."""
@@ -86,7 +102,9 @@ class Narrator:
         self._sentence(sentence, cursor, past=False)
 
     def presenting(self, section: Section, cursor: Cursor) -> None:
-        """The story up to admission: background first, then events in order, then the stations of arrival."""
+        """The story up to admission: background first, then events in order, then the stations of
+        arrival.
+        """
         background = True
         for sentence in self.sentences(section):
             text = self.analysis.text[sentence.start : sentence.end]
@@ -113,7 +131,11 @@ class Narrator:
             resolved = self._resolve(clause, cursor, past=True)
             inside = self.within(clause.start, clause.end)
             if resolved and not inside and self.analysis.text[clause.start] in "([":
-                inside = [o for o in before if self.estimates[o.uid].rule == "static" and not is_demographic(o)]
+                inside = [
+                    o
+                    for o in before
+                    if self.estimates[o.uid].rule == "static" and not is_demographic(o)
+                ]
             before = inside
             for occurrence in inside:
                 own = resolved or self._inside(occurrence, clause, cursor)
@@ -122,7 +144,9 @@ class Narrator:
                 else:
                     self.static(occurrence)
 
-    def _inside(self, occurrence: Occurrence, clause: Clause, cursor: Cursor) -> list[tuple[TimeExpression, Moment]]:
+    def _inside(
+        self, occurrence: Occurrence, clause: Clause, cursor: Cursor
+    ) -> list[tuple[TimeExpression, Moment]]:
         """Moments that stand in the span of an occurrence, behind the clause that it begins in."""
         behind = self.found(clause.end, occurrence.end or 0)
         return [(e, m) for e in behind if (m := self.resolver.resolve(e, cursor, past=True))]
@@ -130,8 +154,15 @@ class Narrator:
     def static(self, occurrence: Occurrence) -> None:
         """A state without a date stands at 0 (protocol section 1)."""
         demographic = is_demographic(occurrence)
-        reason = "a fact about the patient: static, at 0" if demographic else "an undated or chronic state stands at 0"
-        self._record(occurrence, Estimate(0.0, 0.0 if demographic else None, 0.0, Strength.DEFAULT, "static", reason))
+        reason = (
+            "a fact about the patient: static, at 0"
+            if demographic
+            else "an undated or chronic state stands at 0"
+        )
+        self._record(
+            occurrence,
+            Estimate(0.0, 0.0 if demographic else None, 0.0, Strength.DEFAULT, "static", reason),
+        )
 
     # One sentence
 
@@ -147,7 +178,11 @@ class Narrator:
                 moment = self.nearest(occurrence, item.own) if item.own else item.moment
                 estimate = self.placed(occurrence, moment)
                 if self._comes_with_complaint(occurrence, item.own):
-                    came = _AT_ADMISSION if "admitted" in occurrence.mention else self.resolver.milestones.at(Place.EMERGENCY)
+                    came = (
+                        _AT_ADMISSION
+                        if "admitted" in occurrence.mention
+                        else self.resolver.milestones.at(Place.EMERGENCY)
+                    )
                     estimate = replace(came, rule="arrival", reason=_COMPLAINT)
                 if item.inherited:
                     estimate = self._as_inherited(estimate)
@@ -165,23 +200,40 @@ class Narrator:
         own = self._resolve(clause, working, past)
         self._register(text, own[-1][1] if own else self._here(working), past)
         here = own[-1][1] if own else self._here(working)
-        if self.resolver.told_surgery_day is None and (here.estimate.time or 0.0) > -DAY and tells_operation(text):
+        if (
+            self.resolver.told_surgery_day is None
+            and (here.estimate.time or 0.0) > -DAY
+            and tells_operation(text)
+        ):
             self.resolver.told_surgery_day = here.day
         if own:
             return Dated(clause, own[-1][1], tuple(own), inherited=False)
         if not first:
-            step = _ARROW_STEP if clause.arrow and any(is_lab(o) for o in self.within(clause.start, clause.end)) else _CLAUSE_STEP
+            step = (
+                _ARROW_STEP
+                if clause.arrow and any(is_lab(o) for o in self.within(clause.start, clause.end))
+                else _CLAUSE_STEP
+            )
             self._advance(working, step)
         return Dated(clause, self._here(working))
 
-    def _resolve(self, clause: Clause, cursor: Cursor, past: bool) -> list[tuple[TimeExpression, Moment]]:
-        """Moments of the clause's expressions; the cursor moves along. A named day outranks a mere relation."""
+    def _resolve(
+        self, clause: Clause, cursor: Cursor, past: bool
+    ) -> list[tuple[TimeExpression, Moment]]:
+        """Moments of the clause's expressions; the cursor moves along. A named day outranks a mere
+        relation.
+        """
         events = [
             e
             for e in clause.expressions
-            if e.kind is Kind.EVENT and not (past and place_in(e.reference) in (Place.EMERGENCY, Place.OUTSIDE))
+            if e.kind is Kind.EVENT
+            and not (past and place_in(e.reference) in (Place.EMERGENCY, Place.OUTSIDE))
         ]
-        timed = [e for e in clause.expressions if e.kind is not Kind.EVENT and not ends_state(e, self.analysis.text)]
+        timed = [
+            e
+            for e in clause.expressions
+            if e.kind is not Kind.EVENT and not ends_state(e, self.analysis.text)
+        ]
         resolved: list[tuple[TimeExpression, Moment]] = []
         if not any(e.day is not None for e in timed):
             for e in events:
@@ -192,9 +244,17 @@ class Narrator:
             self._follow(e, cursor, past, resolved)
         return resolved
 
-    def _follow(self, e: TimeExpression, cursor: Cursor, past: bool, resolved: list[tuple[TimeExpression, Moment]]) -> None:
+    def _follow(
+        self,
+        e: TimeExpression,
+        cursor: Cursor,
+        past: bool,
+        resolved: list[tuple[TimeExpression, Moment]],
+    ) -> None:
         ahead = [] if e.day is not None or past else self.found(e.end, e.end + PASSAGE)
-        self.resolver.next_named_day = next_named_day(e, ahead, self.analysis.text, self.resolver.surgery_day)
+        self.resolver.next_named_day = next_named_day(
+            e, ahead, self.analysis.text, self.resolver.surgery_day
+        )
         moment = self.resolver.resolve(e, cursor, past)
         if moment is None or moment.estimate.time is None:
             return
@@ -206,7 +266,11 @@ class Narrator:
     def _looks_back(self, e: TimeExpression, moment: Moment, cursor: Cursor, past: bool) -> bool:
         """A glance back ("71 kg on admission", "the day before") does not move the story."""
         back = (moment.estimate.time or 0.0) < cursor.time - 12
-        if not past and (moment.estimate.time or 0.0) > cursor.time + _PLANNED and e.kind is Kind.OFFSET:
+        if (
+            not past
+            and (moment.estimate.time or 0.0) > cursor.time + _PLANNED
+            and e.kind is Kind.OFFSET
+        ):
             return True
         if e.kind in (Kind.AGE, Kind.YEAR) or (not past and e.anchoring is Anchoring.ADMISSION):
             return True
@@ -215,15 +279,21 @@ class Narrator:
         if e.kind is Kind.POINT and e.day is None and back:
             return True
         if e.kind is Kind.POINT and e.day is not None:
-            return (e.day.basis is Basis.CURRENT and e.day.number < 0) or (e.day.basis is Basis.EVENT and back)
+            return (e.day.basis is Basis.CURRENT and e.day.number < 0) or (
+                e.day.basis is Basis.EVENT and back
+            )
         if e.kind in (Kind.EVENT, Kind.OFFSET) and e.anchoring is not Anchoring.ADMISSION:
-            return (moment.estimate.time or 0.0) < cursor.time - (12 if e.kind is Kind.EVENT and e.direction >= 0 else 0.02)
+            return (moment.estimate.time or 0.0) < cursor.time - (
+                12 if e.kind is Kind.EVENT and e.direction >= 0 else 0.02
+            )
         return False
 
     def _station(self, text: str, clause: Clause, cursor: Cursor, past: bool) -> None:
         """Arrival at a station moves the cursor there, when the narrative has not yet passed it."""
         place = arrival_in(text) or (setting_in(text) if past else None)
-        if place is None or any(e.day is not None or e.anchoring is Anchoring.ADMISSION for e in clause.expressions):
+        if place is None or any(
+            e.day is not None or e.anchoring is Anchoring.ADMISSION for e in clause.expressions
+        ):
             return
         if cursor.time < -2 * DAY and place in (Place.OUTSIDE, Place.ADMISSION):
             return
@@ -232,19 +302,36 @@ class Narrator:
         milestone = self.resolver.milestones.at(place)
         if milestone.time is None:
             return
-        if past and place in (Place.UNIT, Place.FLOOR) and any(e.part is not None for e in clause.expressions):
-            cursor.time, cursor.low, cursor.day, cursor.day_only = max(cursor.time, -0.3), -0.3, self.resolver.arrival_day(0.0), False
+        if (
+            past
+            and place in (Place.UNIT, Place.FLOOR)
+            and any(e.part is not None for e in clause.expressions)
+        ):
+            cursor.time, cursor.low, cursor.day, cursor.day_only = (
+                max(cursor.time, -0.3),
+                -0.3,
+                self.resolver.arrival_day(0.0),
+                False,
+            )
             return
         time = max(milestone.time, cursor.time + 0.1)
         if place is Place.OUTSIDE and cursor.time <= -DAY:
             time = milestone.time
         estimate = Estimate(
-            time, min(milestone.low or time, time), max(milestone.high or time, time), Strength.PLACE, "place", milestone.reason, known=True
+            time,
+            min(milestone.low or time, time),
+            max(milestone.high or time, time),
+            Strength.PLACE,
+            "place",
+            milestone.reason,
+            known=True,
         )
         cursor.set(estimate, self.resolver.arrival_day(time), source=place.value)
 
     def _register(self, text: str, moment: Moment, past: bool) -> None:
-        place = arrival_in(text) or (setting_in(text) if past and moment.estimate.strength is Strength.EXPLICIT else None)
+        place = arrival_in(text) or (
+            setting_in(text) if past and moment.estimate.strength is Strength.EXPLICIT else None
+        )
         if place is not None and not past and moment.estimate.strength >= Strength.RELATIVE:
             self.resolver.arrived = moment.estimate
         if place is not None and not moment.day_only:
@@ -253,7 +340,9 @@ class Narrator:
     # Placing one occurrence
 
     def nearest(
-        self, occurrence: Occurrence, own: tuple[tuple[TimeExpression, Moment], ...] | list[tuple[TimeExpression, Moment]]
+        self,
+        occurrence: Occurrence,
+        own: tuple[tuple[TimeExpression, Moment], ...] | list[tuple[TimeExpression, Moment]],
     ) -> Moment:
         """The moment whose expression stands nearest to the occurrence in the text."""
         start, end = occurrence.start or 0, occurrence.end or 0
@@ -264,8 +353,12 @@ class Narrator:
 
         return min(own, key=distance)[1]
 
-    def _comes_with_complaint(self, occurrence: Occurrence, own: tuple[tuple[TimeExpression, Moment], ...]) -> bool:
-        """ "presented with three days of chest pain": the days are those of the pain, not of the coming."""
+    def _comes_with_complaint(
+        self, occurrence: Occurrence, own: tuple[tuple[TimeExpression, Moment], ...]
+    ) -> bool:
+        """ "presented with three days of chest pain": the days are those of the pain, not of the
+        coming.
+        """
         if not own or occurrence.end is None or not _COMES.search(occurrence.mention):
             return False
         behind = [e for e, _ in own if e.start >= occurrence.end]
@@ -278,21 +371,35 @@ class Narrator:
             return estimate
         if moment.day_only and estimate.low is not None:
             start = self.resolver.calendar.midnight(moment.day)
-            time = max(start + usual_hour(occurrence), estimate.low + min(1.0, DAY - estimate.low % DAY))
+            time = max(
+                start + usual_hour(occurrence), estimate.low + min(1.0, DAY - estimate.low % DAY)
+            )
             return replace(estimate, time=min(time, start + DAY))
         if moment.part is not None:
             return replace(estimate, time=estimate.time + usual_morning(occurrence, moment.part))
         return estimate
 
     def _as_inherited(self, estimate: Estimate) -> Estimate:
-        """A time taken over from a neighbour: what is told next may well have happened some hours after."""
+        """A time taken over from a neighbour: what is told next may well have happened some hours
+        after.
+        """
         time = abs(estimate.time or 0.0)
         low = None if estimate.low is None else estimate.low - max(_EARLIER, 0.05 * time)
         high = None if estimate.high is None else estimate.high + max(_LATER, 0.1 * time)
-        return replace(estimate, low=low, high=high, strength=min(estimate.strength, Strength.INHERITED), known=False)
+        return replace(
+            estimate,
+            low=low,
+            high=high,
+            strength=min(estimate.strength, Strength.INHERITED),
+            known=False,
+        )
 
     def _here(self, cursor: Cursor) -> Moment:
-        source = f"told after “{cursor.source}”" if cursor.source else "told at the beginning of its part of the note"
+        source = (
+            f"told after “{cursor.source}”"
+            if cursor.source
+            else "told at the beginning of its part of the note"
+        )
         estimate = Estimate(
             cursor.time,
             min(cursor.low, cursor.time),
@@ -316,16 +423,26 @@ class Narrator:
             self._record(
                 occurrence,
                 Estimate(
-                    time, None, 0.0 if time <= 0 else time, Strength.INHERITED, "negative", "absent when the history was taken on arrival"
+                    time,
+                    None,
+                    0.0 if time <= 0 else time,
+                    Strength.INHERITED,
+                    "negative",
+                    "absent when the history was taken on arrival",
                 ),
             )
 
     def _background(self, sentence: Sentence, cursor: Cursor) -> bool:
-        """The first sentences name the patient and chronic conditions; returns whether the background goes on."""
+        """The first sentences name the patient and chronic conditions; returns whether the
+        background goes on.
+        """
         parts = self.clauses_of(sentence)
         for i, clause in enumerate(parts):
             text = self.analysis.text[clause.start : clause.end]
-            anaphoric = any(e.kind is Kind.OFFSET and e.anchoring is Anchoring.CURSOR for e in clause.expressions)
+            anaphoric = any(
+                e.kind is Kind.OFFSET and e.anchoring is Anchoring.CURSOR
+                for e in clause.expressions
+            )
             if begins_presentation(text) or anaphoric:
                 rest = Sentence(clause.start, sentence.end, sentence.line)
                 self._sentence(rest, cursor, past=True)
@@ -336,12 +453,21 @@ class Narrator:
             self.items(Sentence(clause.start, clause.end, sentence.line))
             if any(e.kind is Kind.SPAN for e in clause.expressions) and i == len(parts) - 1:
                 return False
-        return bool(parts) and bool(self.within(sentence.start, sentence.end)) and not self.found(sentence.start, sentence.end)
+        return (
+            bool(parts)
+            and bool(self.within(sentence.start, sentence.end))
+            and not self.found(sentence.start, sentence.end)
+        )
 
     def clauses_of(self, sentence: Sentence) -> list[Clause]:
         """The clauses of a sentence with their time expressions."""
         self.check()
-        return clauses(self.analysis.text, sentence.start, sentence.end, self.found(sentence.start, sentence.end))
+        return clauses(
+            self.analysis.text,
+            sentence.start,
+            sentence.end,
+            self.found(sentence.start, sentence.end),
+        )
 
     def _record(self, occurrence: Occurrence, estimate: Estimate) -> None:
         self.estimates[occurrence.uid] = estimate

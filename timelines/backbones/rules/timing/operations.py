@@ -1,4 +1,6 @@
-"""The operation that postoperative days, "before surgery" and "the day of the operation" count from."""
+"""The operation that postoperative days, "before surgery" and "the day of the operation" count
+from.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,15 @@ _OPERATION = re.compile(
     r"\b(?:surgery|operation|operating room|taken to the or|to or|bypass graft\w*|cabg|craniotomy|"
     r"craniectomy|laparotomy|laparoscop\w+|thoracotomy|sternotomy|vats|arthroplasty|orif|"
     r"\w+ectomy|\w+plasty|fusion|resection|amputation|transplant\w*|valve replacement|avr|mvr|"
-    r"tavr|aneurysm repair|evar|hernia repair|open reduction|debridement|whipple|ex-?lap|c-?section|"
+    r"tavr|aneurysm repair|evar|hernia repair|open"
+    r" reduction|debridement|whipple|ex-?lap|c-?section|"
     r"cesarean)\b",
     re.IGNORECASE,
 )
 _BESIDE = re.compile(
     r"\b(?:before|prior to|after|since|until|following|for|stopped|without|no|planned|s/p|history|"
-    r"years?|ago|outpatient|consult\w*|follow-?up|due to|evaluation|eval|candidate\w*|consider\w*|referr\w*|seated|"
+    r"years?|ago|outpatient|consult\w*|follow-?up|due"
+    r" to|evaluation|eval|candidate\w*|consider\w*|referr\w*|seated|"
     r"deferred|declined|(?:day|night|evening|morning) of)\b",
     re.IGNORECASE,
 )
@@ -31,7 +35,9 @@ _HOUR, _EARLY, _LATE = 9.0, 6.5, 18.0
 
 
 def tells_operation(clause: str) -> bool:
-    """True for a clause that tells of an operation being done ("laparotomy on HD2"), not of one beside it."""
+    """True for a clause that tells of an operation being done ("laparotomy on HD2"), not of one
+    beside it.
+    """
     return _OPERATION.search(clause) is not None and _BESIDE.search(clause) is None
 
 
@@ -41,30 +47,49 @@ def refers_to_operation(phrase: str) -> bool:
 
 
 def operation(index: ReferenceIndex, course: tuple[int, int]) -> tuple[Occurrence, Estimate] | None:
-    """The operation of the stay, told before the end of `course` (offsets) and dated near or in the stay.
+    """The operation of the stay, told before the end of `course` (offsets) and dated near or in the
+    stay.
 
-    One with a time of its own goes before one that only repeats or follows another, one told in the course
-    before one told in a list or on the way in; of equals the first.
+    One with a time of its own goes before one that only repeats or follows another, one told in the
+    course before one told in a list or on the way in; of equals the first.
     """
     best: tuple[tuple[bool, bool], Occurrence, Estimate] | None = None
     for occurrence in index.note.inventory:
         estimate = index.estimates.get(occurrence.uid)
-        if occurrence.start is None or not 0 <= occurrence.start < course[1] or estimate is None or estimate.time is None:
+        if (
+            occurrence.start is None
+            or not 0 <= occurrence.start < course[1]
+            or estimate is None
+            or estimate.time is None
+        ):
             continue
         if estimate.time < -48 or estimate.strength < Strength.INHERITED:
             continue
         if not _OPERATION.search(occurrence.mention) or _BESIDE.search(occurrence.mention):
             continue
         counted = _COUNTED_FROM_IT.search(estimate.reason) is not None
-        rank = (estimate.strength >= Strength.RELATIVE and not counted, occurrence.start >= course[0])
+        rank = (
+            estimate.strength >= Strength.RELATIVE and not counted,
+            occurrence.start >= course[0],
+        )
         if best is None or rank > best[0]:
             best = rank, occurrence, estimate
     return None if best is None else (best[1], best[2])
 
 
 def assumed_operation(calendar: Calendar, day: int | None) -> Estimate:
-    """An operation without a told hour: in the morning of its day, else of the first morning in hospital."""
+    """An operation without a told hour: in the morning of its day, else of the first morning in
+    hospital.
+    """
     if day is None:
         day = 0 if calendar.clock < _HOUR else 1
     start = calendar.midnight(day)
-    return Estimate(start + _HOUR, start + _EARLY, start + _LATE, Strength.PLACE, "operation", "the operation", known=False)
+    return Estimate(
+        start + _HOUR,
+        start + _EARLY,
+        start + _LATE,
+        Strength.PLACE,
+        "operation",
+        "the operation",
+        known=False,
+    )

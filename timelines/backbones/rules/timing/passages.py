@@ -1,4 +1,6 @@
-"""Small readings of a passage: what only ends a state, which day it names next, what is carried forward, who the patient is."""
+"""Small readings of a passage: what only ends a state, which day it names next, what is carried
+forward, who the patient is.
+"""
 
 from __future__ import annotations
 
@@ -12,26 +14,38 @@ from timelines.domain import Occurrence
 PASSAGE = 400
 _UNTIL = re.compile(r"\b(?:until|till|'til)\b", re.IGNORECASE)
 #: "was not given until the next morning" dates the giving.
-_NOT_BEFORE = re.compile(r"\b(?:was|were|did|had|been|is)\s*(?:not|n't|never)\b[^.;]*$", re.IGNORECASE)
+_NOT_BEFORE = re.compile(
+    r"\b(?:was|were|did|had|been|is)\s*(?:not|n't|never)\b[^.;]*$", re.IGNORECASE
+)
 #: A summary taken over from an earlier note speaks of that note's day.
-_COPIED = re.compile(r"\b(?:copied|carried|pulled|taken over)\b.*\b(?:from|forward|fwd)\b", re.IGNORECASE)
+_COPIED = re.compile(
+    r"\b(?:copied|carried|pulled|taken over)\b.*\b(?:from|forward|fwd)\b", re.IGNORECASE
+)
 _DEMOGRAPHIC = re.compile(
-    r"\b\d{1,3}[\s-]*(?:y/?o|yrs?|years?)(?:[\s-]*old)?\b(?!.*ago)|^\d{1,3}[\s-]?[MF]\b|^(?:male|female)(?: sex)?\b|"
+    r"\b\d{1,3}[\s-]*(?:y/?o|yrs?|years?)(?:[\s-]*old)?\b(?!.*ago)|^\d{1,3}[\s-]?[MF]\b|^(?:male|female)(?:"
+    r" sex)?\b|"
     r"^(?:wo)?man$|^(?:right|left)[\s-]handed\b|\b(?:fe)?male sex\b|\bage \d",
     re.IGNORECASE,
 )
 
 
 def ends_state(e: TimeExpression, text: str) -> bool:
-    """ "ran until the next morning" says when something ended; an interval takes its start, and the story goes on from there."""
-    if e.linked != "next" and (e.day is None or e.day.basis is not Basis.CURRENT or e.day.number <= 0):
+    """ "ran until the next morning" says when something ended; an interval takes its start, and the
+    story goes on from there.
+    """
+    if e.linked != "next" and (
+        e.day is None or e.day.basis is not Basis.CURRENT or e.day.number <= 0
+    ):
         return False
     until = _UNTIL.search(text[max(0, e.start - 8) : e.end]) is not None
     return until and _NOT_BEFORE.search(text[max(0, e.start - 60) : e.start]) is None
 
 
-def next_named_day(e: TimeExpression, ahead: Sequence[TimeExpression], text: str, surgery_day: int | None) -> int | None:
-    """The calendar day that the first counted day `ahead` on the same line names, day 0 being that of admission.
+def next_named_day(
+    e: TimeExpression, ahead: Sequence[TimeExpression], text: str, surgery_day: int | None
+) -> int | None:
+    """The calendar day that the first counted day `ahead` on the same line names, day 0 being that
+    of admission.
 
     "… at noon. Furosemide in the morning. On POD 2 …": the furosemide is still of POD 1.
     """
@@ -53,4 +67,8 @@ def is_copied(clause: str) -> bool:
 def is_demographic(occurrence: Occurrence) -> bool:
     """True for facts about who the patient is ("66M", "right-handed")."""
     mention = occurrence.mention
-    return len(mention) < 32 and _DEMOGRAPHIC.search(mention) is not None and not re.search(r"\bfor\b|history|use\b|since", mention)
+    return (
+        len(mention) < 32
+        and _DEMOGRAPHIC.search(mention) is not None
+        and not re.search(r"\bfor\b|history|use\b|since", mention)
+    )

@@ -1,4 +1,6 @@
-"""Dates the occurrences of one section by its frame: a story, an examination, results, a list, or the leaving."""
+"""Dates the occurrences of one section by its frame: a story, an examination, results, a list, or
+the leaving.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def _after(moment: Moment, latest: float | None) -> bool:
 
 @dataclass
 class Placement:
-    """Places the sections of one note in one reading. `by_problem`: the course has a part for each problem or system."""
+    """Places the sections of one note in one reading. `by_problem`: the course has a part for each
+    problem or system.
+    """
 
     narrator: Narrator
     resolver: Resolver
@@ -59,16 +63,31 @@ class Placement:
             self._fixed(section, self._recap(section))
         self._heading(section)
 
-    def fixed_sentence(self, sentence: Sentence, fixed: Moment, latest: float | None = None) -> None:
-        """One sentence at one moment, except clauses that name a day of their own, not after `latest`; a day that
-        stands alone at the head of the sentence ("12/3 - CT chest") is that of all behind it. A day in brackets is
-        that of what stands before."""
+    def fixed_sentence(
+        self, sentence: Sentence, fixed: Moment, latest: float | None = None
+    ) -> None:
+        """One sentence at one moment, except clauses that name a day of their own, not after
+        `latest`; a day that stands alone at the head of the sentence ("12/3 - CT chest") is that of
+        all behind it. A day in brackets is that of what stands before."""
         time, low = fixed.estimate.time or 0.0, fixed.estimate.low
         led: Moment | None = None
         for clause in self.narrator.clauses_of(sentence):
-            cursor = Cursor(time, time if low is None else low, fixed.estimate.high, self.resolver.calendar.day_of(time))
-            named = [e for e in clause.expressions if e.day is not None and e.day.basis is not Basis.CURRENT]
-            moments = [(e, m) for e in named if (m := self.resolver.resolve(e, cursor, past=False)) and not _after(m, latest)]
+            cursor = Cursor(
+                time,
+                time if low is None else low,
+                fixed.estimate.high,
+                self.resolver.calendar.day_of(time),
+            )
+            named = [
+                e
+                for e in clause.expressions
+                if e.day is not None and e.day.basis is not Basis.CURRENT
+            ]
+            moments = [
+                (e, m)
+                for e in named
+                if (m := self.resolver.resolve(e, cursor, past=False)) and not _after(m, latest)
+            ]
             told = self.narrator.within(clause.start, clause.end)
             for occurrence in told:
                 moment = self.narrator.nearest(occurrence, moments) if moments else led or fixed
@@ -99,12 +118,18 @@ class Placement:
                 cursor.set(moment.estimate, moment.day, moment.day_only, e.text)
 
     def _arrival(self) -> Estimate:
-        """Where the course begins: the floor when the note tells of reaching it, else the unit it names."""
+        """Where the course begins: the floor when the note tells of reaching it, else the unit it
+        names.
+        """
         milestones = self.resolver.milestones
         unit = _UNIT_NAMED.search(self.narrator.analysis.text)
         place = Place.FLOOR if Place.FLOOR in milestones.reached or not unit else Place.UNIT
         return replace(
-            milestones.at(place), rule="section", reason="the beginning of the hospital course", strength=Strength.DEFAULT, known=False
+            milestones.at(place),
+            rule="section",
+            reason="the beginning of the hospital course",
+            strength=Strength.DEFAULT,
+            known=False,
         )
 
     def _heading(self, section: Section) -> None:
@@ -118,7 +143,9 @@ class Placement:
         estimate = self._arrival()
         if course and body:
             reason = f"the problem of this part: {body[0].reason}"
-            estimate = replace(body[0], strength=Strength.DEFAULT, rule="heading", reason=reason, known=False)
+            estimate = replace(
+                body[0], strength=Strength.DEFAULT, rule="heading", reason=reason, known=False
+            )
         for occurrence in self.narrator.within(section.start, section.body_start):
             if course or occurrence.uid not in self.narrator.estimates:
                 self.narrator.estimates[occurrence.uid] = estimate
@@ -129,23 +156,45 @@ class Placement:
         analysis = self.narrator.analysis
         place = place_in(analysis.text[section.start : section.body_start])
         if place in (None, Place.ADMISSION) and section.kind == "exam":
-            earlier = [s for s in analysis.sections if s.end == section.start and frame_of(s) is Frame.EXAM]
-            place = place_in(analysis.text[earlier[0].start : earlier[0].body_start]) if earlier else None
+            earlier = [
+                s for s in analysis.sections if s.end == section.start and frame_of(s) is Frame.EXAM
+            ]
+            place = (
+                place_in(analysis.text[earlier[0].start : earlier[0].body_start])
+                if earlier
+                else None
+            )
         if place is None or place in (Place.ADMISSION, Place.DISCHARGE):
             time = max(min(cursor.time, _EXAM_LATEST), _EXAM_EARLIEST)
-            return Estimate(time, -3.0, _EXAM_LATEST, Strength.PLACE, "section", "examination on admission", known=True)
+            return Estimate(
+                time,
+                -3.0,
+                _EXAM_LATEST,
+                Strength.PLACE,
+                "section",
+                "examination on admission",
+                known=True,
+            )
         estimate = self.resolver.milestones.at(place)
-        return replace(estimate.shifted(0.1, -0.5, 1.5), rule="section", reason=f"examination: {estimate.reason}")
+        return replace(
+            estimate.shifted(0.1, -0.5, 1.5),
+            rule="section",
+            reason=f"examination: {estimate.reason}",
+        )
 
     def _examined(self, section: Section, estimate: Estimate) -> None:
-        """An examination, except lines whose label names a later station ("Exam on MICU arrival: …")."""
+        """An examination, except lines whose label names a later station ("Exam on MICU arrival:
+        …").
+        """
         first = Moment(estimate, self.resolver.calendar.day_of(estimate.time or 0.0))
         moment, line = first, -1
         for sentence in self.narrator.sentences(section):
             label = _EXAM_LABEL.match(self.narrator.analysis.text, sentence.start, sentence.end)
             place = place_in(label[1]) if label else None
             if place in (Place.UNIT, Place.FLOOR):
-                reached = replace(self.resolver.milestones.at(place).shifted(0.1, -0.5, 1.5), rule="section")
+                reached = replace(
+                    self.resolver.milestones.at(place).shifted(0.1, -0.5, 1.5), rule="section"
+                )
                 moment = Moment(reached, self.resolver.calendar.day_of(reached.time or 0.0))
             elif sentence.line != line:
                 moment = first
@@ -155,15 +204,33 @@ class Placement:
     def _recap(self, section: Section) -> Estimate:
         if section.kind in ("chief_complaint", "admission_diagnosis"):
             arrival = self.resolver.milestones.at(Place.EMERGENCY)
-            return replace(arrival, low=None, rule="section", reason="presenting problem", strength=Strength.DEFAULT, known=False)
+            return replace(
+                arrival,
+                low=None,
+                rule="section",
+                reason="presenting problem",
+                strength=Strength.DEFAULT,
+                known=False,
+            )
         start = self._arrival()
         leaving = self.resolver.milestones.at(Place.DISCHARGE).time or 72.0
-        return replace(start, high=max(leaving, start.high or 0.0), reason="named in a list, undated")
+        return replace(
+            start, high=max(leaving, start.high or 0.0), reason="named in a list, undated"
+        )
 
     def _opinions(self, section: Section) -> None:
-        """Advice is undated until a sentence counts or dates a day; from there on its paragraph is told in order."""
+        """Advice is undated until a sentence counts or dates a day; from there on its paragraph is
+        told in order.
+        """
         leaving = max(self.resolver.milestones.at(Place.DISCHARGE).time or 72.0, 0.0)
-        undated = Estimate(leaving * 0.5, 0.0, leaving, Strength.DEFAULT, "section", "undated advice during the stay")
+        undated = Estimate(
+            leaving * 0.5,
+            0.0,
+            leaving,
+            Strength.DEFAULT,
+            "section",
+            "undated advice during the stay",
+        )
         moment = Moment(undated, self.resolver.calendar.day_of(leaving * 0.5))
         cursor, line = None, -1
         for sentence in self.narrator.sentences(section):
@@ -185,9 +252,16 @@ class Placement:
         elif section.kind == "disposition" and names_days(self.narrator, section):
             time = leaving.time or 72.0
             day = self.resolver.calendar.day_of(time)
-            self.narrator.course(section, Cursor(time, leaving.low or 0.0, leaving.high, day, source="discharge"))
+            self.narrator.course(
+                section, Cursor(time, leaving.low or 0.0, leaving.high, day, source="discharge")
+            )
             return
-        at_leaving = replace(leaving, rule="section", reason=f"at discharge: {leaving.reason}", strength=Strength.PLACE)
+        at_leaving = replace(
+            leaving,
+            rule="section",
+            reason=f"at discharge: {leaving.reason}",
+            strength=Strength.PLACE,
+        )
         # What is planned for a later day is planned at discharge.
         planned = section.kind != "disposition" and leaving.time is not None
         self._fixed(section, at_leaving, (leaving.time or 0.0) + _LEAVING_DAY if planned else None)
@@ -198,8 +272,14 @@ class Placement:
         day = self.resolver.calendar.day_of(leaving.time or 0.0)
         start = self.resolver.calendar.midnight(day)
         for e in self.narrator.found(section.start, sentences[0].end) if sentences else []:
-            moment = self.resolver.resolve(e, Cursor(start, start, None, day, day_only=True), past=False) if e.part is not None else None
+            moment = (
+                self.resolver.resolve(e, Cursor(start, start, None, day, day_only=True), past=False)
+                if e.part is not None
+                else None
+            )
             if moment:
-                self.resolver.milestones.reached[Place.DISCHARGE] = replace(moment.estimate, rule="discharge")
+                self.resolver.milestones.reached[Place.DISCHARGE] = replace(
+                    moment.estimate, rule="discharge"
+                )
                 return moment.estimate
         return leaving

@@ -1,4 +1,6 @@
-"""Named days and clock times → hours from admission: hospital days, postoperative days, dates, "that evening", "by noon"."""
+"""Named days and clock times → hours from admission: hospital days, postoperative days, dates,
+"that evening", "by noon".
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ _PRESENTATION = re.compile(r"presentation|presenting|arrival|admission|transfer"
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A resolved expression: its estimate, the calendar day it names, and whether only the day was named."""
+    """A resolved expression: its estimate, the calendar day it names, and whether only the day was
+    named.
+    """
 
     estimate: Estimate
     day: int
@@ -48,11 +52,14 @@ class PointResolver:
     told_surgery_day: int | None = None
     #: The calendar day that the passage names next; until then the story has not reached it.
     next_named_day: int | None = None
-    #: What the last offset of the sentence counted from: "a week before surgery … and two days before".
+    #: What the last offset of the sentence counted from: "a week before surgery … and two days
+    #: before".
     shared_base: Estimate | None = None
-    #: The last arrival at a station that the course tells of: what "on arrival" means for a while after it.
+    #: The last arrival at a station that the course tells of: what "on arrival" means for a while
+    #: after it.
     arrived: Estimate | None = None
-    #: Every resolved expression with its calendar day and hours, by offset: what is known of the end of the stay.
+    #: Every resolved expression with its calendar day and hours, by offset: what is known of the
+    #: end of the stay.
     seen: dict[int, tuple[TimeExpression, int, float]] = field(default_factory=dict)
 
     def point(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
@@ -70,21 +77,34 @@ class PointResolver:
         if e.linked == "first":
             reached = self.milestones.at(Place.UNIT).time or 0.0
             time = min(max(time, reached + 0.5), high)
-        arriving = e.day is not None and e.day.basis is Basis.EVENT and e.day.number <= 0 and _PRESENTATION.search(e.day.reference)
+        arriving = (
+            e.day is not None
+            and e.day.basis is Basis.EVENT
+            and e.day.number <= 0
+            and _PRESENTATION.search(e.day.reference)
+        )
         if past and time > 1.0 and arriving:
             day, time, low, high = day - 1, time - DAY, low - DAY, high - DAY
-        reason = f"“{e.text}”: {self._day_words(e, day)}, about {_hhmm(self.calendar.hour_of_day(time))}"
+        reason = (
+            f"“{e.text}”: {self._day_words(e, day)}, about {_hhmm(self.calendar.hour_of_day(time))}"
+        )
         strength = Strength.EXPLICIT
-        return Moment(Estimate(time, low, high, strength, "clock", reason, known=True), day, part=part)
+        return Moment(
+            Estimate(time, low, high, strength, "clock", reason, known=True), day, part=part
+        )
 
-    def _clock(self, e: TimeExpression, part: Part, day: int, cursor: Cursor) -> tuple[float, float, float]:
+    def _clock(
+        self, e: TimeExpression, part: Part, day: int, cursor: Cursor
+    ) -> tuple[float, float, float]:
         time, low, high = self.calendar.at(day, part)
         if e.ambiguous_clock and part.point < 12 and not e.day and time < cursor.time - 3.0:
             return time + 12, low + 12, high + 12
         return time, low, high
 
     def _early_part(self, e: TimeExpression, part: Part) -> Part:
-        """ "Just after midnight HD5" begins that day, and "overnight into POD 2" is the night before it."""
+        """ "Just after midnight HD5" begins that day, and "overnight into POD 2" is the night
+        before it.
+        """
         if e.day is None or e.day.until is not None or e.day.basis is Basis.EVENT:
             return part
         if "after midnight" in part.label or (part.point >= 24 and re.search(r"\binto\b", e.text)):
@@ -95,26 +115,39 @@ class PointResolver:
         if named.basis is Basis.HOSPITAL:
             return named.number - 1
         if named.basis is Basis.POSTOP:
-            return (self.surgery_day if self.surgery_day is not None else self._guessed_surgery(cursor, named.number)) + named.number
+            return (
+                self.surgery_day
+                if self.surgery_day is not None
+                else self._guessed_surgery(cursor, named.number)
+            ) + named.number
         if named.basis is Basis.UNIT:
             unit = self.milestones.at(Place.UNIT)
             return self.calendar.day_of(unit.time or 0.0) + named.number - 1
         if named.basis is Basis.DATE:
             return self.calendar.date_day(named)
         if named.basis is Basis.WEEKDAY:
-            return self.calendar.weekday_day(named.number, 0 if past else cursor.day, forward=not past)
+            return self.calendar.weekday_day(
+                named.number, 0 if past else cursor.day, forward=not past
+            )
         if named.basis is Basis.CURRENT:
             if past and named.number < 0:
-                return self.calendar.day_of(self.milestones.at(Place.EMERGENCY).time or 0.0) + named.number
+                return (
+                    self.calendar.day_of(self.milestones.at(Place.EMERGENCY).time or 0.0)
+                    + named.number
+                )
             return cursor.day + named.number
         return self._event_day(named, e, past)
 
     def _guessed_surgery(self, cursor: Cursor, number: int) -> int:
-        """The first postoperative day that a note names counts from the told operation, else it follows the day last spoken of."""
+        """The first postoperative day that a note names counts from the told operation, else it
+        follows the day last spoken of.
+        """
         if self.told_surgery_day is not None:
             self.surgery_day = self.told_surgery_day
             return self.surgery_day
-        self.surgery_day = max(0, cursor.day - max(0, number - 1)) if number > 0 else max(0, cursor.day)
+        self.surgery_day = (
+            max(0, cursor.day - max(0, number - 1)) if number > 0 else max(0, cursor.day)
+        )
         return self.surgery_day
 
     def operation(self) -> Estimate:
@@ -154,7 +187,8 @@ class PointResolver:
                 day += 1
             return day + (1 if e.linked == "second" else 0)
         if cursor.day_only:
-            # "HD 4: overnight she spiked": what is told first of a day is the night that led into it.
+            # "HD 4: overnight she spiked": what is told first of a day is the night that led into
+            # it.
             return cursor.day - 1 if part.point >= 24.5 else cursor.day
         if (
             part.point >= 26
@@ -173,12 +207,18 @@ class PointResolver:
                 break
             day += 1
         limit = self.next_named_day
-        if limit is not None and day >= limit > cursor.day and midnight(limit - 1) + part.point >= cursor.time - _SAME_DAY_BACK:
+        if (
+            limit is not None
+            and day >= limit > cursor.day
+            and midnight(limit - 1) + part.point >= cursor.time - _SAME_DAY_BACK
+        ):
             return limit - 1
         return day
 
     def _past_day(self, e: TimeExpression, part: Part, cursor: Cursor) -> int:
-        """Before admission, a part of the day belongs to the day spoken of, or to the last such time before t = 0."""
+        """Before admission, a part of the day belongs to the day spoken of, or to the last such
+        time before t = 0.
+        """
         if cursor.time < -DAY and (e.linked or cursor.recent):
             return cursor.day + (1 if e.linked == "next" else 0)
         day = self.calendar.day_of(0.0) + (1 if e.linked == "next" else 0)
@@ -209,7 +249,9 @@ class PointResolver:
         return "the day before admission" if day == -1 else f"{-day} days before admission"
 
     def spoken_day(self, time: float, day: int) -> int:
-        """The day that people speak of at a time: the small hours still belong to the day before when it was spoken of."""
+        """The day that people speak of at a time: the small hours still belong to the day before
+        when it was spoken of.
+        """
         late = 0.0 <= time - self.calendar.midnight(day + 1) < 5.0
         return day if late else self.calendar.day_of(time)
 

@@ -1,6 +1,7 @@
 """Amounts of time in words: "three days", "a couple of hours", "2-3 wks", "an hour and a half".
 
-Every amount becomes hours with bounds. A day is 24, a week 168, a month 720, a year 8760 (protocol section 1).
+Every amount becomes hours with bounds. A day is 24, a week 168, a month 720, a year 8760 (protocol
+section 1).
 """
 
 from __future__ import annotations
@@ -91,7 +92,10 @@ _BARE: dict[float, tuple[float, float, float]] = {
 }
 
 _UNIT = "|".join(f"(?:{pattern})" for pattern, _ in _UNITS)
-_TENS = r"(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?"
+_TENS = (
+    r"(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[-"
+    r" ](?:one|two|three|four|five|six|seven|eight|nine))?"
+)
 _WORD = "|".join(sorted((w for w in _CARDINALS), key=len, reverse=True))
 _NUMBER = rf"(?:\d+(?:\.\d+)?|{_TENS}|{_WORD})"
 _COUNT = (
@@ -106,7 +110,8 @@ _HEDGE = (
     r"past)|~|≈|>|<|c\.)\s*"
 )
 
-#: An amount of time; give its text to `parse_quantity`. Bare units must be spelled out ("hours", not "h").
+#: An amount of time; give its text to `parse_quantity`. Bare units must be spelled out ("hours",
+#: not "h").
 QUANTITY = (
     rf"(?:{_HEDGE})*(?:(?:\b|(?<=[xX×])){_COUNT}\s*[-–]?\s*(?:more\s+|additional\s+)?(?:{_UNIT})\b\.?(?:\s+and\s+a\s+half)?"
     rf"(?:\s+or\s+(?:so|two|more|less))?)"
@@ -119,7 +124,9 @@ _COUNT_AND_UNIT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """An amount of time in hours with the least and the most that its wording allows (`high` None: open)."""
+    """An amount of time in hours with the least and the most that its wording allows (`high` None:
+    open).
+    """
 
     hours: float
     low: float
@@ -155,7 +162,8 @@ def unit_hours(text: str) -> float | None:
 def parse_quantity(text: str) -> Quantity | None:
     """Words → hours with bounds; None where no unit or count is recognised.
 
-    "three days" → 72 [60, 84]; "a few hours" → 3 [2, 5]; "at least ten years" → 87600 [87600, open].
+    "three days" → 72 [60, 84]; "a few hours" → 3 [2, 5]; "at least ten years" → 87600 [87600,
+    open].
     """
     words = re.sub(r"\s+", " ", text.strip().lower())
     hedge = re.match(rf"(?:{_HEDGE})*", words)
@@ -178,7 +186,11 @@ def parse_quantity(text: str) -> Quantity | None:
         low, top = value, None
     elif re.search(r"less than|under|<|up to|not quite|nearly|almost", prefix):
         top = value * unit
-        value, low = (value * 0.9, low * 0.9) if re.search(r"not quite|nearly|almost", prefix) else (value * 0.75, 0.0)
+        value, low = (
+            (value * 0.9, low * 0.9)
+            if re.search(r"not quite|nearly|almost", prefix)
+            else (value * 0.75, 0.0)
+        )
     elif re.search(r"about|around|approx|rough|perhaps|maybe|~|≈|c\.", prefix) or "or so" in suffix:
         low, top = min(low, value * 0.7), max(high, value * 1.4) * unit
     return Quantity(value * unit, low * unit, top)

@@ -16,7 +16,9 @@ _HISTORY = -24.0 * 14
 
 
 _BESIDE = re.compile(
-    r"\s(?:before|after|since|during|for|due to|following|prior to|with|until|despite|because of|on)\s.*$", re.IGNORECASE | re.DOTALL
+    r"\s(?:before|after|since|during|for|due to|following|prior to|with|until|despite|because"
+    r" of|on)\s.*$",
+    re.IGNORECASE | re.DOTALL,
 )
 _PARENTHESIS = re.compile(r"\([^()]*\)")
 
@@ -27,13 +29,20 @@ def _head(phrase: str) -> str:
 
 @dataclass(frozen=True)
 class ReferenceIndex:
-    """Occurrences with their canonical tokens; estimates are those of the pass before and of this one so far."""
+    """Occurrences with their canonical tokens; estimates are those of the pass before and of this
+    one so far.
+    """
 
     note: TaggedNote
     estimates: Mapping[str, Estimate]
 
     def find(
-        self, phrase: str, at: int, near: float | None = None, recent: bool = True, whole: bool = False
+        self,
+        phrase: str,
+        at: int,
+        near: float | None = None,
+        recent: bool = True,
+        whole: bool = False,
     ) -> tuple[Occurrence, Estimate] | None:
         """The dated occurrence that `phrase`, written at offset `at`, most likely refers to.
 
@@ -46,7 +55,12 @@ class ReferenceIndex:
         best: tuple[tuple[float, ...], Occurrence, Estimate] | None = None
         for occurrence in self._sharing(wanted):
             estimate = self.estimates.get(occurrence.uid)
-            if estimate is None or estimate.time is None or occurrence.start is None or occurrence.end is None:
+            if (
+                estimate is None
+                or estimate.time is None
+                or occurrence.start is None
+                or occurrence.end is None
+            ):
                 continue
             if occurrence.start <= at < occurrence.end or (recent and estimate.time < _HISTORY):
                 continue
@@ -76,8 +90,8 @@ class ReferenceIndex:
     ) -> tuple[Occurrence, Estimate] | None:
         """A better dated mention of the same occurrence among those that `among` admits.
 
-        `earliest`: the first in time of those that are alike enough, recent ones before old history;
-        otherwise the most alike. Differing figures rule a mention out.
+        `earliest`: the first in time of those that are alike enough, recent ones before old
+        history; otherwise the most alike. Differing figures rule a mention out.
         """
         mine, figures = self._tokens(occurrence), numbers(occurrence.mention)
         if not mine:
@@ -85,7 +99,12 @@ class ReferenceIndex:
         best: tuple[tuple[float, ...], Occurrence, Estimate] | None = None
         for other in self._sharing(mine):
             estimate = self.estimates.get(other.uid)
-            if other.uid == occurrence.uid or estimate is None or estimate.time is None or not among(other):
+            if (
+                other.uid == occurrence.uid
+                or estimate is None
+                or estimate.time is None
+                or not among(other)
+            ):
                 continue
             if other.polarity is not occurrence.polarity:
                 continue
@@ -95,7 +114,11 @@ class ReferenceIndex:
                 continue
             if figures_needed and figures and not figures & values:
                 continue
-            found = len(shared) / min(len(mine), len(theirs)) + len(shared) / len(mine | theirs) + (0.6 if figures & values else 0.0)
+            found = (
+                len(shared) / min(len(mine), len(theirs))
+                + len(shared) / len(mine | theirs)
+                + (0.6 if figures & values else 0.0)
+            )
             if found < likeness:
                 continue
             if earliest:
@@ -109,7 +132,10 @@ class ReferenceIndex:
     def _sharing(self, wanted: frozenset[str]) -> list[Occurrence]:
         """The occurrences that share a concept, in inventory order: no other can be meant."""
         occurrences = self.note.inventory.occurrences
-        return [occurrences[n] for n in sorted({n for concept in wanted for n in self._by_concept.get(concept, ())})]
+        return [
+            occurrences[n]
+            for n in sorted({n for concept in wanted for n in self._by_concept.get(concept, ())})
+        ]
 
     @cached_property
     def _by_concept(self) -> dict[str, list[int]]:

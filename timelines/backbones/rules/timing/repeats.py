@@ -14,14 +14,17 @@ from timelines.backbones.rules.timing.references import ReferenceIndex
 from timelines.domain import Occurrence, TaggedNote
 
 _RETOLD = re.compile(r"summary|carried|recap", re.IGNORECASE)
-#: How alike two mentions must be (see `ReferenceIndex.same`); a chronic condition must match more closely.
+#: How alike two mentions must be (see `ReferenceIndex.same`); a chronic condition must match more
+#: closely.
 _ALIKE, _RATHER_ALIKE, _CLOSELY_ALIKE = 1.2, 1.4, 1.6
 #: What brought the patient in has begun by then (hours).
 _PRESENTED = 6.0
 
 
 def link_repeats(note: TaggedNote, narrator: Narrator, by_problem: bool) -> None:
-    """Date weakly founded mentions of lists, headings, results and summaries by their better dated repeats."""
+    """Date weakly founded mentions of lists, headings, results and summaries by their better dated
+    repeats.
+    """
     index = ReferenceIndex(note, dict(narrator.estimates))
     for occurrence in narrator.occurrences:
         narrator.check()
@@ -38,7 +41,9 @@ def link_repeats(note: TaggedNote, narrator: Narrator, by_problem: bool) -> None
             )
 
 
-def _repeat(occurrence: Occurrence, narrator: Narrator, index: ReferenceIndex, by_problem: bool) -> tuple[Occurrence, Estimate] | None:
+def _repeat(
+    occurrence: Occurrence, narrator: Narrator, index: ReferenceIndex, by_problem: bool
+) -> tuple[Occurrence, Estimate] | None:
     estimate = narrator.estimates.get(occurrence.uid)
     section = narrator.analysis.section_at(occurrence.start or 0)
     frame = frame_of(section)
@@ -47,7 +52,9 @@ def _repeat(occurrence: Occurrence, narrator: Narrator, index: ReferenceIndex, b
     if estimate is None or estimate.strength > (Strength.INHERITED if retold else Strength.DEFAULT):
         return None
     opening = frame is Frame.COURSE and by_problem and not heading and not retold
-    if not (heading or retold or opening or frame in (Frame.RECAP, Frame.RESULTS, Frame.PRESENTING)):
+    if not (
+        heading or retold or opening or frame in (Frame.RECAP, Frame.RESULTS, Frame.PRESENTING)
+    ):
         return None
     background = frame is Frame.PRESENTING and not heading
     if heading and (chronic := _chronic(occurrence, narrator, index)) is not None:
@@ -61,19 +68,29 @@ def _repeat(occurrence: Occurrence, narrator: Narrator, index: ReferenceIndex, b
     )
 
 
-def _chronic(occurrence: Occurrence, narrator: Narrator, index: ReferenceIndex) -> tuple[Occurrence, Estimate] | None:
+def _chronic(
+    occurrence: Occurrence, narrator: Narrator, index: ReferenceIndex
+) -> tuple[Occurrence, Estimate] | None:
     """A problem that the past history names without a date is chronic and stands at 0."""
 
     def past(o: Occurrence) -> bool:
-        if o.start is None or o.uid not in narrator.estimates or narrator.estimates[o.uid].rule != "static":
+        if (
+            o.start is None
+            or o.uid not in narrator.estimates
+            or narrator.estimates[o.uid].rule != "static"
+        ):
             return False
         return frame_of(narrator.analysis.section_at(o.start)) is Frame.HISTORY
 
     return index.same(occurrence, past, earliest=True, likeness=_CLOSELY_ALIKE)
 
 
-def _candidates(narrator: Narrator, section: Section, background: bool, opening: bool) -> Callable[[Occurrence], bool]:
-    """Which mentions may date a repeat: well founded ones, and early ones for what brought the patient in."""
+def _candidates(
+    narrator: Narrator, section: Section, background: bool, opening: bool
+) -> Callable[[Occurrence], bool]:
+    """Which mentions may date a repeat: well founded ones, and early ones for what brought the
+    patient in.
+    """
     least = Strength.PLACE if frame_of(section) is Frame.RESULTS else Strength.INHERITED
     presenting = section.kind in ("chief_complaint", "admission_diagnosis")
     last = _PRESENTED if presenting or opening else 0.5 if background else None
@@ -82,7 +99,10 @@ def _candidates(narrator: Narrator, section: Section, background: bool, opening:
         estimate = narrator.estimates.get(o.uid)
         if estimate is None or estimate.strength < least or estimate.rule == "repeat":
             return False
-        if estimate.rule == "section" and frame_of(narrator.analysis.section_at(o.start or 0)) is Frame.LEAVING:
+        if (
+            estimate.rule == "section"
+            and frame_of(narrator.analysis.section_at(o.start or 0)) is Frame.LEAVING
+        ):
             return False
         return last is None or (estimate.time or 0.0) < last
 

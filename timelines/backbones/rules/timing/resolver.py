@@ -1,4 +1,6 @@
-"""Turns one time expression into hours from admission, given the cursor, the calendar and what is already dated."""
+"""Turns one time expression into hours from admission, given the cursor, the calendar and what is
+already dated.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from timelines.backbones.rules.timing.points import Moment, PointResolver
 from timelines.backbones.rules.timing.terms import Anchoring, Kind, TimeExpression
 from timelines.domain import DAY, YEAR
 
-#: Offsets count from the last told time while undated clauses have moved the cursor by less than this (hours).
+#: Offsets count from the last told time while undated clauses have moved the cursor by less than
+#: this (hours).
 _SMALL_DRIFT = 0.5
 #: From this cursor on (hours), the story of a presentation has come into the hospital.
 _ARRIVED = -0.6
@@ -28,7 +31,8 @@ class Resolver(PointResolver):
     def resolve(self, expression: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
         """Hours for an expression; None when it cannot be resolved and should be ignored.
 
-        `past`: the passage tells of the time before admission, where "two weeks prior" counts back from t = 0.
+        `past`: the passage tells of the time before admission, where "two weeks prior" counts back
+        from t = 0.
         """
         moment = self._moment(expression, cursor, past)
         if moment is None or moment.estimate.time is None:
@@ -57,45 +61,107 @@ class Resolver(PointResolver):
     def _ago(self, e: TimeExpression) -> Moment | None:
         if e.quantity is None:
             return None
-        base = self.milestones.at(Place.EMERGENCY) if e.quantity.hours < DAY else Estimate(0.0, 0.0, 0.0, Strength.EXPLICIT, "", "")
-        return self._moved(base, e, -1, "ago", f"“{e.text}”: before admission", Strength.EXPLICIT, known=True)
+        base = (
+            self.milestones.at(Place.EMERGENCY)
+            if e.quantity.hours < DAY
+            else Estimate(0.0, 0.0, 0.0, Strength.EXPLICIT, "", "")
+        )
+        return self._moved(
+            base, e, -1, "ago", f"“{e.text}”: before admission", Strength.EXPLICIT, known=True
+        )
 
     def _span(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
-        """How long a state has lasted: before admission its start counts back; in the stay it says nothing of the start."""
+        """How long a state has lasted: before admission its start counts back; in the stay it says
+        nothing of the start.
+        """
         if e.quantity is None or not past or (e.quantity.hours < DAY and cursor.time < -2 * DAY):
             return None
-        base = self.milestones.at(Place.EMERGENCY) if e.quantity.hours < DAY else Estimate(0.0, 0.0, 0.0, Strength.EXPLICIT, "", "")
-        return self._moved(base, e, -1, "span", f"“{e.text}”: an interval takes its start", Strength.EXPLICIT, known=True)
+        base = (
+            self.milestones.at(Place.EMERGENCY)
+            if e.quantity.hours < DAY
+            else Estimate(0.0, 0.0, 0.0, Strength.EXPLICIT, "", "")
+        )
+        return self._moved(
+            base,
+            e,
+            -1,
+            "span",
+            f"“{e.text}”: an interval takes its start",
+            Strength.EXPLICIT,
+            known=True,
+        )
 
     def _from_cursor(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
         if e.quantity is None:
             return None
         told = cursor.time - cursor.drift if cursor.drift < _SMALL_DRIFT else cursor.time
-        base = Estimate(told, min(cursor.low, told), cursor.high, Strength.RELATIVE, "", "", context=(cursor.uid,) if cursor.uid else ())
+        base = Estimate(
+            told,
+            min(cursor.low, told),
+            cursor.high,
+            Strength.RELATIVE,
+            "",
+            "",
+            context=(cursor.uid,) if cursor.uid else (),
+        )
         if self.shared_base is not None and e.direction < 0 and re.search(r"\bbefore$", e.text):
-            return self._moved(self.shared_base, e, -1, "event", f"“{e.text}”: {self.shared_base.reason}", Strength.RELATIVE, known=False)
+            return self._moved(
+                self.shared_base,
+                e,
+                -1,
+                "event",
+                f"“{e.text}”: {self.shared_base.reason}",
+                Strength.RELATIVE,
+                known=False,
+            )
         if past and e.direction < 0 and cursor.time > -DAY and e.quantity.hours >= DAY:
             base = replace(base, time=0.0, low=0.0, high=0.0)
         after = "after" if e.direction > 0 else "before"
         source = f" “{cursor.source}”" if cursor.source else " what was told last"
-        moment = self._moved(base, e, e.direction, "relative", f"“{e.text}” {after}{source}", Strength.RELATIVE, known=False)
+        moment = self._moved(
+            base,
+            e,
+            e.direction,
+            "relative",
+            f"“{e.text}” {after}{source}",
+            Strength.RELATIVE,
+            known=False,
+        )
         if moment and e.quantity.hours >= DAY and cursor.day_only:
             return replace(moment, day_only=True)
-        return moment and replace(moment, day=self.spoken_day(moment.estimate.time or 0.0, cursor.day))
+        return moment and replace(
+            moment, day=self.spoken_day(moment.estimate.time or 0.0, cursor.day)
+        )
 
     def _referred(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
         base = self.reference(e.reference, e.start, cursor, past)
         if base is None:
-            return self._from_cursor(e, cursor, past) if e.quantity is not None and e.kind is Kind.OFFSET else None
+            return (
+                self._from_cursor(e, cursor, past)
+                if e.quantity is not None and e.kind is Kind.OFFSET
+                else None
+            )
         known = base.known and base.rule == "place"
         self.shared_base = base
         if e.quantity is None or e.direction == 0:
             reason = f"“{e.text}”: {base.reason}"
             estimate = replace(
-                base, strength=max(Strength.RELATIVE, min(base.strength, Strength.EXPLICIT)), rule="event", reason=reason, known=known
+                base,
+                strength=max(Strength.RELATIVE, min(base.strength, Strength.EXPLICIT)),
+                rule="event",
+                reason=reason,
+                known=known,
             )
             return Moment(estimate, self.arrival_day(base.time or 0.0))
-        moment = self._moved(base, e, e.direction, "event", f"“{e.text}”: {base.reason}", Strength.RELATIVE, known=known)
+        moment = self._moved(
+            base,
+            e,
+            e.direction,
+            "event",
+            f"“{e.text}”: {base.reason}",
+            Strength.RELATIVE,
+            known=known,
+        )
         return moment and replace(moment, day=self.arrival_day(moment.estimate.time or 0.0))
 
     def reference(self, phrase: str, at: int, cursor: Cursor, past: bool) -> Estimate | None:
@@ -106,19 +172,39 @@ class Resolver(PointResolver):
             re.IGNORECASE,
         )
         place = place_in(phrase)
-        if past and re.fullmatch(r"(?:the\s+|his\s+|her\s+)?transfer", phrase.strip(), re.IGNORECASE):
+        if past and re.fullmatch(
+            r"(?:the\s+|his\s+|her\s+)?transfer", phrase.strip(), re.IGNORECASE
+        ):
             return self.milestones.at(Place.EMERGENCY)
         if place is Place.UNIT and unit_in(phrase) not in ("", self.unit_name):
             return None
-        if place in (Place.UNIT, Place.FLOOR) and place not in self.milestones.reached and cursor.time > 12:
+        if (
+            place in (Place.UNIT, Place.FLOOR)
+            and place not in self.milestones.reached
+            and cursor.time > 12
+        ):
             return None
         if bare and not past and re.search("arriv", phrase, re.IGNORECASE):
             arrived = self.arrived.time if self.arrived else None
-            if self.arrived is not None and arrived is not None and 0 <= cursor.time - arrived < _SINCE_ARRIVAL:
+            if (
+                self.arrived is not None
+                and arrived is not None
+                and 0 <= cursor.time - arrived < _SINCE_ARRIVAL
+            ):
                 return replace(self.arrived, rule="place", known=False)
-            place = Place.UNIT if Place.UNIT in self.milestones.reached or Place.FLOOR not in self.milestones.reached else Place.FLOOR
+            place = (
+                Place.UNIT
+                if Place.UNIT in self.milestones.reached
+                or Place.FLOOR not in self.milestones.reached
+                else Place.FLOOR
+            )
         if place is not None and (
-            bare or re.search(r"arriv|admi|transfer|reach|present|discharge|d/c|\btx\b|return", phrase, re.IGNORECASE)
+            bare
+            or re.search(
+                r"arriv|admi|transfer|reach|present|discharge|d/c|\btx\b|return",
+                phrase,
+                re.IGNORECASE,
+            )
         ):
             return self.milestones.at(place)
         if refers_to_operation(phrase):
@@ -127,7 +213,11 @@ class Resolver(PointResolver):
             return self.milestones.at(place)
         found = self.index.find(phrase, at, near=cursor.time, recent=not past)
         if found is None:
-            return self.milestones.at(place) if place is not None and place is not Place.ADMISSION else None
+            return (
+                self.milestones.at(place)
+                if place is not None and place is not Place.ADMISSION
+                else None
+            )
         occurrence, estimate = found
         return replace(
             estimate,
@@ -139,7 +229,14 @@ class Resolver(PointResolver):
         )
 
     def _moved(
-        self, base: Estimate, e: TimeExpression, direction: int, rule: str, reason: str, strength: Strength, known: bool
+        self,
+        base: Estimate,
+        e: TimeExpression,
+        direction: int,
+        rule: str,
+        reason: str,
+        strength: Strength,
+        known: bool,
     ) -> Moment | None:
         quantity = e.quantity
         if quantity is None or base.time is None:
@@ -148,7 +245,14 @@ class Resolver(PointResolver):
         near, far = direction * quantity.low, high
         low, top = (near, far) if direction > 0 else (far, near)
         moved = base.shifted(direction * quantity.hours, low if low is not None else 0.0, top)
-        estimate = replace(moved, low=None if low is None else moved.low, strength=strength, rule=rule, reason=reason, known=known)
+        estimate = replace(
+            moved,
+            low=None if low is None else moved.low,
+            strength=strength,
+            rule=rule,
+            reason=reason,
+            known=known,
+        )
         return Moment(estimate, self.calendar.day_of(estimate.time or 0.0))
 
     # Ages and years
@@ -157,14 +261,24 @@ class Resolver(PointResolver):
         if e.age is None or self.age is None or self.age < e.age[0]:
             return None
         low, high = -(self.age - e.age[0] + 1) * YEAR, min(0.0, -(self.age - e.age[1]) * YEAR)
-        estimate = Estimate((low + high) / 2, low, high, Strength.EXPLICIT, "age", f"“{e.text}” at age {self.age:g} now", known=True)
+        estimate = Estimate(
+            (low + high) / 2,
+            low,
+            high,
+            Strength.EXPLICIT,
+            "age",
+            f"“{e.text}” at age {self.age:g} now",
+            known=True,
+        )
         return Moment(estimate, self.calendar.day_of((low + high) / 2))
 
     def _year(self, e: TimeExpression) -> Moment | None:
         triple = None if e.year is None else self.calendar.year_hours(e.year)
         if triple is None:
             return None
-        estimate = Estimate(*triple, Strength.EXPLICIT, "year", f"“{e.text}”: the middle of the year", known=True)
+        estimate = Estimate(
+            *triple, Strength.EXPLICIT, "year", f"“{e.text}”: the middle of the year", known=True
+        )
         return Moment(estimate, self.calendar.day_of(triple[0]))
 
 

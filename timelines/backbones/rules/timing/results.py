@@ -1,4 +1,6 @@
-"""Dates tables and lists of results by the labels of their lines: "HD4 AM", "ED", "CSF:", "TTE (HD2):"."""
+"""Dates tables and lists of results by the labels of their lines: "HD4 AM", "ED", "CSF:", "TTE
+(HD2):".
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,28 @@ _LAST_HOUR = 6.0
 _UNDATED = 24.0
 
 
-def place_results(section: Section, narrator: Narrator, resolver: Resolver, place: Callable[[Sentence, Moment], None]) -> None:
-    """Date a section of results with `place`, line by line; a label at the head of a line dates the whole line."""
+def place_results(
+    section: Section,
+    narrator: Narrator,
+    resolver: Resolver,
+    place: Callable[[Sentence, Moment], None],
+) -> None:
+    """Date a section of results with `place`, line by line; a label at the head of a line dates the
+    whole line.
+    """
     text = narrator.analysis.text
-    first = _moment(resolver, _time_of(resolver, section.kind, text[section.start : section.body_start]))
+    first = _moment(
+        resolver, _time_of(resolver, section.kind, text[section.start : section.body_start])
+    )
     line, moment = -1, first
     for sentence in narrator.sentences(section):
         labelled = _labelled(sentence, narrator, resolver, heads=sentence.line != line)
         if labelled is not None or sentence.line != line:
-            if labelled is None and line >= 0 and _OTHER_LABEL.match(text[sentence.start : sentence.end]):
+            if (
+                labelled is None
+                and line >= 0
+                and _OTHER_LABEL.match(text[sentence.start : sentence.end])
+            ):
                 labelled = _moment(resolver, _time_of(resolver, "results", ""))
             moment, line = labelled or first, sentence.line
         place(sentence, moment)
@@ -49,38 +64,81 @@ def _time_of(resolver: Resolver, kind: str, title: str) -> Estimate:
     if kind == "results_discharge":
         time = max(resolver.calendar.midnight(resolver.calendar.day_of(end)) + _LAST_HOUR, 0.0)
         reason = "last results before discharge"
-        return Estimate(time, max(time - 30, 0.0), max(end, time), Strength.PLACE, "section", reason, known=leaving.known)
+        return Estimate(
+            time,
+            max(time - 30, 0.0),
+            max(end, time),
+            Strength.PLACE,
+            "section",
+            reason,
+            known=leaving.known,
+        )
     if kind == "results_admission" or place_in(title) in (Place.ADMISSION, Place.EMERGENCY):
         time = (resolver.milestones.at(Place.EMERGENCY).time or 0.0) * 0.5
-        return Estimate(time, min(-6.0, time), max(2.0, time), Strength.PLACE, "section", "first results on arrival", known=True)
-    return Estimate(min(_UNDATED, end / 2), -3.0, end, Strength.DEFAULT, "section", "undated result of the stay")
+        return Estimate(
+            time,
+            min(-6.0, time),
+            max(2.0, time),
+            Strength.PLACE,
+            "section",
+            "first results on arrival",
+            known=True,
+        )
+    return Estimate(
+        min(_UNDATED, end / 2), -3.0, end, Strength.DEFAULT, "section", "undated result of the stay"
+    )
 
 
-def _labelled(sentence: Sentence, narrator: Narrator, resolver: Resolver, *, heads: bool) -> Moment | None:
+def _labelled(
+    sentence: Sentence, narrator: Narrator, resolver: Resolver, *, heads: bool
+) -> Moment | None:
     """The moment that a label names; an occurrence named by one dates only the line that it heads."""
     label = _LABEL.match(narrator.analysis.text[sentence.start : sentence.end])
     if label is None:
         return None
     for e in narrator.found(sentence.start, sentence.start + label.end()):
-        moment = resolver.resolve(e, Cursor(0.0, 0.0, None, 0), past=False) if e.day is not None else None
+        moment = (
+            resolver.resolve(e, Cursor(0.0, 0.0, None, 0), past=False)
+            if e.day is not None
+            else None
+        )
         if moment is not None:
             return moment
     estimate = _occasion(label[1], sentence, resolver, heads=heads)
     return None if estimate is None else _moment(resolver, estimate)
 
 
-def _occasion(words: str, sentence: Sentence, resolver: Resolver, *, heads: bool) -> Estimate | None:
-    """The time of an occasion that a label names: a station of the stay, or a dated occurrence ("CSF" and the puncture)."""
+def _occasion(
+    words: str, sentence: Sentence, resolver: Resolver, *, heads: bool
+) -> Estimate | None:
+    """The time of an occasion that a label names: a station of the stay, or a dated occurrence
+    ("CSF" and the puncture).
+    """
     if _AT_DISCHARGE.match(words):
         return _time_of(resolver, "results_discharge", words)
     if _AT_ADMISSION.match(words):
         return _time_of(resolver, "results_admission", words)
     place = place_in(words)
     if place in (Place.UNIT, Place.FLOOR, Place.OUTSIDE):
-        return replace(resolver.milestones.at(place).shifted(1.0, 0.0, 3.0), rule="section", reason=f"results labelled “{words}”")
+        return replace(
+            resolver.milestones.at(place).shifted(1.0, 0.0, 3.0),
+            rule="section",
+            reason=f"results labelled “{words}”",
+        )
     found = resolver.index.find(words, sentence.start, whole=True) if heads else None
-    if found is None or found[1].strength < Strength.INHERITED or sentence.start <= (found[0].start or 0) < sentence.end:
+    if (
+        found is None
+        or found[1].strength < Strength.INHERITED
+        or sentence.start <= (found[0].start or 0) < sentence.end
+    ):
         return None
     other, estimate = found
     reason = f"result of “{other.mention}”"
-    return replace(estimate, strength=Strength.DEFAULT, rule="event", known=False, reason=reason, context=(other.uid,))
+    return replace(
+        estimate,
+        strength=Strength.DEFAULT,
+        rule="event",
+        known=False,
+        reason=reason,
+        context=(other.uid,),
+    )

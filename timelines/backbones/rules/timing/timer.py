@@ -1,4 +1,5 @@
-"""The rule-based text timer: every occurrence of a note on the time axis, from the text alone (protocol stage 3).
+"""The rule-based text timer: every occurrence of a note on the time axis, from the text alone
+(protocol stage 3).
 
 It reads the whole note, its spans and the clock time of t = 0, and no structured row. The note is
 read more than once, so that a reference to something told later ("line placed after the ERCP")
@@ -34,7 +35,9 @@ from timelines.pipeline.backbone import Check, never_stop
 _PASSES = 3
 _AGE = re.compile(r"\b(\d{1,3})[\s-]*(?:y/?o\b|yo\b|years?[\s-]*old|year-old|yr[\s-]*old|[MF]\b)")
 #: An undated history is a state, wherever it is told (protocol section 1).
-_PAST = re.compile(r"(?:past |prior |remote |longstanding |known )?(?:medical )?history of\b|h/o\b", re.IGNORECASE)
+_PAST = re.compile(
+    r"(?:past |prior |remote |longstanding |known )?(?:medical )?history of\b|h/o\b", re.IGNORECASE
+)
 #: From this many sections on, a hospital course is told by problem or system instead of in order.
 _BY_PROBLEM = 3
 
@@ -59,7 +62,9 @@ class RuleTimer:
 
 
 class _Reading:
-    """What stays the same while one note is read several times; only the time of discharge is carried over."""
+    """What stays the same while one note is read several times; only the time of discharge is
+    carried over.
+    """
 
     def __init__(self, note: TaggedNote, anchor: Anchor, check: Check) -> None:
         self.note = note
@@ -81,9 +86,13 @@ class _Reading:
     def read(self, before: dict[str, Estimate]) -> dict[str, Estimate]:
         """One reading of the note, with the estimates of the reading before for what is told later."""
         known = dict(before)
-        self.milestones.reached = {p: e for p, e in self.milestones.reached.items() if p is Place.DISCHARGE}
+        self.milestones.reached = {
+            p: e for p, e in self.milestones.reached.items() if p is Place.DISCHARGE
+        }
         resolver = self._resolver(ReferenceIndex(self.note, known))
-        narrator = Narrator(self.analysis, resolver, self.occurrences, self.expressions, check=self.check)
+        narrator = Narrator(
+            self.analysis, resolver, self.occurrences, self.expressions, check=self.check
+        )
         placement = Placement(narrator, resolver, self.by_problem)
         cursor = self._start()
         for section in self.analysis.sections:
@@ -95,7 +104,9 @@ class _Reading:
         return narrator.estimates
 
     def final(self, occurrence: Occurrence, estimates: dict[str, Estimate]) -> Estimate:
-        """The estimate of an occurrence, N/A where the note gives no hold, with its neighbours as context."""
+        """The estimate of an occurrence, N/A where the note gives no hold, with its neighbours as
+        context.
+        """
         self.check()
         estimate = estimates.get(occurrence.uid)
         if estimate is None:
@@ -106,19 +117,38 @@ class _Reading:
         return estimate.with_context(self._neighbours(occurrence))
 
     def _beside(self, occurrence: Occurrence, estimates: dict[str, Estimate]) -> Estimate:
-        """A span outside every sentence takes the time of the nearest dated one; without any it is N/A."""
-        dated = [o for o in self.occurrences if o.uid in estimates] if occurrence.start is not None else []
+        """A span outside every sentence takes the time of the nearest dated one; without any it is
+        N/A.
+        """
+        dated = (
+            [o for o in self.occurrences if o.uid in estimates]
+            if occurrence.start is not None
+            else []
+        )
         if not dated:
-            return Estimate(None, None, None, Strength.DEFAULT, "none", "the note gives this occurrence no time")
+            return Estimate(
+                None, None, None, Strength.DEFAULT, "none", "the note gives this occurrence no time"
+            )
         near = min(dated, key=lambda o: abs((o.start or 0) - (occurrence.start or 0)))
         reason = f"told beside “{near.mention}”"
-        return replace(estimates[near.uid], strength=Strength.INHERITED, rule="narrative", known=False, reason=reason, context=(near.uid,))
+        return replace(
+            estimates[near.uid],
+            strength=Strength.INHERITED,
+            rule="narrative",
+            known=False,
+            reason=reason,
+            context=(near.uid,),
+        )
 
     def _resolver(self, index: ReferenceIndex) -> Resolver:
-        resolver = Resolver(self.calendar, self.milestones, index, self.age, unit_name=unit_in(self.note.text))
+        resolver = Resolver(
+            self.calendar, self.milestones, index, self.age, unit_name=unit_in(self.note.text)
+        )
         told = operation(index, self.course)
         if told is not None:
-            resolver.surgery = replace(told[1], reason=f"“{told[0].mention}”", context=(told[0].uid,))
+            resolver.surgery = replace(
+                told[1], reason=f"“{told[0].mention}”", context=(told[0].uid,)
+            )
             if self.by_problem or told[1].strength >= Strength.RELATIVE:
                 resolver.surgery_day = self.calendar.day_of(told[1].time or 0.0)
         return resolver
@@ -133,13 +163,17 @@ class _Reading:
         sentence = self.analysis.sentence_at(start)
         if sentence is None:
             return ()
-        told = self.occurrences[bisect_left(self.starts, sentence.start) : bisect_left(self.starts, sentence.end)]
+        told = self.occurrences[
+            bisect_left(self.starts, sentence.start) : bisect_left(self.starts, sentence.end)
+        ]
         near = [o for o in told if o.uid != occurrence.uid]
         near.sort(key=lambda o: abs((o.start or 0) - start))
         return tuple(o.uid for o in near[:3])
 
 
-def _located(analysis: Analysis, bare: Callable[[Day], bool] | None, check: Check) -> list[TimeExpression]:
+def _located(
+    analysis: Analysis, bare: Callable[[Day], bool] | None, check: Check
+) -> list[TimeExpression]:
     """Expressions of every sentence, with offsets of the note."""
     found = []
     for sentence in analysis.sentences:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 
-from timelines.backbones.rules.timing.quantities import BARE_QUANTITY, QUANTITY, Quantity, parse_quantity
+from timelines.backbones.rules.timing.quantities import (
+    BARE_QUANTITY,
+    QUANTITY,
+    Quantity,
+    parse_quantity,
+)
 from timelines.backbones.rules.timing.terms import Anchoring, Kind, TimeExpression
 
 _I = re.IGNORECASE
@@ -102,7 +107,9 @@ def find_offsets(text: str) -> list[TimeExpression]:
     return found
 
 
-def _offset(m: re.Match[str], direction: int, anchoring: Anchoring, loose: bool) -> list[TimeExpression]:
+def _offset(
+    m: re.Match[str], direction: int, anchoring: Anchoring, loose: bool
+) -> list[TimeExpression]:
     words = m["q"]
     quantity = parse_quantity(f"an {words}" if words.lower() in ("hour", "hr", "day") else words)
     if quantity is None:
@@ -118,7 +125,14 @@ def _offset(m: re.Match[str], direction: int, anchoring: Anchoring, loose: bool)
     end = m.end("ref") if reference else m.end()
     return [
         TimeExpression(
-            m.start(), end, Kind.OFFSET, quantity=quantity, direction=direction, anchoring=anchoring, reference=reference, loose=loose
+            m.start(),
+            end,
+            Kind.OFFSET,
+            quantity=quantity,
+            direction=direction,
+            anchoring=anchoring,
+            reference=reference,
+            loose=loose,
         )
     ]
 
@@ -131,11 +145,22 @@ def find_spans(text: str) -> list[TimeExpression]:
             continue
         quantity = parse_quantity(next(g for g in m.group("q1", "q2", "q3", "q4") if g))
         if quantity:
-            found.append(TimeExpression(m.start(), m.end(), Kind.SPAN, quantity=quantity, direction=-1, anchoring=Anchoring.ADMISSION))
+            found.append(
+                TimeExpression(
+                    m.start(),
+                    m.end(),
+                    Kind.SPAN,
+                    quantity=quantity,
+                    direction=-1,
+                    anchoring=Anchoring.ADMISSION,
+                )
+            )
     for m in _FUTURE.finditer(text):
         quantity = parse_quantity(m["q"])
         if quantity:
-            found.append(TimeExpression(m.start(), m.end(), Kind.OFFSET, quantity=quantity, direction=1))
+            found.append(
+                TimeExpression(m.start(), m.end(), Kind.OFFSET, quantity=quantity, direction=1)
+            )
     return found
 
 
@@ -144,7 +169,11 @@ def find_ages(text: str) -> list[TimeExpression]:
     found = []
     for m in _AGE.finditer(text):
         years = m["n"] or m["n2"]
-        span = (float(years), float(years) + 1) if years else _AGES.get((m["as"] or m["stage"] or m["decade"] or "").lower())
+        span = (
+            (float(years), float(years) + 1)
+            if years
+            else _AGES.get((m["as"] or m["stage"] or m["decade"] or "").lower())
+        )
         if span is None and m["decade"]:
             span = (float(m["decade"][:2]), float(m["decade"][:2]) + 10)
         if span and m["third"]:

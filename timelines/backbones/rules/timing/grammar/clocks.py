@@ -39,7 +39,9 @@ _MILITARY = re.compile(
     r"g\b|/|%|k\b|cal))(?:\s*(?:h\b|hrs?\b|hours\b))?",
     _I,
 )
-_COLON_CLOCK = re.compile(r"(?P<near>)(?<![\d:/.])\b(?P<h>[01]?\d|2[0-3]):(?P<min>[0-5]\d)(?![\d:])", _I)
+_COLON_CLOCK = re.compile(
+    r"(?P<near>)(?<![\d:/.])\b(?P<h>[01]?\d|2[0-3]):(?P<min>[0-5]\d)(?![\d:])", _I
+)
 _SPOKEN = re.compile(
     rf"(?P<near>just\s+before|shortly\s+before|a\s+little\s+before|just\s+after|shortly\s+after|"
     rf"soon\s+after|a\s+little\s+after|half\s+past|before|after|by|until|around|about|at)\s+(?:about\s+|"
@@ -48,7 +50,9 @@ _SPOKEN = re.compile(
     _I,
 )
 _QUANTIFIED_CLOCK = re.compile(
-    rf"(?P<q>{QUANTITY})\s+(?P<rel>before|after|past|prior\s+to)\s+(?P<base>mid ?night|noon|mid ?day|dawn|sun ?rise)\b", _I
+    rf"(?P<q>{QUANTITY})\s+(?P<rel>before|after|past|prior\s+to)\s+(?P<base>mid ?night|noon|mid"
+    r" ?day|dawn|sun ?rise)\b",
+    _I,
 )
 
 
@@ -59,7 +63,11 @@ def find_quantified_clocks(text: str) -> list[TimeExpression]:
         quantity, part = parse_quantity(m["q"]), part_of("", m["base"])
         if quantity and part:
             sign = 1 if m["rel"].lower() in ("after", "past") else -1
-            found.append(TimeExpression(m.start(), m.end(), Kind.POINT, part=part.shifted(sign * quantity.hours)))
+            found.append(
+                TimeExpression(
+                    m.start(), m.end(), Kind.POINT, part=part.shifted(sign * quantity.hours)
+                )
+            )
     return found
 
 
@@ -80,11 +88,18 @@ def _clock(m: re.Match[str], pattern: re.Pattern[str]) -> TimeExpression | None:
     if hour is None:
         return None
     hour += int(groups.get("min") or 0) / 60
-    if (groups.get("day") or groups.get("night")) and m["h"].isdigit() and not groups.get("near") and ":" not in m.group():
+    if (
+        (groups.get("day") or groups.get("night"))
+        and m["h"].isdigit()
+        and not groups.get("near")
+        and ":" not in m.group()
+    ):
         return None  # "metoprolol 25 the next morning", "up to 10 that evening": a dose, no hour
     meridian = re.sub(r"[^apm]", "", (groups.get("mer") or "").lower())
     day = (groups.get("day") or "").lower()
-    afternoon = meridian == "pm" or day in ("afternoon", "evening") or (groups.get("night") and hour >= 6)
+    afternoon = (
+        meridian == "pm" or day in ("afternoon", "evening") or (groups.get("night") and hour >= 6)
+    )
     ambiguous = pattern is _SPOKEN
     if pattern is _MERIDIAN_CLOCK:
         hour = hour % 12 + (12 if afternoon else 0)
@@ -96,10 +111,16 @@ def _clock(m: re.Match[str], pattern: re.Pattern[str]) -> TimeExpression | None:
         hour, shift = hour + 0.5, 0.0
     point = hour + shift
     linked = (
-        "that" if re.search(r"\b(?:that|this)\b", m.group(), _I) else "next" if re.search(r"\b(?:next|following)\b", m.group(), _I) else ""
+        "that"
+        if re.search(r"\b(?:that|this)\b", m.group(), _I)
+        else "next"
+        if re.search(r"\b(?:next|following)\b", m.group(), _I)
+        else ""
     )
     part = clock_part(point, point - slack, point + slack)
-    return TimeExpression(m.start(), m.end(), Kind.POINT, part=part, linked=linked, ambiguous_clock=ambiguous)
+    return TimeExpression(
+        m.start(), m.end(), Kind.POINT, part=part, linked=linked, ambiguous_clock=ambiguous
+    )
 
 
 def _nearness(near: str) -> tuple[float, float]:
@@ -123,10 +144,14 @@ def find_parts(text: str) -> list[TimeExpression]:
         if (
             raw.lower() in ("am", "pm", "eve")
             and not raw.isupper()
-            and not re.search(r"(?:the|this|that|next|mid|early|late)[\s-]*$", text[: m.start("base")], _I)
+            and not re.search(
+                r"(?:the|this|that|next|mid|early|late)[\s-]*$", text[: m.start("base")], _I
+            )
         ):
             continue
-        modifier = re.sub(r"\s+", " ", (m["mod2"] or m["mod"] or "").replace("the middle", "middle").lower())
+        modifier = re.sub(
+            r"\s+", " ", (m["mod2"] or m["mod"] or "").replace("the middle", "middle").lower()
+        )
         part = part_of(modifier, re.sub(r"\s+", " ", base))
         if part is None:
             continue
@@ -141,7 +166,13 @@ def _trimmed(text: str, m: re.Match[str]) -> int:
 
 def _link(words: str) -> str:
     words = words.lower()
-    for key, link in (("next", "next"), ("following", "next"), ("subsequent", "next"), ("first", "first"), ("second", "second")):
+    for key, link in (
+        ("next", "next"),
+        ("following", "next"),
+        ("subsequent", "next"),
+        ("first", "first"),
+        ("second", "second"),
+    ):
         if key in words:
             return link
     if re.search(r"previous|prior|preceding", words):

@@ -1,4 +1,6 @@
-"""Named days and dates: hospital and postoperative days, "the next day", weekdays, calendar dates and years."""
+"""Named days and dates: hospital and postoperative days, "the next day", weekdays, calendar dates
+and years.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,25 @@ from timelines.backbones.rules.timing.terms import Basis, Day, Kind, TimeExpress
 _I = re.IGNORECASE
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_NUM = r"(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen)"
-_ORD = r"(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d{1,2}(?:st|nd|rd|th))"
-_ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_NUM = (
+    r"(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen)"
+)
+_ORD = (
+    r"(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d{1,2}(?:st|nd|rd|th))"
+)
+_ORDINALS = (
+    "zeroth",
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+)
 _UNIT_NAME = r"(?:[a-z]{0,6}icu|ccu|unit|cvicu|intensive care)"
 _RANGE = rf"(?P<n>{_NUM})(?:\s*(?:-|–|to|into)\s*(?:hd|pod)?\s*#?\s*(?P<until>\d{{1,2}}))?"
 _EVENT_DAY = (
@@ -44,7 +62,10 @@ _DAY_PATTERNS: tuple[tuple[re.Pattern[str], Basis], ...] = (
     (re.compile(rf"\b(?P<n>{_ORD})\s+post-?\s?op(?:erative)?\s+day\b", _I), Basis.POSTOP),
     (re.compile(rf"\b{_UNIT_NAME}\s+day\s*#?\s*{_RANGE}\b", _I), Basis.UNIT),
     (re.compile(rf"\bon\s+(?:the\s+)?(?P<n>{_ORD})\s+day\b(?!\s+of)", _I), Basis.HOSPITAL),
-    (re.compile(rf"\b(?:since|by|until)\s+the\s+(?P<n>{_ORD})\s+day\b(?!\s+of)", _I), Basis.HOSPITAL),
+    (
+        re.compile(rf"\b(?:since|by|until)\s+the\s+(?P<n>{_ORD})\s+day\b(?!\s+of)", _I),
+        Basis.HOSPITAL,
+    ),
     (re.compile(rf"\b(?:on\s+|by\s+)day\s+#?{_RANGE}\b(?!\s*(?:/|of))", _I), Basis.HOSPITAL),
 )
 _FULL_DATE = re.compile(r"(?:\[\*\*)?\b(?P<y>\d{4})-(?P<m>\d{1,2})-(?P<d>\d{1,2})\b(?:\*\*\])?")
@@ -52,8 +73,13 @@ _SLASH_DATE = re.compile(
     r"(?:\[\*\*\s*)?(?<![\d/.])\b(?P<m>1[0-2]|0?[1-9])(?:/|(?<=\*\*\d)-|(?<=\*\*\d\d)-)(?P<d>3[01]|"
     r"[12]\d|0?[1-9])(?:/(?P<y>\d{4}|\d{2}))?\b(?![/%]|\.\d)(?:\s*\*\*\])?"
 )
-_SLASH_CUE = re.compile(r"(?:\b(?:on|since|from|until|by|dated?|through|thru)\s+(?:the\s+)?|\[\*\*\s*|date:\s*)$", _I)
-_NAMED_DATE = re.compile(rf"\b(?P<m>{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<y>\d{{4}}))?\b", _I)
+_SLASH_CUE = re.compile(
+    r"(?:\b(?:on|since|from|until|by|dated?|through|thru)\s+(?:the\s+)?|\[\*\*\s*|date:\s*)$", _I
+)
+_NAMED_DATE = re.compile(
+    rf"\b(?P<m>{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<y>\d{{4}}))?\b",
+    _I,
+)
 _WEEKDAY = re.compile(rf"\b(?:on\s+|last\s+|this\s+)?(?P<w>{'|'.join(_WEEKDAYS)})s?\b", _I)
 _YEAR = re.compile(
     r"\b(?:in|since|from|until|circa|dx'?d?|dxed|diagnosed|around|of)\s+(?:early\s+|late\s+)?(?P<y>(?:1[89]|"
@@ -72,43 +98,72 @@ _RELATIVE_DAY = re.compile(
 )
 #: "final AM", "the discharge morning": the day of leaving.
 _FINAL_DAY = re.compile(
-    r"\b(?:the\s+)?(?:final\s+(?P<what>day|am|morning|afternoon|evening|night)|discharge\s+(?P<part>am|morning))\b(?!\s+of)", _I
+    r"\b(?:the\s+)?(?:final\s+(?P<what>day|am|morning|afternoon|evening|night)|discharge\s+(?P<part>am|morning))\b(?!\s+of)",
+    _I,
 )
 _EVENT_DAY_PATTERN = re.compile(
-    rf"\b(?:the\s+)?(?P<what>day|{BASE})\s+(?P<rel>of|before|prior\s+to|after|following)\s+(?P<ref>{_EVENT_DAY})\b", _I
+    rf"\b(?:the\s+)?(?P<what>day|{BASE})\s+(?P<rel>of|before|prior\s+to|after|following)\s+(?P<ref>{_EVENT_DAY})\b",
+    _I,
 )
 _SHIFTED_PART = re.compile(
     rf"\b(?:on\s+)?the\s+(?:(?P<mod>early|late)\s+)?(?P<base>{BASE})\s+(?P<rel>before|prior|"
     rf"after)\b(?!\s+(?:the|that|this|his|her|an?|\w+(?:ion|ed|ing))\b)",
     _I,
 )
-_MODIFIED_DAY = re.compile(r"\b(?P<mod>early|late|mid|just\s+into|first\s+thing|end\s+of)\s*-?\s*(?:on\s+|in\s+)?(?:the\s+)?$", _I)
+_MODIFIED_DAY = re.compile(
+    r"\b(?P<mod>early|late|mid|just\s+into|first\s+thing|end\s+of)\s*-?\s*(?:on\s+|in\s+)?(?:the\s+)?$",
+    _I,
+)
 
 
 def find_days(text: str) -> list[TimeExpression]:
-    """Hospital, postoperative and unit days, days of events, and days relative to the one spoken of."""
+    """Hospital, postoperative and unit days, days of events, and days relative to the one spoken
+    of.
+    """
     found: list[TimeExpression] = []
     for pattern, basis in _DAY_PATTERNS:
         for m in pattern.finditer(text):
             value, until = _day_number(m["n"]), m.groupdict().get("until")
             if value is not None:
-                found.append(_with_modifier(text, m, Day(basis, value, int(until) if until else None)))
+                found.append(
+                    _with_modifier(text, m, Day(basis, value, int(until) if until else None))
+                )
     for m in _FINAL_DAY.finditer(text):
         what = m["what"] or m["part"]
         part = None if what.lower() == "day" else part_of("", what)
-        found.append(TimeExpression(m.start(), m.end(), Kind.POINT, day=Day(Basis.EVENT, 0, reference="discharge"), part=part))
+        found.append(
+            TimeExpression(
+                m.start(),
+                m.end(),
+                Kind.POINT,
+                day=Day(Basis.EVENT, 0, reference="discharge"),
+                part=part,
+            )
+        )
     for m in _EVENT_DAY_PATTERN.finditer(text):
-        shift = {"of": 0, "before": -1, "prior to": -1}.get(re.sub(r"\s+", " ", m["rel"].lower()), 1)
+        shift = {"of": 0, "before": -1, "prior to": -1}.get(
+            re.sub(r"\s+", " ", m["rel"].lower()), 1
+        )
         what = m["what"] or m["part"]
         part = None if what.lower() == "day" else part_of("", what)
-        found.append(TimeExpression(m.start(), m.end(), Kind.POINT, day=Day(Basis.EVENT, shift, reference=m["ref"]), part=part))
+        found.append(
+            TimeExpression(
+                m.start(),
+                m.end(),
+                Kind.POINT,
+                day=Day(Basis.EVENT, shift, reference=m["ref"]),
+                part=part,
+            )
+        )
     for m in _RELATIVE_DAY.finditer(text):
         shift = 1 if m["next"] or m["tomorrow"] else -1 if m["prev"] or m["yest"] else 0
         found.append(_with_modifier(text, m, Day(Basis.CURRENT, shift)))
     for m in _SHIFTED_PART.finditer(text):
         part = part_of(m["mod"] or "", m["base"])
         shift = 1 if m["rel"].lower() == "after" else -1
-        found.append(TimeExpression(m.start(), m.end(), Kind.POINT, day=Day(Basis.CURRENT, shift), part=part))
+        found.append(
+            TimeExpression(m.start(), m.end(), Kind.POINT, day=Day(Basis.CURRENT, shift), part=part)
+        )
     return found
 
 
@@ -123,12 +178,14 @@ def _day_number(text: str) -> int | None:
 def _with_modifier(text: str, m: re.Match[str], day: Day) -> TimeExpression:
     before = _MODIFIED_DAY.search(text, max(0, m.start() - 20), m.start())
     part = part_of(before["mod"], "day") if before else None
-    return TimeExpression(before.start() if before else m.start(), m.end(), Kind.POINT, day=day, part=part)
+    return TimeExpression(
+        before.start() if before else m.start(), m.end(), Kind.POINT, day=day, part=part
+    )
 
 
 def find_dates(text: str, bare: Callable[[Day], bool] | None = None) -> list[TimeExpression]:
-    """Calendar dates, weekdays and years. A bare "3/14" needs a word before it that says it is a date, or the
-    word of `bare` that the note writes such dates and this is one."""
+    """Calendar dates, weekdays and years. A bare "3/14" needs a word before it that says it is a
+    date, or the word of `bare` that the note writes such dates and this is one."""
     found: list[TimeExpression] = []
     if bare is not None:
         dates = [m for m in BARE_DATE.finditer(text) if not is_share(text, m) and bare(as_day(m))]
@@ -136,15 +193,31 @@ def find_dates(text: str, bare: Callable[[Day], bool] | None = None) -> list[Tim
     for pattern in (_FULL_DATE, _NAMED_DATE, _SLASH_DATE):
         for m in pattern.finditer(text):
             if pattern is _SLASH_DATE and not (
-                m["y"] or m.group().startswith("[") or _SLASH_CUE.search(text, max(0, m.start() - 12), m.start())
+                m["y"]
+                or m.group().startswith("[")
+                or _SLASH_CUE.search(text, max(0, m.start() - 12), m.start())
             ):
                 continue
             month = _MONTHS.index(m["m"].lower()[:3]) + 1 if m["m"].isalpha() else int(m["m"])
             year = None if not m["y"] else int(m["y"])
             if 1 <= month <= 12 and 1 <= int(m["d"]) <= 31:
-                found.append(TimeExpression(m.start(), m.end(), Kind.POINT, day=Day(Basis.DATE, int(m["d"]), month=month, year=year)))
+                found.append(
+                    TimeExpression(
+                        m.start(),
+                        m.end(),
+                        Kind.POINT,
+                        day=Day(Basis.DATE, int(m["d"]), month=month, year=year),
+                    )
+                )
     for m in _WEEKDAY.finditer(text):
-        found.append(TimeExpression(m.start(), m.end(), Kind.POINT, day=Day(Basis.WEEKDAY, _WEEKDAYS.index(m["w"].lower()))))
+        found.append(
+            TimeExpression(
+                m.start(),
+                m.end(),
+                Kind.POINT,
+                day=Day(Basis.WEEKDAY, _WEEKDAYS.index(m["w"].lower())),
+            )
+        )
     for m in _YEAR.finditer(text):
         found.append(TimeExpression(m.start(), m.end(), Kind.YEAR, year=int(m["y"] or m["y2"])))
     return found

@@ -1,4 +1,6 @@
-"""Relations to something named without an amount: "on arrival to the MICU", "after intubation", "at that time"."""
+"""Relations to something named without an amount: "on arrival to the MICU", "after intubation", "at
+that time".
+"""
 
 from __future__ import annotations
 
@@ -56,11 +58,21 @@ _ANAPHORA: tuple[tuple[re.Pattern[str], int, tuple[float, float, float]], ...] =
         (0.2, 0.0, 1.5),
     ),
     (
-        re.compile(r"\b(?:a\s+(?:little|short\s+while|bit|while)\s+(?:later|after)|some\s+time\s+later|after\s+a\s+while)\b", _I),
+        re.compile(
+            r"\b(?:a\s+(?:little|short\s+while|bit|while)\s+(?:later|after)|some\s+time\s+later|after\s+a\s+while)\b",
+            _I,
+        ),
         1,
         (0.75, 0.1, 3.0),
     ),
-    (re.compile(r"\b(?:later\s+(?:on\s+)?(?:in\s+the\s+day|that\s+day|the\s+same\s+day)|later\s+on)\b", _I), 1, (5.0, 1.0, 12.0)),
+    (
+        re.compile(
+            r"\b(?:later\s+(?:on\s+)?(?:in\s+the\s+day|that\s+day|the\s+same\s+day)|later\s+on)\b",
+            _I,
+        ),
+        1,
+        (5.0, 1.0, 12.0),
+    ),
     (
         re.compile(
             r"\b(?:at\s+(?:the|that)\s+(?:same\s+)?(?:time|point)|at\s+which\s+(?:time|point)|simultaneously|"
@@ -79,21 +91,56 @@ def find_events(text: str) -> list[TimeExpression]:
     found: list[TimeExpression] = []
     for m in _ARRIVAL.finditer(text):
         lead = "" if m["came"] else text[m.start() : m.start("ref")].strip().lower()
-        direction = 1 if lead in ("after", "following", "since") else -1 if lead in ("before", "prior to") else 0
+        direction = (
+            1
+            if lead in ("after", "following", "since")
+            else -1
+            if lead in ("before", "prior to")
+            else 0
+        )
         found.append(
             TimeExpression(
-                m.start(), m.end(), Kind.EVENT, direction=direction, anchoring=Anchoring.REFERENCE, reference=m["ref"] or "presentation"
+                m.start(),
+                m.end(),
+                Kind.EVENT,
+                direction=direction,
+                anchoring=Anchoring.REFERENCE,
+                reference=m["ref"] or "presentation",
             )
         )
     for m in re.finditer(rf"(?<![\w-]){_PLACE}\s+(?:arrival|admission)\b", text, _I):
-        found.append(TimeExpression(m.start(), m.end(), Kind.EVENT, anchoring=Anchoring.REFERENCE, reference=m.group()))
+        found.append(
+            TimeExpression(
+                m.start(), m.end(), Kind.EVENT, anchoring=Anchoring.REFERENCE, reference=m.group()
+            )
+        )
     for m in _AT_EVENT.finditer(text):
-        found.append(TimeExpression(m.start(), m.end(), Kind.EVENT, anchoring=Anchoring.REFERENCE, reference=m["ref"]))
+        found.append(
+            TimeExpression(
+                m.start(), m.end(), Kind.EVENT, anchoring=Anchoring.REFERENCE, reference=m["ref"]
+            )
+        )
     for m in _AT_PLACE.finditer(text):
-        found.append(TimeExpression(m.start(), m.end(), Kind.EVENT, anchoring=Anchoring.REFERENCE, reference=m["ref"] or "admission"))
+        found.append(
+            TimeExpression(
+                m.start(),
+                m.end(),
+                Kind.EVENT,
+                anchoring=Anchoring.REFERENCE,
+                reference=m["ref"] or "admission",
+            )
+        )
     for pattern, direction, (point, low, high) in _ANAPHORA:
         for m in pattern.finditer(text):
-            found.append(TimeExpression(m.start(), m.end(), Kind.OFFSET, quantity=Quantity(point, low, high), direction=direction or 1))
+            found.append(
+                TimeExpression(
+                    m.start(),
+                    m.end(),
+                    Kind.OFFSET,
+                    quantity=Quantity(point, low, high),
+                    direction=direction or 1,
+                )
+            )
     for m in _RELATION.finditer(text):
         found.append(_relation(m))
     return found
@@ -101,7 +148,13 @@ def find_events(text: str) -> list[TimeExpression]:
 
 def _relation(m: re.Match[str]) -> TimeExpression:
     word = re.sub(r"\s+", " ", (m["rel"] or m["dash"]).lower().rstrip("-"))
-    direction = -1 if word in ("before", "prior to", "pre", "until") else 0 if word == "during" or word.endswith("time of") else 1
+    direction = (
+        -1
+        if word in ("before", "prior to", "pre", "until")
+        else 0
+        if word == "during" or word.endswith("time of")
+        else 1
+    )
     near = (m["mod"] or "").strip().lower()
     amount = (
         2.0
