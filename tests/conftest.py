@@ -41,9 +41,22 @@ examples.load_profile("same")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of tests/integration/test_demo_digests.py."""
     group = parser.getgroup("exports of the demo")
-    group.addoption("--demo-exports", metavar="FOLDER", help="write every export of the demo there, to compare another checkout with")
-    group.addoption("--demo-against", metavar="FOLDER", help="show differences from the exports that another checkout wrote there")
-    group.addoption("--demo-digests", choices=("check", "write"), default="check", help="write: store the digests anew")
+    group.addoption(
+        "--demo-exports",
+        metavar="FOLDER",
+        help="write every export of the demo there, to compare another checkout with",
+    )
+    group.addoption(
+        "--demo-against",
+        metavar="FOLDER",
+        help="show differences from the exports that another checkout wrote there",
+    )
+    group.addoption(
+        "--demo-digests",
+        choices=("check", "write"),
+        default="check",
+        help="write: store the digests anew",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

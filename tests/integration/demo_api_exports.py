@@ -1,4 +1,6 @@
-"""What the API answers about a decided demo, as exports: judge runs, games, findings, changes, comparisons, packets, its schema."""
+"""What the API answers about a decided demo, as exports: judge runs, games, findings, changes,
+comparisons, packets, its schema.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,14 @@ STEP = 25
 def ask_api(demo: Demo) -> Exports:
     """What the API answers to an admin, and its description."""
     client = Client(headers=ApiClient(demo.people["admin"]).headers)
-    taken = {f"api/{name}.json": got(client, f"/api/{name}/") for name in ("judge-runs", "judge-runs/choices", "packets")}
-    taken |= {f"api/schema.{form}": got(client, f"/api/schema/?format={form}") for form in ("json", "yaml")}
+    taken = {
+        f"api/{name}.json": got(client, f"/api/{name}/")
+        for name in ("judge-runs", "judge-runs/choices", "packets")
+    }
+    taken |= {
+        f"api/schema.{form}": got(client, f"/api/schema/?format={form}")
+        for form in ("json", "yaml")
+    }
     runs = ids_of("adjudication", "JudgeRun")
     for number, judged in enumerate(runs, start=1):
         taken |= api_of_judge_run(client, f"/api/judge-runs/{judged}/", f"judge-run-{number}")
@@ -36,24 +44,43 @@ def ask_api(demo: Demo) -> Exports:
 
 def api_of_judge_run(client: Client, address: str, name: str) -> Exports:
     """One judge run: itself, its games and findings, what may be drawn of it, its report and files."""
-    taken = {f"api/{name}.json": got(client, address), **judged_files(client, address, name, "report", "files/")}
-    taken |= {f"api/{name}/{part}.json": got(client, f"{address}{part}/") for part in ("eligible", "report")}
-    preview = client.post(f"{address}draw/preview/", {"label": "preview", "seed": 11}, content_type="application/json")
+    taken = {
+        f"api/{name}.json": got(client, address),
+        **judged_files(client, address, name, "report", "files/"),
+    }
+    taken |= {
+        f"api/{name}/{part}.json": got(client, f"{address}{part}/")
+        for part in ("eligible", "report")
+    }
+    preview = client.post(
+        f"{address}draw/preview/", {"label": "preview", "seed": 11}, content_type="application/json"
+    )
     assert preview.status_code == 200
     games, findings = pages(client, f"{address}games/?"), pages(client, f"{address}findings/?")
     return taken | {
         f"api/{name}/preview.json": preview.content,
         f"api/{name}/games.jsonl": lines(games),
         f"api/{name}/findings.jsonl": lines(findings),
-        f"api/{name}/each-game.jsonl": lines(got(client, f"/api/games/{key}/") for key in listed(games)),
-        f"api/{name}/some-findings.jsonl": lines(got(client, f"/api/findings/{key}/") for key in listed(findings)[::STEP]),
+        f"api/{name}/each-game.jsonl": lines(
+            got(client, f"/api/games/{key}/") for key in listed(games)
+        ),
+        f"api/{name}/some-findings.jsonl": lines(
+            got(client, f"/api/findings/{key}/") for key in listed(findings)[::STEP]
+        ),
     }
 
 
 def api_of_packet(client: Client, address: str, name: str) -> Exports:
     """One packet: itself, who else could review it, its report card and files."""
-    parts = {f"api/{name}/{part}.json": got(client, f"{address}{part}/") for part in ("candidates", "report")}
-    return {f"api/{name}.json": got(client, address), **parts, **packet_files(client, address, name)}
+    parts = {
+        f"api/{name}/{part}.json": got(client, f"{address}{part}/")
+        for part in ("candidates", "report")
+    }
+    return {
+        f"api/{name}.json": got(client, address),
+        **parts,
+        **packet_files(client, address, name),
+    }
 
 
 def comparisons(client: Client, cases: Iterable[str]) -> Iterator[bytes]:

@@ -1,4 +1,6 @@
-"""The demo (`demo_world`) and what follows: a second judge run, a packet for two people an item, every decision, both packets closed."""
+"""The demo (`demo_world`) and what follows: a second judge run, a packet for two people an item,
+every decision, both packets closed.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,22 @@ def decided_demo(path: Path, cases: Sequence[str]) -> tuple[Demo, dict[str, Any]
     """Build it; return it with what the API answered to the reviewers, by name."""
     demo = make_demo(path, cases)
     quiet = {"stdout": StringIO(), "stderr": StringIO()}
-    call_command("judge", dataset=["demo"], sources=made_by.JUDGED, fixed_tolerance=True, label=AGAINST, inline=True, **quiet)
+    call_command(
+        "judge",
+        dataset=["demo"],
+        sources=made_by.JUDGED,
+        fixed_tolerance=True,
+        label=AGAINST,
+        inline=True,
+        **quiet,
+    )
     second = factories.make_user(demo.study, Role.REVIEWER, username="second")
     admin = ApiClient(demo.people["admin"])
-    people = {"reviewer": demo.people["reviewer"], "second": second, "adjudicator": demo.people["adjudicator"]}
+    people = {
+        "reviewer": demo.people["reviewer"],
+        "second": second,
+        "adjudicator": demo.people["adjudicator"],
+    }
     draw_second(admin, {name: person.public_id for name, person in people.items()})
     packets = ids_of("adjudication", "Packet")
     seen = review_all(people, packets)
@@ -35,11 +49,21 @@ def decided_demo(path: Path, cases: Sequence[str]) -> tuple[Demo, dict[str, Any]
 
 
 def draw_second(admin: ApiClient, people: dict[str, str]) -> None:
-    """Draw two findings of each kind from each pairing, two people deciding on those of the first; assign everybody and open it."""
+    """Draw two findings of each kind from each pairing, two people deciding on those of the first;
+    assign everybody and open it.
+    """
     run = ids_of("adjudication", "JudgeRun")[0]
     pairings = asked(admin, "get", f"judge-runs/{run}/eligible/")["pairings"]
     first, strata = next(iter(pairings.items()))
-    packet = asked(admin, "post", f"judge-runs/{run}/draw/", label="two", seed=5, quotas=dict.fromkeys(strata, 2), second=first)["id"]
+    packet = asked(
+        admin,
+        "post",
+        f"judge-runs/{run}/draw/",
+        label="two",
+        seed=5,
+        quotas=dict.fromkeys(strata, 2),
+        second=first,
+    )["id"]
     for name, person in people.items():
         role = "adjudicator" if name == "adjudicator" else "reviewer"
         asked(admin, "post", f"packets/{packet}/assignments/", person=person, role=role)

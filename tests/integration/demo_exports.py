@@ -1,4 +1,6 @@
-"""Files that commands write and pages offer about a decided demo (`demo_decided`), by public names and addresses alone."""
+"""Files that commands write and pages offer about a decided demo (`demo_decided`), by public names
+and addresses alone.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,56 @@ from django.test import Client
 
 from tests.integration.demo_world import Demo
 
-FORMATS = ("jsonl", "csv", "parquet", "meds", "bsv", "brat", "doccano", "label_studio", "i2b2", "prov")
+FORMATS = (
+    "jsonl",
+    "csv",
+    "parquet",
+    "meds",
+    "bsv",
+    "brat",
+    "doccano",
+    "label_studio",
+    "i2b2",
+    "prov",
+)
 TABLE_FORMATS = ("csv", "latex", "json")
 FILE_FORMATS = ("csv", "jsonl", "parquet", "dictionary")
-EVALUATED = ("main", "ablation-0", "differences", "strata", "sweep", "alternatives", "datasets", "rho")
+EVALUATED = (
+    "main",
+    "ablation-0",
+    "differences",
+    "strata",
+    "sweep",
+    "alternatives",
+    "datasets",
+    "rho",
+)
 RATED = (
-    *("ratings", "profile", "counts", "strata", "strata-profile", "sensitivity", "tolerance", "matchups", "verdicts", "swap"),
+    *(
+        "ratings",
+        "profile",
+        "counts",
+        "strata",
+        "strata-profile",
+        "sensitivity",
+        "tolerance",
+        "matchups",
+        "verdicts",
+        "swap",
+    ),
     "agreement",
 )
-CARD = ("uphold", "strata", "pairings", "agreement", "disagreements", "concentration", "needed", "seconds", "decisions")
+CARD = (
+    "uphold",
+    "strata",
+    "pairings",
+    "agreement",
+    "disagreements",
+    "concentration",
+    "needed",
+    "seconds",
+    "decisions",
+)
 #: Label of the second judge run, which the ratings of the first are compared with.
 AGAINST = "fixed tolerance"
 
@@ -32,28 +75,54 @@ Exports = dict[str, bytes]
 
 
 def export_commands(folder: Path) -> Exports:
-    """What commands write: timelines, record, model calls, evaluation, ratings, and what the check of the chains says."""
+    """What commands write: timelines, record, model calls, evaluation, ratings, and what the check
+    of the chains says.
+    """
     export_timelines(folder / "timelines")
     run(folder / "summaries", "export_summaries", dataset="demo")
     by_model = apps.get_model("timelines", "Run").objects.get(dataset__name="small").public_id
     run(folder / "model_calls/whole", "export_model_calls", run=by_model, format="jsonl")
     run(folder / "model_calls/figures", "export_model_calls", run=by_model, format="csv")
     for form in TABLE_FORMATS:
-        run(folder / f"evaluation/command.{form}", "evaluate", dataset=["demo"], form=form, basis=["span"], store=False, resamples=20)
-        run(folder / f"ratings/command.{form}", "judge_report", "demo cohort", against=AGAINST, form=form)
+        run(
+            folder / f"evaluation/command.{form}",
+            "evaluate",
+            dataset=["demo"],
+            form=form,
+            basis=["span"],
+            store=False,
+            resamples=20,
+        )
+        run(
+            folder / f"ratings/command.{form}",
+            "judge_report",
+            "demo cohort",
+            against=AGAINST,
+            form=form,
+        )
     run(folder / "ratings/command.text", "judge_report", "demo cohort")
     (folder / "chain").write_text(said("verify_chain"), encoding="utf-8")
     return dict(files_in(folder))
 
 
 def export_timelines(folder: Path) -> None:
-    """Export those of every variant in every format, what is chosen by default, and with words of the note where that is a choice."""
-    timelines = apps.get_model("timelines", "Timeline").objects.filter(encounter__dataset__name="demo")
+    """Export those of every variant in every format, what is chosen by default, and with words of
+    the note where that is a choice.
+    """
+    timelines = apps.get_model("timelines", "Timeline").objects.filter(
+        encounter__dataset__name="demo"
+    )
     every = sorted(set(timelines.values_list("source", flat=True)))
     for form in FORMATS:
         run(folder / f"every-{form}", "export_timelines", dataset="demo", format=form, source=every)
     for form in ("jsonl", "csv", "parquet", "prov"):
-        run(folder / f"text-{form}", "export_timelines", dataset="demo", format=form, with_note_text=True)
+        run(
+            folder / f"text-{form}",
+            "export_timelines",
+            dataset="demo",
+            format=form,
+            with_note_text=True,
+        )
     run(folder / "default-jsonl", "export_timelines", dataset="demo", format="jsonl")
     for form in ("jsonl", "prov"):
         run(folder / f"model-{form}", "export_timelines", dataset="small", format=form)
@@ -77,20 +146,28 @@ def files_in(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def download_pages(demo: Demo) -> Exports:
-    """What pages offer as files: tables of the evaluation, ratings and report cards, findings, games, decisions, own timelines."""
+    """What pages offer as files: tables of the evaluation, ratings and report cards, findings,
+    games, decisions, own timelines.
+    """
     taken: Exports = {}
     admin, author = Client(), Client()
     admin.force_login(demo.people["admin"])
     author.force_login(demo.people["author"])
     (evaluation,) = ids_of("timelines", "Evaluation")
-    for name, form, basis in ((n, f, b) for n in EVALUATED for f in TABLE_FORMATS for b in ("span", "embedding")):
+    for name, form, basis in (
+        (n, f, b) for n in EVALUATED for f in TABLE_FORMATS for b in ("span", "embedding")
+    ):
         table = f"/evaluations/{evaluation}/tables/{name}/{form}/?basis={basis}&published={int(basis == 'embedding')}"
         taken[f"evaluation/{basis}/{name}.{form}"] = got(admin, table)
     for number, judged in enumerate(ids_of("adjudication", "JudgeRun"), start=1):
-        taken |= judged_files(admin, f"/adjudication/runs/{judged}/", f"judge-run-{number}", "ratings", "download/")
+        taken |= judged_files(
+            admin, f"/adjudication/runs/{judged}/", f"judge-run-{number}", "ratings", "download/"
+        )
     for number, packet in enumerate(ids_of("adjudication", "Packet"), start=1):
         taken |= packet_files(admin, f"/packets/{packet}/", f"packet-{number}")
-    submitted = apps.get_model("timelines", "Authoring").objects.get(timeline__isnull=False).public_id
+    submitted = (
+        apps.get_model("timelines", "Authoring").objects.get(timeline__isnull=False).public_id
+    )
     for form in FORMATS[:-1]:
         taken[f"authored/{form}"] = got(author, f"/authoring/{submitted}/download/{form}/")
     return taken
@@ -98,17 +175,27 @@ def download_pages(demo: Demo) -> Exports:
 
 def judged_files(client: Client, address: str, name: str, report: str, files: str) -> Exports:
     """Tables of ratings, all findings and all games of a judge run, by pages or API."""
-    taken = {f"{name}/{table}.{form}": got(client, f"{address}{report}/{table}/{form}/") for table in RATED for form in TABLE_FORMATS}
+    taken = {
+        f"{name}/{table}.{form}": got(client, f"{address}{report}/{table}/{form}/")
+        for table in RATED
+        for form in TABLE_FORMATS
+    }
     for form in FILE_FORMATS:
         taken[f"{name}/findings.{form}"] = got(client, f"{address}findings/{files}{form}/")
-        taken[f"{name}/findings-with-text.{form}"] = got(client, f"{address}findings/{files}{form}/?text=1")
+        taken[f"{name}/findings-with-text.{form}"] = got(
+            client, f"{address}findings/{files}{form}/?text=1"
+        )
         taken[f"{name}/games.{form}"] = got(client, f"{address}games/{files}{form}/")
     return taken
 
 
 def packet_files(client: Client, address: str, name: str) -> Exports:
     """Tables of the report card and all decisions of a packet, by pages or API."""
-    taken = {f"{name}/{table}.{form}": got(client, f"{address}report/{table}/{form}/") for table in CARD for form in TABLE_FORMATS}
+    taken = {
+        f"{name}/{table}.{form}": got(client, f"{address}report/{table}/{form}/")
+        for table in CARD
+        for form in TABLE_FORMATS
+    }
     for form in ("csv", "jsonl", "dictionary"):
         taken[f"{name}/chain.{form}"] = got(client, f"{address}decisions/{form}/")
         taken[f"{name}/chain-with-text.{form}"] = got(client, f"{address}decisions/{form}/?text=1")
@@ -116,7 +203,9 @@ def packet_files(client: Client, address: str, name: str) -> Exports:
 
 
 def ids_of(app: str, model: str) -> list[str]:
-    return list(apps.get_model(app, model).objects.order_by("pk").values_list("public_id", flat=True))
+    return list(
+        apps.get_model(app, model).objects.order_by("pk").values_list("public_id", flat=True)
+    )
 
 
 def got(client: Client, address: str) -> bytes:
@@ -127,11 +216,15 @@ def got(client: Client, address: str) -> bytes:
 
 
 def readable(exports: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
-    """Each export as text: an archive's files one by one, a table of a binary format as its schema and a line a row."""
+    """Each export as text: an archive's files one by one, a table of a binary format as its schema
+    and a line a row.
+    """
     for name, content in exports.items():
         if content.startswith(b"PK"):
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
-                yield from readable({f"{name}/{inner}": archive.read(inner) for inner in archive.namelist()})
+                yield from readable(
+                    {f"{name}/{inner}": archive.read(inner) for inner in archive.namelist()}
+                )
         elif content.startswith(b"PAR1"):
             table = pq.read_table(io.BytesIO(content))
             rows = (json.dumps(row, ensure_ascii=False, default=str) for row in table.to_pylist())

@@ -1,4 +1,6 @@
-"""Exports without what differs from one run of the same code to the next: random ids, hashes over them, clock times, durations."""
+"""Exports without what differs from one run of the same code to the next: random ids, hashes over
+them, clock times, durations.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,11 @@ from django.apps import apps
 from django.db.models import Model
 
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
-WORD = re.compile(r"(?<![0-9A-Za-z])(?:[0-9a-f]{64}|[0-9a-f]{40}\+?|[2-9a-hjkmnp-z]{12}|version [0-9.]+)(?![0-9A-Za-z])")
-#: Field with random values → ending of their name, which begins with the model. A request's id is made of its server's port.
+WORD = re.compile(
+    r"(?<![0-9A-Za-z])(?:[0-9a-f]{64}|[0-9a-f]{40}\+?|[2-9a-hjkmnp-z]{12}|version [0-9.]+)(?![0-9A-Za-z])"
+)
+#: Field with random values → ending of their name, which begins with the model. A request's id is
+#: made of its server's port.
 RANDOM = {"token": "-token", "request_id": "-request", "hash": "-hash", "public_id": ""}
 #: Part of names of exports → what is replaced in those alone.
 DURATIONS: Mapping[str, tuple[str, str]] = {
@@ -28,7 +33,9 @@ DURATIONS: Mapping[str, tuple[str, str]] = {
 
 @contextmanager
 def same_randomness() -> Iterator[None]:
-    """Draw the same ids, seeds and UIDs each time: a packet's items are drawn in the order of random ids, sides by random seeds."""
+    """Draw the same ids, seeds and UIDs each time: a packet's items are drawn in the order of
+    random ids, sides by random seeds.
+    """
     with ExitStack() as stack:
         for model in with_field("public_id"):
             field = model._meta.get_field("public_id")
@@ -50,26 +57,41 @@ def numbered(model: type[Model]) -> Callable[[], str]:
 
 
 def with_field(name: str) -> list[type[Model]]:
-    return [model for model in apps.get_models() if any(field.attname == name for field in model._meta.fields)]
+    return [
+        model
+        for model in apps.get_models()
+        if any(field.attname == name for field in model._meta.fields)
+    ]
 
 
 def names() -> dict[str, str]:
-    """Random id → its model and a running number; hash of a chain or a request → likewise; revision of the code → one word."""
+    """Random id → its model and a running number; hash of a chain or a request → likewise; revision
+    of the code → one word.
+    """
     taken: dict[str, str] = {}
     for field, words in RANDOM.items():
         for model in with_field(field):
             values = model._default_manager.order_by("pk").values_list(field, flat=True)
-            taken |= {value: f"{model._meta.model_name}{words}-{n}" for n, value in enumerate(values, start=1)}
+            taken |= {
+                value: f"{model._meta.model_name}{words}-{n}"
+                for n, value in enumerate(values, start=1)
+            }
     for model in with_field("code_revision"):
-        taken |= dict.fromkeys(model._default_manager.values_list("code_revision", flat=True), "REVISION")
+        taken |= dict.fromkeys(
+            model._default_manager.values_list("code_revision", flat=True), "REVISION"
+        )
     return taken
 
 
 def normal(name: str, text: str, known: Mapping[str, str], days: set[date]) -> str:
-    """The export in the form that each run of the same code gives. `days`: those on which this run ran."""
+    """The export in the form that each run of the same code gives. `days`: those on which this run
+    ran.
+    """
     text = WORD.sub(lambda match: known.get(match.group(), match.group()), text)
     for day in days:
-        text = re.sub(rf"{day.isoformat()}[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(\+00:00|Z| UTC)?", "CLOCK", text)
+        text = re.sub(
+            rf"{day.isoformat()}[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(\+00:00|Z| UTC)?", "CLOCK", text
+        )
     text = re.sub(r"127\.0\.0\.1:\d+", "SERVER", text)
     for part, (pattern, replacement) in DURATIONS.items():
         if part in name:

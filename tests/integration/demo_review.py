@@ -1,4 +1,6 @@
-"""People who review packets through the API and always answer the same: for the exports of the demo."""
+"""People who review packets through the API and always answer the same: for the exports of the
+demo.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ ANSWERS = ("A", "B", "A", "BOTH", "B", "UNCLEAR", "A", "NEITHER")
 
 
 def review_all(people: Mapping[str, User], packets: Sequence[str]) -> dict[str, Any]:
-    """Let everybody in turn decide on all that is theirs and sign; return each answer of the API by name."""
+    """Let everybody in turn decide on all that is theirs and sign; return each answer of the API by
+    name.
+    """
     seen: dict[str, Any] = {}
     for name, person in people.items():
         person.set_password(factories.PASSWORD)
@@ -31,12 +35,16 @@ def review_one(client: ApiClient, review: str, name: str) -> dict[str, Any]:
     """Practise, decide on every item, correct, guess and sign; return what the API answered."""
     seen: dict[str, Any] = {f"{name}/practice.json": practise(client, f"review/{review}/")}
     seen[f"{name}/items.json"] = decide_all(client, f"review/{review}/")
-    seen[f"{name}/answers-before.json"] = answers = asked(client, "get", f"review/{review}/answers/")
+    seen[f"{name}/answers-before.json"] = answers = asked(
+        client, "get", f"review/{review}/answers/"
+    )
     if answers:
         correct(client, f"review/{review}/", answers)
         guess(client, f"review/{review}/")
         seen[f"{name}/check.json"] = asked(client, "get", f"review/{review}/check/")
-        seen[f"{name}/receipt.json"] = asked(client, "post", f"review/{review}/sign/", password=factories.PASSWORD)
+        seen[f"{name}/receipt.json"] = asked(
+            client, "post", f"review/{review}/sign/", password=factories.PASSWORD
+        )
     seen[f"{name}/review.json"] = asked(client, "get", f"review/{review}/")
     return seen
 
@@ -51,7 +59,9 @@ def practise(client: ApiClient, address: str) -> list[Any]:
 
 
 def decide_all(client: ApiClient, address: str) -> list[Any]:
-    """Decide on each item in the order of the queue; return the items as they were shown. One is put aside first, one answer undone."""
+    """Decide on each item in the order of the queue; return the items as they were shown. One is
+    put aside first, one answer undone.
+    """
     seen: list[Any] = []
     for number in count():
         item = asked(client, "post", f"{address}next/")["item"]
@@ -59,7 +69,13 @@ def decide_all(client: ApiClient, address: str) -> list[Any]:
             return seen
         seen.append(item)
         if number == 2:
-            asked(client, "post", f"{address}items/{item['id']}/skip/", comment="later", active_seconds=2)
+            asked(
+                client,
+                "post",
+                f"{address}items/{item['id']}/skip/",
+                comment="later",
+                active_seconds=2,
+            )
             continue
         asked(client, "post", f"{address}items/{item['id']}/decide/", **answer_of(number))
         if number == 4:
@@ -69,7 +85,11 @@ def decide_all(client: ApiClient, address: str) -> list[Any]:
 
 def answer_of(number: int) -> Mapping[str, Any]:
     """What is answered to the item that came at this place."""
-    answer: dict[str, Any] = {"token": f"answer-{number}", "answer": ANSWERS[number % len(ANSWERS)], "active_seconds": 5 + number % 30}
+    answer: dict[str, Any] = {
+        "token": f"answer-{number}",
+        "answer": ANSWERS[number % len(ANSWERS)],
+        "active_seconds": 5 + number % 30,
+    }
     if number % 7 == 0:
         answer |= {"comment": f"=comment {number}", "own_time": number / 4, "flagged": True}
     return answer
@@ -78,7 +98,12 @@ def answer_of(number: int) -> Mapping[str, Any]:
 def correct(client: ApiClient, address: str, answers: Sequence[Mapping[str, Any]]) -> None:
     """Answer the first item otherwise."""
     first = answers[0]
-    change = {"token": "amendment", "answer": "UNCLEAR", "comment": "on second thoughts", "expects": first["decision"]}
+    change = {
+        "token": "amendment",
+        "answer": "UNCLEAR",
+        "comment": "on second thoughts",
+        "expects": first["decision"],
+    }
     asked(client, "post", f"{address}items/{first['item']}/amend/", **change)
 
 

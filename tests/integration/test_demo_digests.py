@@ -1,10 +1,14 @@
-"""Exports of the demo are byte-identical to those whose digests are stored, random ids and clock times aside.
+"""Exports of the demo are byte-identical to those whose digests are stored, random ids and clock
+times aside.
 
 After a refactoring this shows that results are the same. Where an export differs:
 
-    pytest -n 0 -m deep tests/integration/test_demo_digests.py --demo-exports=/tmp/before     # in a checkout of the earlier commit
-    pytest -n 0 -m deep tests/integration/test_demo_digests.py --demo-against=/tmp/before     # here: shows what differs
-    pytest -n 0 -m deep tests/integration/test_demo_digests.py --demo-digests=write           # here, where it should differ
+    pytest -n 0 -m deep tests/integration/test_demo_digests.py --demo-exports=/tmp/before     # in a
+    checkout of the earlier commit
+    pytest -n 0 -m deep tests/integration/test_demo_digests.py --demo-against=/tmp/before     #
+    here: shows what differs
+    pytest -n 0 -m deep tests/integration/test_demo_digests.py --demo-digests=write           #
+    here, where it should differ
 """
 
 from __future__ import annotations
@@ -61,14 +65,18 @@ def test_the_exports_of_the_demo_are_those_whose_digests_are_stored(request, tmp
 
 
 def exports(folder: Path) -> dict[str, str]:
-    """Every export in its normal form by name; what pages offer and the API gives too must be the same in every byte."""
+    """Every export in its normal form by name; what pages offer and the API gives too must be the
+    same in every byte.
+    """
     days = {today()}
     with same_randomness():
         demo, seen = decided_demo(DEMO / "cohort", CASES)
     taken = export_commands(folder)
     pages, api = download_pages(demo), ask_api(demo)
     assert [name for name in pages.keys() & api.keys() if pages[name] != api[name]] == []
-    taken |= pages | api | {name: json.dumps(answer, indent=1).encode() for name, answer in seen.items()}
+    taken |= (
+        pages | api | {name: json.dumps(answer, indent=1).encode() for name, answer in seen.items()}
+    )
     known = names()
     days.add(today())
     return {name: normal(name, text, known, days) for name, text in readable(taken)}
@@ -83,7 +91,10 @@ def digests(texts: Mapping[str, str]) -> dict[str, str]:
     files: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for name, text in sorted(texts.items()):
         files[export_of(name)].append((name, text))
-    return {name: hashlib.sha256(json.dumps(taken).encode()).hexdigest() for name, taken in sorted(files.items())}
+    return {
+        name: hashlib.sha256(json.dumps(taken).encode()).hexdigest()
+        for name, taken in sorted(files.items())
+    }
 
 
 def export_of(file: str) -> str:
@@ -92,12 +103,19 @@ def export_of(file: str) -> str:
 
 
 def differing(made: Mapping[str, str], stored: Mapping[str, str]) -> list[str]:
-    return sorted(name for name in made.keys() | stored.keys() if made.get(name) != stored.get(name))
+    return sorted(
+        name for name in made.keys() | stored.keys() if made.get(name) != stored.get(name)
+    )
 
 
-def message(wrong: Iterable[str], texts: Mapping[str, str], folder: Path, against: str | None) -> str:
+def message(
+    wrong: Iterable[str], texts: Mapping[str, str], folder: Path, against: str | None
+) -> str:
     """Which exports differ, what in them where `against` has the earlier ones, and what to do."""
-    lines = ["These exports differ from those whose digests are stored:", *(f"  {name}" for name in wrong)]
+    lines = [
+        "These exports differ from those whose digests are stored:",
+        *(f"  {name}" for name in wrong),
+    ]
     lines += [f"They are in {folder}.", *(__doc__ or "").splitlines()[2:]]
     files = [name for name in texts if export_of(name) in set(wrong)] if against else []
     for name in files[:DIFFERENCES]:
@@ -108,9 +126,13 @@ def message(wrong: Iterable[str], texts: Mapping[str, str], folder: Path, agains
 
 
 def difference(name: str, before: str, after: str) -> list[str]:
-    """The first lines of a unified diff; long lines are cut at their commas, so that it shows the value that differs."""
+    """The first lines of a unified diff; long lines are cut at their commas, so that it shows the
+    value that differs.
+    """
     old, new = (text.replace(",", ",\n").splitlines() for text in (before, after))
-    return list(difflib.unified_diff(old, new, f"before/{name}", f"after/{name}", n=1, lineterm=""))[:LINES]
+    return list(
+        difflib.unified_diff(old, new, f"before/{name}", f"after/{name}", n=1, lineterm="")
+    )[:LINES]
 
 
 def test_a_digit_makes_an_export_differ_and_a_random_id_does_not(tmp_path):
@@ -119,8 +141,12 @@ def test_a_digit_makes_an_export_differ_and_a_random_id_does_not(tmp_path):
     before = {"a.csv": normal("a.csv", raw, known, days)}
     assert before == {"a.csv": "game-1,2.25,CLOCK\n"}
     other = raw.replace("abcdefgh2345", "zzzzzzzz9999").replace("03:04", "04:05")
-    assert digests({"a.csv": normal("a.csv", other, {"zzzzzzzz9999": "game-1"}, days)}) == digests(before)
+    assert digests({"a.csv": normal("a.csv", other, {"zzzzzzzz9999": "game-1"}, days)}) == digests(
+        before
+    )
     after = {"a.csv": normal("a.csv", raw.replace("2.25", "2.26"), known, days)}
     assert differing(digests(after), digests(before)) == ["a.csv"]
     (tmp_path / "a.csv").write_text(before["a.csv"], encoding="utf-8")
-    assert {"-2.25,", "+2.26,"} <= set(message(["a.csv"], after, tmp_path, str(tmp_path)).splitlines())
+    assert {"-2.25,", "+2.26,"} <= set(
+        message(["a.csv"], after, tmp_path, str(tmp_path)).splitlines()
+    )
