@@ -13,7 +13,8 @@ from pathlib import Path
 import psycopg
 import pytest
 from django.conf import settings
-from django.db import connection, connections
+from django.db import connections
+from django.test import TransactionTestCase
 from hypothesis import HealthCheck
 from hypothesis import settings as examples
 from pytest_django import DjangoDbBlocker
@@ -27,6 +28,7 @@ from config.services.paths import (
     default_paths,
 )
 from tests.browser_setup import chromium_path
+from tests.emptying import MIGRATED, empty_database, filled_tables
 from tests.network import block_network
 from tests.services import VAR_VARIABLE, remove_dead_sessions, remove_session
 
@@ -72,9 +74,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests in a browser come last. pytest gathers them around their shared parameter, in front of
-    tests that share a transaction; but they empty the database when they end, and what migrations
-    put there is gone then for whoever comes after."""
+    """Run the tests in a browser last: from the first of them on, Playwright's event loop runs."""
     items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))
 
 
@@ -129,6 +129,10 @@ def services() -> ServicePaths:
         superuser.execute(f"ALTER ROLE {OWNER_ROLE} CREATEDB")
         superuser.execute(f"GRANT SET ON PARAMETER session_replication_role TO {OWNER_ROLE}")
         superuser.execute(f"GRANT {APPLICATION_ROLE} TO {OWNER_ROLE}")
+        # The data outlives killed processes, not a power failure.
+        for name in ("fsync", "synchronous_commit", "full_page_writes"):
+            superuser.execute(f"ALTER SYSTEM SET {name} = off")
+        superuser.execute("SELECT pg_reload_conf()")
     return paths
 
 
@@ -138,24 +142,13 @@ def django_db_modify_db_settings(services: ServicePaths) -> None:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
-    """Let the test runner empty the append-only tables between tests that commit; everyone else's
-    TRUNCATE stays refused (own tests).
-    """
-    with django_db_blocker.unblock(), connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE accounts_auditevent DISABLE TRIGGER accounts_audit_no_truncate")
-        cursor.execute(
-            "ALTER TABLE accounts_auditlink DISABLE TRIGGER accounts_audit_link_no_truncate"
-        )
-        cursor.execute(
-            "ALTER TABLE llm_runtime_modelcall DISABLE TRIGGER llm_runtime_calls_not_emptied"
-        )
-        cursor.execute(
-            "ALTER TABLE llm_runtime_modelrequesttext DISABLE TRIGGER llm_runtime_requests_not_emptied"
-        )
-        cursor.execute(
-            "ALTER TABLE adjudication_decision DISABLE TRIGGER adjudication_decisions_not_emptied"
-        )
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Empty the database quickly after tests that commit."""
+    with django_db_blocker.unblock():
+        assert filled_tables() == MIGRATED
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda self: empty_database())
+        yield
 
 
 @pytest.fixture

@@ -24,7 +24,6 @@ from typing import Any
 import pyarrow.parquet as parquet
 from django.apps import apps
 from django.contrib.messages import get_messages
-from django.core.management import call_command
 from django.db.models import Model
 from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
@@ -43,6 +42,7 @@ from ehr.models import Dataset, Encounter, EventSeries
 from jobs.models import JobState
 from llm_runtime.models import ModelCall, ModelRequestText
 from tests import factories
+from tests.emptying import empty_database
 from tests.integration.evaluated import keep_case, make_evaluation
 from tests.integration.judged import StandIn, judged_by, make_case, make_source
 from tests.made_report import made_report
@@ -129,7 +129,7 @@ def build(variation: Variation) -> World:
     """An empty database becomes this world. Rows that both worlds share are made first, so that
     they get the same keys.
     """
-    call_command("flush", interactive=False, verbosity=0, reset_sequences=True)
+    empty_database(restart_sequences=True)
     study = factories.make_study("Study")
     dataset, aside = (
         factories.make_dataset(study, "Cohort"),
