@@ -1,0 +1,151 @@
+"""The pages of documentation: each path and module they name exists, and lines are short."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("demo/**/*.md")],
+    key=lambda page: page.relative_to(ROOT).as_posix(),
+)
+APPS = ("accounts", "adjudication", "config", "ehr", "jobs", "llm_runtime", "timelines")
+TOP = (
+    *APPS,
+    "benchmarks",
+    "demo",
+    "docker",
+    "docs",
+    "prompts",
+    "requirements",
+    "static",
+    "templates",
+    "tests",
+)
+LONGEST_LINE = 120
+FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`([^`\n]+)`")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+PATH = re.compile(rf"(?<![\w./-])(?:{'|'.join(TOP)})(?:/[\w.*{{}},-]*)+")
+FILE = re.compile(r"(?:test_)?\w+\.(?:py|md|toml|html|js|css)")
+MODULE = re.compile(rf"(?:{'|'.join(APPS)}|benchmarks)(?:\.\w+)+")
+
+
+def _paths(text: str) -> Iterator[str]:
+    """Return each path in prose, in backticks or not, with braces and final dots removed."""
+    for found in PATH.findall(FENCE.sub("", text)):
+        yield from _alternatives(found.rstrip(".,"))
+
+
+def _alternatives(path: str) -> Iterator[str]:
+    """Return `a/{b,c}.d` as `a/b.d` and `a/c.d`."""
+    choice = re.search(r"\{([^}]*)\}", path)
+    if choice is None:
+        yield path
+        return
+    for word in choice[1].split(","):
+        yield from _alternatives(path[: choice.start()] + word + path[choice.end() :])
+
+
+def _exists(path: str) -> bool:
+    """Return whether the path, or a file that its pattern describes, is in the repository."""
+    return any(ROOT.glob(path.rstrip("/"))) or any(ROOT.glob(path + "-*.md"))
+
+
+def _module_exists(name: str) -> bool:
+    """Return whether a dotted name is a module, or a name that a module defines or imports."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        place = ROOT.joinpath(*parts[:length])
+        source = place.with_suffix(".py")
+        if not source.is_file() and place.is_dir():
+            source = place / "__init__.py"
+            if length == len(parts):
+                return True
+        if source.is_file():
+            return length == len(parts) or parts[length] in _names(source)
+    return False
+
+
+def _names(source: Path) -> set[str]:
+    """Return the names that a module defines, assigns or imports."""
+    names: set[str] = set()
+    for node in ast.parse(source.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            names |= {alias.asname or alias.name for alias in node.names}
+    return names
+
+
+def _id(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_id)
+def test_each_path_exists(page: Path) -> None:
+    """A path that moved is corrected on the page in the same change."""
+    text = page.read_text(encoding="utf-8")
+    assert [path for path in _paths(text) if not _exists(path)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_id)
+def test_each_file_named_alone_exists(page: Path) -> None:
+    """`test_stopping.py` in backticks, without its folder, is a file of some folder."""
+    code = CODE.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
+    missing = [
+        name
+        for name in code
+        if FILE.fullmatch(name) and not any(any(ROOT.glob(f"{top}/**/{name}")) for top in TOP)
+    ]
+    assert [name for name in missing if not (ROOT / name).is_file()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_id)
+def test_each_module_exists(page: Path) -> None:
+    """A dotted name in backticks is a module or a name in one; `python -m` names one too."""
+    text = page.read_text(encoding="utf-8")
+    code = CODE.findall(FENCE.sub("", text))
+    names = [name for words in code for name in MODULE.findall(words) if words.startswith(name)]
+    names += re.findall(r"python -m ([a-z_.]+)", text)
+    ours = [name for name in names if name.split(".")[0] in TOP and not FILE.fullmatch(name)]
+    assert [name for name in ours if not _module_exists(name)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_id)
+def test_each_link_leads_to_a_file(page: Path) -> None:
+    links = LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
+    inside = [link.split("#")[0] for link in links if "://" not in link]
+    assert [link for link in inside if link and not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_id)
+def test_lines_are_short(page: Path) -> None:
+    """Rows of tables cannot be broken and are exempt, as are lines of one long word."""
+    long = [
+        line
+        for line in page.read_text(encoding="utf-8").splitlines()
+        if len(line) > LONGEST_LINE and not line.startswith("|") and " " in line.strip()
+    ]
+    assert long == []
+
+
+def test_a_wrong_path_is_reported() -> None:
+    """The checks above fail on a path, a file and a name that do not exist."""
+    assert list(_paths("See `timelines/{runs,nowhere}/actions.py`.")) == [
+        "timelines/runs/actions.py",
+        "timelines/nowhere/actions.py",
+    ]
+    assert _exists("timelines/runs/actions.py")
+    assert not _exists("timelines/nowhere/actions.py")
+    assert _module_exists("timelines.runs.actions.start_run")
+    assert not _module_exists("timelines.runs.actions.no_such_name")
