@@ -6,7 +6,7 @@ class EhrConfig(AppConfig):
     name = "ehr"
 
     def ready(self) -> None:
-        """A deleted dataset takes its partition along, whoever deletes it."""
+        """Drop the partition of every deleted dataset."""
         from ehr.models import Dataset
         from ehr.partitions import drop_with_dataset
 

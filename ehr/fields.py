@@ -1,5 +1,6 @@
-"""A timestamp without a time zone: the structured record holds naive local times (protocol section
-1).
+"""A timestamp without a time zone: records contain naive local times.
+
+Source: protocol section 1.
 """
 
 from __future__ import annotations

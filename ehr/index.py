@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ehr.models import Encounter, EventSeries, SeriesEmbedding
 from llm_runtime.base import Embedder, Vectors
-from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.blocking import run_blocking
 
 Ints = NDArray[np.int64]
 
@@ -64,7 +64,7 @@ def embed_encounter(
     for start in range(0, len(missing), EMBED_SERIES):
         progress(start, len(missing))
         batch = missing[start : start + EMBED_SERIES]
-        vectors = waited(embedder.embed_documents([summary for _, summary in batch]))
+        vectors = run_blocking(embedder.embed_documents([summary for _, summary in batch]))
         store_vectors(encounter, embedder.name, [pk for pk, _ in batch], vectors)
     return len(missing)
 

@@ -15,7 +15,7 @@ TABLE = "ehr_sourcerow"
 
 
 def partition_name(dataset_id: int) -> str:
-    """The table that holds the rows of one dataset."""
+    """Return the name of the table with the rows of one dataset."""
     return f"{TABLE}_d{dataset_id}"
 
 

@@ -37,8 +37,9 @@ class CaseReport:
 
 @dataclass
 class ImportReport:
-    """Counts of one run of an import. `rejections` holds the first few in words; all are in
-    `RejectedRow`.
+    """Counts of one import.
+
+    `rejections` has the first few in words; `RejectedRow` has all of them.
     """
 
     imported: int = 0

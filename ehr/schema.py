@@ -15,8 +15,9 @@ import pyarrow as pa
 
 
 class TimeKind(StrEnum):
-    """Which act a clock time of the record stands for. An order is not an administration (protocol
-    stage 6).
+    """The clinical act that a recorded time belongs to.
+
+    An order is not an administration (protocol stage 6).
     """
 
     COLLECTION = "collection"  # a specimen was taken

@@ -59,8 +59,8 @@ class Series:
     the series.
 
     Numeric series have `numbers`, the others `top_values` (value, frequency; most frequent first,
-    ties by text) and the number of `other_values`. `observations` holds every row, in time order,
-    when there are at most twelve.
+    ties by text) and the number of `other_values`. `observations` has every row, in time order,
+    if there are at most twelve.
     """
 
     event: str
@@ -84,8 +84,8 @@ class Series:
 @dataclass(frozen=True)
 class SeriesColumns:
     """All series of a block of rows. `order` sorts the rows by group, event, time (none last) and
-    position; the rows of series i are `order[starts[i] : starts[i] + counts[i]]`. NaN stands for
-    "no number", -1 for "no row"; positions point into the sorted rows.
+    position; the rows of series i are `order[starts[i] : starts[i] + counts[i]]`. NaN means "no
+    number", -1 means "no row"; positions point into the sorted rows.
     """
 
     rows: pa.Table
@@ -220,7 +220,7 @@ def summarise(
 
 
 def _times(rows: pa.Table) -> Ints:
-    """Microseconds since 1970; the largest integer stands for no time, so that it sorts last."""
+    """Return microseconds since 1970; the largest integer means no time and sorts last."""
     return rows["time"].cast(pa.int64()).fill_null(np.iinfo(np.int64).max).to_numpy()
 
 
@@ -326,12 +326,14 @@ def _first_extreme(
 ) -> Ints:
     """The first sorted position of each series' extreme number; -1 for a series without numbers."""
     extremes = choose.reduceat(np.where(present, numbers, fill), starts)
-    holds = np.flatnonzero(present & (numbers == np.repeat(extremes, counts)))
-    first = np.searchsorted(holds, starts)
-    found = np.where(
-        first < len(holds), holds[np.minimum(first, len(holds) - 1)] if len(holds) else -1, -1
+    matches = np.flatnonzero(present & (numbers == np.repeat(extremes, counts)))
+    first = np.searchsorted(matches, starts)
+    candidates = np.where(
+        first < len(matches),
+        matches[np.minimum(first, len(matches) - 1)] if len(matches) else -1,
+        -1,
     )
-    return np.where((found >= starts) & (found < starts + counts), found, -1)
+    return np.where((candidates >= starts) & (candidates < starts + counts), candidates, -1)
 
 
 def _top_values(

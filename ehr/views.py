@@ -47,9 +47,7 @@ class RowPage:
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """The row that a link asked for: its series and the page of rows that holds it, or no series
-    where the row has no time.
-    """
+    """The linked row: its series and its page of rows; no series for a row without a time."""
 
     row: int
     series: EventSeries | None

@@ -15,8 +15,8 @@ from llm_runtime.models import POST, ModelCall, Outcome
 
 #: Calls that were made; the post of the exchange is none of them.
 _PAID = Q(reused=False) & ~Q(outcome__in=POST)
-#: What differs from one fault to the next of the same kind: identifiers, numbers, and the place
-#: that stands before the fault.
+#: Parts that differ between two faults of the same kind: identifiers, numbers, and the place
+#: named before the fault.
 _NUMBER = re.compile(r"\b[0-9a-f]{4}\b|\d+(?:\.\d+)?")
 _PLACE = re.compile(r"^(?:.{1,60}?: )+")
 KINDS_SHOWN = 8
@@ -27,8 +27,8 @@ class Spent:
     """`seconds` are those of the calls, which run side by side. `refused` counts paid attempts that
     gave no answer, by outcome.
 
-    Tokens are those that servers told; None where calls were made and none of them told (some
-    servers, files of the exchange).
+    Tokens are those that servers reported; None if calls were made and no server reported any
+    (some servers, files of the exchange).
     """
 
     calls: int = 0
@@ -46,7 +46,7 @@ class Spent:
         )
 
     def figures(self) -> dict[str, float | None]:
-        """Plain values for exports, without the outcomes; null tokens were not told."""
+        """Plain values for exports, without the outcomes; null means no server reported tokens."""
         return {
             "calls": self.calls,
             "reused": self.reused,
@@ -60,9 +60,9 @@ class Spent:
         return Spent(
             self.calls + other.calls,
             self.reused + other.reused,
-            _together((self.calls, self.tokens_in), (other.calls, other.tokens_in)),
-            _together((self.calls, self.tokens_cached), (other.calls, other.tokens_cached)),
-            _together((self.calls, self.tokens_out), (other.calls, other.tokens_out)),
+            _sum_known((self.calls, self.tokens_in), (other.calls, other.tokens_in)),
+            _sum_known((self.calls, self.tokens_cached), (other.calls, other.tokens_cached)),
+            _sum_known((self.calls, self.tokens_out), (other.calls, other.tokens_out)),
             self.seconds + other.seconds,
             dict(Counter(self.refused) + Counter(other.refused)),
         )
@@ -96,9 +96,9 @@ def spent_by_owner(calls: QuerySet[ModelCall]) -> dict[str, Spent]:
         row["owner_id"]: Spent(
             row["paid"],
             row["found"],
-            _together((row["paid"], row["into"])),
-            _together((row["paid"], row["cached"])),
-            _together((row["paid"], row["out"])),
+            _sum_known((row["paid"], row["into"])),
+            _sum_known((row["paid"], row["cached"])),
+            _sum_known((row["paid"], row["out"])),
             row["took"],
             refused.get(row["owner_id"], {}),
         )
@@ -106,13 +106,14 @@ def spent_by_owner(calls: QuerySet[ModelCall]) -> dict[str, Spent]:
     }
 
 
-def _together(*parts: tuple[int, int | None]) -> int | None:
-    """Of (calls made, tokens told): the sum of what was told, None where calls were made and none
-    told.
+def _sum_known(*parts: tuple[int, int | None]) -> int | None:
+    """Sum the reported tokens of pairs (calls made, tokens reported).
+
+    None if calls were made and no server reported tokens.
     """
     made = [tokens for calls, tokens in parts if calls]
-    told = [tokens for tokens in made if tokens is not None]
-    return sum(told) if told or not made else None
+    reported = [tokens for tokens in made if tokens is not None]
+    return sum(reported) if reported or not made else None
 
 
 def total(parts: Iterable[Spent]) -> Spent:

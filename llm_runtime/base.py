@@ -1,6 +1,6 @@
-"""What a language model, an embedder and a reranker are to the rest of the code.
+"""Define the protocols of a language model, an embedder and a reranker.
 
-Pipelines know these protocols only; `roles.py` decides which provider stands behind them. A
+Pipelines know these protocols only; `roles.py` chooses the provider for each. A
 provider that needs a heavy package imports it inside a function, so importing this package costs
 nothing.
 """
@@ -36,7 +36,7 @@ class Embedder(Protocol):
     """Text → vectors. `name` is stored beside every vector: vectors of two names are never
     compared.
 
-    Synchronous code waits for a call with `llm_runtime.calls.blocking.waited`.
+    Synchronous code waits for a call with `llm_runtime.calls.blocking.run_blocking`.
     """
 
     @property
@@ -151,7 +151,7 @@ class Limits:
 
     context: int
     concurrency: int = 8
-    #: Whether the server holds an answer to a JSON schema; without it the table protocol is used.
+    #: Whether the server follows a JSON schema; without it the table protocol is used.
     schema: bool = True
     #: Tokens a model may think in before a schema answer; 0 leaves the reasoning out, for models
     #: too small to end one.

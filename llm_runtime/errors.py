@@ -1,5 +1,6 @@
-"""What can become of a call, told apart by what the caller must do next. Messages never hold prompt
-or answer text.
+"""Errors of a call, one class for each reaction of the caller.
+
+Messages never contain prompt or answer text.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ class Pending(ModelError):
 
 
 class TooLarge(ModelError):
-    """The request as it stands can never succeed, a smaller one may: the caller splits its batch or
-    cuts by the fixed order.
+    """The request is too large and a smaller one may succeed.
+
+    The caller splits its batch or cuts by the fixed order.
     """
 
 
@@ -74,8 +76,8 @@ class AttemptsExhausted(ModelError):
     """Every attempt of the fixed policy was refused; `reasons` of each, in order."""
 
     def __init__(self, what: str, reasons: Sequence[Sequence[str]]) -> None:
-        told = "; ".join(
+        attempts = "; ".join(
             f"attempt {n}: {', '.join(given[:5])}" for n, given in enumerate(reasons, start=1)
         )
-        super().__init__(f"{what}: no valid answer in {len(reasons)} attempts ({told})")
+        super().__init__(f"{what}: no valid answer in {len(reasons)} attempts ({attempts})")
         self.reasons = tuple(tuple(given) for given in reasons)

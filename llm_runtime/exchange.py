@@ -2,7 +2,7 @@
 back (docs/reference/exchange.md).
 
 A request that is out is a call with the outcome `pending`; its answer is a row `answered`, whose
-endpoint is "exchange". Whoever posted it finds the answer in the ledger as it finds any other,
+endpoint is "exchange". The poster finds the answer in the ledger as it finds any other,
 checks it, and stores the call itself.
 """
 

@@ -32,7 +32,7 @@ _OUTCOMES: Mapping[str, Outcome] = {
 
 @dataclass(frozen=True, slots=True)
 class DatabaseLedger:
-    """Keeps the calls of one owner, and finds answers whoever asked for them.
+    """Store the calls of one owner and find answers to the requests of all owners.
 
     It works on the connection of the thread that waits for the coroutine (`async_to_sync`). Rows of
     a worker that lost its lease are kept too: they say what happened, and what they cost was spent.
@@ -133,22 +133,23 @@ def kept_reply(request_sha256: str) -> ModelReply | None:
 
 
 def outcome_of(call: Call) -> Outcome:
-    """What became of the call; an answer that was cut is told apart from one that was wrong."""
+    """Return the outcome of the call; CUT and INVALID are distinct."""
     if call.reply is not None and call.reply.finish_reason == "length":
         return Outcome.CUT
     return _OUTCOMES.get(call.error, Outcome.FAILED)
 
 
 def parameters(request: ModelRequest) -> dict[str, Any]:
-    """What was asked for beside the messages; of a schema only that there was one (the request's
-    text holds it).
+    """Return the settings of the request; for a schema only whether it had one.
+
+    The stored text of the request contains the schema.
     """
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "schema": request.schema is not None,
     }
-    return {**told, "extra": dict(request.extra)} if request.extra else told
+    return {**values, "extra": dict(request.extra)} if request.extra else values
 
 
 def request_body(request: ModelRequest) -> str:

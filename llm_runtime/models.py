@@ -1,7 +1,7 @@
 """Every call of a language model, as it was made and answered. The table is append-only: the
 database refuses changes.
 
-A call belongs to whoever made it (`owner_type`, `owner_id`: opaque to this app); it goes when its
+A call belongs to its owner (`owner_type`, `owner_id`: opaque to this app); it goes when its
 owner goes, and not before.
 """
 
@@ -105,8 +105,9 @@ class ModelCall(models.Model):
 
 
 class EndpointShare(models.Model):
-    """How many of an endpoint's slots a process holds, on database time: after `expires_at` they
-    are free (`shared_slots`).
+    """The slots of an endpoint that a process has, on database time.
+
+    After `expires_at` they are free (`shared_slots`).
     """
 
     endpoint = models.CharField(max_length=200)

@@ -2,10 +2,10 @@
 
 A prompt file is Markdown with one or more parts, each begun by a line `=== system ===` or `=== user
 ===`. Fields are written `{{name}}`. A field written `{{name|data}}` is wrapped in a pair of markers
-that the data does not contain, so text of a note, a row or a model stands between them as data and
-cannot close them. What is put in is never searched for fields again. `{{> parts/clock}}` on a line
-of its own takes in another file whole, so that a rule stands in one place; a prompt's hash is that
-of its text with everything taken in.
+that the data does not contain, so text of a note, a row or a model stays data and cannot close
+them. Inserted text is never searched for fields again. `{{> parts/clock}}` on a line
+of its own includes another file whole, so that each rule is written once; a prompt's hash covers
+its text with everything included.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ class Prompt:
         missing = sorted(set(self.fields) - set(values))
         unknown = sorted(set(values) - set(self.fields))
         if missing or unknown:
-            told = [f"missing: {', '.join(missing)}"] * bool(missing) + [
+            faults = [f"missing: {', '.join(missing)}"] * bool(missing) + [
                 f"unknown: {', '.join(unknown)}"
             ] * bool(unknown)
-            raise PromptError(f"prompt {self.name}: fields {'; '.join(told)}")
+            raise PromptError(f"prompt {self.name}: fields {'; '.join(faults)}")
 
         def put(match: re.Match[str]) -> str:
             value = values[match["name"]]
@@ -118,7 +118,8 @@ def _text(name: str, folder: Path, within: tuple[str, ...]) -> str:
 
 
 def parse(name: str, text: str, sha256: str) -> Prompt:
-    """A prompt from the text of its file; what stands before the first part is a remark for people.
+    """Parse a prompt file; text before the first part is a remark for people.
+
     Raises PromptError.
     """
     heads = list(_PART.finditer(text))

@@ -1,7 +1,7 @@
 """Roles, not model names: code asks for "the embedder", a mapping says which provider that is.
 
 The setting MODEL_ROLES is role → {"provider": name, **options}, or role → the name of an entry of
-MODEL_ENDPOINTS, which maps names to such options. `language_model` stands for every role of a
+MODEL_ENDPOINTS, which maps names to such options. `language_model` sets every role of a
 language model that is not set by itself. Options go to the provider's constructor. Providers are
 imported when first asked for, and one instance serves a process.
 """
@@ -28,7 +28,7 @@ MATCHER = "matcher"
 #: The embedder by which the baseline TKW2 finds rows for its events (mean pooling, of the MedTE
 #: class); else the embedder.
 TKW2_EMBEDDER = "tkw2_embedder"
-#: Stands for every language role that is not set by itself.
+#: Sets every language role that has no setting of its own.
 LANGUAGE_MODEL = "language_model"
 LANGUAGE_ROLES = ("tagger", "timer", "query_writer", "reviser", "judge")
 #: Role → the role whose model serves it where it has none of its own.
@@ -150,7 +150,7 @@ class ModelRoles:
         return _object(self.endpoints[wanted], f"entry '{wanted}' of MODEL_ENDPOINTS")
 
     def provider(self, role: str, choice: str | None = None) -> Any:
-        """Whatever serves the role, of whatever kind. Raises ProviderError."""
+        """Return the provider of the role, of any kind. Raises ProviderError."""
         spec = self.spec(role, choice)
         # Roles with the same options share an instance, and so its connections and their limit.
         key = json.dumps(dict(spec), sort_keys=True, default=repr)
@@ -172,8 +172,8 @@ def _build(role: str, spec: Spec, secret: Callable[[str], str]) -> Any:
         )
     if "api_key" in options:
         raise ProviderError(
-            f"role '{role}': name the environment variable that holds the key as api_key_env, not"
-            " the key itself"
+            f"role '{role}': put the key's environment variable into api_key_env instead of the key"
+            " itself"
         )
     variable = options.pop("api_key_env", None)
     if variable:
@@ -213,7 +213,7 @@ def _secret(variable: str) -> str:
     file = os.environ.get(f"{variable}_FILE")
     if not file:
         raise ProviderError(
-            f"{variable} is not set. Set it, or {variable}_FILE to a file that holds the key."
+            f"{variable} is not set. Set it, or set {variable}_FILE to a file with the key."
         )
     try:
         return Path(file).read_text(encoding="utf-8").strip()

@@ -37,8 +37,9 @@ def answer_text(text: str) -> str:
 
 
 def enclosed(text: str) -> str:
-    """What stands between <answer> and </answer>. Raises AnswerRejected unless there is exactly
-    one.
+    """Return the text between <answer> and </answer>.
+
+    Raises AnswerRejected unless there is exactly one.
     """
     found = _ANSWER.findall(answer_text(text))
     if len(found) != 1:
@@ -101,8 +102,9 @@ def _json_value(text: str) -> Any:
 
 
 def storable(text: str) -> bool:
-    """Whether a text can be kept: no NUL and no half of a surrogate pair, which JSON can spell and
-    no database holds.
+    """Return whether a text can be stored.
+
+    NUL and half surrogate pairs, which JSON can spell, cannot be stored in a database.
     """
     return "\x00" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
 
@@ -138,8 +140,10 @@ def reasoned(properties: Mapping[str, Any], name: str, tokens: int) -> dict[str,
 
 
 def as_reasoned(prompt: Rendered, tokens: int) -> Rendered:
-    """The prompt as it is; for 0 tokens with the word that its schema leaves out the reasoning it
-    speaks of. That stands at the end, so that the beginning stays what it is for every model."""
+    """Return the prompt; for 0 tokens with a remark that its schema leaves out the reasoning.
+
+    The remark comes last, so that the beginning is the same for every model.
+    """
     return prompt if tokens else with_ending(prompt, UNREASONED)
 
 

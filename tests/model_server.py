@@ -127,23 +127,23 @@ def _handler(owner: ModelServer) -> type[BaseHTTPRequestHandler]:
                 owner.at_once += 1
                 owner.most_at_once = max(owner.most_at_once, owner.at_once)
             try:
-                told = owner.answer(request, number)
-                self._answer(Answer(told) if isinstance(told, str) else told)
+                answer = owner.answer(request, number)
+                self._answer(Answer(answer) if isinstance(answer, str) else answer)
             finally:
                 with owner.lock:
                     owner.at_once -= 1
 
-        def _answer(self, told: Answer) -> None:
-            if told.seconds and self._gone_within(told.seconds):
+        def _answer(self, answer: Answer) -> None:
+            if answer.seconds and self._gone_within(answer.seconds):
                 owner.aborted += 1
                 self.close_connection = True
-            elif told.status != 200:
+            elif answer.status != 200:
                 self._send(
-                    told.status,
-                    {"error": {"message": told.message or "made up", "code": told.status}},
+                    answer.status,
+                    {"error": {"message": answer.message or "made up", "code": answer.status}},
                 )
             else:
-                self._send(200, _completion(owner, told), broken=told.broken)
+                self._send(200, _completion(owner, answer), broken=answer.broken)
 
         def _gone_within(self, seconds: float) -> bool:
             """Wait; True as soon as the client hangs up."""
@@ -193,18 +193,18 @@ def _model(owner: ModelServer) -> dict[str, Any]:
     }
 
 
-def _completion(owner: ModelServer, told: Answer) -> dict[str, Any]:
+def _completion(owner: ModelServer, answer: Answer) -> dict[str, Any]:
     message = {
         "role": "assistant",
-        "content": told.text,
-        **({"reasoning": told.reasoning} if told.reasoning else {}),
+        "content": answer.text,
+        **({"reasoning": answer.reasoning} if answer.reasoning else {}),
     }
     return {
         "id": "x",
         "object": "chat.completion",
         "created": 0,
         "model": owner.model,
-        "choices": [{"index": 0, "finish_reason": told.finish_reason, "message": message}],
+        "choices": [{"index": 0, "finish_reason": answer.finish_reason, "message": message}],
         "usage": {
             "prompt_tokens": 100,
             "completion_tokens": 20,

@@ -14,7 +14,7 @@ from ehr.formats.cases import read_case
 from ehr.presentation.rendering import retrieval_text
 from ehr.summarise import summarise
 from llm_runtime.base import Vectors
-from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.roles import ModelRoles
 from timelines.backbones.rules.backbone import rules_backbone
 from timelines.domain import Anchor, Reconstruction, SourceRow, TimeKind, Window
@@ -54,7 +54,7 @@ def _read(folder: Path, tools: Tools) -> tuple[Case, Record]:
     summaries = {s.event: retrieval_text(s) for s in series}
     search = _Search(
         list(summaries),
-        np.asarray(waited(tools.embedder.embed_documents(list(summaries.values())))),
+        np.asarray(run_blocking(tools.embedder.embed_documents(list(summaries.values())))),
     )
     record = Record(summaries, {s.event: [rows[i] for i in s.row_indices] for s in series}, search)
     return Case(

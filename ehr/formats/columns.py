@@ -30,8 +30,9 @@ def numbers_in(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 def numbers_of(
     events: pa.Array | pa.ChunkedArray, values: pa.Array | pa.ChunkedArray
 ) -> pa.Array | pa.ChunkedArray:
-    """`numbers_in(values)`, except that the codes of diagnoses and billed procedures are names,
-    whatever they look like.
+    """Return `numbers_in(values)`, except for codes of diagnoses and billed procedures.
+
+    Those codes are names, even if they look like numbers.
     """
     codes = pc.match_substring_regex(events, CODED)
     return pc.if_else(codes, pa.scalar(None, pa.float64()), numbers_in(values))

@@ -1,4 +1,4 @@
-"""Parquet files as checked batches: whatever is wrong with their bytes becomes a WrongFile."""
+"""Read Parquet files as checked batches; any damage becomes a WrongFile."""
 
 from __future__ import annotations
 

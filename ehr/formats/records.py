@@ -49,7 +49,7 @@ class Records:
         return len(self.starts)
 
     def text(self, i: int) -> str:
-        """Record i as it stands in the file."""
+        """Return record i exactly as the file has it."""
         return bytes(self.data[self.starts[i] : self.ends[i]]).decode()
 
     def fields(self) -> Ints:

@@ -125,7 +125,7 @@ def _checked(block: TextBlock, name: str) -> Block:
             pc.invert(pc.is_in(kinds, TIME_KINDS)),
         ),
         *(
-            (c, "the text holds a NUL character", pc.match_substring(column, "\x00"))
+            (c, "the text contains a NUL character", pc.match_substring(column, "\x00"))
             for c, column in text.items()
         ),
     ]

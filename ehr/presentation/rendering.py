@@ -103,8 +103,9 @@ def judge_record(series: Iterable[Series], limit: int = JUDGE_SERIES) -> str:
 
 
 def summary_mapping(series: Iterable[Series]) -> list[dict[str, Any]]:
-    """The row map, as `summary_mapping.json` holds it: event, summary (retrieval text) and row
-    indices of each series.
+    """Return the row map of `summary_mapping.json`.
+
+    It has the event, the summary (retrieval text) and the row indices of each series.
     """
     return [
         {"event": s.event, "summary": retrieval_text(s), "row_indices": list(s.row_indices)}

@@ -155,7 +155,7 @@ def in_time_order(encounter: Encounter, series: EventSeries) -> list[int]:
 
 
 def untimed_indices(encounter: Encounter) -> list[int]:
-    """The rows that have no time (billing codes and the like), which no series holds, by name."""
+    """Return the rows without a time (billing codes and the like), by name; no series has them."""
     rows = _rows(encounter).filter(time__isnull=True).order_by("event", "row_index")
     return list(rows.values_list("row_index", flat=True))
 
@@ -168,7 +168,7 @@ def rejected_of(encounter: Encounter) -> QuerySet[RejectedRow]:
 
 
 def series_of_row(encounter: Encounter, row_index: int) -> EventSeries | None:
-    """The series that holds the row; None for a row without a time or outside this record."""
+    """Return the series of the row; None for a row without a time or of another record."""
     event = _rows(encounter).filter(row_index=row_index, time__isnull=False).values("event")
     return EventSeries.objects.filter(encounter=encounter, event__in=event).first()
 

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def waited(call: Coroutine[Any, Any, T]) -> T:
-    """What the call returns, on an event loop of its own; whatever it raises.
+def run_blocking(call: Coroutine[Any, Any, T]) -> T:
+    """Run a call on its own event loop; return its result or raise its exception.
 
     Where this thread runs an event loop already (a notebook), the call gets another thread, and
     this one waits all the same.
@@ -20,5 +20,5 @@ def waited(call: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(call)
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="waited") as aside:
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="blocking") as aside:
         return aside.submit(asyncio.run, call).result()

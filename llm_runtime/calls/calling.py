@@ -1,8 +1,9 @@
-"""Asking a model until its answer holds: the fixed retry policy, with every attempt kept (protocol
-section 2, "Rejected output").
+"""Ask a model until its answer is valid: a fixed retry policy that stores every attempt.
+
+Source: protocol section 2, "Rejected output".
 
 Three attempts; attempt k uses seed s + k; from the second on the validator's reasons are shown to
-the model. A call that the ledger already holds is not made again: neither one that succeeded nor
+the model. A call that the ledger already has is not made again: neither one that succeeded nor
 one whose answer was refused. Where a person asks for the whole case again, the attempts are counted
 on: what was answered validly is found, and what was refused is asked with later seeds.
 """
@@ -68,11 +69,11 @@ class Ledger(Protocol):
     """Where calls are kept. Nothing a model said is thrown away."""
 
     async def find(self, request_sha256: str) -> ModelReply | None:
-        """The kept reply to that very request, of whatever run; None where there is none."""
+        """Return the stored reply to the same request, from any run; None if there is none."""
         ...
 
     async def too_large(self, request_sha256: str) -> TooLarge | None:
-        """As what a server once refused that very request, whoever asked; None where none did."""
+        """Return the size refusal that a server gave the same request; None if there is none."""
         ...
 
     async def keep(self, call: Call) -> None:
@@ -128,7 +129,7 @@ class Asker:
     """One role's model with its ledger and policy.
 
     `round` counts how often a person asked for the whole case again: each round adds `attempts` to
-    those of the rounds before it, of which the ledger holds the answers.
+    those of the rounds before it, whose answers are in the ledger.
     """
 
     role: str
@@ -270,17 +271,18 @@ async def _surely(storing: Awaitable[None]) -> None:
 
 
 def _complaint(refused: Sequence[Sequence[str]]) -> tuple[Message, ...]:
-    """What the model is told of its last refused answer; it comes last, so that the prompt before
-    it stays a shared prefix.
+    """Return the message that shows the model why its last answer was invalid.
+
+    It comes last, so that the prompt before it stays a shared prefix.
     """
     if not refused:
         return ()
     reasons = "\n".join(f"- {reason}" for reason in refused[-1][:40])
-    told = (
+    complaint = (
         f"An earlier answer to this was refused by a program that checks it:\n{reasons}\nAnswer"
         " again, whole, without these faults."
     )
-    return (Message("user", told),)
+    return (Message("user", complaint),)
 
 
 async def ask_in_parts(

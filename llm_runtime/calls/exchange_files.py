@@ -24,7 +24,7 @@ _ANSWER = re.compile(r"(?P<sha256>.+)\.answer\.(?:txt|json)")
 _README = """Requests to a language model, one a file, and the place for their answers.
 
 Each NAME.json is one request: `messages` (give them to the model as they are), `schema` (a JSON schema that the answer must follow,
-where it is not null), `max_tokens`, `temperature` and `seed`. Every request stands by itself: ask each in a conversation of its own.
+where it is not null), `max_tokens`, `temperature` and `seed`. Requests are independent: ask each in a conversation of its own.
 
 Put the answer beside it, unchanged:
   NAME.answer.txt    the text of the answer and nothing else, or
@@ -38,16 +38,14 @@ The requests hold text of patients' notes and records. Treat this folder as you 
 
 
 class AnswerRefused(ValueError):
-    """A file holds no answer that can be taken; the message names the file and says why, and quotes
-    nothing of it.
-    """
+    """An answer file cannot be used; the message names the file and quotes nothing from it."""
 
     log_safe = True
 
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A request that is out, with what it is for; the texts hold nothing of a patient."""
+    """A request that is out, with what it is for; the texts contain nothing about a patient."""
 
     request: ModelRequest
     model: str
@@ -115,13 +113,13 @@ def read_answer(path: Path) -> ModelReply:
         text = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
         raise AnswerRefused(f"{path.name}: cannot be read as UTF-8") from None
-    told: Mapping[str, Any] = {"text": text} if path.suffix == ".txt" else _object(path, text)
+    values: Mapping[str, Any] = {"text": text} if path.suffix == ".txt" else _object(path, text)
     answer, reason, model = (
-        told.get("text"),
-        told.get("finish_reason", "stop"),
-        told.get("model", ""),
+        values.get("text"),
+        values.get("finish_reason", "stop"),
+        values.get("model", ""),
     )
-    unknown = set(told) - {"text", "finish_reason", "model"}
+    unknown = set(values) - {"text", "finish_reason", "model"}
     if (
         unknown
         or not isinstance(answer, str)
@@ -152,7 +150,7 @@ def request_of(values: Mapping[str, Any]) -> ModelRequest:
 
 
 def _text(one: Posted) -> str:
-    told = {
+    values = {
         "format": FORMAT,
         "model": one.model,
         "role": one.role,
@@ -161,7 +159,7 @@ def _text(one: Posted) -> str:
         **asdict(one.request),
     }
     return (
-        json.dumps(told, ensure_ascii=False, indent=1)
+        json.dumps(values, ensure_ascii=False, indent=1)
         .encode("utf-8", "backslashreplace")
         .decode("utf-8")
         + "\n"
@@ -169,7 +167,7 @@ def _text(one: Posted) -> str:
 
 
 def _digest(path: Path) -> str:
-    """The digest of the request in a file; empty where it holds none."""
+    """Return the digest of the request in a file; "" if there is none."""
     try:
         values = json.loads(path.read_bytes().decode("utf-8-sig"))
         return request_of(values).sha256(values["model"])

@@ -1,9 +1,7 @@
-"""How many requests an endpoint has at once: a slot is taken before a request goes out and given
-back when it has ended.
+"""Limit the concurrent requests of an endpoint: each request takes a slot and returns it.
 
-`LocalSlots` holds the limit over every thread and event loop of a process;
-`shared_slots.SharedSlots` over every process that works on the same database. Whoever waits longest
-goes first.
+`LocalSlots` limits all threads and event loops of a process; `shared_slots.SharedSlots` limits all
+processes that share a database. Slots go to the longest-waiting caller first.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ class Gate:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
-        """Held while the block runs."""
+        """Occupy a slot while the block runs."""
         await self._enter()
         try:
             yield
@@ -122,9 +120,7 @@ def _settle(turn: asyncio.Future[None]) -> None:
 
 
 class LocalSlots:
-    """A limit for each endpoint over this process. Where callers name different limits the latest
-    holds.
-    """
+    """A limit for each endpoint in this process; the latest limit applies."""
 
     def __init__(self) -> None:
         self._gates: dict[str, tuple[int, Gate]] = {}

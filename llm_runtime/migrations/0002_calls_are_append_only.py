@@ -1,4 +1,4 @@
-"""Calls and their requests are kept as they were made: the database refuses to change, delete or empty them, whoever asks.
+"""Make calls and their requests append-only: the database refuses changes, deletions and TRUNCATE.
 
 They go with their owner alone: the owner's table calls `llm_runtime_forget` from a trigger of its own when rows of it are deleted,
 and only a statement from inside a trigger may delete. A request's text goes with the last call that made it.

@@ -24,8 +24,8 @@ from llm_runtime.calls.exchange_files import (
 )
 from llm_runtime.errors import Pending, RequestRefused
 
-#: Characters a token has at least, on clinical English: whoever answers counts for himself, this is
-#: an upper estimate.
+#: Fewest characters of a token in clinical English. The answering model counts its own tokens, so
+#: this gives an upper estimate.
 CHARACTERS_A_TOKEN = 2.5
 
 
@@ -55,8 +55,8 @@ class ExchangeModel:
             context=context, concurrency=concurrency, schema=output == "schema", reasoning=reasoning
         )
 
-    def told(self) -> dict[str, Any]:
-        """What a run records of the model."""
+    def describe(self) -> dict[str, Any]:
+        """Return what a run records about the model."""
         return {
             "name": self.name,
             "endpoint": ENDPOINT,

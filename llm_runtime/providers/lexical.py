@@ -5,8 +5,8 @@
     c  cosine of query and document, negative counts 0; applies when retrieval hands it over
     o  Dice overlap of the query's words with the words of the document's heading (its first line);
     words that
-       half of all headings hold (table, act, fluid) count GENERIC_WEIGHT
-    v  1 when a number of the query stands literally in the document, else 0;
+       appear in half of all headings (table, act, fluid) count GENERIC_WEIGHT
+    v  1 when a number of the query appears literally in the document, else 0;
        applies when the query states a number
 
 When query and heading both name an act and the acts differ ("start" against "end" or "stop"), the

@@ -27,13 +27,13 @@ class OpenAIModel:
     """One model of one endpoint.
 
     `context` is its context length in tokens (None: as the server says, see `learn`), `concurrency`
-    how many calls go out at once, `output` "schema" where the server holds answers to a JSON
+    how many calls go out at once, `output` "schema" where the server constrains answers to a JSON
     schema, else "table"; `reasoning` the tokens it may think in before a schema answer. `connect`
     and `read` are seconds. `extra` fields go with every request. Raises ProviderError where the
     client library is missing, the address is none or a number is out of its range.
     """
 
-    #: What the limit of the endpoint is held by.
+    #: Limits the calls to the endpoint.
     slots: Slots = LOCAL_SLOTS
     #: Where counts and a learned context are kept for a time when the server is away.
     facts: ServerFacts = NO_FACTS
@@ -112,22 +112,22 @@ class OpenAIModel:
             return
         known = await self.facts.find(self.name, CONTEXT)
         try:
-            told = (await self.served(TRIES if known is None else 1)).get("max_model_len")
+            served = (await self.served(TRIES if known is None else 1)).get("max_model_len")
         except Unavailable:
             if known is None:
                 raise
             self._context = known
             return
-        if not isinstance(told, int) or told < 1:
+        if not isinstance(served, int) or served < 1:
             raise RequestRefused(
                 f"{self.name}: the server does not say its context length; set `context`"
             )
-        if told != known:
-            await self.facts.keep(self.name, CONTEXT, told)
-        self._context, self._certain = told, True
+        if served != known:
+            await self.facts.keep(self.name, CONTEXT, served)
+        self._context, self._certain = served, True
 
-    def told(self) -> dict[str, Any]:
-        """What a run records of the model; never the key."""
+    def describe(self) -> dict[str, Any]:
+        """Return what a run records about the model; never the key."""
         return {
             "name": self.name,
             "endpoint": self.endpoint,
@@ -187,10 +187,10 @@ class OpenAIModel:
             "messages": [{"role": m.role, "content": m.content} for m in messages],
         }
         async with gate:
-            told = await self._tried(
+            counted = await self._tried(
                 lambda: client.post(f"{root}/tokenize", body=body, cast_to=dict[str, Any])
             )
-        return int(told["count"])
+        return int(counted["count"])
 
     async def _is_served(self) -> bool:
         try:
@@ -205,10 +205,10 @@ class OpenAIModel:
         """
         client, _ = self._client()
         page = await self._tried(client.models.list, tries)
-        for found in page.data:
-            if found.id == self.model:
-                told: Mapping[str, Any] = found.model_dump()
-                return told
+        for entry in page.data:
+            if entry.id == self.model:
+                facts: Mapping[str, Any] = entry.model_dump()
+                return facts
         raise RequestRefused(f"the server at {self.endpoint} does not serve the model {self.model}")
 
     def ready(self) -> None:
@@ -223,14 +223,14 @@ class OpenAIModel:
         """
         client, _ = self._client()
         try:
-            told = await self.served(tries=1)
+            facts = await self.served(tries=1)
             try:
                 metrics = await client.get(
                     f"{self.base_url.removesuffix('/v1')}/metrics", cast_to=str
                 )
             except self._library.OpenAIError:
                 metrics = ""
-            return told, str(metrics)
+            return facts, str(metrics)
         finally:
             await self.close()
 
@@ -286,9 +286,9 @@ class OpenAIModel:
         )
 
 
-def _refusal(status: int, told: str) -> ModelError:
-    """Which refusal a 4xx is. vLLM gives no code for them, only words."""
-    words = told.lower()
+def _refusal(status: int, message: str) -> ModelError:
+    """Classify a 4xx. vLLM gives no code for these, only words."""
+    words = message.lower()
     if status in (400, 413, 422) and (
         "context length" in words
         or "maximum model length" in words

@@ -48,7 +48,7 @@ class _Pooling:
     slots. Texts are cut at `max_tokens`. Raises ProviderError where the address is none.
     """
 
-    #: What the limit of the endpoint is held by.
+    #: Limits the calls to the endpoint.
     slots: Slots = LOCAL_SLOTS
 
     def __init__(
@@ -90,10 +90,10 @@ class _Pooling:
         """
         async with self._client() as client:
             page = await self._tried(lambda: client.get("/models", cast_to=dict[str, Any]), 1)
-            told = next(
-                (found for found in page.get("data") or () if found.get("id") == self.model), None
+            served = next(
+                (entry for entry in page.get("data") or () if entry.get("id") == self.model), None
             )
-            if told is None:
+            if served is None:
                 raise RequestRefused(
                     f"the server at {self.endpoint} does not serve the model {self.model}"
                 )
@@ -103,7 +103,7 @@ class _Pooling:
                 )
             except self._library.OpenAIError:
                 metrics = ""
-            return told, str(metrics)
+            return served, str(metrics)
 
     async def _post(self, path: str, **body: Any) -> dict[str, Any]:
         """The answer's JSON. Raises Unavailable, RequestRefused."""
@@ -118,7 +118,7 @@ class _Pooling:
             call, name=self.model, refusal=self._refusal, tries=tries, backoff=self._backoff
         )
 
-    def _refusal(self, status: int, told: str) -> RequestRefused:
+    def _refusal(self, status: int, message: str) -> RequestRefused:
         return RequestRefused(f"{self.model}: the server refuses the request ({status})")
 
     @asynccontextmanager
@@ -187,9 +187,9 @@ class HTTPEmbedder(_Pooling):
         return unit
 
     async def _batch(self, texts: list[str]) -> Vectors:
-        told = await self._post("/embeddings", input=texts, encoding_format="float")
+        answer = await self._post("/embeddings", input=texts, encoding_format="float")
         try:
-            listed = sorted(told["data"], key=lambda item: item["index"])
+            listed = sorted(answer["data"], key=lambda item: item["index"])
             vectors = np.asarray([item["embedding"] for item in listed], dtype=np.float32)
         except (KeyError, TypeError, ValueError):
             raise Unavailable(f"{self.name}: the server sent something that is no answer") from None
@@ -233,10 +233,10 @@ class HTTPReranker(_Pooling):
         return [score for batch in found for score in batch]
 
     async def _batch(self, query: str, documents: list[str]) -> list[float]:
-        told = await self._post("/rerank", query=query, documents=documents)
+        answer = await self._post("/rerank", query=query, documents=documents)
         try:
             scores = {
-                int(item["index"]): float(item["relevance_score"]) for item in told["results"]
+                int(item["index"]): float(item["relevance_score"]) for item in answer["results"]
             }
         except (KeyError, TypeError, ValueError):
             raise Unavailable(f"{self.name}: the server sent something that is no answer") from None

@@ -26,7 +26,7 @@ RERANK_BATCH = 4
 #: ρ below which candidates are dropped; it belongs to this reranker (protocol stage 5).
 THRESHOLD = 0.05
 
-#: What is looked for, told to both models.
+#: The search instruction given to both models.
 TASK = (
     "Given a clinical event from a discharge summary, retrieve the structured EHR event series that"
     " record it or its time"

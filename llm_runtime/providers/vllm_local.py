@@ -37,7 +37,7 @@ class LocalVllm:
     """One engine a process. `engine` goes to `vllm.LLM` as it is (tensor_parallel_size, dtype,
     gpu_memory_utilization…).
 
-    `extra` holds sampling parameters that take the place of a request's own (temperature, top_p…)
+    `extra` has sampling parameters that replace a request's own (temperature, top_p…)
     and `chat_template_kwargs`. Raises ProviderError for an output that is neither schema nor table,
     and for an `extra` or `engine` that is no object.
     """
@@ -73,8 +73,8 @@ class LocalVllm:
         # One thread computes; the engine is not to be entered by two.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="vllm")
 
-    def told(self) -> dict[str, Any]:
-        """What a run records of the model."""
+    def describe(self) -> dict[str, Any]:
+        """Return what a run records about the model."""
         return {
             "name": self.name,
             "endpoint": "",
@@ -112,9 +112,7 @@ class LocalVllm:
         return len(ids)
 
     def _drain(self) -> None:
-        """Compute everything that waits now as one batch; whoever was cancelled meanwhile is left
-        out.
-        """
+        """Compute all waiting requests as one batch, without the cancelled ones."""
         with self._lock:
             batch = [
                 w for w in self._waiting[: self.limits.concurrency] if not w.answer.cancelled()
@@ -131,9 +129,7 @@ class LocalVllm:
             outputs = self._engine.chat(
                 [_chat(r.messages) for r in requests], parameters, use_tqdm=False, **self._template
             )
-        except (
-            Exception
-        ) as error:  # the engine raises whatever its parts raise; the words may quote the prompt
+        except Exception as error:  # the engine may raise anything; the words may quote the prompt
             if len(requests) > 1:
                 # One request can fail a batch: each is tried by itself, so that only the culprit
                 # fails.

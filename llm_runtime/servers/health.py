@@ -101,7 +101,7 @@ async def _all(uses: Sequence[_Use]) -> list[Health]:
 
 
 async def _one(use: _Use) -> Health:
-    told = Health(
+    health = Health(
         provider=str(use.spec.get("provider", "")),
         model=str(use.spec.get("model", "") or getattr(use.model, "name", "")),
         endpoint=getattr(use.model, "endpoint", ""),
@@ -114,19 +114,19 @@ async def _one(use: _Use) -> Health:
     )
     if not hasattr(use.model, "state"):
         return (
-            replace(told, context=use.model.limits.context)
+            replace(health, context=use.model.limits.context)
             if hasattr(use.model, "generate")
-            else told
+            else health
         )
     try:
         facts, metrics = await asyncio.wait_for(use.model.state(), PATIENCE)
     except (ModelError, TimeoutError) as error:
         return replace(
-            told, reachable=False, trouble=str(error) or f"no answer within {PATIENCE:g} s"
+            health, reachable=False, trouble=str(error) or f"no answer within {PATIENCE:g} s"
         )
-    context = told.context or facts.get("max_model_len")
+    context = health.context or facts.get("max_model_len")
     return replace(
-        told,
+        health,
         reachable=True,
         context=context,
         running=_load(_RUNNING, metrics),

@@ -1,8 +1,8 @@
 """The slots of endpoints, shared by all processes that work on one database.
 
 A process asks for a number of slots at a time, not for each request: one thread keeps a row for
-each endpoint that is in use (`EndpointShare`), with what the process wants and what it holds. What
-it may hold comes of all rows together, under a lock of the endpoint that lasts for one short
+each endpoint that is in use (`EndpointShare`), with the slots the process wants and has. Its limit
+follows from all rows together, under a lock of the endpoint that lasts for one short
 transaction. Requests then pass a gate in memory. A process that dies leaves rows that expire; one
 that wants nothing has none. No transaction lasts over a request.
 """
@@ -57,7 +57,7 @@ class SharedSlots:
         """As `Slots.slot`. The limit is that of all processes together."""
         with self._lock:
             if self._process != os.getpid():
-                # A fork takes over neither the thread nor what its parent holds.
+                # A fork inherits neither the thread nor the slots of its parent.
                 self._begin()
             share = self._shares.get(endpoint)
             if share is None:
@@ -123,7 +123,7 @@ class _Share:
                 ceiling = self._settled(
                     in_use, wanted, timedelta(seconds=lease), timedelta(seconds=turn)
                 )
-        except Exception:  # whatever it was, nothing may end the thread on which all requests wait
+        except Exception:  # no error may end the thread on which all requests wait
             logger.warning(
                 "the slots of an endpoint could not be brought up to date; trying again",
                 exc_info=True,
@@ -137,7 +137,7 @@ class _Share:
         return not wanted
 
     def _settled(self, in_use: int, wanted: int, lease: timedelta, turn: timedelta) -> int:
-        """How many may be in use from now on. What is in use above that stays held until it ends."""
+        """Return how many may be in use now. Slots above that stay occupied until they end."""
         now = _locked(self.endpoint)
         rows = EndpointShare.objects.filter(endpoint=self.endpoint)
         if not wanted:

@@ -45,19 +45,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """
     if item.config.option.__dict__.get("loadgroup") and not item.nodeid.endswith(f"@{GROUP}"):
         pytest.fail(
-            "pytest-xdist no longer holds the tests of this folder together; lock versions of both that fit each other"
+            "pytest-xdist no longer runs this folder on one worker; lock versions of both that fit each other"
         )
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """What a worker of pytest-xdist could not verify is told to its controller."""
+    """Report to the controller what a pytest-xdist worker could not verify."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["not_verified"] = session.config.stash.get(_MISSING, "")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """What the controller is told."""
+    """Read the report of a worker."""
     if reason := getattr(node, "workeroutput", {}).get("not_verified", ""):
         node.config.stash[_MISSING] = reason
 

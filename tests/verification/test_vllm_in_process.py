@@ -1,5 +1,5 @@
-"""vLLM in the worker's own process, on small real weights: schemas hold, requests at once share a
-batch, refusals are told apart.
+"""vLLM in the worker's own process, on small real weights: schemas are followed, concurrent
+requests share a batch, kinds of refusals are distinguished.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if __name__ == "__main__":
     engine = {"dtype": "float32", "enforce_eager": True, "max_num_seqs": 8}
     model = LocalVllm(model=sys.argv[1], context=2048, engine=engine, extra=EXTRA)
     answers = asyncio.run(ask(model))
-    told = [a.text if hasattr(a, "text") else type(a).__name__ for a in answers]
+    texts = [a.text if hasattr(a, "text") else type(a).__name__ for a in answers]
     counts = [[a.tokens_in, a.tokens_out] for a in answers[:4]]
-    print("ANSWERS " + json.dumps({"told": told, "counts": counts}))
+    print("ANSWERS " + json.dumps({"texts": texts, "counts": counts}))
 """
 
 
-def test_schemas_hold_and_refusals_are_told_apart(
+def test_answers_follow_schemas_and_refusals_differ(
     vllm_environment: Path, small_model: Path, tmp_path: Path
 ) -> None:
     script = tmp_path / "ask.py"
@@ -61,6 +61,6 @@ def test_schemas_hold_and_refusals_are_told_apart(
     lines = [line for line in done.stdout.splitlines() if line.startswith("ANSWERS ")]
     assert lines, done.stderr[-2000:]
     found = json.loads(lines[-1].removeprefix("ANSWERS "))
-    assert [json.loads(text)["n"] in (1, 2, 3) for text in found["told"][:4]] == [True] * 4
-    assert found["told"][4:] == ["PromptTooLong", "SchemaRefused"]
+    assert [json.loads(text)["n"] in (1, 2, 3) for text in found["texts"][:4]] == [True] * 4
+    assert found["texts"][4:] == ["PromptTooLong", "SchemaRefused"]
     assert all(tokens_in > 0 and 0 < tokens_out <= 30 for tokens_in, tokens_out in found["counts"])

@@ -28,10 +28,10 @@ def story(name, tokens):
 
 
 async def until(condition, seconds):
-    """How long it took until the condition held. Fails where it does not in time."""
+    """Return the seconds until the condition is true; fail after `seconds`."""
     begun = time.monotonic()
     while not await asyncio.to_thread(condition):
-        assert time.monotonic() - begun < seconds, "it never held"
+        assert time.monotonic() - begun < seconds, "the condition never became true"
         await asyncio.sleep(0.05)
     return time.monotonic() - begun
 

@@ -80,9 +80,9 @@ def test_a_run_survives_kill_9_of_the_server_and_pays_for_no_answer_twice(monkey
         watcher.join()
         server.stop()
         server.start()
-    held = stage(run, "infer")
-    assert (held.attempt, held.outages) == (0, 1)
-    assert "Unavailable" in held.reasons[0]
+    waiting = stage(run, "infer")
+    assert (waiting.attempt, waiting.outages) == (0, 1)
+    assert "Unavailable" in waiting.reasons[0]
     answered = ModelCall.objects.filter(response__isnull=False).count()
     assert answered >= 1
     assert not Timeline.objects.exists(), "half a stage is no timeline"

@@ -35,7 +35,7 @@ GENERATE = (
     COMPACT,
 )
 #: With as much context as SmolLM2 was trained on, which a judge's prompt needs; given twice, an
-#: option's last value holds.
+#: option's last value applies.
 GENERATE_LONG = (*GENERATE, "--max-model-len", "8192", "--max-num-seqs", "2")
 POOLING = ("--runner", "pooling", "--max-num-seqs", "8")
 
@@ -51,10 +51,10 @@ def environment() -> Path:
     )
     if done.returncode:
         raise NotInstalled((done.stderr.strip() or "no reason given").splitlines()[-1])
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, str(INSTALLER), "--path"], capture_output=True, text=True, check=True
     )
-    return Path(told.stdout.strip())
+    return Path(done.stdout.strip())
 
 
 def language_model(folder: Path) -> Path:

@@ -19,7 +19,7 @@ from accounts.models import User
 from accounts.permissions import NotAllowed
 from ehr.models import Encounter, EventSeries
 from jobs.models import JobState
-from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.providers.lexical import LexicalReranker
 from timelines.authoring.edits import Locked, locked_draft
 from timelines.authoring.rows import timed_rows
@@ -168,7 +168,7 @@ def _of_search(encounter: Encounter, occurrence: DraftOccurrence) -> list[Offer]
         EventSeries.objects.filter(encounter=encounter).values_list("summary", "row_indices")
     )
     reranker = LexicalReranker()
-    scores = waited(reranker.rerank(occurrence.mention, [summary for summary, _ in series]))
+    scores = run_blocking(reranker.rerank(occurrence.mention, [summary for summary, _ in series]))
     ranked = sorted(zip(scores, series, strict=True), key=lambda pair: -pair[0])
     kept = [
         (score, rows) for score, (_, rows) in ranked[:SERIES_AT_MOST] if score >= reranker.threshold

@@ -18,7 +18,7 @@ from jobs.leases.hold import Hold, write_guard
 from jobs.models import JobState
 from jobs.worker import work
 from llm_runtime.base import Embedder
-from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.roles import MATCHER
 from timelines.evaluation.plain import (
     case_to_plain,
@@ -216,7 +216,7 @@ def _remembering(embedder: Embedder) -> Callable[[list[str]], NDArray[np.floatin
             vector.clear()
         new = [t for t in texts if t not in vector]
         if new:
-            vector.update(zip(new, waited(embedder.embed_documents(new)), strict=True))
+            vector.update(zip(new, run_blocking(embedder.embed_documents(new)), strict=True))
         return np.stack([vector[t] for t in texts])
 
     return embed

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Protocol
 
 from llm_runtime.base import Embedder, Reranker, Vectors
-from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.calls.calling import together
 from timelines.domain import Candidate, Query
 from timelines.pipeline.config import PipelineConfig, Variant
@@ -52,7 +52,7 @@ def retrieve(
     # Many occurrences ask the same question (every potassium of a stay): each text is embedded and
     # searched once.
     texts = {text: i for i, text in enumerate(dict.fromkeys(q.text for q in queries))}
-    vectors = waited(embedder.embed_queries(list(texts), batch_size=config.embed_batch_size))
+    vectors = run_blocking(embedder.embed_queries(list(texts), batch_size=config.embed_batch_size))
     answers = search.top_k(vectors, config.top_k_dense)
     found = [answers[texts[q.text]] for q in queries]
     active = None if config.variant is Variant.NO_RERANKER else reranker
@@ -65,7 +65,7 @@ def retrieve(
     ]
     if active is not None:
         pairs = zip(queries, ranked, strict=True)
-        ranked = waited(
+        ranked = run_blocking(
             together([_reranked(query, hits, summaries, active, config) for query, hits in pairs])
         )
     threshold = rho_threshold(active, config)

@@ -112,7 +112,7 @@ def recorded_models(
     told = {}
     for role in wanted:
         model = model_of(role, choices, roles)
-        facts = model.told() if hasattr(model, "told") else {"name": model.name}
+        facts = model.describe() if hasattr(model, "describe") else {"name": model.name}
         told[role] = {"entry": choices.get(role) or choices.get(LANGUAGE_MODEL) or "", **facts}
     return told
 

@@ -57,7 +57,7 @@ class PlainRows:
 
     @property
     def identity(self) -> str:
-        """Nothing: each case has a file of its own, whatever else was chosen."""
+        """Return a constant: each case has a file of its own."""
         return "csv"
 
     def encounters(self) -> EncounterList:

@@ -1,5 +1,4 @@
-"""What a code of MEDS says as an event of the record: its category, its name, and which act its
-time stands for.
+"""Map a MEDS code to the category, name and clinical act of an event.
 
 Codes are parts joined by "//", as the MIMIC-IV extraction writes them; a code of another kind keeps
 its own words and its time kind is unknown.

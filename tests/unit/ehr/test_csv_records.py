@@ -1,5 +1,6 @@
-"""CSV files record by record: against Python's csv module on random text, whatever the size of the
-blocks, and faults by hand.
+"""Compare record-wise reading of CSV with Python's csv module, for random text and blocks.
+
+Faults are tested with handwritten files.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.providers.own_thread import OwnThread
 
 
@@ -25,12 +25,12 @@ async def fails() -> None:
 def test_the_result_or_the_error_with_and_without_a_running_loop() -> None:
     async def inside() -> int:
         with pytest.raises(ValueError, match="no"):
-            waited(fails())
-        return waited(twice(2)) + 1
+            run_blocking(fails())
+        return run_blocking(twice(2)) + 1
 
-    assert waited(twice(4)) == 8
+    assert run_blocking(twice(4)) == 8
     with pytest.raises(ValueError, match="no"):
-        waited(fails())
+        run_blocking(fails())
     assert asyncio.run(inside()) == 5
 
 
@@ -57,20 +57,20 @@ def test_a_models_work_takes_turns_in_one_thread_and_leaves_the_loop_free() -> N
                 turned.set()
         return await working, turns
 
-    found, turns = waited(main())
+    found, turns = run_blocking(main())
     assert found == [0, 1, 2, 3, 4]
     assert turns > 5
-    assert waited(thread.run(work, 7)) == 7, "the next loop uses the same thread"
+    assert run_blocking(thread.run(work, 7)) == 7, "the next loop uses the same thread"
     assert (at_once[1], len(seen)) == (1, 1)
     assert threading.get_ident() not in seen
 
 
 def test_a_fork_gets_a_thread_of_its_own() -> None:
     thread = OwnThread("model")
-    assert waited(thread.run(os.getpid)) == os.getpid()
+    assert run_blocking(thread.run(os.getpid)) == os.getpid()
     child = os.fork()
     if child == 0:
-        os._exit(7 if waited(thread.run(os.getpid)) == os.getpid() else 1)
+        os._exit(7 if run_blocking(thread.run(os.getpid)) == os.getpid() else 1)
     until = time.monotonic() + 20
     while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < until:
         time.sleep(0.02)

@@ -47,15 +47,15 @@ POSTED = Posted(
 def test_a_request_file_holds_all_that_its_digest_is_made_of(tmp_path: Path) -> None:
     assert write_requests(tmp_path / "new" / "out", [POSTED]) == 1
     path = tmp_path / "new" / "out" / f"{POSTED.sha256}.json"
-    told = json.loads(path.read_text(encoding="utf-8"))
-    assert request_of(told) == REQUEST
-    assert request_of(told).sha256(told["model"]) == POSTED.sha256
-    assert (told["format"], told["role"], told["part"]) == (
+    request = json.loads(path.read_text(encoding="utf-8"))
+    assert request_of(request) == REQUEST
+    assert request_of(request).sha256(request["model"]) == POSTED.sha256
+    assert (request["format"], request["role"], request["part"]) == (
         "occurrent-exchange-1",
         "timer",
         "infer batch 1 of 2",
     )
-    assert told["prompt"] == {"name": "timelines/infer", "sha256": "f" * 64}
+    assert request["prompt"] == {"name": "timelines/infer", "sha256": "f" * 64}
     assert "naïve" in path.read_text(encoding="utf-8"), "people read these files"
     assert "NAME.answer.txt" in (path.parent / "README.txt").read_text(encoding="utf-8")
     assert sorted(p.suffix for p in path.parent.iterdir()) == [".json", ".txt"]
@@ -97,7 +97,7 @@ def test_an_answer_is_plain_text_or_text_with_what_became_of_it(
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "message"),
     [
         ("x.answer.txt", b"\xff\xfe", "x.answer.txt: cannot be read as UTF-8"),
         ("x.answer.txt", b" \n", "x.answer.txt: the answer is empty"),
@@ -113,9 +113,9 @@ def test_an_answer_is_plain_text_or_text_with_what_became_of_it(
         ("x.answer.json", b"[" * 100_000, "x.answer.json: not valid JSON"),
     ],
 )
-def test_what_is_no_answer_is_refused_by_its_name(tmp_path: Path, name, content, told) -> None:
+def test_an_invalid_answer_file_is_refused_by_name(tmp_path: Path, name, content, message) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(AnswerRefused, match=re.escape(told)):
+    with pytest.raises(AnswerRefused, match=re.escape(message)):
         read_answer(tmp_path / name)
 
 

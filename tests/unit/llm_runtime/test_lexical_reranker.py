@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.providers.lexical import (
     LEXICAL_THRESHOLD,
     OTHER_ACT,
@@ -17,13 +17,13 @@ DOCUMENT = "lab:lactate:blood\ntwo observations: 0.9 at 5.8, 1.5 at 31.2"
 
 
 def score(query: str, cosine: float | None = None, document: str = DOCUMENT) -> float:
-    return waited(
+    return run_blocking(
         LexicalReranker().rerank(query, [document], cosines=None if cosine is None else [cosine])
     )[0]
 
 
 def test_all_terms() -> None:
-    # lactate 1, blood ¼ against lab ¼, lactate 1, blood ¼: Dice 2 · 1¼ / (1¼ + 1½); 1.5 stands in
+    # lactate 1, blood ¼ against lab ¼, lactate 1, blood ¼: Dice 2 · 1¼ / (1¼ + 1½); 1.5 is in
     # the document
     expected = (W_COSINE * 0.5 + W_OVERLAP * DICE + W_VALUE * 1) / (W_COSINE + W_OVERLAP + W_VALUE)
     assert score("lactate blood 1.50", 0.5) == pytest.approx(expected)
@@ -59,7 +59,7 @@ def test_a_row_of_another_act_is_another_moment() -> None:
 
 
 def test_one_score_a_document_in_order_and_an_own_threshold() -> None:
-    scores = waited(LexicalReranker().rerank("lactate", ["lab:sodium:blood", DOCUMENT]))
+    scores = run_blocking(LexicalReranker().rerank("lactate", ["lab:sodium:blood", DOCUMENT]))
     assert scores[0] == 0.0 < scores[1]
     assert LexicalReranker().threshold == LEXICAL_THRESHOLD != 0.05
     assert LexicalReranker(threshold=0.4).threshold == 0.4

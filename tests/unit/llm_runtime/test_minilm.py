@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.providers.minilm import MiniLMEmbedder
 
 pytest.importorskip("torch")
@@ -25,24 +25,24 @@ def test_vectors_are_unit_float32_in_input_order_whatever_the_batches(
         "",
         "lactate",
     ]
-    together = waited(embedder.embed_documents(texts))
+    together = run_blocking(embedder.embed_documents(texts))
     assert together.shape == (4, 384)
     assert together.dtype == np.float32
     assert np.allclose(np.linalg.norm(together, axis=1), 1.0, atol=1e-5)
-    alone = np.vstack([waited(embedder.embed_queries([t], batch_size=1)) for t in texts])
+    alone = np.vstack([run_blocking(embedder.embed_queries([t], batch_size=1)) for t in texts])
     assert np.allclose(together, alone, atol=1e-5)
 
 
 def test_it_ranks_a_plain_pair_right(embedder: MiniLMEmbedder) -> None:
-    query = waited(embedder.embed_queries(["hematocrit blood lab"]))[0]
-    documents = waited(
+    query = run_blocking(embedder.embed_queries(["hematocrit blood lab"]))[0]
+    documents = run_blocking(
         embedder.embed_documents(["lab:hematocrit:blood", "chart:heart rate:", "output:foley:"])
     )
     assert int(np.argmax(documents @ query)) == 0
 
 
 def test_no_texts_no_rows(embedder: MiniLMEmbedder) -> None:
-    assert waited(embedder.embed_queries([])).shape == (0, 384)
+    assert run_blocking(embedder.embed_queries([])).shape == (0, 384)
 
 
 @pytest.mark.parametrize(("granted", "threads"), [("1", 1), ("3", 3)])

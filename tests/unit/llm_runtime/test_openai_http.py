@@ -80,7 +80,7 @@ def test_a_reply_with_its_tokens_and_its_reasoning():
         (Answer("12", broken=True), Unavailable, 3),
     ],
 )
-def test_every_failure_is_told_apart_and_quotes_nothing(
+def test_each_failure_has_its_own_class_and_quotes_nothing(
     answer: Answer, error: type[ModelError], hits: int
 ):
     with serving(answer) as server, pytest.raises(error) as caught:
@@ -108,7 +108,7 @@ def test_a_server_that_is_too_slow_or_not_there_is_unavailable():
         generate(model_of(server))
 
 
-def test_an_answer_cut_by_a_silent_clamp_is_refused_and_then_told_as_too_large():
+def test_an_answer_cut_by_a_silent_clamp_is_refused_as_too_large():
     cut = Answer('{"time": 1', finish_reason="length")
     with serving(cut) as server:
         ledger = MemoryLedger()
@@ -134,11 +134,11 @@ def test_a_wrong_answer_three_times_is_a_failure_with_reasons():
 def test_the_context_is_learned_from_the_server_once():
     with serving("12") as server:
         model = model_of(server)
-        told = OpenAIModel(base_url=server.url, model="fake")
+        learning = OpenAIModel(base_url=server.url, model="fake")
         with pytest.raises(ProviderError, match="not known yet"):
-            _ = told.limits
-        asyncio.run(told.learn())
-        assert told.limits == Limits(context=32768)
+            _ = learning.limits
+        asyncio.run(learning.learn())
+        assert learning.limits == Limits(context=32768)
         assert model.limits.context == 8192
         with pytest.raises(RequestRefused, match="does not serve the model other"):
             asyncio.run(OpenAIModel(base_url=server.url, model="other").learn())

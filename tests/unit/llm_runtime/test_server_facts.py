@@ -45,7 +45,7 @@ def count(model: OpenAIModel) -> int:
     return asyncio.run(once())
 
 
-def test_messages_are_told_apart_by_role_and_by_where_one_ends():
+def test_messages_differ_by_role_and_by_boundary():
     a, b = Message("user", "ab"), Message("user", "c")
     assert messages_sha256([a, b]) != messages_sha256([Message("user", "a"), Message("user", "bc")])
     assert messages_sha256([a]) != messages_sha256([Message("system", "ab")])

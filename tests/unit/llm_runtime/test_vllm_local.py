@@ -17,7 +17,7 @@ from llm_runtime.providers.vllm_local import LocalVllm
 
 
 class Engine:
-    """Answers with the number of words; refuses a batch that holds a request it cannot do."""
+    """Answers with the number of words; refuses a batch with an impossible request."""
 
     batches: list[int]
     #: What the last batch was asked with.
@@ -67,7 +67,7 @@ def _vllm(monkeypatch: pytest.MonkeyPatch) -> None:
     module, sampling = ModuleType("vllm"), ModuleType("vllm.sampling_params")
     module.LLM = Engine  # type: ignore[attr-defined]
     module.SamplingParams = SimpleNamespace  # type: ignore[attr-defined]
-    sampling.StructuredOutputsParams = lambda json: "bad" if "bad" in json else "held"  # type: ignore[attr-defined]
+    sampling.StructuredOutputsParams = lambda json: "bad" if "bad" in json else "kept"  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "vllm", module)
     monkeypatch.setitem(sys.modules, "vllm.sampling_params", sampling)
 
@@ -137,8 +137,8 @@ def test_what_the_settings_add_decides_sampling_and_template_and_is_recorded() -
     assert not hasattr(sampling, "priority")
     assert Engine.template == {"chat_template_kwargs": {"enable_thinking": True}}
     assert asyncio.run(model.count_tokens([Message("user", "a b")])) == 4
-    told = {"context": 100, "concurrency": 4, "output": "table", "reasoning": 7, "extra": extra}
-    assert model.told() == {"name": "m@local", "endpoint": "", **told}
+    facts = {"context": 100, "concurrency": 4, "output": "table", "reasoning": 7, "extra": extra}
+    assert model.describe() == {"name": "m@local", "endpoint": "", **facts}
 
 
 def test_without_extra_the_request_decides() -> None:

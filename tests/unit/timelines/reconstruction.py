@@ -8,7 +8,7 @@ from datetime import datetime
 import numpy as np
 
 from llm_runtime.base import Vectors
-from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.providers.scripted import HashingEmbedder, ScriptedReranker
 from timelines.domain import (
     Anchor,
@@ -103,7 +103,7 @@ class NumpySearch:
 
     def __init__(self, summaries: dict[str, str]) -> None:
         self._events = sorted(summaries)
-        self._vectors = waited(
+        self._vectors = run_blocking(
             HashingEmbedder().embed_documents([summaries[e] for e in self._events])
         )
 

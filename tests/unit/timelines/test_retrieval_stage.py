@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from llm_runtime.base import Vectors
-from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.providers.scripted import HashingEmbedder, ScriptedReranker
 from timelines.domain import Query
 from timelines.pipeline.config import PipelineConfig, Variant
@@ -108,7 +108,7 @@ def test_each_reranker_has_its_own_threshold_and_a_run_may_override_it() -> None
 
 
 def test_hashing_embedder_is_normalised_and_deterministic() -> None:
-    vectors = waited(
+    vectors = run_blocking(
         HashingEmbedder().embed_documents(["serum creatinine", "creatinine serum", ""])
     )
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0)

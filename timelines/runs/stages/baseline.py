@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from jobs.errors import PermanentFailure
 from llm_runtime.base import Embedder, Vectors
-from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.calls.calling import Asker
 from llm_runtime.roles import TKW2_EMBEDDER
 from timelines.backbones.baselines import single_step, tkw2
@@ -85,7 +85,7 @@ def _asker(work: StageWork) -> Asker:
 
 def _alike(embedder: Embedder) -> Callable[[Sequence[str]], Vectors]:
     """Queries and documents embedded in the same way, without an instruction."""
-    return lambda texts: waited(embedder.embed_documents(list(texts)))
+    return lambda texts: run_blocking(embedder.embed_documents(list(texts)))
 
 
 def _store(work: StageWork, entries: Sequence[NamedTime]) -> None:

@@ -22,7 +22,7 @@ from ehr.presentation.rendering import retrieval_text
 from ehr.schema import ROWS
 from ehr.summarise import summarise
 from llm_runtime.base import Vectors
-from llm_runtime.calls.blocking import waited
+from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.roles import ModelRoles
 from timelines.backbones.rules.backbone import rules_backbone
 from timelines.domain import Anchor, Entry, Reconstruction, SourceRow, TimeKind, Window
@@ -99,7 +99,7 @@ def _read(folder: Path, tools: Tools) -> tuple[Case, Record]:
     series = list(summarise(_table(rows)))
     summaries = {s.event: retrieval_text(s) for s in series}
     by_event = {s.event: [_source_row(i, rows[i], anchor) for i in s.row_indices] for s in series}
-    vectors = np.asarray(waited(tools.embedder.embed_documents(list(summaries.values()))))
+    vectors = np.asarray(run_blocking(tools.embedder.embed_documents(list(summaries.values()))))
     window = Window(anchor, anchor.hours(datetime.fromisoformat(encounter["discharged_at"])))
     note = (folder / "note.txt").read_text(encoding="utf-8")
     return Case(note, window), Record(summaries, by_event, _Search(list(summaries), vectors))

@@ -42,13 +42,13 @@ def _note(cell: str) -> TaggedNote:
     occurrences: list[Occurrence] = []
     text = ""
     for part in re.split(r"(\[\[.*?\]\])", cell):
-        told = part.removeprefix("[[").removesuffix("]]")
-        if told != part:
+        mention = part.removeprefix("[[").removesuffix("]]")
+        if mention != part:
             n = len(occurrences)
             occurrences.append(
-                Occurrence(f"{n + 1:04x}", n, told, len(text), len(text) + len(told))
+                Occurrence(f"{n + 1:04x}", n, mention, len(text), len(text) + len(mention))
             )
-        text += told
+        text += mention
     return TaggedNote(text, Inventory(tuple(occurrences)))
 
 
