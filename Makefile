@@ -38,10 +38,14 @@ check: setup  ## lint, format check, types, import rules
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy .
 	@$(VENV)/bin/lint-imports
+	@$(VENV)/bin/deno lint --quiet
+	@$(VENV)/bin/deno fmt --quiet --check
 
 fix: setup  ## apply what the linter and formatter can
 	@$(PY) -m ruff check --fix .
 	@$(PY) -m ruff format .
+	@$(VENV)/bin/deno lint --quiet --fix
+	@$(VENV)/bin/deno fmt --quiet
 
 # Each worker has services of its own. Tests go out in pytest's order: those that empty the database come after those that need it full.
 test: check  ## every check and every test, on TEST_WORKERS cores (default: all, at most 4)

@@ -17,10 +17,26 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):
 
 
 class HashedStorage(CompressedManifestStaticFilesStorage):
-    """Rewrites references inside stylesheets alone.
+    """Rewrites references inside stylesheets and inside the pages' own scripts.
 
-    The base class also follows `sourceMappingURL` comments and fails over those whose map is not
-    shipped, as in most minified scripts.
+    The base class also follows `sourceMappingURL` comments and fails if the map is not shipped, as
+    in most minified scripts of packages: those are left as they are.
+
+    A module's import names the hashed file, so that a browser never mixes modules of two versions.
+    The formatter writes every import as these patterns expect it. A circle of imports has no
+    hashes: collecting the files fails then.
     """
 
-    patterns = (("*.css", (r"""(?P<matched>url\(['"]{0,1}\s*(?P<url>.*?)["']{0,1}\))""",)),)
+    patterns = (
+        ("*.css", (r"""(?P<matched>url\(['"]{0,1}\s*(?P<url>.*?)["']{0,1}\))""",)),
+        (
+            "js/*.js",
+            (
+                (
+                    r"""(?m)^(?P<matched>(?P<start>import|(?:import|export|\}).* from) """
+                    r""""(?P<url>\.[^"]+)";)$""",
+                    """%(start)s "%(url)s";""",
+                ),
+            ),
+        ),
+    )

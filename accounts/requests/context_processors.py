@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest
+from django.urls import reverse
 
-from accounts.registry import nav_items
+from accounts.registry import NavItem, nav_items
 from accounts.scoping import active_study, roles_in, studies_of
 
 
+@dataclass(frozen=True)
+class NavLink:
+    """A link of the main navigation, and whether the page is its own or one of its section."""
+
+    label: str
+    address: str
+    is_page: bool
+    is_section: bool
+
+
 def study(request: HttpRequest) -> dict[str, Any]:
-    """`active_study`, `studies` (for the switcher), `study_roles` and `nav_items`; nothing for
+    """`active_study`, `studies` (for the switcher), `study_roles` and `nav_links`; nothing for
     people not signed in.
     """
     user = getattr(request, "user", None)
@@ -23,5 +36,21 @@ def study(request: HttpRequest) -> dict[str, Any]:
         "active_study": current,
         "studies": studies_of(user),
         "study_roles": roles,
-        "nav_items": nav_items(roles, user, current),
+        "nav_links": nav_links(nav_items(roles, user, current), request.path),
     }
+
+
+def nav_links(items: Iterable[NavItem], path: str) -> list[NavLink]:
+    """Return the links of these items as the page at `path` shows them."""
+    links = []
+    for item in items:
+        address = reverse(item.url_name)
+        links.append(
+            NavLink(item.label, address, path == address, _section(path) == _section(address))
+        )
+    return links
+
+
+def _section(path: str) -> str:
+    """Return the first part of a path: pages of one section share it."""
+    return path.removeprefix(reverse("home")).partition("/")[0]

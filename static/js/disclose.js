@@ -1,21 +1,19 @@
-// Rows of a table that open below their own row: a button with aria-controls shows and hides them, a link to a marked row is followed.
-(() => {
-  "use strict";
-  document.addEventListener("click", (event) => {
-    const button = event.target.closest("button.disclose");
-    if (!button) return;
-    const open = button.getAttribute("aria-expanded") !== "true";
-    button.setAttribute("aria-expanded", String(open));
-    document.getElementById(button.getAttribute("aria-controls")).hidden = !open;
-    button.closest("tbody").classList.toggle("is-open", open);
+// Rows of a table that open below their own row: a button with aria-controls shows and hides them,
+// a link to a marked row is followed.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button.disclose");
+  if (!button) return;
+  const open = button.getAttribute("aria-expanded") !== "true";
+  button.setAttribute("aria-expanded", String(open));
+  document.getElementById(button.getAttribute("aria-controls")).hidden = !open;
+  button.closest("tbody").classList.toggle("is-open", open);
+});
+for (const failure of ["htmx:responseError", "htmx:sendError"]) {
+  document.addEventListener(failure, (event) => {
+    const target = event.detail.target?.closest(".disclosed");
+    if (target) target.textContent = "The rows could not be fetched. Reload the page to try again.";
   });
-  for (const failure of ["htmx:responseError", "htmx:sendError"]) {
-    document.addEventListener(failure, (event) => {
-      const target = event.detail.target?.closest(".disclosed");
-      if (target) target.textContent = "The rows could not be fetched. Reload the page to try again.";
-    });
-  }
-  const marked = document.querySelector("tr[aria-current]");
-  marked?.scrollIntoView({ block: "center" });
-  marked?.focus({ preventScroll: true });
-})();
+}
+const marked = document.querySelector("tr[aria-current]");
+marked?.scrollIntoView({ block: "center" });
+marked?.focus({ preventScroll: true });

@@ -60,6 +60,8 @@ def case(enter, page) -> Page:
         f"/cases/{built.encounter.public_id}/",
     )
     opened.wait_for_selector("#case[data-ready]")
+    # The page's own state: a module that is loaded already is not loaded again.
+    opened.evaluate("async () => { window.CasePage = await import('/static/js/case/state.js'); }")
     expect(opened.locator(".lane").first).to_be_visible()
     return opened
 

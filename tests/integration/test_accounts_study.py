@@ -32,6 +32,7 @@ from accounts.permissions import (
     user_can_open_cases,
 )
 from accounts.registry import Card, Link, NavItem
+from accounts.requests.context_processors import nav_links
 from accounts.scoping import ANY_ROLE, scoped, studies_of
 
 pytestmark = pytest.mark.django_db
@@ -353,6 +354,29 @@ def test_navigation_is_by_role(monkeypatch):
     assert registry.nav_items(frozenset(Role)) == [cases, queue]
     assert registry.nav_items(frozenset({Role.REVIEWER})) == [queue]
     assert registry.nav_items(frozenset()) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "marked"),
+    [
+        ("/cases/", {"Cases": "page"}),
+        ("/cases/abc/record/", {"Cases": "section"}),
+        ("/adjudication/runs/", {"Adjudication": "page"}),
+        ("/adjudication/findings/abc/", {"Adjudication": "section"}),
+        ("/password/", {}),
+        ("/", {}),
+    ],
+)
+def test_navigation_marks_the_page_or_its_section(path, marked):
+    items = [
+        NavItem("Cases", "timelines:cases"),
+        NavItem("Adjudication", "adjudication:judge_runs"),
+        NavItem("Packets", "adjudication:packets"),
+    ]
+    links = nav_links(items, path)
+    assert {
+        link.label: "page" if link.is_page else "section" for link in links if link.is_section
+    } == marked
 
 
 def test_an_unknown_study_and_a_foreign_one_look_the_same(client, study, member):

@@ -1,125 +1,136 @@
 // What the page says of saving, what it notices, the history, and the way to submitting.
-(() => {
-  "use strict";
-  const Author = window.AuthorPage;
-  const { state, element } = Author;
-  const saved = Author.find("[data-saved]");
-  const banner = Author.find("[data-banner]");
-  const bannerWords = Author.find("[data-banner-words]");
-  const signIn = Author.find("[data-banner-sign-in]");
-  const notice = Author.find("[data-notice]");
-  const submitDialog = document.getElementById("author-submit");
-  const historyDialog = document.getElementById("author-history");
-  const submitNow = submitDialog.querySelector("[data-submit-now]");
-  const submitProblem = submitDialog.querySelector("[data-submit-problem]");
+import { element } from "../shared/dom.js";
+import { resolveConflict } from "./conflict.js";
+import { canRedo, canUndo } from "./edits.js";
+import { form } from "./form.js";
+import * as Author from "./state.js";
+import { connection, post, settled } from "./sync.js";
 
-  function waitingWords() {
-    const count = state.pending.length;
-    return `Not saved: ${count} change${count === 1 ? " waits" : "s wait"}`;
+const { state } = Author;
+const saved = Author.find("[data-saved]");
+const banner = Author.find("[data-banner]");
+const bannerWords = Author.find("[data-banner-words]");
+const signIn = Author.find("[data-banner-sign-in]");
+const notice = Author.find("[data-notice]");
+const submitDialog = document.getElementById("author-submit");
+const historyDialog = document.getElementById("author-history");
+const submitNow = submitDialog.querySelector("[data-submit-now]");
+const submitProblem = submitDialog.querySelector("[data-submit-problem]");
+
+function waitingWords() {
+  const count = state.pending.length;
+  return `Not saved: ${count} change${count === 1 ? " waits" : "s wait"}`;
+}
+const WORDS = {
+  lost: () => `${waitingWords()}; trying again. Keep this page open.`,
+  "signed-out": () =>
+    `You were signed out. ${waitingWords()} in this page. Sign in as ${Author.root.dataset.person} in a new tab, then come back here.`,
+  stopped: () => `${waitingWords()}. ${connection.message}`,
+  locked: () => connection.message,
+};
+
+// Quiet while all is well; a banner only when the person should know or do something.
+function showConnection() {
+  const { kind } = connection;
+  const words = WORDS[kind]?.() ?? "";
+  if (bannerWords.textContent !== words) bannerWords.textContent = words;
+  banner.hidden = !words;
+  signIn.hidden = kind !== "signed-out";
+  Author.find("[data-do=retry]").textContent = kind === "signed-out"
+    ? "I have signed in"
+    : "Try now";
+  if (state.locked) saved.textContent = "";
+  else if (settled()) saved.textContent = "All saved";
+  else saved.textContent = words || kind === "conflict" ? "Not saved" : "Saving…";
+  saved.classList.toggle("is-unsaved", !settled());
+  if (submitDialog.open) ready();
+  steps();
+}
+
+function steps() {
+  const set = (name, can) => Author.find(`[data-do=${name}]`)?.toggleAttribute("disabled", !can);
+  set("undo", canUndo(state));
+  set("redo", canRedo(state));
+}
+
+function note(words, kind = "info") {
+  notice.hidden = !words;
+  notice.className = `author-notice message-${kind}`;
+  notice.querySelector("[data-notice-words]").textContent = words;
+}
+
+const DONE = { undo: "Undone", redo: "Done again", split: "Split", merge: "Merged" };
+Author.on("said", (kind) => Author.announce(DONE[kind]));
+
+// The history page holds the list; here it is shown in a dialog.
+export async function showHistory() {
+  const box = historyDialog.querySelector("[data-history]");
+  box.replaceChildren(element("p", "muted", "Loading…"));
+  historyDialog.showModal();
+  try {
+    const response = await fetch(Author.data.urls.history, { redirect: "manual" });
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    box.replaceChildren(document.adoptNode(page.getElementById("history-list")));
+  } catch {
+    box.replaceChildren(element("p", "", "The history cannot be read without the connection."));
   }
-  const WORDS = {
-    lost: () => `${waitingWords()}; trying again. Keep this page open.`,
-    "signed-out": () => `You were signed out. ${waitingWords()} in this page. Sign in as ${Author.root.dataset.person} in a new tab, then come back here.`,
-    stopped: () => `${waitingWords()}. ${Author.connection.message}`,
-    locked: () => Author.connection.message,
-  };
+}
 
-  // Quiet while all is well; a banner only when the person should know or do something.
-  function connection() {
-    const { kind } = Author.connection;
-    const words = WORDS[kind]?.() ?? "";
-    if (bannerWords.textContent !== words) bannerWords.textContent = words;
-    banner.hidden = !words;
-    signIn.hidden = kind !== "signed-out";
-    Author.find("[data-do=retry]").textContent = kind === "signed-out" ? "I have signed in" : "Try now";
-    if (state.locked) saved.textContent = "";
-    else if (Author.settled()) saved.textContent = "All saved";
-    else saved.textContent = words || kind === "conflict" ? "Not saved" : "Saving…";
-    saved.classList.toggle("is-unsaved", !Author.settled());
-    if (submitDialog.open) ready();
-    steps();
-  }
+function open(uid) {
+  submitDialog.close();
+  Author.select(uid, "submit");
+  form.elements.when.focus();
+}
 
-  function steps() {
-    const set = (name, can) => Author.find(`[data-do=${name}]`)?.toggleAttribute("disabled", !can || state.locked);
-    set("undo", state.canUndo || state.pending.length > 0);
-    set("redo", state.canRedo && !state.pending.length);
-  }
+// What is not placed yet is named, each with a way to it.
+export function submit() {
+  Author.tell("flush");
+  const all = Author.inNote();
+  const todo = all.filter((o) => !o.placed);
+  const words = submitDialog.querySelector("[data-submit-words]");
+  const many = `${todo.length} occurrence${todo.length === 1 ? " is" : "s are"} not placed yet`;
+  words.textContent = all.length
+    ? `${many}. Say when, or N/A where no time can be defended.`
+    : "Nothing is marked yet.";
+  submitDialog.querySelector("[data-submit-todo]").hidden = all.length > 0 && !todo.length;
+  submitDialog.querySelector("[data-submit-list]").replaceChildren(...todo.map((o) => {
+    const made = element("li");
+    const go = element("button", "link", o.mention);
+    go.type = "button";
+    go.addEventListener("click", () => open(o.uid));
+    made.append(go);
+    return made;
+  }));
+  submitDialog.querySelector("[data-submit-ready]").hidden = !all.length || todo.length > 0;
+  submitProblem.hidden = true;
+  ready();
+  if (!submitDialog.open) submitDialog.showModal();
+}
 
-  function note(words, kind = "info") {
-    notice.hidden = !words;
-    notice.className = `author-notice message-${kind}`;
-    notice.querySelector("[data-notice-words]").textContent = words;
-  }
+function ready() {
+  const all = [...Author.currentView().values()];
+  submitNow.disabled = !all.length || all.some((o) => !o.placed) || !settled();
+  submitNow.textContent = settled() ? "Submit and lock" : "Saving first…";
+}
 
-  const DONE = { undo: "Undone", redo: "Done again", split: "Split", merge: "Merged" };
-  Author.on("said", (kind) => Author.announce(DONE[kind]));
+async function send() {
+  submitNow.disabled = true;
+  const { status, data } = await post(Author.data.urls.submit, { revision: state.revision });
+  if (status === 200) return location.reload();
+  if (status === 409) resolveConflict(data);
+  const signedOut = "You were signed out. Sign in in another tab, then try again.";
+  submitProblem.textContent = data.message ??
+    (status === 401
+      ? signedOut
+      : "There is no connection, and no word whether it was submitted; try again.");
+  submitProblem.hidden = false;
+  ready();
+  return undefined;
+}
 
-  // The history page holds the list; here it is shown in a dialog.
-  async function history() {
-    const box = historyDialog.querySelector("[data-history]");
-    box.replaceChildren(element("p", "muted", "Loading…"));
-    historyDialog.showModal();
-    try {
-      const response = await fetch(Author.data.urls.history, { redirect: "manual" });
-      const page = new DOMParser().parseFromString(await response.text(), "text/html");
-      box.replaceChildren(document.adoptNode(page.getElementById("history-list")));
-    } catch {
-      box.replaceChildren(element("p", "", "The history cannot be read without the connection."));
-    }
-  }
-
-  function open(uid) {
-    submitDialog.close();
-    Author.select(uid, "submit");
-    Author.form.elements.when.focus();
-  }
-
-  // What is not placed yet is named, each with a way to it.
-  function submit() {
-    Author.tell("flush");
-    const all = Author.inNote();
-    const todo = all.filter((o) => !o.placed);
-    const words = submitDialog.querySelector("[data-submit-words]");
-    const many = `${todo.length} occurrence${todo.length === 1 ? " is" : "s are"} not placed yet`;
-    words.textContent = all.length ? `${many}. Say when, or N/A where no time can be defended.` : "Nothing is marked yet.";
-    submitDialog.querySelector("[data-submit-todo]").hidden = all.length > 0 && !todo.length;
-    submitDialog.querySelector("[data-submit-list]").replaceChildren(...todo.map((o) => {
-      const made = element("li");
-      const go = element("button", "link", o.mention);
-      go.type = "button";
-      go.addEventListener("click", () => open(o.uid));
-      made.append(go);
-      return made;
-    }));
-    submitDialog.querySelector("[data-submit-ready]").hidden = !all.length || todo.length > 0;
-    submitProblem.hidden = true;
-    ready();
-    if (!submitDialog.open) submitDialog.showModal();
-  }
-
-  function ready() {
-    const all = [...Author.view().values()];
-    submitNow.disabled = !all.length || all.some((o) => !o.placed) || !Author.settled();
-    submitNow.textContent = Author.settled() ? "Submit and lock" : "Saving first…";
-  }
-
-  async function send() {
-    submitNow.disabled = true;
-    const { status, data } = await Author.post(Author.data.urls.submit, { revision: state.revision });
-    if (status === 200) return location.reload();
-    if (status === 409) Author.conflict(data);
-    const signedOut = "You were signed out. Sign in in another tab, then try again.";
-    submitProblem.textContent = data.message ?? (status === 401 ? signedOut : "There is no connection, and no word whether it was submitted; try again.");
-    submitProblem.hidden = false;
-    ready();
-    return undefined;
-  }
-
-  submitNow.addEventListener("click", send);
-  Author.on("connection", connection);
-  Author.on("document", connection);
-  Author.on("notice", note);
-  Object.assign(Author, { submit, history, dismissNotice: () => note("") });
-  connection();
-})();
+submitNow.addEventListener("click", send);
+Author.on("connection", showConnection);
+Author.on("document", showConnection);
+Author.on("notice", note);
+export const dismissNotice = () => note("");
+showConnection();

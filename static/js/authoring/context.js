@@ -1,65 +1,77 @@
 // The occurrences that tell when the selected one was: at most five, chosen from the others.
-(() => {
-  "use strict";
-  const Author = window.AuthorPage;
-  const { element } = Author;
-  const list = Author.find("[data-context]");
-  const choice = Author.form.elements.context;
-  const MOST = 5;
+import { element } from "../shared/dom.js";
+import { form } from "./form.js";
+import * as Author from "./state.js";
 
-  function chip(uid) {
-    const other = Author.view().get(uid);
-    const made = element("li", "chip");
-    const open = element("button", "link", other ? other.mention : "removed");
-    open.type = "button";
-    open.addEventListener("click", () => Author.select(uid, "context"));
-    made.append(open);
-    if (other?.placed) made.append(element("span", "muted", Author.momentWords(other)));
-    if (!Author.state.locked) {
-      const away = element("button", "chip-away", "×");
-      away.type = "button";
-      away.setAttribute("aria-label", `Take ${other?.mention ?? "it"} out of the context`);
-      away.addEventListener("click", () => {
-        const o = Author.selected();
-        Author.change(o.uid, { context: o.context.filter((one) => one !== uid) });
-        choice.focus();
-      });
-      made.append(away);
-    }
-    return made;
-  }
+const list = Author.find("[data-context]");
+const choice = form.elements.context;
+const MOST = 5;
 
-  function draw(o) {
-    list.replaceChildren(...o.context.map(chip));
-    list.hidden = !o.context.length && !Author.state.locked;
-    if (Author.state.locked && !o.context.length) list.append(element("li", "none", "none"));
-    choice.hidden = Author.state.locked;
-    choice.disabled = o.context.length >= MOST;
-    if (document.activeElement === choice && choice.value) return;
-    const others = Author.inNote().filter((x) => x.uid !== o.uid && !o.context.includes(x.uid) && !x.uid.startsWith("new-"));
-    const options = others.map((x) => Object.assign(element("option", "", `${x.mention} · ${Author.momentWords(x)}`), { value: x.uid }));
-    choice.replaceChildren(Object.assign(element("option", "", o.context.length >= MOST ? "Five are chosen" : "Add an occurrence…"), { value: "" }), ...options);
+function chip(uid) {
+  const other = Author.currentView().get(uid);
+  const made = element("li", "chip");
+  const open = element("button", "link", other ? other.mention : "removed");
+  open.type = "button";
+  open.addEventListener("click", () => Author.select(uid, "context"));
+  made.append(open);
+  if (other?.placed) made.append(element("span", "muted", Author.momentWords(other)));
+  if (!Author.state.locked) {
+    const away = element("button", "chip-away", "×");
+    away.type = "button";
+    away.setAttribute("aria-label", `Take ${other?.mention ?? "it"} out of the context`);
+    away.addEventListener("click", () => {
+      const o = Author.selected();
+      Author.change(o.uid, { context: o.context.filter((one) => one !== uid) });
+      choice.focus();
+    });
+    made.append(away);
   }
+  return made;
+}
 
-  // By the keyboard a select changes with every arrow: what is chosen is taken on Enter or on leaving; by the mouse at once.
-  function take() {
-    const o = Author.selected();
-    const uid = choice.value;
-    if (!o || !uid) return;
-    choice.value = "";
-    Author.change(o.uid, { context: [...o.context, uid] });
-    Author.announce("Added to the context");
+function draw(o) {
+  list.replaceChildren(...o.context.map(chip));
+  list.hidden = !o.context.length && !Author.state.locked;
+  if (Author.state.locked && !o.context.length) list.append(element("li", "none", "none"));
+  choice.hidden = Author.state.locked;
+  choice.disabled = o.context.length >= MOST;
+  if (document.activeElement === choice && choice.value) return;
+  const others = Author.inNote().filter((x) =>
+    x.uid !== o.uid && !o.context.includes(x.uid) && !x.uid.startsWith("new-")
+  );
+  const options = others.map((x) =>
+    Object.assign(element("option", "", `${x.mention} · ${Author.momentWords(x)}`), {
+      value: x.uid,
+    })
+  );
+  choice.replaceChildren(
+    Object.assign(
+      element("option", "", o.context.length >= MOST ? "Five are chosen" : "Add an occurrence…"),
+      { value: "" },
+    ),
+    ...options,
+  );
+}
+
+// By the keyboard a select changes with every arrow: what is chosen is taken on Enter or on
+// leaving; by the mouse at once.
+function take() {
+  const o = Author.selected();
+  const uid = choice.value;
+  if (!o || !uid) return;
+  choice.value = "";
+  Author.change(o.uid, { context: [...o.context, uid] });
+  Author.announce("Added to the context");
+}
+let byKey = false;
+choice.addEventListener("pointerdown", () => (byKey = false));
+choice.addEventListener("keydown", (event) => {
+  byKey = event.key !== "Enter";
+  if (event.key === "Enter" && choice.value) {
+    event.preventDefault();
+    take();
   }
-  let byKey = false;
-  choice.addEventListener("pointerdown", () => (byKey = false));
-  choice.addEventListener("keydown", (event) => {
-    byKey = event.key !== "Enter";
-    if (event.key === "Enter" && choice.value) {
-      event.preventDefault();
-      take();
-    }
-  });
-  choice.addEventListener("change", () => !byKey && take());
-  choice.addEventListener("blur", take);
-  Author.on("form", draw);
-})();
+});
+choice.addEventListener("change", () => !byKey && take());
+choice.addEventListener("blur", take);
+Author.on("form", draw);

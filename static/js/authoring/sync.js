@@ -1,147 +1,170 @@
-// Saving: edits go out one after the other, each with its token, until the server has answered. A lost connection loses nothing:
-// the same token is sent again, and the server stores it once. What waits stays in this page's memory until it is saved.
-(() => {
-  "use strict";
-  const Author = window.AuthorPage;
-  const { state } = Author;
-  const WAITS = [1, 2, 4, 8, 15, 30];
-  const PATIENCE = 30000;
-  // The edit itself is at fault: sent again it would be refused again.
-  const REFUSED = new Set([400, 413, 415, 422]);
-  let csrf = JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
-  let busy = false;
-  let failures = 0;
-  let timer = null;
-  const connection = { kind: "saved", message: "" };
+// Saving: edits go out one after the other, each with its token, until the server has answered. A
+// lost connection loses nothing: the same token is sent again, and the server stores it once. What
+// waits stays in this page's memory until it is saved.
+import { resolveConflict } from "./conflict.js";
+import * as Author from "./state.js";
 
-  function show(kind, message = "") {
-    Object.assign(connection, { kind, message });
-    Author.tell("connection", connection);
-  }
+const { state } = Author;
+const WAITS = [1, 2, 4, 8, 15, 30];
+const PATIENCE = 30000;
+// The edit itself is at fault: sent again it would be refused again.
+const REFUSED = new Set([400, 413, 415, 422]);
+let csrf = JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
+let busy = false;
+let failures = 0;
+let timer = null;
+export const connection = { kind: "saved", message: "" };
 
-  // {status, data}; status 0 where there was no answer, 401 where the session has ended.
-  const get = (url) => ask(url, { headers: { Accept: "application/json" } });
-  const post = (url, body) =>
-    ask(url, { method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json", "X-CSRFToken": csrf }, body: JSON.stringify(body) });
-  async function ask(url, options) {
-    try {
-      const response = await fetch(url, { ...options, redirect: "manual", signal: AbortSignal.timeout(PATIENCE) });
-      if (response.type === "opaqueredirect") return { status: 401, data: {} };
-      const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
-      return { status: response.status, data: isJson ? await response.json() : {} };
-    } catch {
-      return { status: 0, data: {} };
-    }
-  }
+function show(kind, message = "") {
+  Object.assign(connection, { kind, message });
+  Author.tell("connection", connection);
+}
 
-  // Asks for this page again: tells whether the person is signed in, and brings a token that fits the present session.
-  async function renew() {
-    try {
-      const response = await fetch(location.pathname, { redirect: "manual", signal: AbortSignal.timeout(PATIENCE) });
-      if (response.type === "opaqueredirect") return "signed-out";
-      if (!response.ok) return "refused";
-      const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
-      csrf = JSON.parse(fresh.body.getAttribute("hx-headers"))["X-CSRFToken"];
-      return "renewed";
-    } catch {
-      return "lost";
-    }
-  }
-
-  function later() {
-    const seconds = WAITS[Math.min(failures, WAITS.length - 1)];
-    failures += 1;
-    clearTimeout(timer);
-    timer = setTimeout(run, seconds * 1000);
-    show("lost");
-  }
-
-  async function refused() {
-    const outcome = await renew();
-    if (outcome === "renewed" && connection.kind !== "refused") {
-      show("refused");
-      return true;
-    }
-    if (outcome === "signed-out") show("signed-out");
-    else if (outcome === "lost") later();
-    else show("stopped", "This timeline cannot be opened any more in this browser. Sign in as its author in another tab, then try again.");
-    return false;
-  }
-
-  function body(edit) {
-    const { kind, token, uid, uids, values, parts } = edit;
-    return { token, revision: state.revision, kind, uid, uids, values, parts };
-  }
-
-  async function answered(edit, status, answer) {
-    if (status === 200) {
-      failures = 0;
-      Author.saved(answer);
-      return true;
-    }
-    if (status === 409) {
-      const goesOn = Author.conflict(answer);
-      if (!goesOn) show("conflict");
-      return goesOn;
-    }
-    if (REFUSED.has(status)) {
-      const about = Author.view().get(edit.uid ?? edit.made);
-      state.pending.shift();
-      Author.rebuilt();
-      Author.tell("rejected", edit, answer, about);
-      return true;
-    }
-    if (status === 423) {
-      show("locked", "This timeline was submitted in another window. Load the page again to see it.");
-      return false;
-    }
-    if (status === 401) show("signed-out");
-    else if (status === 403 || status === 404) return refused();
-    else later();
-    return false;
-  }
-
-  async function run() {
-    if (busy || !state.pending.length || state.conflicts) return;
-    busy = true;
-    clearTimeout(timer);
-    let going = true;
-    while (going && state.pending.length) {
-      const [edit] = state.pending;
-      edit.tried = true;
-      if (connection.kind === "saved" || connection.kind === "conflict") show("saving");
-      const { status, data } = await post(Author.data.urls.edits, body(edit));
-      going = await answered(edit, status, data);
-    }
-    busy = false;
-    if (!state.pending.length) show("saved");
-  }
-
-  // After signing in elsewhere, or by the person's wish: at once.
-  async function again() {
-    failures = 0;
-    if (connection.kind === "signed-out" || connection.kind === "stopped") {
-      const outcome = await renew();
-      if (outcome !== "renewed") return show(outcome === "signed-out" ? "signed-out" : connection.kind, connection.message);
-      show("saving");
-    }
-    return run();
-  }
-
-  // What is being typed or read is not saved yet either.
-  let unsettled = 0;
-  function working(change) {
-    unsettled += change;
-    Author.tell("connection", connection);
-  }
-  const settled = () => !state.pending.length && !state.deferred.length && !unsettled;
-
-  Author.on("queued", run);
-  window.addEventListener("online", again);
-  window.addEventListener("focus", () => connection.kind === "signed-out" && again());
-  window.addEventListener("beforeunload", (event) => {
-    Author.tell("flush");
-    if (!settled()) event.preventDefault();
+// {status, data}; status 0 where there was no answer, 401 where the session has ended.
+export const get = (url) => ask(url, { headers: { Accept: "application/json" } });
+export const post = (url, body) =>
+  ask(url, {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      Accept: "application/json",
+      "X-CSRFToken": csrf,
+    },
+    body: JSON.stringify(body),
   });
-  Object.assign(Author, { get, post, again, connection, run, working, settled });
-})();
+async function ask(url, options) {
+  try {
+    const response = await fetch(url, {
+      ...options,
+      redirect: "manual",
+      signal: AbortSignal.timeout(PATIENCE),
+    });
+    if (response.type === "opaqueredirect") return { status: 401, data: {} };
+    const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
+    return { status: response.status, data: isJson ? await response.json() : {} };
+  } catch {
+    return { status: 0, data: {} };
+  }
+}
+
+// Asks for this page again: tells whether the person is signed in, and brings a token that fits the
+// present session.
+async function renew() {
+  try {
+    const response = await fetch(location.pathname, {
+      redirect: "manual",
+      signal: AbortSignal.timeout(PATIENCE),
+    });
+    if (response.type === "opaqueredirect") return "signed-out";
+    if (!response.ok) return "refused";
+    const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+    csrf = JSON.parse(fresh.body.getAttribute("hx-headers"))["X-CSRFToken"];
+    return "renewed";
+  } catch {
+    return "lost";
+  }
+}
+
+function later() {
+  const seconds = WAITS[Math.min(failures, WAITS.length - 1)];
+  failures += 1;
+  clearTimeout(timer);
+  timer = setTimeout(run, seconds * 1000);
+  show("lost");
+}
+
+async function refused() {
+  const outcome = await renew();
+  if (outcome === "renewed" && connection.kind !== "refused") {
+    show("refused");
+    return true;
+  }
+  if (outcome === "signed-out") show("signed-out");
+  else if (outcome === "lost") later();
+  else {
+    show(
+      "stopped",
+      "This timeline cannot be opened any more in this browser. Sign in as its author in another tab, then try again.",
+    );
+  }
+  return false;
+}
+
+function body(edit) {
+  const { kind, token, uid, uids, values, parts } = edit;
+  return { token, revision: state.revision, kind, uid, uids, values, parts };
+}
+
+function answered(edit, status, answer) {
+  if (status === 200) {
+    failures = 0;
+    Author.saved(answer);
+    return true;
+  }
+  if (status === 409) {
+    const goesOn = resolveConflict(answer);
+    if (!goesOn) show("conflict");
+    return goesOn;
+  }
+  if (REFUSED.has(status)) {
+    const about = Author.currentView().get(edit.uid ?? edit.made);
+    state.pending.shift();
+    Author.rebuilt();
+    Author.tell("rejected", edit, answer, about);
+    return true;
+  }
+  if (status === 423) {
+    show("locked", "This timeline was submitted in another window. Load the page again to see it.");
+    return false;
+  }
+  if (status === 401) show("signed-out");
+  else if (status === 403 || status === 404) return refused();
+  else later();
+  return false;
+}
+
+async function run() {
+  if (busy || !state.pending.length || state.conflicts) return;
+  busy = true;
+  clearTimeout(timer);
+  let going = true;
+  while (going && state.pending.length) {
+    const [edit] = state.pending;
+    edit.tried = true;
+    if (connection.kind === "saved" || connection.kind === "conflict") show("saving");
+    const { status, data } = await post(Author.data.urls.edits, body(edit));
+    going = await answered(edit, status, data);
+  }
+  busy = false;
+  if (!state.pending.length) show("saved");
+}
+
+// After signing in elsewhere, or by the person's wish: at once.
+export async function again() {
+  failures = 0;
+  if (connection.kind === "signed-out" || connection.kind === "stopped") {
+    const outcome = await renew();
+    if (outcome !== "renewed") {
+      return show(outcome === "signed-out" ? "signed-out" : connection.kind, connection.message);
+    }
+    show("saving");
+  }
+  return run();
+}
+
+// What is being typed or read is not saved yet either.
+let unsettled = 0;
+export function working(change) {
+  unsettled += change;
+  Author.tell("connection", connection);
+}
+export const settled = () => !state.pending.length && !state.deferred.length && !unsettled;
+
+Author.on("queued", run);
+Author.on("resolved", () => (state.pending.length ? run() : again()));
+window.addEventListener("online", again);
+window.addEventListener("focus", () => connection.kind === "signed-out" && again());
+window.addEventListener("beforeunload", (event) => {
+  Author.tell("flush");
+  if (!settled()) event.preventDefault();
+});

@@ -1,131 +1,148 @@
 // The provenance panel: what is known already is written at once, the chain behind it is fetched.
-(() => {
-  "use strict";
-  const Case = window.CasePage;
-  const pane = Case.find("[data-chain-pane]");
-  const holder = Case.find("[data-chain]");
-  const title = Case.find("[data-chain-title]");
-  const position = Case.find("[data-position]");
-  const announce = Case.find("[data-announce]");
-  const empty = [...holder.childNodes];
-  const emptyTitle = [...title.childNodes];
-  const KEPT = 40;
-  const DWELL_MS = 60;
-  // Chains that were fetched or are on their way, by UID; the oldest are forgotten.
-  const chains = new Map();
-  let wanted = "";
+import { element } from "../shared/dom.js";
+import * as Case from "./state.js";
 
-  function head(item) {
-    const line = Case.element("p", "chain-when");
-    line.append(Case.element("span", `status status-${item.s}`, Case.momentWords(item)));
-    const notes = [item.s === "unplaced" ? "" : Case.statusWords[item.s], item.sw && item.tw !== item.w ? `${item.sw} · text ${item.tw}` : "", item.rw && `reference ${item.rw}`];
-    line.append(Case.element("span", "muted", notes.filter(Boolean).map((note) => ` · ${note}`).join("")));
-    title.replaceChildren(Case.element("h2", "", item.m), line);
-    position.textContent = `${Case.state.selected + 1} of ${Case.items.length}`;
-    announce.textContent = `${item.m}, ${Case.momentWords(item)}, ${Case.statusWords[item.s]}`;
+const pane = Case.find("[data-chain-pane]");
+const holder = Case.find("[data-chain]");
+const title = Case.find("[data-chain-title]");
+const position = Case.find("[data-position]");
+const announce = Case.find("[data-announce]");
+const empty = [...holder.childNodes];
+const emptyTitle = [...title.childNodes];
+const KEPT = 40;
+const DWELL_MS = 60;
+// Chains that were fetched or are on their way, by UID; the oldest are forgotten.
+const chains = new Map();
+let wanted = "";
+
+function head(item) {
+  const line = element("p", "chain-when");
+  line.append(element("span", `status status-${item.s}`, Case.momentWords(item)));
+  const notes = [
+    item.s === "unplaced" ? "" : Case.statusWords[item.s],
+    item.sw && item.tw !== item.w ? `${item.sw} · text ${item.tw}` : "",
+    item.rw && `reference ${item.rw}`,
+  ];
+  line.append(element("span", "muted", notes.filter(Boolean).map((note) => ` · ${note}`).join("")));
+  title.replaceChildren(element("h2", "", item.m), line);
+  position.textContent = `${Case.state.selected + 1} of ${Case.items.length}`;
+  announce.textContent = `${item.m}, ${Case.momentWords(item)}, ${Case.statusWords[item.s]}`;
+}
+
+async function ask(uid) {
+  const address = `${Case.root.dataset.case}o/${uid}/chain/?t=${Case.root.dataset.timeline}`;
+  const answer = await fetch(address, { headers: { "HX-Request": "true" } });
+  if (answer.redirected || answer.status === 403) throw new Error("signed out");
+  if (!answer.ok) throw new Error(String(answer.status));
+  return answer.text();
+}
+
+function chain(uid) {
+  if (!chains.has(uid)) {
+    const coming = ask(uid);
+    coming.catch(() => chains.delete(uid));
+    chains.set(uid, coming);
+    if (chains.size > KEPT) chains.delete(chains.keys().next().value);
   }
+  return chains.get(uid);
+}
 
-  async function ask(uid) {
-    const address = `${Case.root.dataset.case}o/${uid}/chain/?t=${Case.root.dataset.timeline}`;
-    const answer = await fetch(address, { headers: { "HX-Request": "true" } });
-    if (answer.redirected || answer.status === 403) throw new Error("signed out");
-    if (!answer.ok) throw new Error(String(answer.status));
-    return answer.text();
+async function load(item) {
+  wanted = item.u;
+  if (item.u.startsWith("row-")) {
+    holder.replaceChildren(
+      element(
+        "p",
+        "chain-empty",
+        "This source names events without an inventory, so no chain is stored for them.",
+      ),
+    );
+    return;
   }
-
-  function chain(uid) {
-    if (!chains.has(uid)) {
-      const coming = ask(uid);
-      coming.catch(() => chains.delete(uid));
-      chains.set(uid, coming);
-      if (chains.size > KEPT) chains.delete(chains.keys().next().value);
-    }
-    return chains.get(uid);
+  holder.setAttribute("aria-busy", "true");
+  try {
+    const text = await chain(item.u);
+    if (wanted !== item.u) return;
+    // The partial is the server's own template, every value in it escaped; the content policy runs
+    // no script of it.
+    holder.innerHTML = text;
+    holder.scrollTop = 0;
+    holder.dataset.shown = item.u;
+  } catch (error) {
+    if (wanted !== item.u) return;
+    const words = error.message === "signed out"
+      ? "Your session has ended. Reload the page to sign in again."
+      : "The server did not answer with the chain. Select the occurrence again to retry.";
+    holder.replaceChildren(element("p", "message message-error", words));
   }
+  holder.removeAttribute("aria-busy");
+}
 
-  async function load(item) {
-    wanted = item.u;
-    if (item.u.startsWith("row-")) {
-      holder.replaceChildren(Case.element("p", "chain-empty", "This source names events without an inventory, so no chain is stored for them."));
-      return;
-    }
-    holder.setAttribute("aria-busy", "true");
-    try {
-      const text = await chain(item.u);
-      if (wanted !== item.u) return;
-      // The partial is the server's own template, every value in it escaped; the content policy runs no script of it.
-      holder.innerHTML = text;
-      holder.scrollTop = 0;
-      holder.dataset.shown = item.u;
-    } catch (error) {
-      if (wanted !== item.u) return;
-      const words = error.message === "signed out" ? "Your session has ended. Reload the page to sign in again." : "The server did not answer with the chain. Select the occurrence again to retry.";
-      holder.replaceChildren(Case.element("p", "message message-error", words));
-    }
-    holder.removeAttribute("aria-busy");
+Case.on("select", (item) => {
+  pane.classList.toggle("is-open", Boolean(item));
+  for (const link of Case.root.querySelectorAll("[data-timeline-link]")) {
+    const address = new URL(link.href);
+    const uid = link.hasAttribute("data-reference") ? item?.ru : item?.u;
+    if (uid) address.searchParams.set("o", uid);
+    else address.searchParams.delete("o");
+    link.href = address;
   }
-
-  Case.on("select", (item) => {
-    pane.classList.toggle("is-open", Boolean(item));
-    for (const link of Case.root.querySelectorAll("[data-timeline-link]")) {
-      const address = new URL(link.href);
-      const uid = link.hasAttribute("data-reference") ? item?.ru : item?.u;
-      if (uid) address.searchParams.set("o", uid);
-      else address.searchParams.delete("o");
-      link.href = address;
-    }
-    if (item) {
-      head(item);
-      load(item);
-      return;
-    }
-    wanted = "";
-    holder.replaceChildren(...empty);
-    title.replaceChildren(...emptyTitle);
-    position.textContent = "";
-  });
-
-  // Pointing at an occurrence for a moment fetches its chain, so that the click that follows finds it there.
-  let dwell = 0;
-  Case.on("hover", (item) => {
-    clearTimeout(dwell);
-    if (item && !item.u.startsWith("row-")) dwell = setTimeout(() => chain(item.u).catch(() => {}), DWELL_MS);
-  });
-
-  // The rows of a candidate series come when they are asked for, below its line.
-  async function rows(button) {
-    const line = button.closest("tr");
-    const open = button.getAttribute("aria-expanded") === "true";
-    button.setAttribute("aria-expanded", String(!open));
-    if (open) {
-      line.nextElementSibling.remove();
-      return;
-    }
-    const below = Case.element("tr", "series-rows");
-    const cell = below.appendChild(Case.element("td"));
-    const box = cell.appendChild(Case.element("div", "series-rows-box", "Loading the rows …"));
-    cell.colSpan = line.cells.length;
-    box.tabIndex = 0;
-    box.setAttribute("role", "region");
-    box.setAttribute("aria-label", "Rows of the series");
-    line.after(below);
-    const answer = await fetch(button.dataset.rows, { headers: { "HX-Request": "true" } }).catch(() => null);
-    // Again the server's own template.
-    if (answer?.ok && !answer.redirected) box.innerHTML = await answer.text();
-    else box.textContent = "The rows did not come. Close and open them again to retry.";
-    htmx.process(box);
+  if (item) {
+    head(item);
+    load(item);
+    return;
   }
+  wanted = "";
+  holder.replaceChildren(...empty);
+  title.replaceChildren(...emptyTitle);
+  position.textContent = "";
+});
 
-  holder.addEventListener("click", (event) => {
-    const series = event.target.closest("[data-rows]");
-    if (series) rows(series);
-    const context = event.target.closest("[data-select]");
-    if (context) Case.selectUid(context.dataset.select, "chain");
-    const link = event.target.closest('a[href^="#"]');
-    const target = link && document.getElementById(link.getAttribute("href").slice(1));
-    if (!target) return;
-    event.preventDefault();
-    target.scrollIntoView({ block: "start" });
-    target.focus({ preventScroll: true });
-  });
-})();
+// Pointing at an occurrence for a moment fetches its chain, so that the click that follows finds it
+// there.
+let dwell = 0;
+Case.on("hover", (item) => {
+  clearTimeout(dwell);
+  if (item && !item.u.startsWith("row-")) {
+    dwell = setTimeout(() => chain(item.u).catch(() => {}), DWELL_MS);
+  }
+});
+
+// The rows of a candidate series come when they are asked for, below its line.
+async function rows(button) {
+  const line = button.closest("tr");
+  const open = button.getAttribute("aria-expanded") === "true";
+  button.setAttribute("aria-expanded", String(!open));
+  if (open) {
+    line.nextElementSibling.remove();
+    return;
+  }
+  const below = element("tr", "series-rows");
+  const cell = below.appendChild(element("td"));
+  const box = cell.appendChild(element("div", "series-rows-box", "Loading the rows …"));
+  cell.colSpan = line.cells.length;
+  box.tabIndex = 0;
+  box.setAttribute("role", "region");
+  box.setAttribute("aria-label", "Rows of the series");
+  line.after(below);
+  const answer = await fetch(button.dataset.rows, { headers: { "HX-Request": "true" } }).catch(() =>
+    null
+  );
+  // Again the server's own template.
+  if (answer?.ok && !answer.redirected) box.innerHTML = await answer.text();
+  else box.textContent = "The rows did not come. Close and open them again to retry.";
+  htmx.process(box);
+}
+
+holder.addEventListener("click", (event) => {
+  const series = event.target.closest("[data-rows]");
+  if (series) rows(series);
+  const context = event.target.closest("[data-select]");
+  if (context) Case.selectUid(context.dataset.select, "chain");
+  const link = event.target.closest('a[href^="#"]');
+  const target = link && document.getElementById(link.getAttribute("href").slice(1));
+  if (!target) return;
+  event.preventDefault();
+  target.scrollIntoView({ block: "start" });
+  target.focus({ preventScroll: true });
+});

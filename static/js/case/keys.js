@@ -1,74 +1,87 @@
-// Keys, buttons and the search. A key typed into a field does nothing else. Loaded last: it shows the selection of the address.
-(() => {
-  "use strict";
-  const Case = window.CasePage;
-  const search = document.getElementById("case-search");
-  const found = document.getElementById("case-search-count");
-  const scroller = Case.find("[data-plot-scroll]");
-  const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-  const mentions = Case.items.map((item) => folded(item.m));
+// Keys, buttons and the search. A key typed into a field does nothing else.
+import { folded } from "../shared/filter.js";
+import * as Case from "./state.js";
 
-  const actions = {
-    next: () => Case.step(Case.inNote, 1, "keys"),
-    previous: () => Case.step(Case.inNote, -1, "keys"),
-    shift: () => Case.stepByShift(1),
-    unshift: () => Case.stepByShift(-1),
-    later: () => Case.step(Case.inTime, 1, "plot"),
-    earlier: () => Case.step(Case.inTime, -1, "plot"),
-    in: () => Case.zoom(0.6),
-    out: () => Case.zoom(1 / 0.6),
-    all: () => Case.setWindow(0, 1),
-    stay: () => Case.setWindow(Case.data.zero - 0.02, (Case.data.discharge ?? 1) + 0.02),
-    close: () => Case.find("[data-chain-pane]").classList.remove("is-open"),
-    help: () => document.getElementById("case-help").showModal(),
-    search: () => search.focus(),
-  };
-  const KEYS = { j: "next", k: "previous", "[": "shift", "]": "unshift", "/": "search", "?": "help" };
-  const PLOT_KEYS = { ArrowLeft: "earlier", ArrowRight: "later", "+": "in", "=": "in", "-": "out", 0: "all" };
+const search = document.getElementById("case-search");
+const found = document.getElementById("case-search-count");
+const scroller = Case.find("[data-plot-scroll]");
+const mentions = Case.items.map((item) => folded(item.m));
 
-  function escape() {
-    if (search.value) {
-      search.value = "";
-      find();
-    } else if (!Case.whole()) Case.setWindow(0, 1);
-    else if (Case.selectedItem()) Case.select(-1);
-  }
+const actions = {
+  next: () => Case.step(Case.inNote, 1, "keys"),
+  previous: () => Case.step(Case.inNote, -1, "keys"),
+  shift: () => Case.stepByShift(1),
+  unshift: () => Case.stepByShift(-1),
+  later: () => Case.step(Case.inTime, 1, "plot"),
+  earlier: () => Case.step(Case.inTime, -1, "plot"),
+  in: () => Case.zoom(0.6),
+  out: () => Case.zoom(1 / 0.6),
+  all: () => Case.setWindow(0, 1),
+  stay: () => Case.setWindow(Case.data.zero - 0.02, (Case.data.discharge ?? 1) + 0.02),
+  close: () => Case.find("[data-chain-pane]").classList.remove("is-open"),
+  help: () => document.getElementById("case-help").showModal(),
+  search: () => search.focus(),
+};
+const KEYS = { j: "next", k: "previous", "[": "shift", "]": "unshift", "/": "search", "?": "help" };
+const PLOT_KEYS = {
+  ArrowLeft: "earlier",
+  ArrowRight: "later",
+  "+": "in",
+  "=": "in",
+  "-": "out",
+  0: "all",
+};
 
-  document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-    if (event.target.closest("input, select, textarea, [contenteditable]")) return;
-    const name = KEYS[event.key] || (event.target === scroller && PLOT_KEYS[event.key]);
-    if (event.key === "Escape") escape();
-    else if (name) actions[name]();
-    else return;
+function escape() {
+  if (search.value) {
+    search.value = "";
+    find();
+  } else if (!Case.whole()) Case.setWindow(0, 1);
+  else if (Case.selectedItem()) Case.select(-1);
+}
+
+document.addEventListener("keydown", (event) => {
+  if (
+    event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey ||
+    document.querySelector("dialog[open]")
+  ) return;
+  if (event.target.closest("input, select, textarea, [contenteditable]")) return;
+  const name = KEYS[event.key] || (event.target === scroller && PLOT_KEYS[event.key]);
+  if (event.key === "Escape") escape();
+  else if (name) actions[name]();
+  else return;
+  event.preventDefault();
+});
+
+Case.root.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-do]");
+  if (button) actions[button.dataset.do]();
+});
+
+function find() {
+  const wanted = folded(search.value.trim());
+  Case.state.hits = wanted
+    ? new Set(Case.inNote.filter((index) => mentions[index].includes(wanted)))
+    : null;
+  found.textContent = wanted ? `${Case.state.hits.size} found` : "";
+  Case.tell("search");
+}
+search.addEventListener("input", find);
+search.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") {
+    escape();
+    search.blur();
+  } else if (event.key === "Enter" && Case.state.hits) {
     event.preventDefault();
-  });
-
-  Case.root.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-do]");
-    if (button) actions[button.dataset.do]();
-  });
-
-  function find() {
-    const wanted = folded(search.value.trim());
-    Case.state.hits = wanted ? new Set(Case.inNote.filter((index) => mentions[index].includes(wanted))) : null;
-    found.textContent = wanted ? `${Case.state.hits.size} found` : "";
-    Case.tell("search");
+    const order = Case.inNote.filter((index) => Case.state.hits.has(index));
+    Case.step(order, event.shiftKey ? -1 : 1, "search");
   }
-  search.addEventListener("input", find);
-  search.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") {
-      escape();
-      search.blur();
-    } else if (event.key === "Enter" && Case.state.hits) {
-      event.preventDefault();
-      const order = Case.inNote.filter((index) => Case.state.hits.has(index));
-      Case.step(order, event.shiftKey ? -1 : 1, "search");
-    }
-  });
-  search.form.addEventListener("submit", (event) => event.preventDefault());
+});
+search.form.addEventListener("submit", (event) => event.preventDefault());
 
+// Shows the selection of the address, once every part of the page listens.
+export function start() {
   const wanted = Case.root.dataset.selected;
   if (wanted) Case.selectUid(wanted, "address");
   Case.root.dataset.ready = "true";
-})();
+}

@@ -1,314 +1,439 @@
-// The plot: lanes by kind, one mark an occurrence, its bounds, its shift and its evidence. Positions come ready from the server.
-(() => {
-  "use strict";
-  const Case = window.CasePage;
-  const { items, data, state } = Case;
-  const canvas = Case.find("[data-plot]");
-  const body = Case.find("[data-plot-body]");
-  const scroller = Case.find("[data-plot-scroll]");
-  const axis = Case.find("[data-axis]");
-  const laneColumn = Case.find("[data-lanes]");
-  const tip = Case.find("[data-tip]");
-  const STATUSES = ["explicit", "inferred", "moved", "unspecified"];
-  const ROW = { least: 9, most: 16 };
-  // Rough widths of axis labels in pixels: a character, and the air beside a label.
-  const LETTER = 6.6;
-  const AIR = 14;
-  // A status has a shape besides its colour; filled is revised, hollow the text alone, a diamond the reference.
-  const SHAPES = { explicit: ["square", 6.5], inferred: ["circle", 7.5], moved: ["triangle-up", 8.5], unspecified: ["cross", 7.5] };
-  const hollow = data.kind === "text_only";
-  const collapsed = new Set(Case.remembered.get("collapsed", []));
-  const guide = body.appendChild(Case.element("div", "plot-guide"));
-  const span = body.appendChild(Case.element("div", "plot-span"));
-  const ring = body.appendChild(Case.element("div", "plot-ring"));
-  const hovered = body.appendChild(Case.element("div", "plot-pointer"));
-  guide.hidden = span.hidden = ring.hidden = hovered.hidden = true;
-  let layout = null;
-  let shownTicks = [];
-  let pointed = null;
+// The plot: lanes by kind, one mark an occurrence, its bounds, its shift and its evidence.
+// Positions come ready from the server.
+import { element } from "../shared/dom.js";
+import * as Case from "./state.js";
+import { fittingTicks } from "./window.js";
 
-  // Whether any part of an occurrence that is drawn as a mark lies in the window: its time, what it was moved from, what it is compared with.
-  function shows(item) {
-    const ends = [item.x, item.tx, item.rx, item.a?.x, item.b?.x].filter((x) => x !== undefined);
-    return item.x !== undefined && Math.max(...ends) >= state.window[0] && Math.min(...ends) <= state.window[1];
+const { items, data, state } = Case;
+const canvas = Case.find("[data-plot]");
+const body = Case.find("[data-plot-body]");
+const scroller = Case.find("[data-plot-scroll]");
+const axis = Case.find("[data-axis]");
+const laneColumn = Case.find("[data-lanes]");
+const tip = Case.find("[data-tip]");
+const STATUSES = ["explicit", "inferred", "moved", "unspecified"];
+const ROW = { least: 9, most: 16 };
+// A status has a shape besides its colour; filled is revised, hollow the text alone, a diamond the
+// reference.
+const SHAPES = {
+  explicit: ["square", 6.5],
+  inferred: ["circle", 7.5],
+  moved: ["triangle-up", 8.5],
+  unspecified: ["cross", 7.5],
+};
+const hollow = data.kind === "text_only";
+const collapsed = new Set(Case.remembered.get("collapsed", []));
+const guide = body.appendChild(element("div", "plot-guide"));
+const span = body.appendChild(element("div", "plot-span"));
+const ring = body.appendChild(element("div", "plot-ring"));
+const hovered = body.appendChild(element("div", "plot-pointer"));
+guide.hidden =
+  span.hidden =
+  ring.hidden =
+  hovered.hidden =
+    true;
+// A page that compares draws marks of its own kind.
+let moreTraces = () => [];
+export const addTraces = (traces) => (moreTraces = traces);
+let layout = null;
+let shownTicks = [];
+let pointed = null;
+
+// Whether any part of an occurrence that is drawn as a mark lies in the window: its time, what it
+// was moved from, what it is compared with.
+function shows(item) {
+  const ends = [item.x, item.tx, item.rx, item.a?.x, item.b?.x].filter((x) => x !== undefined);
+  return item.x !== undefined && Math.max(...ends) >= state.window[0] &&
+    Math.min(...ends) <= state.window[1];
+}
+const ticksOf = (item) =>
+  (item.e || []).filter(([at]) => at >= state.window[0] && at <= state.window[1]);
+
+// Rows from the top: a lane has the rows that are used in the time window, and below them one for
+// evidence ticks. A collapsed lane has a single row, and one without anything in the window too, so
+// that zooming leaves no empty height.
+function place() {
+  const lanes = data.lanes.map((lane, index) => {
+    const own = items.filter((item) => item.l === index);
+    const used = [...new Set(own.filter(shows).map((item) => item.r))].sort((a, b) => a - b);
+    const folded = collapsed.has(lane.label);
+    const rows = folded ? 1 : Math.max(used.length, 1);
+    const height = rows + (own.some((item) => ticksOf(item).length) ? 0.8 : 0) + 0.9;
+    return { ...lane, folded, rows, height, at: new Map(used.map((row, at) => [row, at])) };
+  });
+  const free = (scroller.clientHeight || 1) / lanes.reduce((sum, lane) => sum + lane.height, 0);
+  const row = Math.min(collapsed.size ? 14 : ROW.most, Math.max(ROW.least, free));
+  const names = nameHeights();
+  let top = 0;
+  lanes.forEach((lane, index) => {
+    lane.height = Math.max(lane.height, names[index] / row);
+    Object.assign(lane, { top, ticks: top + 0.45 + lane.rows + 0.25 });
+    top += lane.height;
+  });
+  return { lanes, total: top, row };
+}
+
+function laneButton(lane) {
+  const made = element("button", "lane");
+  made.type = "button";
+  made.append(
+    element("span", "lane-name", lane.label),
+    element("span", "lane-count", String(lane.count)),
+  );
+  if (lane.unplaced) made.append(element("span", "lane-unplaced", `${lane.unplaced} not placed`));
+  return made;
+}
+
+// Pixels that the name of each lane needs, on as many lines as the column's width makes of it.
+function nameHeights() {
+  const probes = data.lanes.map((lane) => laneColumn.appendChild(laneButton(lane)));
+  const heights = probes.map((probe) => probe.offsetHeight);
+  for (const probe of probes) probe.remove();
+  return heights;
+}
+
+const rowOf = (item) => {
+  const lane = layout.lanes[item.l];
+  return lane.top + 0.95 + (lane.folded ? 0 : (lane.at.get(item.r) ?? 0));
+};
+const inkOf = (name) => {
+  tip.className = `tip ink-${name}`;
+  const found = getComputedStyle(tip).color;
+  tip.className = "tip";
+  return found;
+};
+
+function lines(of, ends, style) {
+  const x = [];
+  const y = [];
+  for (const item of of) {
+    const [from, to] = ends(item);
+    x.push(from, to, null);
+    y.push(rowOf(item), rowOf(item), null);
   }
-  const ticksOf = (item) => (item.e || []).filter(([at]) => at >= state.window[0] && at <= state.window[1]);
+  return { type: "scatter", mode: "lines", x, y, line: style, hoverinfo: "skip" };
+}
 
-  // Rows from the top: a lane has the rows that are used in the time window, and below them one for evidence ticks. A collapsed lane has
-  // a single row, and one without anything in the window too, so that zooming leaves no empty height.
-  function place() {
-    const lanes = data.lanes.map((lane, index) => {
-      const own = items.filter((item) => item.l === index);
-      const used = [...new Set(own.filter(shows).map((item) => item.r))].sort((a, b) => a - b);
-      const folded = collapsed.has(lane.label);
-      const rows = folded ? 1 : Math.max(used.length, 1);
-      const height = rows + (own.some((item) => ticksOf(item).length) ? 0.8 : 0) + 0.9;
-      return { ...lane, folded, rows, height, at: new Map(used.map((row, at) => [row, at])) };
-    });
-    const free = (scroller.clientHeight || 1) / lanes.reduce((sum, lane) => sum + lane.height, 0);
-    const row = Math.min(collapsed.size ? 14 : ROW.most, Math.max(ROW.least, free));
-    const names = nameHeights();
-    let top = 0;
-    lanes.forEach((lane, index) => {
-      lane.height = Math.max(lane.height, names[index] / row);
-      Object.assign(lane, { top, ticks: top + 0.45 + lane.rows + 0.25 });
-      top += lane.height;
-    });
-    return { lanes, total: top, row };
-  }
-
-  function laneButton(lane) {
-    const made = Case.element("button", "lane");
-    made.type = "button";
-    made.append(Case.element("span", "lane-name", lane.label), Case.element("span", "lane-count", String(lane.count)));
-    if (lane.unplaced) made.append(Case.element("span", "lane-unplaced", `${lane.unplaced} not placed`));
-    return made;
-  }
-
-  // Pixels that the name of each lane needs, on as many lines as the column's width makes of it.
-  function nameHeights() {
-    const probes = data.lanes.map((lane) => laneColumn.appendChild(laneButton(lane)));
-    const heights = probes.map((probe) => probe.offsetHeight);
-    for (const probe of probes) probe.remove();
-    return heights;
-  }
-
-  const rowOf = (item) => {
-    const lane = layout.lanes[item.l];
-    return lane.top + 0.95 + (lane.folded ? 0 : (lane.at.get(item.r) ?? 0));
+function dots(of, x, marker) {
+  return {
+    type: "scatter",
+    mode: "markers",
+    x: of.map(x),
+    y: of.map(rowOf),
+    customdata: of.map((item) => Case.byUid.get(item.u)),
+    marker,
+    hoverinfo: "none",
+    cliponaxis: false,
   };
-  const inkOf = (name) => {
-    tip.className = `tip ink-${name}`;
-    const found = getComputedStyle(tip).color;
-    tip.className = "tip";
-    return found;
-  };
+}
 
-  function lines(of, ends, style) {
+function traces() {
+  // What lies outside the window has no row now: it would be drawn across the rows of others.
+  const placed = items.filter(shows);
+  const ink = Object.fromEntries(
+    [...STATUSES, "unplaced", "soft", "line", "bounds"].map((name) => [name, inkOf(name)]),
+  );
+  const shifted = placed.filter((item) =>
+    item.tx !== undefined && Math.abs(item.tx - item.x) > 0.004
+  );
+  const found = [
+    lines(placed.filter((item) => item.b), (item) => [item.lo, item.hi], {
+      color: ink.bounds,
+      width: 2,
+    }),
+    lines(shifted.filter((item) => item.s === "moved"), (item) => [item.tx, item.x], {
+      color: ink.moved,
+      width: 1.25,
+    }),
+    lines(shifted.filter((item) => item.s !== "moved"), (item) => [item.tx, item.x], {
+      color: ink.soft,
+      width: 1.25,
+    }),
+  ];
+  for (const used of [0, 1]) {
     const x = [];
     const y = [];
-    for (const item of of) {
-      const [from, to] = ends(item);
-      x.push(from, to, null);
-      y.push(rowOf(item), rowOf(item), null);
-    }
-    return { type: "scatter", mode: "lines", x, y, line: style, hoverinfo: "skip" };
-  }
-
-  function dots(of, x, marker) {
-    return {
-      type: "scatter", mode: "markers", x: of.map(x), y: of.map(rowOf), customdata: of.map((item) => Case.byUid.get(item.u)),
-      marker, hoverinfo: "none", cliponaxis: false,
-    };
-  }
-
-  function traces() {
-    // What lies outside the window has no row now: it would be drawn across the rows of others.
-    const placed = items.filter(shows);
-    const ink = Object.fromEntries([...STATUSES, "unplaced", "soft", "line", "bounds"].map((name) => [name, inkOf(name)]));
-    const shifted = placed.filter((item) => item.tx !== undefined && Math.abs(item.tx - item.x) > 0.004);
-    const found = [
-      lines(placed.filter((item) => item.b), (item) => [item.lo, item.hi], { color: ink.bounds, width: 2 }),
-      lines(shifted.filter((item) => item.s === "moved"), (item) => [item.tx, item.x], { color: ink.moved, width: 1.25 }),
-      lines(shifted.filter((item) => item.s !== "moved"), (item) => [item.tx, item.x], { color: ink.soft, width: 1.25 }),
-    ];
-    for (const used of [0, 1]) {
-      const x = [];
-      const y = [];
-      for (const item of items) {
-        for (const [at, adopted] of ticksOf(item)) {
-          if (adopted !== used) continue;
-          x.push(at);
-          y.push(layout.lanes[item.l].ticks);
-        }
+    for (const item of items) {
+      for (const [at, adopted] of ticksOf(item)) {
+        if (adopted !== used) continue;
+        x.push(at);
+        y.push(layout.lanes[item.l].ticks);
       }
-      const line = { color: used ? ink.moved : ink.line, width: used ? 1.75 : 1 };
-      found.push({ type: "scatter", mode: "markers", x, y, hoverinfo: "skip", marker: { symbol: "line-ns", size: 7, line } });
     }
-    const reference = placed.filter((item) => item.rx !== undefined);
-    // An evaluation's pairs: each prediction tied to its partner in the reference.
-    const paired = reference.filter((item) => item.pm !== undefined);
-    if (paired.length) found.push(lines(paired, (item) => [item.x, item.rx], { color: ink.soft, width: 1, dash: "dot" }));
-    canvas.dataset.pairs = paired.length;
-    found.push(dots(reference, (item) => item.rx, { symbol: "diamond-open", size: 6.5, color: ink.soft, opacity: paired.length ? 1 : 0.6, line: { width: 1 } }));
-    const colours = shifted.map((item) => ink[item.s]);
-    found.push(dots(shifted, (item) => item.tx, { symbol: "circle-open", size: 6.5, color: colours, line: { width: 1.25, color: colours } }));
-    for (const name of STATUSES) {
-      const of = placed.filter((item) => item.s === name);
-      const [shape, size] = data.kind === "reference" ? ["diamond", 7.5] : SHAPES[name];
-      const marker = { symbol: hollow ? `${shape}-open` : shape, size, color: ink[name], line: { width: hollow ? 1.5 : 0 } };
-      found.push(dots(of, (item) => item.x, marker));
-    }
-    // A page that compares draws marks of its own kind (`Case.moreTraces`).
-    if (Case.moreTraces) found.push(...Case.moreTraces({ placed, lines, dots, inkOf }));
-    return found;
-  }
-
-  function plotLayout() {
-    const ink = { line: inkOf("grid"), zero: inkOf("soft") };
-    const vertical = (at, dash) => ({
-      type: "line", x0: at, x1: at, y0: 0, y1: layout.total, layer: "below", line: { color: ink.zero, width: 1, dash },
+    const line = { color: used ? ink.moved : ink.line, width: used ? 1.75 : 1 };
+    found.push({
+      type: "scatter",
+      mode: "markers",
+      x,
+      y,
+      hoverinfo: "skip",
+      marker: { symbol: "line-ns", size: 7, line },
     });
-    const borders = layout.lanes.slice(1).map((lane) => ({
-      type: "line", xref: "paper", x0: 0, x1: 1, y0: lane.top, y1: lane.top, layer: "below", line: { color: ink.line, width: 1 },
-    }));
-    return {
-      margin: { l: 0, r: 0, t: 0, b: 0 }, showlegend: false, hovermode: "closest", hoverdistance: 10, dragmode: "zoom",
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", width: canvas.clientWidth, height: Math.round(layout.total * layout.row),
-      xaxis: {
-        range: [...state.window], showticklabels: false, ticks: "", zeroline: false, gridcolor: ink.line, tickvals: gridlines(),
-        showline: false,
-      },
-      yaxis: { range: [layout.total, 0], visible: false, fixedrange: true },
-      shapes: [...borders, vertical(data.zero, "solid"), ...(data.discharge === null ? [] : [vertical(data.discharge, "dot")])],
+  }
+  const reference = placed.filter((item) => item.rx !== undefined);
+  // An evaluation's pairs: each prediction tied to its partner in the reference.
+  const paired = reference.filter((item) => item.pm !== undefined);
+  if (paired.length) {
+    found.push(
+      lines(paired, (item) => [item.x, item.rx], { color: ink.soft, width: 1, dash: "dot" }),
+    );
+  }
+  canvas.dataset.pairs = paired.length;
+  found.push(
+    dots(reference, (item) => item.rx, {
+      symbol: "diamond-open",
+      size: 6.5,
+      color: ink.soft,
+      opacity: paired.length ? 1 : 0.6,
+      line: { width: 1 },
+    }),
+  );
+  const colours = shifted.map((item) => ink[item.s]);
+  found.push(
+    dots(shifted, (item) => item.tx, {
+      symbol: "circle-open",
+      size: 6.5,
+      color: colours,
+      line: { width: 1.25, color: colours },
+    }),
+  );
+  for (const name of STATUSES) {
+    const of = placed.filter((item) => item.s === name);
+    const [shape, size] = data.kind === "reference" ? ["diamond", 7.5] : SHAPES[name];
+    const marker = {
+      symbol: hollow ? `${shape}-open` : shape,
+      size,
+      color: ink[name],
+      line: { width: hollow ? 1.5 : 0 },
     };
+    found.push(dots(of, (item) => item.x, marker));
   }
+  found.push(...moreTraces({ placed, lines, dots, inkOf }));
+  return found;
+}
 
-  const share = (x) => (x - state.window[0]) / (state.window[1] - state.window[0]);
-
-  // The most important labels first (admission, discharge, then by rank); one that would touch another is left out.
-  function chooseTicks() {
-    const width = canvas.clientWidth || 1;
-    const discharge = data.discharge === null ? [] : [[data.discharge, `discharge ${data.dischargeWords}`, 0.5]];
-    const taken = [];
-    for (const tick of [...data.ticks, ...discharge].sort((a, b) => a[2] - b[2] || Math.abs(a[0] - data.zero) - Math.abs(b[0] - data.zero))) {
-      const at = share(tick[0]) * width;
-      if (at < -1 || at > width + 1) continue;
-      const half = (tick[1].length * LETTER) / 2;
-      const left = Math.max(0, Math.min(at - half, width - 2 * half));
-      if (taken.every((other) => left > other.right + AIR || left + 2 * half < other.left - AIR)) taken.push({ tick, left, right: left + 2 * half });
-    }
-    shownTicks = taken.map((label) => label.tick).sort((a, b) => a[0] - b[0]);
-  }
-
-  const gridlines = () => shownTicks.filter((tick) => tick[2] >= 1).map((tick) => tick[0]);
-
-  function drawAxis() {
-    axis.replaceChildren();
-    const width = axis.clientWidth;
-    for (const [at, words, rank] of shownTicks) {
-      const made = axis.appendChild(Case.element("span", rank === 0 ? "tick tick-zero" : rank === 0.5 ? "tick tick-discharge" : "tick"));
-      const label = made.appendChild(Case.element("span", "tick-label", words));
-      made.style.left = `${share(at) * 100}%`;
-      // Labels at the ends keep inside the plot.
-      const over = Math.max(0, share(at) * width + label.offsetWidth / 2 - width);
-      const under = Math.max(0, label.offsetWidth / 2 - share(at) * width);
-      label.style.marginLeft = `${2 * (under - over)}px`;
-    }
-  }
-
-  function drawLanes() {
-    laneColumn.replaceChildren();
-    layout.lanes.forEach((lane) => {
-      const made = laneButton(lane);
-      made.setAttribute("aria-expanded", String(!lane.folded));
-      made.style.top = `${lane.top * layout.row}px`;
-      made.style.height = `${lane.height * layout.row}px`;
-      made.addEventListener("click", () => {
-        if (!collapsed.delete(lane.label)) collapsed.add(lane.label);
-        Case.remembered.set("collapsed", [...collapsed]);
-        const again = [...laneColumn.children].indexOf(made);
-        draw();
-        laneColumn.children[again].focus();
-      });
-      laneColumn.append(made);
-    });
-  }
-
-  const visible = (item) => Boolean(layout && item && item.x !== undefined && Case.inWindow(item));
-  const left = (x) => canvas.offsetLeft + Math.min(1, Math.max(0, share(x))) * canvas.clientWidth;
-
-  function mark() {
-    const item = Case.selectedItem();
-    guide.hidden = ring.hidden = !visible(item);
-    span.hidden = !visible(item) || !item.b;
-    if (!visible(item)) return;
-    guide.style.left = ring.style.left = `${left(item.x)}px`;
-    ring.style.top = span.style.top = `${rowOf(item) * layout.row}px`;
-    if (!item.b) return;
-    span.style.left = `${left(item.lo)}px`;
-    span.style.width = `${left(item.hi) - left(item.lo)}px`;
-  }
-
-  function draw() {
-    if (!canvas.clientWidth) return;
-    // The strip and the axis above leave as much room at the right as the scroll bar takes here.
-    Case.find("[data-plot-root]").style.setProperty("--bar", `${scroller.offsetWidth - scroller.clientWidth}px`);
-    layout = place();
-    chooseTicks();
-    const height = `${Math.round(layout.total * layout.row)}px`;
-    body.style.height = height;
-    Plotly.react(canvas, traces(), plotLayout(), { displayModeBar: false, scrollZoom: false, doubleClick: false, responsive: false, showTips: false });
-    drawAxis();
-    drawLanes();
-    mark();
-    point();
-    if (!canvas.dataset.wired) wire();
-  }
-
-  // At most one drawing a frame, however fast the window moves.
-  let waiting = 0;
-  function drawSoon() {
-    cancelAnimationFrame(waiting);
-    waiting = requestAnimationFrame(draw);
-  }
-
-  function wire() {
-    canvas.dataset.wired = "true";
-    canvas.on("plotly_click", (event) => {
-      const index = event.points[0]?.customdata;
-      if (index !== undefined) Case.select(index, "plot");
-    });
-    canvas.on("plotly_hover", (event) => Case.tell("hover", items[event.points[0]?.customdata] || null, event.event));
-    canvas.on("plotly_unhover", () => Case.tell("hover", null));
-    canvas.on("plotly_doubleclick", () => Case.setWindow(0, 1));
-    canvas.on("plotly_relayout", (change) => {
-      if (change["xaxis.range[0]"] !== undefined) Case.setWindow(change["xaxis.range[0]"], change["xaxis.range[1]"]);
-    });
-  }
-
-  // The ring around what is pointed at, here or in the note: it goes with its occurrence when the plot is drawn anew.
-  function point() {
-    hovered.hidden = !visible(pointed);
-    if (hovered.hidden) return;
-    hovered.style.left = `${left(pointed.x)}px`;
-    hovered.style.top = `${rowOf(pointed) * layout.row}px`;
-  }
-
-  Case.on("hover", (item, event) => {
-    pointed = item;
-    point();
-    tip.hidden = !(item && event);
-    if (tip.hidden) return;
-    tip.replaceChildren(Case.element("b", "", item.m), Case.element("span", `status status-${item.s}`, Case.momentWords(item)));
-    const notes = [item.sw && `${item.sw} than the text (${item.tw})`, item.b, item.rw && `reference ${item.rw}`].filter(Boolean);
-    if (notes.length) tip.append(Case.element("span", "muted", notes.join(" · ")));
-    tip.style.left = `${Math.min(event.clientX + 14, innerWidth - 320)}px`;
-    tip.style.top = `${Math.min(event.clientY + 14, innerHeight - 90)}px`;
+function plotLayout() {
+  const ink = { line: inkOf("grid"), zero: inkOf("soft") };
+  const vertical = (at, dash) => ({
+    type: "line",
+    x0: at,
+    x1: at,
+    y0: 0,
+    y1: layout.total,
+    layer: "below",
+    line: { color: ink.zero, width: 1, dash },
   });
-  Case.on("window", () => {
-    tip.hidden = true;
-    if (layout) drawSoon();
-  });
-  Case.on("select", (item) => {
-    mark();
-    if (!item || item.x === undefined || !layout) return;
-    const y = rowOf(item) * layout.row;
-    if (y < scroller.scrollTop + 16 || y > scroller.scrollTop + scroller.clientHeight - 16) scroller.scrollTop = y - scroller.clientHeight / 2;
-  });
+  const borders = layout.lanes.slice(1).map((lane) => ({
+    type: "line",
+    xref: "paper",
+    x0: 0,
+    x1: 1,
+    y0: lane.top,
+    y1: lane.top,
+    layer: "below",
+    line: { color: ink.line, width: 1 },
+  }));
+  return {
+    margin: { l: 0, r: 0, t: 0, b: 0 },
+    showlegend: false,
+    hovermode: "closest",
+    hoverdistance: 10,
+    dragmode: "zoom",
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    width: canvas.clientWidth,
+    height: Math.round(layout.total * layout.row),
+    xaxis: {
+      range: [...state.window],
+      showticklabels: false,
+      ticks: "",
+      zeroline: false,
+      gridcolor: ink.line,
+      tickvals: gridlines(),
+      showline: false,
+    },
+    yaxis: { range: [layout.total, 0], visible: false, fixedrange: true },
+    shapes: [
+      ...borders,
+      vertical(data.zero, "solid"),
+      ...(data.discharge === null ? [] : [vertical(data.discharge, "dot")]),
+    ],
+  };
+}
 
-  scroller.addEventListener("wheel", (event) => {
-    if (event.ctrlKey || event.metaKey) {
-      event.preventDefault();
-      Case.zoom(event.deltaY > 0 ? 1.2 : 1 / 1.2);
-    } else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-      event.preventDefault();
-      const width = state.window[1] - state.window[0];
-      Case.setWindow(state.window[0] + (event.deltaX / canvas.clientWidth) * width, state.window[1] + (event.deltaX / canvas.clientWidth) * width);
+const share = (x) => (x - state.window[0]) / (state.window[1] - state.window[0]);
+
+// Admission and discharge keep their labels before all others.
+function chooseTicks() {
+  const discharge = data.discharge === null
+    ? []
+    : [[data.discharge, `discharge ${data.dischargeWords}`, 0.5]];
+  shownTicks = fittingTicks([...data.ticks, ...discharge], {
+    window: state.window,
+    width: canvas.clientWidth || 1,
+    zero: data.zero,
+  });
+}
+
+const gridlines = () => shownTicks.filter((tick) => tick[2] >= 1).map((tick) => tick[0]);
+
+function drawAxis() {
+  axis.replaceChildren();
+  const width = axis.clientWidth;
+  for (const [at, words, rank] of shownTicks) {
+    const made = axis.appendChild(
+      element(
+        "span",
+        rank === 0 ? "tick tick-zero" : rank === 0.5 ? "tick tick-discharge" : "tick",
+      ),
+    );
+    const label = made.appendChild(element("span", "tick-label", words));
+    made.style.left = `${share(at) * 100}%`;
+    // Labels at the ends keep inside the plot.
+    const over = Math.max(0, share(at) * width + label.offsetWidth / 2 - width);
+    const under = Math.max(0, label.offsetWidth / 2 - share(at) * width);
+    label.style.marginLeft = `${2 * (under - over)}px`;
+  }
+}
+
+function drawLanes() {
+  laneColumn.replaceChildren();
+  layout.lanes.forEach((lane) => {
+    const made = laneButton(lane);
+    made.setAttribute("aria-expanded", String(!lane.folded));
+    made.style.top = `${lane.top * layout.row}px`;
+    made.style.height = `${lane.height * layout.row}px`;
+    made.addEventListener("click", () => {
+      if (!collapsed.delete(lane.label)) collapsed.add(lane.label);
+      Case.remembered.set("collapsed", [...collapsed]);
+      const again = [...laneColumn.children].indexOf(made);
+      draw();
+      laneColumn.children[again].focus();
+    });
+    laneColumn.append(made);
+  });
+}
+
+const visible = (item) => Boolean(layout && item && item.x !== undefined && Case.inWindow(item));
+const left = (x) => canvas.offsetLeft + Math.min(1, Math.max(0, share(x))) * canvas.clientWidth;
+
+function mark() {
+  const item = Case.selectedItem();
+  guide.hidden = ring.hidden = !visible(item);
+  span.hidden = !visible(item) || !item.b;
+  if (!visible(item)) return;
+  guide.style.left = ring.style.left = `${left(item.x)}px`;
+  ring.style.top = span.style.top = `${rowOf(item) * layout.row}px`;
+  if (!item.b) return;
+  span.style.left = `${left(item.lo)}px`;
+  span.style.width = `${left(item.hi) - left(item.lo)}px`;
+}
+
+function draw() {
+  if (!canvas.clientWidth) return;
+  // The strip and the axis above leave as much room at the right as the scroll bar takes here.
+  Case.find("[data-plot-root]").style.setProperty(
+    "--bar",
+    `${scroller.offsetWidth - scroller.clientWidth}px`,
+  );
+  layout = place();
+  chooseTicks();
+  const height = `${Math.round(layout.total * layout.row)}px`;
+  body.style.height = height;
+  Plotly.react(canvas, traces(), plotLayout(), {
+    displayModeBar: false,
+    scrollZoom: false,
+    doubleClick: false,
+    responsive: false,
+    showTips: false,
+  });
+  drawAxis();
+  drawLanes();
+  mark();
+  point();
+  if (!canvas.dataset.wired) wire();
+}
+
+// At most one drawing a frame, however fast the window moves.
+let waiting = 0;
+function drawSoon() {
+  cancelAnimationFrame(waiting);
+  waiting = requestAnimationFrame(draw);
+}
+
+function wire() {
+  canvas.dataset.wired = "true";
+  canvas.on("plotly_click", (event) => {
+    const index = event.points[0]?.customdata;
+    if (index !== undefined) Case.select(index, "plot");
+  });
+  canvas.on(
+    "plotly_hover",
+    (event) => Case.tell("hover", items[event.points[0]?.customdata] || null, event.event),
+  );
+  canvas.on("plotly_unhover", () => Case.tell("hover", null));
+  canvas.on("plotly_doubleclick", () => Case.setWindow(0, 1));
+  canvas.on("plotly_relayout", (change) => {
+    if (change["xaxis.range[0]"] !== undefined) {
+      Case.setWindow(change["xaxis.range[0]"], change["xaxis.range[1]"]);
     }
-  }, { passive: false });
+  });
+}
 
-  new ResizeObserver(drawSoon).observe(scroller);
-  document.addEventListener("themechange", draw);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-})();
+// The ring around what is pointed at, here or in the note: it goes with its occurrence when the
+// plot is drawn anew.
+function point() {
+  hovered.hidden = !visible(pointed);
+  if (hovered.hidden) return;
+  hovered.style.left = `${left(pointed.x)}px`;
+  hovered.style.top = `${rowOf(pointed) * layout.row}px`;
+}
+
+Case.on("hover", (item, event) => {
+  pointed = item;
+  point();
+  tip.hidden = !(item && event);
+  if (tip.hidden) return;
+  tip.replaceChildren(
+    element("b", "", item.m),
+    element("span", `status status-${item.s}`, Case.momentWords(item)),
+  );
+  const notes = [
+    item.sw && `${item.sw} than the text (${item.tw})`,
+    item.b,
+    item.rw && `reference ${item.rw}`,
+  ].filter(Boolean);
+  if (notes.length) tip.append(element("span", "muted", notes.join(" · ")));
+  tip.style.left = `${Math.min(event.clientX + 14, innerWidth - 320)}px`;
+  tip.style.top = `${Math.min(event.clientY + 14, innerHeight - 90)}px`;
+});
+Case.on("window", () => {
+  tip.hidden = true;
+  if (layout) drawSoon();
+});
+Case.on("select", (item) => {
+  mark();
+  if (!item || item.x === undefined || !layout) return;
+  const y = rowOf(item) * layout.row;
+  if (y < scroller.scrollTop + 16 || y > scroller.scrollTop + scroller.clientHeight - 16) {
+    scroller.scrollTop = y - scroller.clientHeight / 2;
+  }
+});
+
+scroller.addEventListener("wheel", (event) => {
+  if (event.ctrlKey || event.metaKey) {
+    event.preventDefault();
+    Case.zoom(event.deltaY > 0 ? 1.2 : 1 / 1.2);
+  } else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+    event.preventDefault();
+    const width = state.window[1] - state.window[0];
+    Case.setWindow(
+      state.window[0] + (event.deltaX / canvas.clientWidth) * width,
+      state.window[1] + (event.deltaX / canvas.clientWidth) * width,
+    );
+  }
+}, { passive: false });
+
+new ResizeObserver(drawSoon).observe(scroller);
+document.addEventListener("themechange", draw);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);

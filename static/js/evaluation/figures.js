@@ -1,18 +1,25 @@
-// Draws the plots of the page, again when its width or theme changes, and saves each as PNG or SVG: on paper, whatever the theme.
-(() => {
-  "use strict";
-  const Look = window.EvaluationLook;
+// Draws the plots of the page, again when its width or theme changes, and saves each as PNG or SVG:
+// on paper, whatever the theme.
+import * as Look from "./look.js";
+
+const HEIGHT = 330;
+const SAVED = { width: 720, height: 440 };
+
+// `plots`: name → (data, look, size) → { data, layout } for Plotly, or null where there is nothing
+// to draw.
+export function drawFigures(plots) {
   const holder = document.getElementById("evaluation-data");
   if (!holder) return;
   const data = JSON.parse(holder.textContent);
-  const HEIGHT = 330;
-  const SAVED = { width: 720, height: 440 };
   const figures = [...document.querySelectorAll("[data-figure]")];
 
   function draw(figure) {
     const canvas = figure.querySelector("[data-plot]");
     if (!canvas.clientWidth) return;
-    const made = window.EvaluationPlots[figure.dataset.figure](data, Look.page(), { width: canvas.clientWidth, height: HEIGHT });
+    const made = plots[figure.dataset.figure](data, Look.page(), {
+      width: canvas.clientWidth,
+      height: HEIGHT,
+    });
     figure.querySelectorAll("[data-save]").forEach((button) => {
       button.disabled = !made;
     });
@@ -21,15 +28,22 @@
       canvas.classList.add("is-empty");
       return;
     }
-    Plotly.react(canvas, made.data, made.layout, { displayModeBar: false, responsive: false, showTips: false, doubleClick: false });
+    Plotly.react(canvas, made.data, made.layout, {
+      displayModeBar: false,
+      responsive: false,
+      showTips: false,
+      doubleClick: false,
+    });
     figure.dataset.drawn = "true";
   }
 
   // A file of its own: white ground and dark ink, the size of a column and a half.
   async function save(figure, format) {
-    const made = window.EvaluationPlots[figure.dataset.figure](data, Look.PAPER, SAVED);
+    const made = plots[figure.dataset.figure](data, Look.PAPER, SAVED);
     const url = await Plotly.toImage(made, { format, ...SAVED, scale: format === "png" ? 2 : 1 });
-    const blob = format === "svg" ? new Blob([decodeURIComponent(url.slice(url.indexOf(",") + 1))], { type: "image/svg+xml" }) : fromBase64(url);
+    const blob = format === "svg"
+      ? new Blob([decodeURIComponent(url.slice(url.indexOf(",") + 1))], { type: "image/svg+xml" })
+      : fromBase64(url);
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);
     link.download = `${figure.dataset.figure}.${format}`;
@@ -39,14 +53,11 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   }
 
-  function fromBase64(url) {
-    const bytes = Uint8Array.from(atob(url.slice(url.indexOf(",") + 1)), (letter) => letter.charCodeAt(0));
-    return new Blob([bytes], { type: "image/png" });
-  }
-
   const drawAll = () => figures.forEach(draw);
   for (const figure of figures) {
-    for (const button of figure.querySelectorAll("[data-save]")) button.addEventListener("click", () => save(figure, button.dataset.save));
+    for (const button of figure.querySelectorAll("[data-save]")) {
+      button.addEventListener("click", () => save(figure, button.dataset.save));
+    }
     let width = 0;
     new ResizeObserver(([entry]) => {
       if (Math.abs(entry.contentRect.width - width) < 2) return;
@@ -56,4 +67,12 @@
   }
   document.addEventListener("themechange", drawAll);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
-})();
+}
+
+function fromBase64(url) {
+  const bytes = Uint8Array.from(
+    atob(url.slice(url.indexOf(",") + 1)),
+    (letter) => letter.charCodeAt(0),
+  );
+  return new Blob([bytes], { type: "image/png" });
+}

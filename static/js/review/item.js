@@ -1,78 +1,84 @@
-// Showing an item: it is swapped as a whole, the note stands at the marked place, both timelines at the row in question.
-(() => {
-  "use strict";
-  const Review = window.ReviewPage;
-  const stage = Review.find("[data-stage]");
+// Showing an item: it is swapped as a whole, the note stands at the marked place, both timelines at
+// the row in question.
+import { element } from "../shared/dom.js";
+import * as Review from "./state.js";
 
-  function parsed(html) {
-    const page = new DOMParser().parseFromString(html, "text/html");
-    return document.adoptNode(page.body.firstElementChild);
-  }
+const stage = Review.find("[data-stage]");
 
-  function show(item, { said = "" } = {}) {
-    stage.replaceChildren(item);
-    ready(said);
-  }
+export function parsed(html) {
+  const page = new DOMParser().parseFromString(html, "text/html");
+  return document.adoptNode(page.body.firstElementChild);
+}
 
-  function ready(said) {
-    const item = Review.item();
-    if (!item) return;
-    const flag = Review.find("[data-do=flag]");
-    flag?.setAttribute("aria-pressed", String("flagged" in item.dataset));
-    const title = Review.changing ? "An answer to change" : `Item ${Review.position()}`;
-    item.querySelector("[data-item-title]").textContent = title;
-    toPlace();
-    for (const rows of item.querySelectorAll("[data-rows]")) toCandidate(rows);
-    item.focus({ preventScroll: true });
-    const question = item.querySelector(".question").textContent;
-    Review.announce([said, `${title}.`, question].filter(Boolean).join(" "));
-    Review.tell("item", item);
-  }
+export function show(item, { said = "" } = {}) {
+  stage.replaceChildren(item);
+  ready(said);
+}
 
-  // The first place a third down the pane, without moving the page.
-  function toPlace() {
-    const note = Review.find("[data-note]");
-    const place = note?.querySelector("mark.place");
-    if (place) within(note, place, 0.3);
-  }
-  function within(pane, element, share) {
-    pane.scrollTop += element.getBoundingClientRect().top - pane.getBoundingClientRect().top - pane.clientHeight * share;
-  }
+export function ready(said) {
+  const item = Review.item();
+  if (!item) return;
+  const flag = Review.find("[data-do=flag]");
+  flag?.setAttribute("aria-pressed", String("flagged" in item.dataset));
+  const title = Review.changing ? "An answer to change" : `Item ${Review.position()}`;
+  item.querySelector("[data-item-title]").textContent = title;
+  toPlace();
+  for (const rows of item.querySelectorAll("[data-rows]")) toCandidate(rows);
+  item.focus({ preventScroll: true });
+  const question = item.querySelector(".question").textContent;
+  Review.announce([said, `${title}.`, question].filter(Boolean).join(" "));
+  Review.tell("item", item);
+}
 
-  // A timeline without the row stands where the other side has it: between the rows before and after that hour.
-  function toCandidate(rows) {
-    const own = rows.querySelector(".is-candidate");
-    if (own) {
-      within(rows, own, 0.4);
-      return;
-    }
-    const other = Review.find(".is-candidate");
-    if (other?.dataset.at === undefined) return;
-    const hour = Number(other.dataset.at);
-    const after = [...rows.querySelectorAll("li[data-at]")].find((row) => Number(row.dataset.at) > hour);
-    if (!after) {
-      rows.scrollTop = rows.scrollHeight;
-      return;
-    }
-    after.classList.add("is-gap");
-    within(rows, after, 0.4);
-  }
+// The first place a third down the pane, without moving the page.
+export function toPlace() {
+  const note = Review.find("[data-note]");
+  const place = note?.querySelector("mark.place");
+  if (place) within(note, place, 0.3);
+}
+function within(pane, element, share) {
+  pane.scrollTop += element.getBoundingClientRect().top - pane.getBoundingClientRect().top -
+    pane.clientHeight * share;
+}
 
-  // In place of an item: the end of the packet, or why there is nothing to show.
-  function end(title, words, link) {
-    const made = Review.element("section", "stage-end");
-    const head = Review.element("h2", "", title);
-    head.tabIndex = -1;
-    made.append(head, Review.element("p", "", words));
-    if (link) made.append(Object.assign(Review.element("a", "button button-primary", link), { href: Review.urls.packet }));
-    stage.replaceChildren(made);
-    head.focus();
-    Review.tell("item", null);
+// A timeline without the row stands where the other side has it: between the rows before and after
+// that hour.
+function toCandidate(rows) {
+  const own = rows.querySelector(".is-candidate");
+  if (own) {
+    within(rows, own, 0.4);
+    return;
   }
-  function wait(words) {
-    stage.replaceChildren(Review.element("p", "stage-wait", words));
-    Review.tell("item", null);
+  const other = Review.find(".is-candidate");
+  if (other?.dataset.at === undefined) return;
+  const hour = Number(other.dataset.at);
+  const after = [...rows.querySelectorAll("li[data-at]")].find((row) =>
+    Number(row.dataset.at) > hour
+  );
+  if (!after) {
+    rows.scrollTop = rows.scrollHeight;
+    return;
   }
+  after.classList.add("is-gap");
+  within(rows, after, 0.4);
+}
 
-  Object.assign(Review, { show, ready, end, wait, parsed, toPlace });
-})();
+// In place of an item: the end of the packet, or why there is nothing to show.
+export function end(title, words, link) {
+  const made = element("section", "stage-end");
+  const head = element("h2", "", title);
+  head.tabIndex = -1;
+  made.append(head, element("p", "", words));
+  if (link) {
+    made.append(
+      Object.assign(element("a", "button button-primary", link), { href: Review.urls.packet }),
+    );
+  }
+  stage.replaceChildren(made);
+  head.focus();
+  Review.tell("item", null);
+}
+export function wait(words) {
+  stage.replaceChildren(element("p", "stage-wait", words));
+  Review.tell("item", null);
+}

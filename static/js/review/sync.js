@@ -1,163 +1,184 @@
-// Saving: steps go out one after the other, each with its token, until the server has answered. A lost connection loses nothing:
-// the same token is sent again, and the server stores it once.
-(() => {
-  "use strict";
-  const Review = window.ReviewPage;
-  const { state } = Review;
-  const WAITS = [1, 2, 4, 8, 15, 30];
-  const PATIENCE = 30000;
-  const saved = Review.find("[data-saved]");
-  const banner = Review.find("[data-banner]");
-  let csrf = JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
-  let busy = false;
-  let failures = 0;
-  let timer = null;
-  let kind = "saved";
-  let renewed = false;
+// Saving: steps go out one after the other, each with its token, until the server has answered. A
+// lost connection loses nothing: the same token is sent again, and the server stores it once.
+import { token } from "../shared/token.js";
+import * as Review from "./state.js";
 
-  const WORDS = {
-    lost: () => `There is no connection. ${waiting()} in this page and sent as soon as it is back. Keep the page open.`,
-    "signed-out": () => `You were signed out. ${waiting()} in this page. Sign in as ${Review.person} in a new tab, then come back here.`,
-    stopped: () => "This review cannot be opened any more in this browser. Sign in as its reviewer in another tab, then try again.",
-  };
-  function waiting() {
-    const count = state.pending.length;
-    return count ? `${count} step${count === 1 ? " is" : "s are"} kept` : "What you chose is kept";
+const { state } = Review;
+const WAITS = [1, 2, 4, 8, 15, 30];
+const PATIENCE = 30000;
+const saved = Review.find("[data-saved]");
+const banner = Review.find("[data-banner]");
+let csrf = JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
+let busy = false;
+let failures = 0;
+let timer = null;
+let kind = "saved";
+let renewed = false;
+
+const WORDS = {
+  lost: () =>
+    `There is no connection. ${waiting()} in this page and sent as soon as it is back. Keep the page open.`,
+  "signed-out": () =>
+    `You were signed out. ${waiting()} in this page. Sign in as ${Review.person} in a new tab, then come back here.`,
+  stopped: () =>
+    "This review cannot be opened any more in this browser. Sign in as its reviewer in another tab, then try again.",
+};
+function waiting() {
+  const count = state.pending.length;
+  return count ? `${count} step${count === 1 ? " is" : "s are"} kept` : "What you chose is kept";
+}
+
+// Quiet while all is well; a banner only when the person should know or do something.
+function show(now) {
+  kind = now;
+  const words = WORDS[kind]?.() ?? "";
+  const place = banner.querySelector("[data-banner-words]");
+  if (place.textContent !== words) place.textContent = words;
+  banner.hidden = !words;
+  banner.querySelector("[data-banner-sign-in]").hidden = kind !== "signed-out";
+  banner.querySelector("[data-do=retry]").textContent = kind === "signed-out"
+    ? "I have signed in"
+    : "Try now";
+  saved.textContent = state.pending.length ? (words ? "Not saved" : "Saving…") : "All saved";
+  saved.classList.toggle("is-unsaved", state.pending.length > 0 && Boolean(words));
+}
+
+// {status, data}; status 0 where there was no answer, 401 where the session has ended.
+async function post(url, body) {
+  try {
+    const headers = {
+      "Content-Type": "application/json",
+      Accept: "application/json",
+      "X-CSRFToken": csrf,
+    };
+    // Kept alive, so that the last draft arrives although the page is being closed.
+    const options = {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+      redirect: "manual",
+      keepalive: true,
+      signal: AbortSignal.timeout(PATIENCE),
+    };
+    const response = await fetch(url, options);
+    if (response.type === "opaqueredirect") return { status: 401, data: {} };
+    const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
+    return { status: response.status, data: isJson ? await response.json() : {}, isJson };
+  } catch {
+    return { status: 0, data: {} };
   }
+}
 
-  // Quiet while all is well; a banner only when the person should know or do something.
-  function show(now) {
-    kind = now;
-    const words = WORDS[kind]?.() ?? "";
-    const place = banner.querySelector("[data-banner-words]");
-    if (place.textContent !== words) place.textContent = words;
-    banner.hidden = !words;
-    banner.querySelector("[data-banner-sign-in]").hidden = kind !== "signed-out";
-    banner.querySelector("[data-do=retry]").textContent = kind === "signed-out" ? "I have signed in" : "Try now";
-    saved.textContent = state.pending.length ? (words ? "Not saved" : "Saving…") : "All saved";
-    saved.classList.toggle("is-unsaved", state.pending.length > 0 && Boolean(words));
+// Asks for the packet's page: tells whether the person is signed in, and brings a token that fits
+// the present session.
+async function renew() {
+  try {
+    const response = await fetch(Review.urls.packet, {
+      redirect: "manual",
+      signal: AbortSignal.timeout(PATIENCE),
+    });
+    if (response.type === "opaqueredirect") return "signed-out";
+    if (!response.ok) return "stopped";
+    const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+    csrf = JSON.parse(fresh.body.getAttribute("hx-headers"))["X-CSRFToken"];
+    return "renewed";
+  } catch {
+    return "lost";
   }
+}
 
-  // {status, data}; status 0 where there was no answer, 401 where the session has ended.
-  async function post(url, body) {
-    try {
-      const headers = { "Content-Type": "application/json", Accept: "application/json", "X-CSRFToken": csrf };
-      // Kept alive, so that the last draft arrives although the page is being closed.
-      const options = { method: "POST", headers, body: JSON.stringify(body), redirect: "manual", keepalive: true, signal: AbortSignal.timeout(PATIENCE) };
-      const response = await fetch(url, options);
-      if (response.type === "opaqueredirect") return { status: 401, data: {} };
-      const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
-      return { status: response.status, data: isJson ? await response.json() : {}, isJson };
-    } catch {
-      return { status: 0, data: {} };
-    }
-  }
+function later() {
+  clearTimeout(timer);
+  timer = setTimeout(onward, WAITS[Math.min(failures, WAITS.length - 1)] * 1000);
+  failures += 1;
+  show("lost");
+}
 
-  // Asks for the packet's page: tells whether the person is signed in, and brings a token that fits the present session.
-  async function renew() {
-    try {
-      const response = await fetch(Review.urls.packet, { redirect: "manual", signal: AbortSignal.timeout(PATIENCE) });
-      if (response.type === "opaqueredirect") return "signed-out";
-      if (!response.ok) return "stopped";
-      const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
-      csrf = JSON.parse(fresh.body.getAttribute("hx-headers"))["X-CSRFToken"];
-      return "renewed";
-    } catch {
-      return "lost";
-    }
-  }
+// Where nothing waits to be saved, what the page wanted to fetch is asked for again.
+const onward = () => (state.pending.length ? run() : Review.tell("back"));
 
-  function later() {
-    clearTimeout(timer);
-    timer = setTimeout(onward, WAITS[Math.min(failures, WAITS.length - 1)] * 1000);
-    failures += 1;
-    show("lost");
-  }
+// A token of the session before: another is fetched once and the step goes out again.
+async function refused() {
+  const outcome = renewed ? "stopped" : await renew();
+  renewed = outcome === "renewed";
+  if (outcome === "lost") later();
+  else if (!renewed) show(outcome);
+  return renewed;
+}
 
-  // Where nothing waits to be saved, what the page wanted to fetch is asked for again.
-  const onward = () => (state.pending.length ? run() : Review.tell("back"));
-
-  // A token of the session before: another is fetched once and the step goes out again.
-  async function refused() {
-    const outcome = renewed ? "stopped" : await renew();
-    renewed = outcome === "renewed";
-    if (outcome === "lost") later();
-    else if (!renewed) show(outcome);
-    return renewed;
-  }
-
-  async function sent(step) {
-    const { status, data, isJson } = await post(step.url, { token: step.token, ...step.body });
-    if (status === 200) {
-      failures = 0;
-      renewed = false;
-      state.pending.shift();
-      if (data.progress && !state.pending.length) Review.progress(data.progress);
-      step.then?.(data);
-      return true;
-    }
-    if (status === 401) show("signed-out");
-    else if ((status === 403 || status === 404) && !isJson) return refused();
-    else if (isJson && status >= 400 && status < 500) {
-      state.pending.shift();
-      step.refused?.(data, status);
-      return true;
-    } else later();
-    return false;
-  }
-
-  async function run() {
-    if (busy || !state.pending.length) return;
-    busy = true;
-    clearTimeout(timer);
-    if (kind === "saved") show("saving");
-    let going = true;
-    while (going && state.pending.length) going = await sent(state.pending[0]);
-    busy = false;
-    if (!state.pending.length) {
-      show("saved");
-      Review.tell("settled");
-    }
-  }
-
-  // A step: {url, body, then(data), refused(data, status)}. Its token is made here, once.
-  function send(step) {
-    state.pending.push({ token: Review.token(), ...step });
-    run();
-  }
-
-  // After signing in elsewhere, or by the person's wish: at once.
-  async function again() {
+async function sent(step) {
+  const { status, data, isJson } = await post(step.url, { token: step.token, ...step.body });
+  if (status === 200) {
     failures = 0;
-    if (kind === "signed-out" || kind === "stopped") {
-      const outcome = await renew();
-      if (outcome !== "renewed") return show(outcome);
-    }
-    show(state.pending.length ? "saving" : "saved");
-    await run();
-    Review.tell("back");
-    return undefined;
+    renewed = false;
+    state.pending.shift();
+    if (data.progress && !state.pending.length) Review.progress(data.progress);
+    step.then?.(data);
+    return true;
   }
+  if (status === 401) show("signed-out");
+  else if ((status === 403 || status === 404) && !isJson) return refused();
+  else if (isJson && status >= 400 && status < 500) {
+    state.pending.shift();
+    step.refused?.(data, status);
+    return true;
+  } else later();
+  return false;
+}
 
-  // A request beside the queue, whose failure the queue will meet again: what it tells of the connection is shown.
-  async function ask(url, body) {
-    const answer = await post(url, body);
-    if (answer.status === 401) show("signed-out");
-    else if (answer.status === 403 && !answer.isJson && !renewed && (await renew()) === "renewed") return post(url, body);
-    else if (answer.status === 0 || answer.status >= 500) later();
-    else if (kind === "lost" && !state.pending.length) {
-      failures = 0;
-      show("saved");
-    }
-    return answer;
+async function run() {
+  if (busy || !state.pending.length) return;
+  busy = true;
+  clearTimeout(timer);
+  if (kind === "saved") show("saving");
+  let going = true;
+  while (going && state.pending.length) going = await sent(state.pending[0]);
+  busy = false;
+  if (!state.pending.length) {
+    show("saved");
+    Review.tell("settled");
   }
+}
 
-  window.addEventListener("online", again);
-  window.addEventListener("focus", () => kind === "signed-out" && again());
-  window.addEventListener("beforeunload", (event) => {
-    Review.tell("flush");
-    if (state.pending.length) event.preventDefault();
-  });
-  Object.assign(Review, { post, ask, send, again, connection: () => kind });
-  show("saved");
-})();
+// A step: {url, body, then(data), refused(data, status)}. Its token is made here, once.
+export function send(step) {
+  state.pending.push({ token: token(), ...step });
+  run();
+}
+
+// After signing in elsewhere, or by the person's wish: at once.
+export async function again() {
+  failures = 0;
+  if (kind === "signed-out" || kind === "stopped") {
+    const outcome = await renew();
+    if (outcome !== "renewed") return show(outcome);
+  }
+  show(state.pending.length ? "saving" : "saved");
+  await run();
+  Review.tell("back");
+  return undefined;
+}
+
+// A request beside the queue, whose failure the queue will meet again: what it tells of the
+// connection is shown.
+export async function ask(url, body) {
+  const answer = await post(url, body);
+  if (answer.status === 401) show("signed-out");
+  else if (answer.status === 403 && !answer.isJson && !renewed && (await renew()) === "renewed") {
+    return post(url, body);
+  } else if (answer.status === 0 || answer.status >= 500) later();
+  else if (kind === "lost" && !state.pending.length) {
+    failures = 0;
+    show("saved");
+  }
+  return answer;
+}
+
+window.addEventListener("online", again);
+window.addEventListener("focus", () => kind === "signed-out" && again());
+window.addEventListener("beforeunload", (event) => {
+  Review.tell("flush");
+  if (state.pending.length) event.preventDefault();
+});
+export const connection = () => kind;
+show("saved");

@@ -1,23 +1,21 @@
 // The dividers between the panes: dragged or moved with the arrow keys, and remembered.
-(() => {
-  "use strict";
-  const Case = window.CasePage ?? window.AuthorPage;
-  const panes = Case.find("[data-panes]");
-  const KINDS = {
-    note: { property: "--note-share", otherwise: 46, least: 25, most: 70, across: true },
-    plot: { property: "--plot-share", otherwise: 48, least: 18, most: 80, across: false },
-  };
+const KINDS = {
+  note: { property: "--note-share", otherwise: 46, least: 25, most: 70, across: true },
+  plot: { property: "--plot-share", otherwise: 48, least: 18, most: 80, across: false },
+};
 
+// `remembered` stores the shares (see remembered.js).
+export function splitPanes(panes, remembered) {
   for (const splitter of panes.querySelectorAll("[data-splitter]")) {
     const kind = KINDS[splitter.dataset.splitter];
     const key = `share.${splitter.dataset.splitter}`;
-    let share = Case.remembered.get(key, kind.otherwise);
+    let share = remembered.get(key, kind.otherwise);
 
     const set = (value) => {
       share = Math.min(kind.most, Math.max(kind.least, value));
       panes.style.setProperty(kind.property, `${share}%`);
       splitter.setAttribute("aria-valuenow", String(Math.round(share)));
-      Case.remembered.set(key, share);
+      remembered.set(key, share);
     };
     splitter.setAttribute("aria-valuemin", String(kind.least));
     splitter.setAttribute("aria-valuemax", String(kind.most));
@@ -37,7 +35,11 @@
       splitter.setPointerCapture(event.pointerId);
       const move = (moved) => {
         const box = panes.getBoundingClientRect();
-        set(kind.across ? (100 * (moved.clientX - box.left)) / box.width : (100 * (moved.clientY - box.top)) / box.height);
+        set(
+          kind.across
+            ? (100 * (moved.clientX - box.left)) / box.width
+            : (100 * (moved.clientY - box.top)) / box.height,
+        );
       };
       const stop = () => {
         splitter.removeEventListener("pointermove", move);
@@ -47,4 +49,4 @@
       splitter.addEventListener("pointerup", stop);
     });
   }
-})();
+}

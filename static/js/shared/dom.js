@@ -1,0 +1,15 @@
+// Small helpers for building a page.
+
+export function element(name, className = "", text = "") {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  if (text) made.textContent = text;
+  return made;
+}
+
+// Returns a function that says words to a screen reader, also when they repeat.
+export function announcerIn(box) {
+  return (words) => {
+    box.textContent = box.textContent === words ? `${words}\u00A0` : words;
+  };
+}
