@@ -50,7 +50,10 @@ class Lane(StrEnum):
 
 
 class TimeKind(StrEnum):
-    """Which act a structured time stands for. An order is not an administration (protocol stage 6)."""
+    """The clinical act of a structured time.
+
+    An order is not an administration (protocol stage 6).
+    """
 
     COLLECTION = "collection"
     RESULT = "result"
@@ -72,7 +75,7 @@ class TimelineKind(StrEnum):
 class TaggedSpan:
     """What a tagger found: one event occurrence, before it has a UID.
 
-    `start`/`end` are code points, end-exclusive. `mention` stands alone: a reader who sees nothing
+    `start`/`end` are code points, end-exclusive. `mention` is complete: a reader who sees nothing
     else knows which occurrence is meant. Spans may nest and overlap.
     """
 
@@ -192,7 +195,7 @@ class Entry:
 
     `time`, `lower`, `upper` in hours from admission; `time` None means N/A. When all three are
     numbers, lower ≤ time ≤ upper. `known` is True for an absolute time or an explicit relation to
-    t = 0, None for an imported time whose file does not say. `context` holds at most five UIDs in
+    t = 0, None for an imported time whose file does not say. `context` has at most five UIDs in
     order of relevance. `decided_by` names the rule or model that decided and `reason` says why in
     words a clinician reads.
     """
@@ -373,10 +376,10 @@ class NamedTime:
     def __post_init__(self) -> None:
         if not self.event.strip():
             raise InvariantError("a line names no event")
-        told = [v for v in (self.lower, self.time, self.upper) if v is not None]
-        if not all(math.isfinite(v) for v in told):
+        bounds = [v for v in (self.lower, self.time, self.upper) if v is not None]
+        if not all(math.isfinite(v) for v in bounds):
             raise InvariantError("a time or bound is not a finite number")
-        if told != sorted(told):
+        if bounds != sorted(bounds):
             raise InvariantError("the bounds do not contain the time")
 
 

@@ -197,7 +197,7 @@ def test_published_figures_stand_beside_ours_marked_and_only_where_they_compare(
     assert "Published, not ours: 40 other cases" in beside
     assert re.search(r"GLM-5\.2 published text-only 40 0\.790", beside)
     assert re.search(r"GLM-5\.2 no_rows published revised 40 0\.790", beside)
-    assert "paired by spans whatever is chosen above" in beside
+    assert "always paired by spans" in beside
     assert "GLM-5.2" not in text_of(
         web.get(address_of(evaluation), {"basis": "span", "published": "1"})
     )

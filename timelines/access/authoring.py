@@ -77,8 +77,9 @@ def unaided_draft(user: User, encounter_id: str) -> Authoring | None:
 
 
 def guard_unaided(user: User, object_type: str, object_id: str) -> str | None:
-    """Page guard: the timelines of a case are closed to whoever writes an unaided one of it; its
-    record stays open.
+    """Page guard: close a case's timelines to the author of an unaided one.
+
+    The record of the case stays open.
     """
     closed = object_type == TIMELINE_PAGES and unaided_draft(user, object_id) is not None
     return UNAIDED_REFUSAL if closed else None

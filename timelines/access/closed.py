@@ -62,7 +62,7 @@ def check_run_is_open(run: Run, closed: Collection[int]) -> None:
 
 
 def any_closed(datasets: Collection[Dataset] | QuerySet[Dataset], closed: Collection[int]) -> bool:
-    """Return whether one of these datasets has a closed case, whatever was made of it."""
+    """Return whether one of these datasets has a closed case."""
     return (
         bool(closed)
         and Encounter.objects.filter(pk__in=list(closed), dataset__in=datasets).exists()

@@ -24,7 +24,7 @@ P = ParamSpec("P")
 LOCKED = "This timeline is submitted. Open it again, with a reason, to change it."
 
 
-CONFLICT = "This draft was changed elsewhere since. Here is how it stands now."
+CONFLICT = "This draft was changed elsewhere. The current version is shown now."
 
 
 def answers_refusals(
@@ -49,7 +49,7 @@ def answers_refusals(
 
 
 def state_json(document: Document, revision: int, anchor: Anchor) -> dict[str, Any]:
-    """The whole document as the page holds it."""
+    """Return the whole document for the page."""
     return {
         "revision": revision,
         "occurrences": occurrences_json(document.ordered, anchor),

@@ -62,8 +62,8 @@ def download(authoring: Authoring, format: str) -> tuple[str, bytes]:
     """File name and content of the last submitted timeline; a format of several files comes as a
     ZIP of them.
 
-    The name holds no record number. Raises KeyError for an unknown format, LookupError before the
-    first submission, NoteChanged.
+    The name contains no record number. Raises KeyError for an unknown format, LookupError before
+    the first submission, NoteChanged.
     """
     chosen = FORMATS[format]
     if authoring.timeline is None:

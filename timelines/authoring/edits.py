@@ -65,7 +65,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Applied:
-    """What an edit did, and where the draft stands after it."""
+    """The effect of an edit and the state of the draft after it."""
 
     revision: int
     change: Change

@@ -35,14 +35,14 @@ def own_authoring(request: HttpRequest, public_id: str) -> Authoring:
 def record_seen(request: StudyRequest, authoring: Authoring, action: str, **detail: str) -> None:
     """Record that the person has read the note or rows of the case while writing its timeline."""
     case = authoring.encounter.public_id
-    study, told = authoring.encounter.dataset.study, {"case": case, **detail}
+    study, details = authoring.encounter.dataset.study, {"case": case, **detail}
     record(
         actor=request.user,
         study=study,
         action=action,
         object_type="timelines.authoring",
         object_id=authoring.public_id,
-        detail=told,
+        detail=details,
     )
 
 

@@ -31,7 +31,7 @@ _ACTS = {"started": "start", "stopped": "stop", "ended": "end", "microbiology": 
 def search_rows(
     encounter: Encounter, text: str, near: float | None
 ) -> tuple[list[SourceRow], bool]:
-    """Timed rows whose event, value or unit holds every word, and whether there are more.
+    """Find timed rows with every word in event, value or unit; say whether there are more.
 
     Nearest to `near` (hours) first, else in order of time. Raises EditRefused for a text without
     words.

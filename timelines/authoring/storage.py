@@ -29,8 +29,9 @@ FROM unnest(%s::text[]) WITH ORDINALITY AS n(uid4, place) WHERE o.inventory_id =
 
 
 def load_document(inventory: Inventory) -> Document:
-    """The draft of that inventory, in two queries whatever its size; mentions as typed, also once
-    sealing has escaped them.
+    """Return the draft of that inventory, in two queries at any size.
+
+    Mentions are as typed, even once sealing has escaped them.
     """
     length = (
         Note.objects.annotate(length=Length("text"))

@@ -1,5 +1,5 @@
 """Reads one timeline of a case with what it is compared with, in as few queries as its size allows
-(four, whatever the size).
+(four at any size).
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def _item(
 
 
 def occurrence_of(choice: Choice, uid4: str) -> Occurrence | None:
-    """The occurrence of that UID in the timeline's inventory, with the note that it stands in."""
+    """Return the occurrence of that UID in the timeline's inventory, with its note."""
     if choice.inventory_id is None:
         return None
     return (

@@ -123,7 +123,7 @@ def split(document: Document, uid: str, parts: Sequence[Values], new_uids: Seque
     if len(parts) < 2:
         raise EditRefused("parts", "A split has at least two parts.")
     if any("mention" not in part for part in parts):
-        raise EditRefused("mention", "Name each part so that it stands alone.")
+        raise EditRefused("mention", "Name each part so that it is clear without the note.")
     made = [
         replace(whole, **{**part, "uid": own})
         for part, own in zip(parts, [uid, *new_uids], strict=True)
@@ -175,6 +175,6 @@ def _followed(
 
 
 def _held(document: Document, change: Change) -> Change:
-    """The change, once it is known that the document holds after it."""
+    """Return the change once it is known to leave the document valid."""
     applied(document, change)
     return change

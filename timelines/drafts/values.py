@@ -75,7 +75,9 @@ class DraftOccurrence:
         if not 0 <= self.start < self.end:
             raise EditRefused("start", "The selection is empty.")
         if not self.mention.strip():
-            raise EditRefused("mention", "Name the occurrence so that it stands alone.")
+            raise EditRefused(
+                "mention", "Name the occurrence so that it is clear without the note."
+            )
         for name, longest in (
             ("mention", LONGEST_MENTION),
             ("entered", LONGEST_ENTERED),

@@ -23,7 +23,7 @@ def aultc(errors: ArrayLike, s_max: float) -> float | None:
     With x(1) ≤ … ≤ x(k) the sorted log(1 + error), x(0) = 0 and L = log(1 + s_max): [Σ (x(i) −
     x(i−1)) · i/k + (L − x(k))] / L. Summed by parts this is 1 − (Σ x − x(k)) / (k·L), which is
     computed. The printed step counts i/k already before x(i), so the largest error goes free: a
-    single error gives 1 whatever it is. `s_max` in hours, the largest error of the whole report.
+    single error of any size gives 1. `s_max` in hours, the largest error of the whole report.
     Where it is 0 every error is 0 and the area is 1. Raises ValueError for NaN, infinity or
     negative errors, and for an `s_max` below the largest error.
     """

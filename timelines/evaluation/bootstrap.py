@@ -46,7 +46,7 @@ def case_bootstrap(
 def resample_indices(
     n_cases: int, resamples: int = RESAMPLES, seed: int = SEED
 ) -> NDArray[np.intp]:
-    """Which cases each resample holds, shape (resamples, n_cases): to be shared by all figures that
+    """Draw the cases of each resample, shape (resamples, n_cases), shared by all figures that
     are to be compared.
 
     Raises ValueError for a negative number of cases or fewer than one resample.

@@ -86,7 +86,7 @@ class Collected:
             paired = pair_by_distance(case.reference, events, distance, self.settings)
             if (
                 self.settings.method != "greedy"
-            ):  # a greedy matching holds the one at every lower threshold
+            ):  # a greedy matching contains the one at every lower threshold
                 self._note(
                     key,
                     basis,

@@ -66,7 +66,7 @@ def count_pairs(reference: Times, predicted: Times) -> PairCounts:
     """What both indices are made of; arguments and errors as in `concordance`.
 
     Knight's count: sorted by reference time, then predicted time, the discordant pairs are the
-    inversions of the predicted times, and the ties follow from how often each value stands there.
+    inversions of the predicted times, and the ties follow from how often each value appears.
     """
     if len(reference) != len(predicted):
         raise ValueError(f"{len(reference)} reference times and {len(predicted)} predicted times")
@@ -101,7 +101,7 @@ def _inversions(ranks: NDArray[np.intp]) -> int:
     """Pairs of positions i < j with ranks[i] > ranks[j]; ranks are whole numbers from 0.
 
     Bit by bit from the highest: two ranks that agree in all higher bits are out of order when a 1
-    stands before a 0. The ranks are then sorted by that bit too, in linear time, keeping the order
+    comes before a 0. The ranks are then sorted by that bit too, in linear time, keeping the order
     within.
     """
     found = 0

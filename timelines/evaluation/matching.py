@@ -118,7 +118,7 @@ def _assigned(matrix: NDArray[np.float64], threshold: float) -> list[tuple[int, 
     one below can be added.
 
     Distances below are laid on 0…1 first, to keep that cost small beside the precision of a float.
-    Where several assignments are equally good, the solver's choice stands; it is the same for the
+    If several assignments are equally good, the solver's choice applies; it is the same for the
     same matrix.
     """
     below = matrix < threshold

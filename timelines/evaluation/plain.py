@@ -1,4 +1,4 @@
-"""Reports as plain values that JSON holds, and back: nothing is lost, and a stored report of
+"""Convert reports to plain JSON values and back without loss; refuse a stored report of
 another form is refused.
 
 No Django. pydantic does the work from the types in `values.py`.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-#: What stands beside such a figure wherever it is shown.
+#: The mark shown with such a figure.
 MARK = "published"
 #: Whose variants the published ablation compares.
 ABLATED = "GLM-5.2"
@@ -37,8 +37,8 @@ def main_table() -> tuple[PublishedRow, ...]:
     """Methods and backbones, text-only beside revised."""
     rows = json.loads(_PATH.read_text(encoding="utf-8"))["main"]
     return tuple(
-        PublishedRow(name, _named(told.get("unimodal")), _named(told.get("multimodal")))
-        for name, told in rows.items()
+        PublishedRow(name, _named(row.get("unimodal")), _named(row.get("multimodal")))
+        for name, row in rows.items()
     )
 
 
@@ -51,9 +51,9 @@ def ablation_table() -> tuple[PublishedRow, ...]:
     return tuple(
         PublishedRow(
             f"{ABLATED} {name}",
-            *((_named(told), None) if name == "unimodal" else (None, _named(told))),
+            *((_named(row), None) if name == "unimodal" else (None, _named(row))),
         )
-        for name, told in rows.items()
+        for name, row in rows.items()
     )
 
 

@@ -1,4 +1,4 @@
-"""A whole evaluation: every source, kind and alternative held against the reference, with intervals
+"""A whole evaluation: compare every source, kind and alternative with the reference, with intervals
 (protocol section 3).
 
 No Django: a notebook gives `evaluate` its cases and gets values back. Every interval of a report
@@ -297,7 +297,7 @@ def _case_metrics(paired: Paired, size: int) -> dict[str, Estimate]:
 
 
 def _warnings(scored: Collected, swept: Iterable[SourceKey]) -> tuple[str, ...]:
-    told = [
+    general = [
         (ROWS_KNOWN, scored.reference_rows),
         (CONFOUNDED, len(set(scored.strata)) > 1),
         (FEW_CASES, len(scored.sizes) < 10),
@@ -312,7 +312,7 @@ def _warnings(scored: Collected, swept: Iterable[SourceKey]) -> tuple[str, ...]:
         (SOME_LOCATED.format(name, total - located, total), 0 < located < total)
         for name, (located, total) in spans.items()
     ]
-    return tuple(words for words, holds in (*told, *located) if holds)
+    return tuple(words for words, applies in (*general, *located) if applies)
 
 
 def _order(key: SourceKey) -> tuple[str, int, int]:

@@ -48,7 +48,7 @@ class Resamples:
 
     @cached_property
     def weights(self) -> NDArray[np.int64]:
-        """How often each case stands in each resample, shape (resamples, n_cases)."""
+        """Count each case in each resample, shape (resamples, n_cases)."""
         weights = np.zeros(self.indices.shape, dtype=np.int64)
         np.add.at(weights, (np.arange(len(self.indices))[:, None], self.indices), 1)
         return weights

@@ -166,7 +166,7 @@ def pair_by_distance(
 def mention_distance(
     basis: Basis, reference: Events, predicted: Events, vectors: dict[str, Numbers] | None
 ) -> Numbers:
-    """(n_ref, n_pred) distances of mentions. `vectors` holds one for each mention on basis
+    """(n_ref, n_pred) distances of mentions. `vectors` has one for each mention on basis
     `embedding`.
     """
     refs, preds = [e.mention for e in reference], [e.mention for e in predicted]

@@ -220,12 +220,12 @@ def _is_variant(source: str, whole: set[str]) -> bool:
 
 def _published_rows(width: int) -> list[TableRow]:
     rows: list[TableRow] = []
-    for told in main_table():
-        for kind, figures in (("text-only", told.text_only), ("revised", told.revised)):
+    for source in main_table():
+        for kind, figures in (("text-only", source.text_only), ("revised", source.revised)):
             if figures is not None:
                 cells = [Cell(figures.get(m), why="not published") for m in METRICS]
                 empty = [Cell(None, why="not published")] * (width - 3 - len(cells))
-                rows.append((f"{told.name} ({MARK})", kind, 40, *cells, *empty))
+                rows.append((f"{source.name} ({MARK})", kind, 40, *cells, *empty))
     return rows
 
 
@@ -253,11 +253,11 @@ def ablation(report: Report, basis: Basis, source: str, *, published: bool = Fal
         if key in results
     ]
     if published and basis is not Basis.SPAN:
-        for told in ablation_table():
-            figures = told.revised or told.text_only or {}
+        for ablation in ablation_table():
+            figures = ablation.revised or ablation.text_only or {}
             rows.append(
                 (
-                    f"{told.name} ({MARK})",
+                    f"{ablation.name} ({MARK})",
                     40,
                     *(Cell(figures.get(m), why="not published") for m in shown),
                 )

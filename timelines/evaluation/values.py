@@ -77,7 +77,7 @@ class SourceKey:
 
 @dataclass(frozen=True)
 class EvaluatedCase:
-    """Input: one case with its reference and the timelines that are held against it. `stratum` is
+    """Input: one case with its reference and the timelines compared with it. `stratum` is
     its dataset.
     """
 

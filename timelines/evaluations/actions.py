@@ -44,7 +44,7 @@ Progress = Callable[[int, int], None]
 
 
 class EvaluationRefused(ValueError):
-    """An evaluation that cannot be started; the message says what there is and never holds patient
+    """An evaluation that cannot be started; the message says what there is and contains no patient
     text.
     """
 

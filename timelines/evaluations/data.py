@@ -58,8 +58,8 @@ def known_sources(
 
 
 def referenced(chosen: Chosen) -> QuerySet[Encounter]:
-    """The cases that have the reference, by dataset and case id: an evaluation is over these,
-    whatever else is there.
+    """The cases that have the reference, by dataset and case id: an evaluation is over these
+    alone.
     """
     reference = Timeline.objects.filter(
         encounter=OuterRef("pk"), source=chosen.reference, kind=TimelineKind.REFERENCE.value
@@ -96,7 +96,7 @@ def _load(encounter: Encounter, chosen: Chosen) -> LoadedCase:
 
 
 def key_of(timeline: Timeline) -> SourceKey:
-    """What a report calls it. Another reference (a second author's) is held against the first like
+    """What a report calls it. Another reference (a second author's) is compared with the first like
     any source.
     """
     return SourceKey(timeline.source, timeline.kind, timeline.alternative)

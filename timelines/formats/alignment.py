@@ -32,7 +32,7 @@ class Alignment:
     theirs: tuple[int, ...] = ()
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where the foreign stretch [start, end) stands in our note.
+        """Map the foreign stretch [start, end) to our note.
 
         Where the texts differ in blanks, the stretch is taken without blanks at its ends. Raises
         Unreadable for a stretch that is empty then.
@@ -43,7 +43,7 @@ class Alignment:
             mine for mine, their in zip(self.ours, self.theirs, strict=True) if start <= their < end
         ]
         if not inside:
-            raise Unreadable("start", "the span holds white space alone")
+            raise Unreadable("start", "the span is only white space")
         return inside[0], inside[-1] + 1
 
 

@@ -1,5 +1,5 @@
-"""From what stands in a file to whole timelines: all events of a timeline hold, or it is not taken
-and every fault is named.
+"""Assemble whole timelines from a file: a timeline is valid as a whole or rejected with
+every fault named.
 """
 
 from __future__ import annotations

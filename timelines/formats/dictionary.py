@@ -1,8 +1,8 @@
 """The data dictionary of the exports: written beside every table, and as a page of the
 documentation.
 
-`python -m timelines.formats.dictionary` writes docs/reference/timeline-export.md; a test holds the
-two together.
+`python -m timelines.formats.dictionary` writes docs/reference/timeline-export.md; a test compares
+the two.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ EVIDENCE_FIELDS = (
         "time_kind",
         "string",
         "",
-        "Which act that time stands for: collection, result, order, administration, performed,"
+        "Which act that time belongs to: collection, result, order, administration, performed,"
         " charted, …",
     ),
     Field("query", "string", "", "The query that brought the row. Empty for references."),

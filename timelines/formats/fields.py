@@ -40,7 +40,7 @@ def object_of(text: str) -> dict[str, Any]:
 
 
 def heading_of(values: Mapping[str, Any], name: str = "") -> Heading:
-    """Which timeline the values belong to; `name` (a file's) stands in for a missing case_id.
+    """Which timeline the values belong to; `name` (a file's) replaces a missing case_id.
     Raises Unreadable.
     """
     alternative = whole(values, "alternative")
@@ -131,7 +131,7 @@ def hours(value: object, field: str) -> float | None:
 
 
 def whole(values: Mapping[str, Any], field: str) -> int | None:
-    """A whole number that a column of the database holds, None where there is none. Raises
+    """Read a whole number that fits a database column; None if there is none. Raises
     Unreadable.
     """
     value = values.get(field)
@@ -151,7 +151,7 @@ def text_of(value: object, field: str) -> str:
     if any(c == "\x00" or "\ud800" <= c <= "\udfff" for c in value):
         raise Unreadable(
             field,
-            "holds a character that no text can be stored with (NUL or half a surrogate pair)",
+            "contains a character that cannot be stored (NUL or half a surrogate pair)",
         )
     return value
 

@@ -45,7 +45,7 @@ class Cited:
 
 @dataclass(frozen=True)
 class Line:
-    """One occurrence of one timeline. `mention` stands alone; a source without an inventory has its
+    """One occurrence of one timeline. `mention` is complete; a source without an inventory has its
     event text there.
     """
 

@@ -1,14 +1,14 @@
-"""Spans for mentions that come without offsets: found where they stand verbatim, never guessed.
+"""Spans for mentions that come without offsets: found by their exact words, never guessed.
 
-The rule. A mention stands at a place if the note has its very characters there (a run of white
+The rule. A mention matches a place if the note has its very characters there (a run of white
 space matches any run of white space), not inside a longer word. Then
 
-1. a mention listed once that stands in the note once gets that place;
-2. a mention listed n > 1 times that stands in the note exactly n times gets its places in order,
-but only if the list follows the note:
+1. a mention listed once that the note has once gets that place;
+2. a mention listed n > 1 times that the note has exactly n times gets its places in order,
+   but only if the list follows the note:
    at least two mentions are placed by rule 1, and all places together ascend in the order of the
    list;
-3. every other mention gets no span: one listed once that stands twice could be either.
+3. every other mention gets no span: one listed once that the note has twice could be either.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from timelines.domain import Anchor, Lane, Polarity, TimelineKind
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something unusable: where it stands and why. `field` is a path or name of the format, never
+    """Something unusable: its place and why. `field` is a path or name of the format, never
     its content.
     """
 
@@ -35,7 +35,7 @@ class Fault:
 
 
 class Unreadable(ValueError):
-    """A value that cannot be taken; becomes a Fault where it is known at which place it stands."""
+    """A value that cannot be read; becomes a Fault once its place is known."""
 
     def __init__(self, field: str, reason: str, line: int | None = None) -> None:
         super().__init__(reason)

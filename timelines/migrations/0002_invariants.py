@@ -1,4 +1,4 @@
-"""Invariants that no single row can state, held by the database: a bug in Python must not be able to store a broken timeline.
+"""Database invariants that no single row can state: a bug in Python must not be able to store a broken timeline.
 
 * Evidence points at a source row that exists, of the encounter and the series that its candidate brought back.
 * An inventory's note and a timeline's inventory are of the same encounter; a note with an inventory keeps its text.
@@ -52,7 +52,7 @@ CREATE TRIGGER timelines_note_kept BEFORE UPDATE OF text, sha256 ON ehr_note
     EXECUTE FUNCTION timelines_note_kept();
 """
 
-# The share lock makes a writer of occurrences and whoever seals the inventory wait for each other.
+# The share lock makes a writer of occurrences and the transaction that seals the inventory wait for each other.
 SEALED = """
 CREATE FUNCTION timelines_occurrence_open() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE

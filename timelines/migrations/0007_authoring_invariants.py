@@ -1,4 +1,4 @@
-"""Invariants of authoring that no single row can state, held by the database.
+"""Database invariants of authoring that no single row can state.
 
 * The log of edits is append-only: an edit is never changed, and leaves only together with its authoring (judged at the end of the
   transaction). Edits count 1, 2, 3, … without a gap, and an undo or redo names an edit of the same authoring.

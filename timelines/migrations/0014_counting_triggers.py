@@ -7,7 +7,7 @@ Pages that follow a run read these instead of aggregating its stages (docs/adr/0
 * The state of a case follows `timelines.case_state`. Its row is locked before its stages are read again, so that of two transactions
   that change stages of one case the later one sees both changes. A transaction that changes many stages locks them beforehand,
   in order (`jobs.actions`), so that it never waits for a stage while others wait for a case.
-* The functions run with the rights of whoever changes a stage: they read and write these tables only, as the application does.
+* The functions run with the rights of the role that changes a stage: they read and write these tables only, as the application does.
 """
 
 from django.db import migrations

@@ -1,4 +1,4 @@
-"""Runs, inventories, timelines and the chain of provenance. The database holds the protocol's
+"""Runs, inventories, timelines and the chain of provenance. The database enforces the protocol's
 invariants too.
 """
 

@@ -66,7 +66,7 @@ class Timeline(models.Model):
 class Entry(models.Model):
     """When one occurrence happened. Hours from admission; `time` null means N/A.
 
-    `occurrence` is null only for sources without an inventory, whose `event` stands for itself.
+    `occurrence` is null only for sources without an inventory, which have `event` instead.
     """
 
     timeline = models.ForeignKey(Timeline, on_delete=models.CASCADE, related_name="entries")

@@ -95,7 +95,7 @@ class UnidentifiedReviser(Protocol):
 
         `spans` and `table` (the text-only estimates) are in narrative order, one line an
         occurrence; `evidence` names the occurrence that a row reached by its mention. Nothing
-        carries an identifier, and what comes back is not held to any.
+        carries an identifier, and the answer is not compared with any.
         """
         ...
 

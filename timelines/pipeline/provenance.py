@@ -76,15 +76,15 @@ def chains(result: Reconstruction) -> Iterator[Chain]:
 
 
 def verify(result: Reconstruction, *, note_sha256: str, latest: float | None = None) -> None:
-    """Raise BrokenChain, with every reason, unless all of this holds.
+    """Raise BrokenChain, with every reason, unless the chain is complete and consistent.
 
     The note is the one that was imported; with markup put around every span and removed again it is
     the same note and gives the same spans; mentions are in their escaped form; every timeline has
     every UID once, in order; every candidate has its query and every row its kept candidate; no row
     is later than `latest` (hours; discharge + 12, None where there is no discharge); every row a
     revised time rests on is evidence of that very UID. A timeline without identifiers (variant
-    `no_uid`) is held to its numbering alone: its lines check themselves, and no UID can be missed
-    where none was seen.
+    `no_uid`) is checked for its numbering alone: its lines check themselves, and no UID can be
+    missing if none was shown.
     """
     reasons = [
         *_note_faults(result, note_sha256),

@@ -24,7 +24,7 @@ def complete_queries(
     """Queries of the whole inventory, in inventory order, each UID with 1…`max_queries`.
 
     White space is collapsed, empty and repeated texts (ignoring case) are left out, and a UID left
-    without any is asked for by its mention. Variant `no_query` asks for every mention as it stands.
+    without any is asked for by its mention. Variant `no_query` asks for every mention verbatim.
     Raises QueryError for an unknown UID and for more than `max_queries` texts of one UID.
     """
     reasons = [f"unknown UID {uid}" for uid in written if uid not in inventory.by_uid]

@@ -63,7 +63,7 @@ def tag(tagger: Tagger, note: str) -> tuple[TaggedSpan, ...]:
                 " characters"
             )
         elif not note[span.start : span.end].strip():
-            reasons.append(f"span [{span.start}, {span.end}) holds no text")
+            reasons.append(f"span [{span.start}, {span.end}) has no text")
         else:
             spans.append(trimmed(span, note))
     counts = Counter((s.start, s.end, s.mention) for s in spans)
@@ -122,7 +122,7 @@ def _chunks(note: str, line_ends: Sequence[int], config: PipelineConfig) -> Iter
 
 def _cut(note: str, start: int, limit: int) -> int:
     """Where to cut an over-long line: after its last white space before `limit`, else before a
-    character that stands alone.
+    character that can be cut alone.
     """
     for at in range(limit, start + 1, -1):
         if note[at - 1].isspace() and not (note[at - 1] == "\r" and note[at] == "\n"):
@@ -157,7 +157,7 @@ def parse_tagged(tagged: str, note: str) -> tuple[TaggedSpan, ...]:
     """The spans of a rewritten note, as offsets into the clean `note`; tags may nest and overlap.
 
     White space may differ, in the text and inside tags; every other character must be the note's.
-    What looks like markup but stands in the note itself is text. Raises TaggingRejected where the
+    Text of the note that looks like markup is text. Raises TaggingRejected where the
     text differs, where a tag is not closed or not opened, and where it encloses nothing or has no
     mention.
     """

@@ -1,7 +1,7 @@
 """Stage 6 of variant `no_uid`: revision sees no identifier in note, table or evidence, and answers
 in table form.
 
-What comes back is not held to the inventory, so occurrences can be lost, merged or told twice: that
+The answer is not compared with the inventory, so occurrences can be lost, merged or repeated: that
 is what the variant measures. Rejected are only a wrong number of alternatives and lines that are no
 times at all (no event, bounds that exclude the time, numbers that are not finite). Source: protocol
 section 2, "Variants".

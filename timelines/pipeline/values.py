@@ -20,7 +20,7 @@ def numbers_in(text: str) -> frozenset[float]:
 
 
 def states_value(mention: str, value: str) -> bool:
-    """True when the row's value stands in the mention: all of its numbers, or, for a value in
+    """True when the mention states the row's value: all of its numbers, or, for a value in
     words, all of its words.
     """
     numbers = numbers_in(value)

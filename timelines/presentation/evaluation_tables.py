@@ -41,7 +41,7 @@ BASIS_SENTENCES: Mapping[Basis, str] = {
     ),
     Basis.LEVENSHTEIN: "Paired one-to-one by the normalised Levenshtein distance of the mentions.",
 }
-#: The columns of a main table; what else there is stands in a table of its own.
+#: The columns of a main table; the others are in a table of their own.
 HEADLINE = ("match_rate", "concordance", "aultc", "median_error", "within_tolerance")
 FURTHER = (
     "precision",
@@ -75,7 +75,7 @@ class Column:
     metric: str
     head: str
     treatment: str = AVAILABLE
-    #: Stands under a head that it shares with its other reading.
+    #: Shown under a head that it shares with its other reading.
     split: bool = False
 
 
@@ -398,10 +398,10 @@ def published_lines(rows: Sequence[PublishedRow], table: Table) -> list[Publishe
     of them is best.
     """
     found = []
-    for told in rows:
+    for source in rows:
         kinds = [
             (kind, values)
-            for kind, values in (("text-only", told.text_only), ("revised", told.revised))
+            for kind, values in (("text-only", source.text_only), ("revised", source.revised))
             if values is not None
         ]
         for n, (kind, values) in enumerate(kinds):
@@ -413,7 +413,7 @@ def published_lines(rows: Sequence[PublishedRow], table: Table) -> list[Publishe
                 )
                 for c in table.columns
             )
-            found.append(PublishedLine(told.name, kind, figures, n == 0, len(kinds)))
+            found.append(PublishedLine(source.name, kind, figures, n == 0, len(kinds)))
     return found
 
 

@@ -2,7 +2,7 @@
 inside a lane.
 
 No Django and no plotting library here. Positions run from 0 to 1 across the plot; time zero
-(admission) always stands at `ZERO`, so that cases and zooms can be compared at a glance. On each
+(admission) is always at `ZERO`, so that cases and zooms can be compared at a glance. On each
 side the distance from zero is logarithmic beyond `LINEAR_HOURS` and close to linear below it,
 scaled so that the case's own extent fills the side.
 """
@@ -18,7 +18,7 @@ from timelines.domain import DAY, WEEK, YEAR, Lane
 
 ZERO = 0.36
 LINEAR_HOURS = 3.0
-#: A case's past and future are shown to the first of these that holds them (hours).
+#: A case's past and future are shown to the first of these that covers them (hours).
 _PAST_LADDER = (DAY, WEEK, 30 * DAY, YEAR, 10 * YEAR, 30 * YEAR, 100 * YEAR)
 _FUTURE_LADDER = (DAY, 3 * DAY, WEEK, 14 * DAY, 30 * DAY, 90 * DAY, YEAR, 10 * YEAR)
 #: Marks of one row keep this distance (share of the plot's width).
@@ -141,7 +141,7 @@ class LaneRows:
 
 
 def axis_for(times: Iterable[float], discharge: float | None) -> Axis:
-    """The extent that holds all times and the discharge; past and future each to the next step of
+    """The extent that covers all times and the discharge; past and future each to the next step of
     their ladder.
     """
     known = [*times, *([discharge] if discharge is not None else [])]

@@ -43,7 +43,7 @@ class Section:
     end: int
 
 
-#: A section shorter than this stands without its title beside it: the heading is in sight anyway.
+#: A section shorter than this is shown without its title beside it: the heading is in sight anyway.
 SHORTEST_TITLED = 120
 _LONGEST_TITLE = 60
 

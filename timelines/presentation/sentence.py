@@ -1,4 +1,4 @@
-"""The sentence an occurrence stands in, for the first step of its provenance."""
+"""Find the sentence of an occurrence, for the first step of its provenance."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def status_of(
 
     Evidence moved a time only if the entry is of a revised timeline and cites a row (protocol
     section 2, stage 6). A time that shifted without a row rests on the note still. A reference is
-    what others are compared with: nothing moved it, whatever rows it cites. `known` None: an
+    what others are compared with: nothing moved it, even if it cites rows. `known` None: an
     imported time whose file does not say whether the note states it.
     """
     if time is None:

@@ -31,7 +31,7 @@ from timelines.runs.versions import code_revision, package_versions, prompt_hash
 
 
 class RunRefused(ValueError):
-    """A run that cannot be started; the message says what to change and never holds patient text."""
+    """A run cannot be started; the message says what to change and contains no patient text."""
 
 
 @transaction.atomic

@@ -27,7 +27,7 @@ LATEST = "latest"
 
 
 class BaseRefused(ValueError):
-    """A run cannot be the base of another; the message says why and never holds patient text."""
+    """A run cannot be the base of another; the message says why and contains no patient text."""
 
 
 def kept_stages(variant: Variant) -> frozenset[Stage]:

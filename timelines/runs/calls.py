@@ -16,7 +16,7 @@ from llm_runtime.models import ModelCall, Outcome
 from timelines.access.closed import without
 from timelines.models import STAGE_ORDER, CaseRun, Occurrence, Run, Stage, StageRun
 
-#: Whose calls the ledger holds: the type of the row that `owner_id` names.
+#: The owner of calls in the ledger: the type of the row that `owner_id` names.
 CALLS_OWNER = "timelines.stagerun"
 CASES_SHOWN = 50
 SHORTENED_CASES_SHOWN = 10
@@ -183,6 +183,6 @@ def deciding_calls(case_run: CaseRun, occurrence: Occurrence) -> list[ModelCall]
 
 
 def _tags(covers: Sequence[str], occurrence: Occurrence) -> bool:
-    """Whether one of the "start:end" pieces holds the occurrence's beginning."""
+    """Return whether one of the "start:end" pieces contains the occurrence's beginning."""
     pieces = [piece.partition(":") for piece in covers]
     return any(int(start) <= (occurrence.start or 0) < int(end) for start, _, end in pieces)

@@ -51,13 +51,13 @@ def follow(run: Run, say: Callable[[str], None]) -> None:
     While stages wait and none runs, workers are asked whether they listen; a run that a person
     paused is waited for. One that waits for answers from outside is left.
     """
-    told = ""
+    last = ""
     moved = time.monotonic()
     while (counts := _settled(run)).active:
         words = progress_words(counts)
-        if words != told:
+        if words != last:
             say(words)
-            told, moved = words, time.monotonic()
+            last, moved = words, time.monotonic()
         elif words := waiting_words(run):
             say(words)
             return
@@ -67,7 +67,7 @@ def follow(run: Run, say: Callable[[str], None]) -> None:
                 raise NoWorker(f"no worker answers on {', '.join(silent)}")
             moved = time.monotonic()
         time.sleep(POLL_SECONDS)
-    if (words := progress_words(totals(run))) != told:
+    if (words := progress_words(totals(run))) != last:
         say(words)
 
 
@@ -77,11 +77,11 @@ def work_inline(run: Run, say: Callable[[str], None]) -> None:
 
     Other workers may help.
     """
-    told = ""
+    last = ""
     while (counts := _settled(run)).active:
-        if (words := progress_words(counts)) != told:
+        if (words := progress_words(counts)) != last:
             say(words)
-            told = words
+            last = words
         run.refresh_from_db(fields=["paused_at"])
         waiting = StageRun.objects.filter(due() | expired(), case_run__run=run).order_by(
             "case_run_id", "pk"

@@ -1,7 +1,7 @@
 """The language models of a run: which entry serves which role, what is recorded of them, and askers
 over the ledger for one stage.
 
-A run may choose its models by name (`MODEL_ENDPOINTS`), role → name; `language_model` stands for
+A run may choose its models by name (`MODEL_ENDPOINTS`), role → name; `language_model` covers
 every role that it does not name. Roles that are not chosen are served as the settings say
 (`MODEL_ROLES`).
 """
@@ -109,39 +109,39 @@ def recorded_models(
                 f"no model is named {entry!r}; MODEL_ENDPOINTS has:"
                 f" {', '.join(sorted(roles.endpoints)) or 'nothing'}"
             )
-    told = {}
+    recorded = {}
     for role in wanted:
         model = model_of(role, choices, roles)
         facts = model.describe() if hasattr(model, "describe") else {"name": model.name}
-        told[role] = {"entry": choices.get(role) or choices.get(LANGUAGE_MODEL) or "", **facts}
-    return told
+        recorded[role] = {"entry": choices.get(role) or choices.get(LANGUAGE_MODEL) or "", **facts}
+    return recorded
 
 
 def choices_of(recorded: Recorded) -> dict[str, str]:
     """What a run chose, as `Calls` takes it."""
-    return {role: told["entry"] for role, told in recorded.items() if told.get("entry")}
+    return {role: facts["entry"] for role, facts in recorded.items() if facts.get("entry")}
 
 
 def check_unchanged(recorded: Recorded, roles: ModelRoles) -> None:
     """Raise PermanentFailure where an entry names another model or other `extra` fields now than
     when the run was started: its cases would not compare."""
-    for role, told in recorded.items():
+    for role, facts in recorded.items():
         now = model_of(role, choices_of(recorded), roles)
-        if now.name != told["name"]:
+        if now.name != facts["name"]:
             raise PermanentFailure(
-                f"the run was started with {told['name']} as {role}, which is {now.name} now: start"
-                " another run"
+                f"the run was started with {facts['name']} as {role}, which is {now.name} now:"
+                " start another run"
             )
-        if dict(now.extra) != told.get("extra", now.extra):
+        if dict(now.extra) != facts.get("extra", now.extra):
             raise PermanentFailure(
-                f"the run was started with other `extra` fields for {told['name']} as {role}: start"
-                " another run"
+                f"the run was started with other `extra` fields for {facts['name']} as {role}:"
+                " start another run"
             )
 
 
 def names_of_models(recorded: Recorded) -> dict[str, str]:
     """Role → name, for what a run says it was made with."""
-    return {role: str(told["name"]) for role, told in recorded.items()}
+    return {role: str(facts["name"]) for role, facts in recorded.items()}
 
 
 def label_of(recorded: Recorded) -> str:
@@ -149,6 +149,6 @@ def label_of(recorded: Recorded) -> str:
     roles; "" for none.
     """
     names = dict.fromkeys(
-        str(told["name"]).partition("@")[0].rpartition("/")[2] for told in recorded.values()
+        str(facts["name"]).partition("@")[0].rpartition("/")[2] for facts in recorded.values()
     )
     return "+".join(names)[:60]

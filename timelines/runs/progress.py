@@ -1,4 +1,4 @@
-"""Where a run stands: its stages counted over all cases, its state, and whether anybody works on
+"""The progress of a run: its stages counted over all cases, its state, and whether anybody works on
 it.
 """
 
@@ -259,6 +259,6 @@ def waiting_warning(run: Run, counts: RunTotals) -> str:
         return ""
     return (
         f"No worker has taken a stage of this run for {duration_words(quiet.total_seconds())}."
-        " Start the workers with make run; elsewhere, ask whoever runs them whether one listens."
+        " Start the workers with make run; elsewhere, ask the operator whether a worker is running."
         " Nothing is lost while it waits."
     )

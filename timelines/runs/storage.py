@@ -275,8 +275,8 @@ def load_named_timelines(case_run: models.CaseRun) -> tuple[domain.NamedTimeline
         "reason",
         "confidence",
     )
-    for timeline, *told in rows.values_list(*fields):
-        entries[timeline].append(domain.NamedTime(*told))
+    for timeline, *values in rows.values_list(*fields):
+        entries[timeline].append(domain.NamedTime(*values))
     return tuple(
         domain.NamedTimeline(tuple(entries[t.pk]), t.alternative, domain.TimelineKind(t.kind))
         for t in found
@@ -346,7 +346,7 @@ def load_candidates(case_run: models.CaseRun) -> tuple[domain.Candidate, ...]:
 
 
 def save_evidence(case_run: models.CaseRun, evidence: Sequence[domain.Evidence]) -> None:
-    """Each row's key and a copy of it as it stands now. Rows without a time are no evidence (stage
+    """Each row's key and a copy of its current values. Rows without a time are no evidence (stage
     5 leaves them out).
     """
     found = models.Candidate.objects.filter(query__case_run=case_run, kept=True)

@@ -196,7 +196,7 @@ def _cited(
     """(entry, row index) → the row as cited: from the stored evidence of a run, from the record
     itself elsewhere.
 
-    A row later than discharge allows is evidence of nothing (protocol stage 5), whoever names it.
+    A row later than discharge allows is never evidence (protocol stage 5).
     """
     run_of = {t.pk: t.case_run_id for t in timelines}
     copies = _evidence([pk for pk in run_of.values() if pk])

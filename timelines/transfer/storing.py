@@ -87,7 +87,7 @@ class ForeignReport:
 def import_foreign(
     *, dataset: Dataset, path: Path, format: str, wanted: Wanted, by: User | None = None
 ) -> ForeignReport:
-    """Read the files and store what holds, case by case; an audit event says so. Raises
+    """Read the files and store what is valid, case by case; record an audit event. Raises
     SourceRefused, Unreadable (no file at `path`).
     """
     check_source(dataset, wanted.source)
@@ -375,7 +375,7 @@ def _refusal(
 
 
 def _remove(timeline: Timeline) -> None:
-    """The timeline, and its inventory where no other timeline stands on it."""
+    """Remove the timeline, and its inventory if no other timeline uses it."""
     inventory = timeline.inventory
     timeline.delete()
     if inventory is not None and not inventory.timelines.exists():

@@ -237,7 +237,7 @@ def test_five_nearest_documents_and_none_of_an_empty_record() -> None:
         (
             lambda a: read_times(a, 2, 1),
             {"times": {"1": 3, "2": 0}},
-            "event 1 is the admission and stands at 0",
+            "event 1 is the admission: its time must be 0",
         ),
     ],
 )

@@ -68,7 +68,7 @@ def test_copies_may_differ_in_blanks_alone():
     over = align("a  b\nc d", "a b\r\n\r\nc d ")
     assert over.span(3, 6) == (2, 8)
     assert over.span(0, 5) == (0, 3)
-    with pytest.raises(Unreadable, match="white space alone"):
+    with pytest.raises(Unreadable, match="only white space"):
         over.span(1, 3)
     assert align("same", "same") == Alignment()
 
@@ -147,7 +147,7 @@ def test_a_bar_after_a_backslash_is_part_of_the_event(line, cells):
         ),
         ('event|time|confidence|occurrent\nFever|1||{"mention": "Fev\n', "a.bsv, line 2: not JSON"),
         ("Fever|1|\x00\n", "a.bsv, line 1, confidence: neither"),
-        ("Fe\x00ver|1\n", "a.bsv, line 1, mention: holds a character"),
+        ("Fe\x00ver|1\n", "a.bsv, line 1, mention: contains a character"),
         ("", "a.bsv: no events"),
     ],
 )
@@ -221,7 +221,7 @@ def test_a_place_is_sought_only_where_the_lines_do_not_speak_of_places(tmp_path)
         (LINE | {"context": ["0001", "0001"]}, "context: not at most 5"),
         (LINE | {"context": 5}, "context: not a list"),
         (LINE | {"rows": [-1]}, "rows: not a list of row numbers"),
-        (LINE | {"mention": "\ud800"}, "mention: holds a character"),
+        (LINE | {"mention": "\ud800"}, "mention: contains a character"),
         (LINE | {"kind": "final"}, "kind: not one of"),
         (LINE | {"alternative": 0}, "alternative: alternatives count from 1"),
         ("{", "not JSON"),

@@ -255,7 +255,7 @@ def test_batches_hold_at_most_the_protocols_numbers_and_share_their_prefix() -> 
         ),
         (
             lambda a, uids: a.update({uids[0]: "keep"}),
-            "a word in the place of a row, and no row that it stands for",
+            "a word instead of a row, and no row that it refers to",
         ),
     ],
 )
@@ -484,7 +484,7 @@ def test_a_revision_that_changes_all_but_the_time_says_so() -> None:
 )
 def test_a_word_that_stands_for_no_row_is_refused(change) -> None:
     with pytest.raises(
-        AttemptsExhausted, match="a word in the place of a row, and no row that it stands for"
+        AttemptsExhausted, match="a word instead of a row, and no row that it refers to"
     ):
         _revised(change)
 

@@ -127,7 +127,7 @@ def test_tag_rejects_spans_that_are_not_of_the_note():
         tag(tagger, NOTE)
     assert rejected.value.reasons == (
         "span [0, 41) ends after the note, which has 40 characters",
-        "span [2, 3) holds no text",
+        "span [2, 3) has no text",
         "span [25, 30) is tagged 2 times with one mention",
     )
 

@@ -145,9 +145,9 @@ class Tkw2:
         self, note: str, central: Sequence[str], offsets: Sequence[Offset]
     ) -> list[float]:
         """Step 3: an hour for each central event; conflicts go to the higher confidence, the
-        admission stands at 0.
+        admission is at 0.
         """
-        told = [
+        lines = [
             f"{o.first} | {o.second} | {hours_text(o.hours)} | {o.confidence:g}" for o in offsets
         ]
         anchor = central.index(ADMISSION) + 1
@@ -155,7 +155,7 @@ class Tkw2:
             note=note,
             events=_numbered(central),
             admission=str(anchor),
-            offsets="\n".join(["first | second | hours | confidence", *told]),
+            offsets="\n".join(["first | second | hours | confidence", *lines]),
         )
         return await self._times(prompt, len(central), anchor, "scaffold")
 
@@ -301,7 +301,7 @@ def read_times(answer: Mapping[str, Any], count: int, anchor: int) -> list[float
     if faults:
         raise AnswerRejected(faults)
     if times[str(anchor)] != 0:
-        raise AnswerRejected([f"event {anchor} is the admission and stands at 0"])
+        raise AnswerRejected([f"event {anchor} is the admission: its time must be 0"])
     return [float(times[str(n)]) for n in range(1, count + 1)]
 
 
@@ -347,7 +347,7 @@ def _attached(item: Any, count: int) -> Attached | None:
     ):
         return None
     event = " ".join(item["event"].split())
-    # The admission is central and stands at 0: a second one elsewhere would make it ambiguous which
+    # The admission is central and at 0: a second one elsewhere would make it ambiguous which
     # event that is.
     return None if event == ADMISSION else Attached(event, item["central"], float(item["hours"]))
 

@@ -25,7 +25,7 @@ PROMPTS = (
 
 def prompted_backbone(askers: Mapping[str, Asker], config: PipelineConfig) -> Backbone:
     """The stages over the askers of the four roles. It pays for context, so the case cap of rows
-    holds (protocol stage 5).
+    applies (protocol stage 5).
     """
     missing = [role for role in ROLES if role not in askers]
     if missing:

@@ -16,7 +16,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+(?=[A-Z0-9(\"'])")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A note as a prompt holds it; `cut` says what was left out, "" where nothing was."""
+    """A note as a prompt shows it; `cut` describes what was left out, "" if nothing was."""
 
     text: str
     cut: str = ""
@@ -128,5 +128,5 @@ def sentences_of(note: str, chunk: Chunk) -> list[Sentence]:
 
 
 def numbered(note: str, sentences: Sequence[Sentence]) -> str:
-    """`1: sentence` a line. A sentence holds no line break, so that lines and numbers agree."""
+    """`1: sentence` a line. Sentences contain no line breaks, so that lines and numbers agree."""
     return "\n".join(f"{n}: {note[s.start : s.end]}" for n, s in enumerate(sentences, start=1))

@@ -115,7 +115,7 @@ def read_queries(text: str, uids: Sequence[str], most: int) -> dict[str, list[st
                 f"{uid}: a text of more than {QUERY_CHARACTERS} characters is no search text"
             )
         elif not all(storable(t) for t in texts):
-            faults.append(f"{uid}: a text holds a character that is none")
+            faults.append(f"{uid}: a text contains an invalid character")
         elif kept := [" ".join(t.split()) for t in texts if t.strip()]:
             found[uid] = kept
     if faults:

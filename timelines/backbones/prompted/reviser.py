@@ -171,12 +171,12 @@ class PromptedReviser:
             rows: list[list[ProposedEntry]] = []
             for number, timeline in enumerate(timelines, start=1):
                 timeline.pop("reasoning", None)
-                stands: Standing = {
+                words: Standing = {
                     KEEP: material.text_only.by_uid,
                     **({FIRST: {e.uid: e for e in rows[0]}} if rows else {}),
                 }
                 found = read_rows(
-                    timeline, asked, known, self.asker.model.name, f"timeline {number}", stands
+                    timeline, asked, known, self.asker.model.name, f"timeline {number}", words
                 )
                 rows.append([_cited(entry, material, by_uid) for entry in found])
             return rows
@@ -299,13 +299,13 @@ def in_hours(summary: str, anchor: Anchor) -> str:
     renderer writes them after these words.
     """
 
-    def told(match: re.Match[str]) -> str:
+    def hours_of(match: re.Match[str]) -> str:
         try:
             return f"{match[1]} {hours_text(anchor.hours(datetime.fromisoformat(match[2])))} h"
         except ValueError:  # a value that only looks like a moment
             return match[0]
 
-    return _MOMENT.sub(told, summary)
+    return _MOMENT.sub(hours_of, summary)
 
 
 def revision_schema(
@@ -358,7 +358,7 @@ def _scope(
     settled: Sequence[ProposedEntry],
     total: int,
 ) -> str:
-    """What a partial call is told of its part; the prompt before it is that of every other part."""
+    """Describe its part to a partial call; the prompt before it is the same for every part."""
     words = [f"This call is for timeline {number} of {alternatives} alone."]
     if len(part) < total:
         words.append(f"Of it, answer for these identifiers only: {', '.join(o.uid for o in part)}.")

@@ -19,7 +19,7 @@ FIELDS = ("time", "lower", "upper", "known", "context")
 #: has it.
 KEEP, FIRST = "keep", "first"
 Row = Entry | ProposedEntry
-#: word → UID → the row that the word stands for.
+#: word → UID → the row that the word refers to.
 Standing = Mapping[str, Mapping[str, Row]]
 NOTHING: Standing = {}
 _NUMBER = re.compile(r"[+-]?\d{1,9}(?:\.\d{1,6})?\Z")
@@ -28,18 +28,18 @@ _BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 
 
 def from_json(
-    uid: str, value: object, context: frozenset[str], decided_by: str, stands: Standing = NOTHING
+    uid: str, value: object, context: frozenset[str], decided_by: str, words: Standing = NOTHING
 ) -> tuple[ProposedEntry | None, list[str]]:
     """(entry, faults) of `[time, lower, upper, known]` or of that and a list of contexts; `context`
     are the UIDs it may name.
 
-    In the place of a row may stand a word of `stands`, which takes over the row it stands for. A
-    row without contexts has none, or where a row could be kept, that row's.
+    A word of `words` may replace the row; it takes over the row it refers to. A
+    row without contexts has none, or if a row could be kept, that row's.
     """
-    kept = {word: rows[uid] for word, rows in stands.items() if uid in rows}
+    kept = {word: rows[uid] for word, rows in words.items() if uid in rows}
     if isinstance(value, str):
         if value not in kept:
-            return None, [f"{uid}: a word in the place of a row, and no row that it stands for"]
+            return None, [f"{uid}: a word instead of a row, and no row that it refers to"]
         return _taken_over(uid, kept[value], context, decided_by)
     if not isinstance(value, list) or not len(FIELDS) - 1 <= len(value) <= len(FIELDS):
         return None, [

@@ -56,8 +56,8 @@ def read_table(
     """The rows of a table for exactly the occurrences `asked`. Raises AnswerRejected with every
     fault found.
 
-    The header must be the one that was asked for (spaces and underscores are alike, and case is not
-    told apart); each UID stands there once, with its own mention.
+    The header must be the one that was asked for (spaces, underscores and case do not
+    matter); each UID appears once, with its own mention.
     """
     lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
     if not lines or _header(lines[0]) != _header(HEADER):
@@ -87,11 +87,11 @@ def read_table(
 def _entry(
     cells: Sequence[str], mention: str, context: frozenset[str], decided_by: str
 ) -> tuple[ProposedEntry | None, list[str]]:
-    uid, told, time, bounds, known, named = cells
+    uid, copied, time, bounds, known, named = cells
     hours, time_read = read_hours(time)
     lower, upper, bounds_read = read_bounds(bounds)
     contexts = read_context(named)
-    faults = [f"{uid}: the mention was changed"] * (told != mention)
+    faults = [f"{uid}: the mention was changed"] * (copied != mention)
     faults += [f"{uid}: time is neither a number nor N/A"] * (not time_read)
     faults += [f"{uid}: bounds are not of the form [lower, upper]"] * (not bounds_read)
     faults += [f"{uid}: known is neither 0 nor 1"] * (known not in ("0", "1"))

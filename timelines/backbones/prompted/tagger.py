@@ -105,7 +105,7 @@ class PromptedTagger:
             except TaggingRejected as rejection:
                 raise AnswerRejected(rejection.reasons) from None
             if not all(storable(s.mention) for s in spans):
-                raise AnswerRejected(["a mention holds a character that is none"])
+                raise AnswerRejected(["a mention contains an invalid character"])
             return [replace(s, start=s.start + chunk.start, end=s.end + chunk.start) for s in spans]
 
         return await self.asker.ask(
@@ -164,7 +164,7 @@ def _span(
     if not quote.strip() or not mention:
         return None, "the quote or the mention is empty"
     if not storable(mention):
-        return None, "the mention holds a character that is none"
+        return None, "the mention contains an invalid character"
     quote = quote.strip()
     at = note.find(quote, used.get(quote, sentence.start), sentence.end)
     if at < 0:

@@ -128,8 +128,8 @@ def row_schema(context: Sequence[str], words: Sequence[str] = ()) -> dict[str, A
     """One row: `[time, lower, upper, known]` or these and `[contexts]`, or one of the words that
     stand for a row.
 
-    Contexts are held to the UIDs of the case, which every row's rule refers to, so the schema stays
-    small. Lists of exact length, without `items`, are what the grammars of the servers have in
+    Contexts are limited to the UIDs of the case, which every row's rule refers to, so the schema
+    stays small. Lists of exact length, without `items`, are what the grammars of the servers have in
     common.
     """
     number = {"type": ["number", "null"]}
@@ -172,16 +172,16 @@ def read_rows(
     context: frozenset[str],
     decided_by: str,
     what: str,
-    stands: Standing = NOTHING,
+    words: Standing = NOTHING,
 ) -> list[ProposedEntry]:
-    """One row for each UID asked for, and no other; `stands` as in `from_json`. Raises
+    """One row for each UID asked for, and no other; `words` as in `from_json`. Raises
     AnswerRejected.
     """
     faults = keys_exactly(answer, [o.uid for o in asked], what)
     entries: list[ProposedEntry] = []
     for o in asked:
         if o.uid in answer:
-            entry, found = from_json(o.uid, answer[o.uid], context, decided_by, stands)
+            entry, found = from_json(o.uid, answer[o.uid], context, decided_by, words)
             faults += [f"{what}: {fault}" for fault in found]
             if entry is not None:
                 entries.append(entry)

@@ -1,7 +1,7 @@
 """Splits a clinical note into sentences and list items.
 
 A parser trained on newspapers splits abbreviated notes badly ("Cr 1.2. pulm HTN. s/p ICD"), so the
-boundaries come from punctuation, line breaks and list marks, and the parser is told to keep them.
+boundaries come from punctuation, line breaks and list marks, and the parser must keep them.
 """
 
 from __future__ import annotations

@@ -58,13 +58,13 @@ class Analysis:
     lines: tuple[Line, ...]
 
     def section_at(self, offset: int) -> Section:
-        """The section that holds `offset`; an empty note has one empty section of kind ``other``."""
+        """Return the section at `offset`; an empty note has one empty section of kind ``other``."""
         if not self.sections:
             return Section("other", "", 0, 0, 0)
         return self.sections[max(0, bisect_right(self._section_starts, offset) - 1)]
 
     def sentence_at(self, offset: int) -> Sentence | None:
-        """The sentence that holds `offset`, else the last one that begins before it; None before
+        """The sentence at `offset`, else the last one that begins before it; None before
         the first.
         """
         index = bisect_right(self._sentence_starts, offset) - 1

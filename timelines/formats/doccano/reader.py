@@ -25,7 +25,7 @@ _Span = tuple[int, int]
 
 
 def read_doccano(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
-    """A file, or a folder of `.jsonl` files. `case_id` stands in the document or its `meta`, else
+    """A file, or a folder of `.jsonl` files. `case_id` is in the document or its `meta`, else
     the file is named by the case.
     """
     for file in files_of(path, ".jsonl"):

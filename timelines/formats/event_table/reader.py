@@ -2,7 +2,7 @@
 answer.
 
 One file a case, named by it, with or without a heading; or one table with a column `case_id`. Times
-are hours from admission, or N/A. A fourth column `occurrent` in files that we wrote holds
+are hours from admission, or N/A. A fourth column `occurrent` in files that we wrote has
 everything else of the line as JSON. Tables with our own headings are read whole.
 """
 

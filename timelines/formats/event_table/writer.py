@@ -1,5 +1,5 @@
 """Events and times by bars: `event|time|confidence`, hours or N/A, as single-step baselines answer;
-the fourth column holds the rest.
+the fourth column has the rest.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """i2b2-2012 XML (temporal relations challenge): the note in TEXT, and the layers EVENT, TIMEX3,
 SECTIME and TLINK in TAGS.
 
-Every EVENT is an occurrence, whatever its modality; NEG makes it absent. Offsets count from 1 at
+Every EVENT is an occurrence of any modality; NEG makes it absent. Offsets count from 1 at
 the note's first character, the end being exclusive: "Admission" at the beginning of a note is start
 1, end 10. The released files begin TEXT with a line break, so the same numbers count from 0 there.
-Some tools count from 0 in the note; which of the two holds is seen by the `text` of all events of
-the file together. Times: `i2b2_times`. Files that we wrote hold everything else in processing
+Some tools count from 0 in the note; the `text` of all events of the file together shows which
+applies. Times: `i2b2_times`. Files that we wrote have everything else in processing
 instructions `<?occurrent {…}?>`, which other readers skip.
 """
 

@@ -6,7 +6,7 @@ hour, minute or second. A TLINK between an event and such a period says
 
 * OVERLAP, SIMULTANEOUS, DURING: the event's time is the middle of the period, its bounds the
   period's ends;
-* BEGUN_BY: the same (an event stands where it begins);
+* BEGUN_BY: the same (an event is placed at its beginning);
 * BEFORE: no later than the period's beginning; AFTER: no earlier than its end;
 * BEFORE_OVERLAP, ENDED_BY: begun no later than the period's end.
 

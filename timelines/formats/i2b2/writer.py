@@ -1,7 +1,7 @@
 """i2b2-2012 XML: the note, an EVENT an occurrence, its time as a TIMEX3 outside the text with a
 TLINK; the rest beside them.
 
-Everything that the layout has no attribute for stands in a processing instruction `<?occurrent
+Values that the layout has no attribute for are written to a processing instruction `<?occurrent
 {…}?>` after the EVENT, which XML readers skip. Characters that XML cannot hold are written as
 spaces.
 """
@@ -88,8 +88,8 @@ def cdata(note: str) -> str:
 
 def instruction(values: dict[str, Any]) -> str:
     """The values as a processing instruction; nothing inside can end it."""
-    held = as_json(values).replace(">", "\\u003e")
-    return f"<?occurrent {held}?>"
+    escaped = as_json(values).replace(">", "\\u003e")
+    return f"<?occurrent {escaped}?>"
 
 
 def _event(note: str, line: Line, number: int) -> str:

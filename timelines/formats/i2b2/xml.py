@@ -15,7 +15,7 @@ TAGS = ("EVENT", "TIMEX3", "SECTIME", "TLINK")
 
 @dataclass(frozen=True)
 class Tag:
-    """One tag of the annotation and the line that it stands in."""
+    """One tag of the annotation and its line."""
 
     name: str
     line: int

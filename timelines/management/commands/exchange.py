@@ -32,9 +32,7 @@ class Command(BaseCommand):
         folder.add_argument(
             "--in", type=Path, dest="folder", help="import: the folder to read answers from"
         )
-        parser.add_argument(
-            "--by", default="", help="user name of whoever does it, for the records"
-        )
+        parser.add_argument("--by", default="", help="user name to record as the person who did it")
 
         parser.add_argument(
             "--inline",

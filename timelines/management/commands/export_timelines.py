@@ -136,7 +136,7 @@ class Command(BaseCommand):
             )
 
     def _say_other_runs(self, dataset: Dataset, wanted: Selection) -> None:
-        """Say for how many cases another run stands in for the study timeline."""
+        """Print for how many cases another run replaces the study timeline."""
         study = current().filter(dataset=dataset).select_related("run").first()
         if study is None or (wanted.sources and study.run.source not in wanted.sources):
             return

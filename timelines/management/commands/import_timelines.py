@@ -51,7 +51,7 @@ class Command(BaseCommand):
             "--only",
             default="",
             metavar="SOURCE",
-            help="only this source, where an export holds several",
+            help="only this source, if an export has several",
         )
         parser.add_argument(
             "--replace",

@@ -130,7 +130,7 @@ def _infer(work: StageWork) -> None:
 
 
 def _retrieve(work: StageWork) -> None:
-    """Batch 0 holds the queries; each later one what the queries of some occurrences brought back.
+    """Batch 0 has the queries; each later one what the queries of some occurrences brought back.
 
     Where the run keeps the queries of the run it is based on, their scores are known too: only the
     fates are decided anew.

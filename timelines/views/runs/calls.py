@@ -65,7 +65,7 @@ def case_calls(request: StudyRequest, public_id: str, case_run_id: str) -> HttpR
 @study_role_required(*CASE_READERS)
 @leads_back_to_draft
 def call(request: StudyRequest, public_id: str) -> HttpResponse:
-    """One call: what was asked, word for word, and what came back. It holds the note: reading it is
+    """Show one call: the request word for word, and the reply. It contains the note: reading it is
     recorded as opening the case.
     """
     found = get_object_or_404(
@@ -110,6 +110,6 @@ def _case_run(request: StudyRequest, case_run: CaseRun | None) -> CaseRun:
 
 
 def _schema(body: str) -> str:
-    """The JSON schema that the answer was held to, "" where there was none."""
+    """The JSON schema that constrained the answer, "" if there was none."""
     schema = json.loads(body).get("schema")
     return json.dumps(schema, indent=2, ensure_ascii=False) if schema else ""

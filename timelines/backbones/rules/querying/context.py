@@ -1,4 +1,4 @@
-"""What a short word means where it stands, and which subjects of a mention only say when or how.
+"""Resolve short words by their context, and find subjects that only say when or how.
 
 "Levo" is norepinephrine beside a rate and levofloxacin beside a pneumonia; "7.31/52/88" is a blood
 gas though none is named; the operation of "resumed the night of surgery" and the unit of "sedated
@@ -78,7 +78,7 @@ def _pressor(hit: Hit, sentence: str, note: str) -> Hit:
 
 
 def gas(text: str) -> Hit | None:
-    """The blood gas that is told by its numbers alone."""
+    """Return the blood gas that its numbers alone identify."""
     found = _GAS.search(text)
     return Hit(vocabulary().by_name["blood gas"], found.start(), found.end()) if found else None
 

@@ -32,7 +32,7 @@ class Act(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Reading:
     """`subjects`: concepts in order of weight. `carrier`: the study or specimen that a finding
-    without a concept of its own was told with ("CXR: RLL opacity"). `values`: numbers that the
+    without a concept of its own was mentioned with ("CXR: RLL opacity"). `values`: numbers that the
     occurrence states."""
 
     occurrence: Occurrence
@@ -193,9 +193,9 @@ def _subjects(mention: str, span: str, sentence: str, note: str) -> tuple[Hit, .
     for hit in (_as_given(h, span) for h in spanned):
         if hit.concept.name not in known and not _is_aside_place(hit, span):
             weighed.append((_weight(hit, span) - 1.2, 1000 + hit.start, hit))
-    told = gas(mention)
-    if told is not None:
-        weighed.append((_GAS_WEIGHT, told.start, told))
+    blood_gas = gas(mention)
+    if blood_gas is not None:
+        weighed.append((_GAS_WEIGHT, blood_gas.start, blood_gas))
     weighed.sort(key=lambda item: (-item[0], item[1]))
     distinct: dict[str, Hit] = {}
     for _, _, hit in weighed:
@@ -204,11 +204,11 @@ def _subjects(mention: str, span: str, sentence: str, note: str) -> tuple[Hit, .
 
 
 _WEIGHTS = {Kind.MEASUREMENT: 3.0, Kind.DRUG: 3.0, Kind.PROCEDURE: 2.7, Kind.DRUG_CLASS: 2.0}
-#: Three numbers written as a gas outweigh whatever else the mention names.
+#: Three numbers written as a gas outweigh everything else that the mention names.
 _GAS_WEIGHT = 5.0
 
 
-#: Verbs and nouns of moving: what stands after them is the place of a transfer, not an aside.
+#: Verbs and nouns of moving: the words after them are the place of a transfer, not an aside.
 _MOVES = re.compile(
     r"\b(?:transfer\w*|arriv\w*|mov(?:ed|e)|left|return\w*|admitted|admission"
     r" (?:to|from)|present(?:ed|s|ation)|call\w* out|discharged?|"
@@ -252,7 +252,7 @@ _CONTINUES = re.compile(
 _OF_STUDY = re.compile(
     r"\b(?:on|by|at|per|in|with)[\s-]+(?:the[\s-]+|\w+[\s-]+){0,2}$", re.IGNORECASE
 )
-#: Between a study and its finding stands a word of telling.
+#: A word of reporting comes between a study and its finding.
 _TELLS = re.compile(
     r"show|reveal|demonstrat|\bwith\b|:|\bread\b|notable|consistent|\bfound\b|\bsaw\b|negative|positive|\bno\b|\bthere w|"
     r"grew|disclos|confirm|identif|remarkable|suggest",

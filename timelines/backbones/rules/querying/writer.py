@@ -55,7 +55,7 @@ def write_queries(reading: Reading) -> list[str]:
         and concepts[0].name in CONTINUOUS
         and concepts[0].kind is Kind.DRUG
     ):
-        # Rate changes and bags end in many rows; whatever else was asked for would take the places
+        # Rate changes and bags end in many rows; other queries would take the places
         # of the last of them.
         return _of_drug(concepts[0], reading.act)[:1]
     if reading.carrier is not None:

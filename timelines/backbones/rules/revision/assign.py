@@ -140,15 +140,15 @@ def strain(a: Node, choice_a: Choice, b: Node, choice_b: Choice) -> float:
         return 0.0
     if a.text_time is None or b.text_time is None:
         return 0.0
-    told, recorded = b.text_time - a.text_time, time_b - time_a
-    cost = _STRETCHED * min(1.0, abs(recorded - told) / 12.0)
-    if told * recorded < 0 and abs(told) > 0.5 and abs(recorded) > 0.25:
+    stated, recorded = b.text_time - a.text_time, time_b - time_a
+    cost = _STRETCHED * min(1.0, abs(recorded - stated) / 12.0)
+    if stated * recorded < 0 and abs(stated) > 0.5 and abs(recorded) > 0.25:
         cost += _REVERSED
     if (
         choice_a.repeats
         and a.topic == b.topic
         and choice_a.row.row_index == choice_b.row.row_index
-        and abs(told) > _APART_HOURS
+        and abs(stated) > _APART_HOURS
     ):
         cost += _SHARED
     return cost

@@ -1,5 +1,4 @@
-"""When a condition is named without a number ("hypotensive", "febrile"), the readings that would be
-told so.
+"""Find the readings that a condition without a number ("hypotensive", "febrile") describes.
 
 Limits are the usual clinical ones for adults; a reading outside them is no evidence for the
 condition.
@@ -29,7 +28,7 @@ class Limits:
         )
 
 
-#: (words of the condition, words of the event name, limits). °F rows are told apart by their size.
+#: (words of the condition, words of the event name, limits). The size of a °F row identifies it.
 _TABLE: tuple[tuple[str, str, Limits], ...] = (
     (r"(?:no|without) (?:eye opening|motor|response|verbal)", r"gcs", Limits(below=2.0)),
     (

@@ -28,7 +28,7 @@ from timelines.pipeline.expansion import distance_to_bounds
 #: inside them.
 _DISTANCE_COST = 0.8
 _INSIDE_COST, _INSIDE_HOURS = 0.35, 8.0
-#: What came out of a drain or a patient is told as such; "traumatic Foley" is no output.
+#: Notes name the output of a drain or a patient as such; "traumatic Foley" is no output.
 _PUT_OUT = re.compile(
     r"\b(?:out(?:put)?|uop|urine|drain\w*|put|dump\w*|emesis|vomit\w*|stool\w*|melena|blood\w*|cc|ml)\b",
     re.IGNORECASE,
@@ -110,12 +110,12 @@ class Judge:
             return specimen(reading, row)
         if name.category == "procedure":
             return performed(concept, reading, name)
-        told = (
+        is_output = (
             name.category == "output"
             and _PUT_OUT.search(reading.text)
             and reading.occurrence.polarity is Polarity.PRESENT
         )
-        return Match(0.6, REACH_WEAK, f"{row.event}: charted with it") if told else None
+        return Match(0.6, REACH_WEAK, f"{row.event}: charted with it") if is_output else None
 
 
 def _judged_by(reading: Reading) -> tuple[Hit, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 REACH_VALUE = 30.0
 REACH_ACT = 18.0
 REACH_WEAK = 6.0
-#: A result is told when it is known, days after its specimen was taken.
+#: A result is written when it is known, days after its specimen was taken.
 REACH_RESULT = 72.0
 #: The only row of the record with a stated value is believed over a text time that is days off.
 REACH_UNIQUE = 72.0
@@ -23,8 +23,8 @@ class Match:
 
     `exact`: the very value that the text states.
 
-    `repeats`: such acts recur, so two occurrences told at different times should not share the row;
-    a value, a specimen or a move may well be told twice.
+    `repeats`: such acts recur, so two occurrences at different times should not share the row;
+    a value, a specimen or a move may well be mentioned twice.
     """
 
     cost: float

@@ -1,4 +1,4 @@
-"""Measurements and specimens: the stated value, the condition named, the result told."""
+"""Measurements and specimens: the stated value, the condition named, the result reported."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Medications:
         return any(r.numeric_value is not None for e in starts for r in self._rows[e])
 
     def _at_once(self, row: SourceRow) -> bool:
-        """A push: begin and end within minutes, so that the end, which holds the amount, dates the
+        """A push: begin and end within minutes, so that the end, which has the amount, dates the
         dose too.
         """
         starts = self._rows.get(row.event.removesuffix("end") + "start", ())
@@ -114,7 +114,7 @@ def _with_dose(cost: float, reason: str, reading: Reading, row: SourceRow) -> Ma
         return Match(
             max(0.0, cost - 0.3), REACH_VALUE, f"{reason}: same drug and dose", repeats=True
         )
-    # A new rate is told by its number; another number is another change.
+    # A new rate is identified by its number; another number is another change.
     return (
         None
         if reading.act is Act.CHANGE

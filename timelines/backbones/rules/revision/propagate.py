@@ -21,7 +21,7 @@ MAX_SHIFT = 24.0
 
 @dataclass(frozen=True, slots=True)
 class Anchored:
-    """An occurrence whose time was taken from a row: where it stands in the note, the hour the text
+    """An occurrence whose time was taken from a row: its place in the note, the hour the text
     gave and the row's.
     """
 

@@ -1,8 +1,8 @@
 """Stage 6 of the rules backbone: joint revision of the whole timeline.
 
 Rows are judged one by one (`judge`), chosen together (`assign`), and what has no row moves with
-what has (`propagate`). Discharge and what happens with it take the recorded discharge. Whatever has
-no convincing row keeps the time the text gave.
+with what has (`propagate`). Discharge and what happens with it take the recorded discharge. An
+occurrence without a convincing row keeps the time the text gave.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STRICT_KEEP_COST = 0.35
 _SECOND_CHOICE = 0.45
 
 
-#: States that stand at 0 by convention are told with no neighbour in time.
+#: States at 0 by convention have no neighbour in time.
 _UNMOVED = frozenset({"static"})
 
 
@@ -190,7 +190,7 @@ def _adopted(entry: Entry, choice: Verdict, node: Node) -> Entry:
         if v.row.time is not None and abs(v.row.time - time) <= _SAME_MOMENT and v.cost < KEEP_COST
     ]
     rows = tuple(dict.fromkeys([choice.row.row_index, *same]))
-    told = (
+    before = (
         "the text gave no time" if entry.time is None else f"the text alone said {entry.time:.1f} h"
     )
     return Entry(
@@ -201,7 +201,7 @@ def _adopted(entry: Entry, choice: Verdict, node: Node) -> Entry:
         known=True,
         context=entry.context,
         decided_by="rules: evidence row",
-        reason=f"{choice.row.time_kind.value} row at {time:.1f} h: {choice.reason}; {told}",
+        reason=f"{choice.row.time_kind.value} row at {time:.1f} h: {choice.reason}; {before}",
         adopted_rows=rows,
     )
 

@@ -45,7 +45,7 @@ _MID = re.compile(r"\bmid[- ]?\s*$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A closed range of values that would be told this way. ``4.2`` covers 4.15…4.25, ``80s``
+    """A closed range of values that are written this way. ``4.2`` covers 4.15…4.25, ``80s``
     80…89.9, ``>150`` 150 and more.
     """
 
@@ -71,7 +71,7 @@ def stated_values(text: str) -> tuple[Stated, ...]:
 
 def tells(values: tuple[Stated, ...], value: float, unit: str, event: str) -> Stated | None:
     """The stated value that the row's value is, itself or converted between the units in which both
-    are told.
+    are written.
     """
     for candidate in (value, *_converted(value, unit, event)):
         for stated in values:

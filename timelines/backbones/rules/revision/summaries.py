@@ -2,7 +2,7 @@
 
 A summary states observations with their times: all of a short series, of a long one the first,
 last, lowest and highest, and when the series begins and ends. Those are judged as rows are; what a
-summary does not state cannot date anything. The words do not tell which act a time stands for, nor
+summary does not state cannot date anything. The words do not say which act a time belongs to, nor
 are there rows to cite.
 """
 
@@ -75,14 +75,14 @@ def stated_observations(
         hours = window.anchor.hours(datetime.fromisoformat(clock))
         if (value, clock) in seen or (latest is not None and hours > latest):
             continue
-        told = _QUANTITY.fullmatch(value)
-        number = float(told[1]) if told else None
+        quantity = _QUANTITY.fullmatch(value)
+        number = float(quantity[1]) if quantity else None
         yield SourceRow(
             first + len(seen),
             hours,
             summary.event,
             value,
-            unit or (told[2] or "" if told else ""),
+            unit or (quantity[2] or "" if quantity else ""),
             numeric_value=number,
         )
         seen.add((value, clock))

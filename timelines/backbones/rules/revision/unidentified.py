@@ -1,7 +1,7 @@
 """Revision without identifiers: an event is what its words say, so equal words are one event.
 
-Repeated mentions with equal text cannot be told apart: the second "fever" of a note and the first
-are one line here, placed where the first that has a time is told, with the rows of both. That loss
+Repeated mentions with equal text cannot be distinguished: both mentions of "fever" in a note are
+one line here, placed at the first mention that has a time, with the rows of both. That loss
 is what the variant measures; no rule works around it by looking at places in the note. The rest is
 the reading and judging of the full revision.
 """
@@ -64,7 +64,7 @@ class _Event:
 
 
 def _events(spans: Sequence[TaggedSpan], table: Sequence[NamedTime]) -> dict[str, _Event]:
-    """Event text → what stands for it: the first span that has the text, the first line that has a
+    """Event text → its span and line: the first span that has the text, the first line that has a
     time (else the first).
     """
     lines: dict[str, NamedTime] = {}

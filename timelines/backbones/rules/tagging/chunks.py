@@ -1,4 +1,4 @@
-"""A sentence read word by word, and chunks of it: what stands in them and what they are about."""
+"""Read a sentence word by word, and find the contents and topics of its chunks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Clause:
 
 @dataclass
 class Chunk:
-    """Tokens `[first, last)` of a clause; `separator` is the mark or word that stands before it."""
+    """Tokens `[first, last)` of a clause; `separator` is the mark or word before it."""
 
     first: int
     last: int
@@ -118,7 +118,7 @@ def strength(clause: Clause, first: int, last: int) -> int:
 
 
 def has_value(clause: Clause, first: int, last: int) -> bool:
-    """True when a number outside temporal expressions stands in the chunk."""
+    """True when the chunk has a number outside temporal expressions."""
     return any(
         (clause.tokens[i].is_number or clause.tokens[i].kind == "mixed") and not clause.in_time[i]
         for i in range(first, last)

@@ -1,7 +1,7 @@
 """The clinical vocabulary: term lists in `lexicon/*.txt`, matched longest first, and word endings.
 
 The lists come from general clinical language. Word endings (-itis, -ectomy, -pril, …) catch what no
-list holds. Terms and tokens are compared in lower case, except terms of two to four capitals.
+list contains. Terms and tokens are compared in lower case, except terms of two to four capitals.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Mentions that stand alone: what a span means to a reader who sees nothing else.
 
 The span's own words, abbreviations spelled out, with what the span leaves unsaid put back: the
-analyte of a bare value, the drug of "restarted", the negation of a list, the heading it stands
-under, the time or place that opens its line.
+analyte of a bare value, the drug of "restarted", the negation of a list, the heading above it,
+the time or place that opens its line.
 """
 
 from __future__ import annotations

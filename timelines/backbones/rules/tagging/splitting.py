@@ -219,7 +219,7 @@ def _continues_series(clause: Clause, left: Chunk, right: Chunk) -> bool:
 
 
 def _is_bare_act(clause: Clause, chunk: Chunk) -> bool:
-    """An act that waits for what it is done with: "calmed", "loaded"; a move stands by itself."""
+    """An act that needs its object: "calmed", "loaded"; a move is complete alone."""
     words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
     return (
         not concepts(clause, chunk.first, chunk.last)
@@ -266,7 +266,7 @@ def _is_modifier(clause: Clause, chunk: Chunk) -> bool:
 
 
 def _is_label_of_act(clause: Clause, left: Chunk, right: Chunk) -> bool:
-    """ "STOPPED: warfarin": the act stands before the colon."""
+    """ "STOPPED: warfarin": the act comes before the colon."""
     colon = right.separator == "punct" and clause.tokens[right.first - 1].text == ":"
     return (
         colon and left.last - left.first == 1 and clause.tokens[left.first].lower in TREATMENT_ACTS

@@ -25,14 +25,14 @@ def attach(dated: list[Dated], text: str, empty: Callable[[Clause], bool]) -> No
     """Let clauses of one sentence without a time of their own take that of a neighbour that is
     theirs.
 
-    `text` is the note; `empty` tells whether a clause holds no occurrence.
+    `text` is the note; `empty` returns whether a clause has no occurrence.
     """
     _forwards(dated, empty)
     _backwards(dated, text, empty)
 
 
 def _forwards(dated: list[Dated], empty: Callable[[Clause], bool]) -> None:
-    """A time that stands alone before a clause is that clause's own: "On the third hospital day, he
+    """A time alone before a clause is that clause's own: "On the third hospital day, he
     was extubated".
     """
     for before, item in itertools.pairwise(dated):
@@ -42,7 +42,7 @@ def _forwards(dated: list[Dated], empty: Callable[[Clause], bool]) -> None:
 
 
 def _backwards(dated: list[Dated], text: str, empty: Callable[[Clause], bool]) -> None:
-    """A time behind a list or in parentheses belongs to what stands before it."""
+    """A time behind a list or in parentheses belongs to the words before it."""
     for i in range(len(dated) - 2, -1, -1):
         item, after = dated[i], dated[i + 1]
         bracket = _is_bracket(after, text, empty)
@@ -68,7 +68,7 @@ def _backwards(dated: list[Dated], text: str, empty: Callable[[Clause], bool]) -
 
 
 def _is_bracket(item: Dated, text: str, empty: Callable[[Clause], bool]) -> bool:
-    """A parenthesis that holds a time and nothing else: "AST peak 1500 (HD#2)"."""
+    """A parenthesis with a time and nothing else: "AST peak 1500 (HD#2)"."""
     return (
         text[item.clause.start : item.clause.end].lstrip().startswith("(")
         and bool(item.own)

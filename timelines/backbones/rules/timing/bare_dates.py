@@ -1,5 +1,6 @@
-"""Dates written without a word before them ("12/4", "replaced 12/3 1700"): told from fractions by
-the note and the stay.
+"""Find dates without a word before them ("12/4", "replaced 12/3 1700").
+
+The note and the stay distinguish them from fractions.
 
 "12/4" may be the fourth of December, a strength, a murmur or a dose. It is read as a date when the
 note writes several that fall about the stay, one of them after a word of dates or at the head of a

@@ -1,5 +1,4 @@
-"""Cuts sentences into clauses that carry at most one time of their own, and says how each clause
-stands.
+"""Cut sentences into clauses with at most one time each, and classify the clauses.
 
 Occurrences of one clause share its time. Asides (parentheses, relative clauses and pluperfect
 background with a time of their own) do not move the narrative forward.
@@ -48,7 +47,7 @@ _VERB = re.compile(
 class Clause:
     """`[start, end)` in the note. `expressions` in order, offsets in the note.
 
-    `fronted`: the time stands at its head ("By evening …"), so it says nothing of what came before.
+    `fronted`: the time is at its head ("By evening …"), so it says nothing of what came before.
     """
 
     start: int

@@ -30,7 +30,7 @@ class Calendar:
         return day * DAY - self.clock
 
     def day_of(self, hours: float) -> int:
-        """The calendar day that holds a time."""
+        """Return the calendar day of a time."""
         return int((hours + self.clock) // DAY)
 
     def hour_of_day(self, hours: float) -> float:

@@ -1,4 +1,4 @@
-"""Where the narrative stands: the discourse cursor that time expressions move."""
+"""The position of the narrative: the discourse cursor that time expressions move."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Cursor:
 
     `time` in hours from admission; `day` is the calendar day spoken of (day 0 = that of admission),
     which stays the same through the night after it; `day_only`: the day was named, not the hour.
-    `uid` is the occurrence that stands at the cursor, for context.
+    `uid` is the occurrence at the cursor, for context.
     """
 
     time: float
@@ -40,7 +40,7 @@ class Cursor:
             self.source = source
 
     def advance(self, step: float) -> None:
-        """Move on by a little for something undated that is told next."""
+        """Move on by a little for the next undated statement."""
         self.time += step
         self.drift += step
         self.high = None if self.high is None else max(self.high, self.time)

@@ -47,7 +47,7 @@ def discharge_estimate(
     """Discharge in hours from admission, after `narrator` has read the note; `course` are its
     offsets.
 
-    An explicit day of leaving decides; a chronological story ends on its last day; notes told by
+    An explicit day of leaving decides; a chronological story ends on its last day; notes ordered by
     problem stop naming days before the end, so it is the day after the last one named, unless the
     discharge labs are those of that day.
     """
@@ -135,7 +135,7 @@ def _on_day(calendar: Calendar, day: int, words: str, sure: bool) -> Estimate:
 
 
 def disposition_estimate(narrator: Narrator) -> Estimate | None:
-    """The latest dated statement of a disposition that is told by day: the leaving itself."""
+    """The latest dated statement of a disposition that names a day: the leaving itself."""
     found: Estimate | None = None
     for section in narrator.analysis.sections:
         if section.kind != "disposition" or not names_days(narrator, section):
@@ -164,14 +164,14 @@ def counts_days(narrator: Narrator, start: int, end: int) -> bool:
 
 
 def same_lab_days(narrator: Narrator) -> frozenset[int]:
-    """Calendar days of the course on which a value was told that the discharge labs repeat."""
+    """Calendar days of the course with a value that the discharge labs repeat."""
     days: set[int] = set()
     analysis, calendar = narrator.analysis, narrator.resolver.calendar
     labs = [o for o in narrator.occurrences if is_lab(o)]
     final = [o for o in labs if analysis.section_at(o.start or 0).kind == "results_discharge"]
-    told = [o for o in labs if frame_of(analysis.section_at(o.start or 0)) is Frame.COURSE]
+    earlier = [o for o in labs if frame_of(analysis.section_at(o.start or 0)) is Frame.COURSE]
     for one in final:
-        for other in told:
+        for other in earlier:
             estimate = narrator.estimates.get(other.uid)
             alike = numbers(one.mention) & numbers(other.mention) and concepts(
                 one.mention

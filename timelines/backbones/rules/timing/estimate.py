@@ -22,7 +22,7 @@ class Strength(IntEnum):
 class Estimate:
     """A time in hours from admission with bounds; `time` None means N/A.
 
-    `rule` names the deciding rule, `reason` explains it to a clinician, `context` holds the UIDs it
+    `rule` names the deciding rule, `reason` explains it to a clinician, `context` has the UIDs it
     leans on.
     """
 

@@ -13,11 +13,11 @@ class Frame(Enum):
 
     STATIC = "static"  # states without a date: they stand at 0
     HISTORY = "history"  # past history: dated items count back, undated ones stand at 0
-    PRESENTING = "presenting"  # the story up to admission, told in order
-    RECAP = "recap"  # names things told elsewhere: complaint, procedures, diagnoses
+    PRESENTING = "presenting"  # the story up to admission, in order
+    RECAP = "recap"  # names things described elsewhere: complaint, procedures, diagnoses
     EXAM = "exam"  # one examination on arrival
     RESULTS = "results"  # tables of results, dated by labels of their lines
-    COURSE = "course"  # the stay, told in order or by problem
+    COURSE = "course"  # the stay, in order or by problem
     OPINIONS = "opinions"  # consultants' advice, usually undated
     LEAVING = "leaving"  # the state and plans at discharge
 
@@ -71,7 +71,7 @@ _NEGATIVE = re.compile(
 
 
 def frame_of(section: Section) -> Frame:
-    """The frame of a section; prose without a known heading is told like a hospital course."""
+    """The frame of a section; prose without a known heading reads like a hospital course."""
     return _FRAMES.get(section.kind, Frame.COURSE)
 
 

@@ -36,9 +36,9 @@ from timelines.backbones.rules.timing.terms import Anchoring, Basis, Kind, TimeE
 from timelines.domain import DAY, Occurrence
 from timelines.pipeline.backbone import Check, never_stop
 
-#: What the cursor stands for at the head of each part of a course: nothing told yet.
+#: The cursor at the head of each part of a course, before any statement.
 OPENING = "arrival"
-#: Hours by which an undated clause or sentence follows what was told before it.
+#: Hours by which an undated clause or sentence follows the one before it.
 _CLAUSE_STEP, _SENTENCE_STEP = 0.05, 0.15
 #: How much earlier or later than its neighbour an undated clause may have happened, at least
 #: (hours).
@@ -92,12 +92,12 @@ class Narrator:
         return [e.start for e in self.expressions]
 
     def course(self, section: Section, cursor: Cursor) -> None:
-        """The stay told in order: a clause without a time follows the one before it."""
+        """The stay in order: a clause without a time follows the one before it."""
         for sentence in self.sentences(section):
-            self.told(sentence, cursor)
+            self.next_sentence(sentence, cursor)
 
-    def told(self, sentence: Sentence, cursor: Cursor) -> None:
-        """One sentence of the stay, told next."""
+    def next_sentence(self, sentence: Sentence, cursor: Cursor) -> None:
+        """Place one sentence of the stay after the one before it."""
         self._advance(cursor, _SENTENCE_STEP)
         self._sentence(sentence, cursor, past=False)
 
@@ -152,7 +152,7 @@ class Narrator:
         return [(e, m) for e in behind if (m := self.resolver.resolve(e, cursor, past=True))]
 
     def static(self, occurrence: Occurrence) -> None:
-        """A state without a date stands at 0 (protocol section 1)."""
+        """Place a state without a date at 0 (protocol section 1)."""
         demographic = is_demographic(occurrence)
         reason = (
             "a fact about the patient: static, at 0"
@@ -344,7 +344,7 @@ class Narrator:
         occurrence: Occurrence,
         own: tuple[tuple[TimeExpression, Moment], ...] | list[tuple[TimeExpression, Moment]],
     ) -> Moment:
-        """The moment whose expression stands nearest to the occurrence in the text."""
+        """The moment whose expression is nearest to the occurrence in the text."""
         start, end = occurrence.start or 0, occurrence.end or 0
 
         def distance(pair: tuple[TimeExpression, Moment]) -> int:
@@ -380,7 +380,7 @@ class Narrator:
         return estimate
 
     def _as_inherited(self, estimate: Estimate) -> Estimate:
-        """A time taken over from a neighbour: what is told next may well have happened some hours
+        """A time taken over from a neighbour: the next statement may well have happened some hours
         after.
         """
         time = abs(estimate.time or 0.0)

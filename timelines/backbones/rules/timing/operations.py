@@ -47,11 +47,12 @@ def refers_to_operation(phrase: str) -> bool:
 
 
 def operation(index: ReferenceIndex, course: tuple[int, int]) -> tuple[Occurrence, Estimate] | None:
-    """The operation of the stay, told before the end of `course` (offsets) and dated near or in the
-    stay.
+    """Return the operation of the stay, dated near or in it.
 
-    One with a time of its own goes before one that only repeats or follows another, one told in the
-    course before one told in a list or on the way in; of equals the first.
+    The note mentions it before the end of `course` (offsets).
+
+    One with a time of its own goes before one that only repeats or follows another, one in the
+    course before one in a list or on the way in; of equals the first.
     """
     best: tuple[tuple[bool, bool], Occurrence, Estimate] | None = None
     for occurrence in index.note.inventory:
@@ -78,7 +79,7 @@ def operation(index: ReferenceIndex, course: tuple[int, int]) -> tuple[Occurrenc
 
 
 def assumed_operation(calendar: Calendar, day: int | None) -> Estimate:
-    """An operation without a told hour: in the morning of its day, else of the first morning in
+    """An operation without a stated hour: in the morning of its day, else of the first morning in
     hospital.
     """
     if day is None:

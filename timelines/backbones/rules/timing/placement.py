@@ -24,7 +24,7 @@ _UNIT_NAMED = re.compile(r"\b(?:[A-Z]{0,4}ICU|CCU|intensive care)\b")
 _EXAM_LABEL = re.compile(r"\s*([^:\n]{3,40}):")
 #: An examination "on admission" belongs to the end of the story of arrival, within these hours.
 _EXAM_EARLIEST, _EXAM_LATEST = -2.0, 6.0
-#: Hours around the told leaving that are still its day.
+#: Hours around the stated leaving that are still its day.
 _LEAVING_DAY = 12.0
 
 
@@ -67,8 +67,8 @@ class Placement:
         self, sentence: Sentence, fixed: Moment, latest: float | None = None
     ) -> None:
         """One sentence at one moment, except clauses that name a day of their own, not after
-        `latest`; a day that stands alone at the head of the sentence ("12/3 - CT chest") is that of
-        all behind it. A day in brackets is that of what stands before."""
+        `latest`; a day alone at the head of the sentence ("12/3 - CT chest") is that of
+        all behind it. A day in brackets is that of the words before it."""
         time, low = fixed.estimate.time or 0.0, fixed.estimate.low
         led: Moment | None = None
         for clause in self.narrator.clauses_of(sentence):
@@ -88,12 +88,12 @@ class Placement:
                 for e in named
                 if (m := self.resolver.resolve(e, cursor, past=False)) and not _after(m, latest)
             ]
-            told = self.narrator.within(clause.start, clause.end)
-            for occurrence in told:
+            inside = self.narrator.within(clause.start, clause.end)
+            for occurrence in inside:
                 moment = self.narrator.nearest(occurrence, moments) if moments else led or fixed
                 self.narrator.estimates[occurrence.uid] = self.narrator.placed(occurrence, moment)
             if moments:
-                led = moments[-1][1] if not told and clause.start <= sentence.start else None
+                led = moments[-1][1] if not inside and clause.start <= sentence.start else None
 
     def _fixed(self, section: Section, estimate: Estimate, latest: float | None = None) -> None:
         moment = Moment(estimate, self.resolver.calendar.day_of(estimate.time or 0.0))
@@ -220,7 +220,7 @@ class Placement:
 
     def _opinions(self, section: Section) -> None:
         """Advice is undated until a sentence counts or dates a day; from there on its paragraph is
-        told in order.
+        read in order.
         """
         leaving = max(self.resolver.milestones.at(Place.DISCHARGE).time or 72.0, 0.0)
         undated = Estimate(
@@ -241,7 +241,7 @@ class Placement:
             if cursor is None:
                 self.fixed_sentence(sentence, moment)
             else:
-                self.narrator.told(sentence, cursor)
+                self.narrator.next_sentence(sentence, cursor)
 
     # Leaving
 

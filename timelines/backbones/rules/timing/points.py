@@ -19,7 +19,7 @@ from timelines.domain import DAY
 
 #: How far before the cursor a part of the day may lie and still mean the same day.
 _SLACK = 2.5
-#: The same day's morning may be told this long after its noon, before the next day is named.
+#: The same day's morning may come this long after its noon, before the next day is named.
 _SAME_DAY_BACK = 8.0
 _PRESENTATION = re.compile(r"presentation|presenting|arrival|admission|transfer", re.IGNORECASE)
 
@@ -139,7 +139,7 @@ class PointResolver:
         return self._event_day(named, e, past)
 
     def _guessed_surgery(self, cursor: Cursor, number: int) -> int:
-        """The first postoperative day that a note names counts from the told operation, else it
+        """The first postoperative day that a note names counts from the stated operation, else it
         follows the day last spoken of.
         """
         if self.told_surgery_day is not None:
@@ -151,7 +151,7 @@ class PointResolver:
         return self.surgery_day
 
     def operation(self) -> Estimate:
-        """The operation of this stay, as told or assumed."""
+        """The operation of this stay, as stated or assumed."""
         return self.surgery or assumed_operation(self.calendar, self.surgery_day)
 
     def _event_day(self, named: Day, e: TimeExpression, past: bool) -> int | None:
@@ -187,8 +187,8 @@ class PointResolver:
                 day += 1
             return day + (1 if e.linked == "second" else 0)
         if cursor.day_only:
-            # "HD 4: overnight she spiked": what is told first of a day is the night that led into
-            # it.
+            # "HD 4: overnight she spiked": the first statement of a day is about the night that led
+            # into it.
             return cursor.day - 1 if part.point >= 24.5 else cursor.day
         if (
             part.point >= 26

@@ -1,4 +1,4 @@
-"""One occurrence told more than once: a bare name takes the time of its better dated mention."""
+"""One occurrence mentioned repeatedly: a bare name takes the time of its better dated mention."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _repeat(
 def _chronic(
     occurrence: Occurrence, narrator: Narrator, index: ReferenceIndex
 ) -> tuple[Occurrence, Estimate] | None:
-    """A problem that the past history names without a date is chronic and stands at 0."""
+    """A problem that the past history names without a date is chronic and placed at 0."""
 
     def past(o: Occurrence) -> bool:
         if (

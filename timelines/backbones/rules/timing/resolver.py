@@ -15,12 +15,12 @@ from timelines.backbones.rules.timing.points import Moment, PointResolver
 from timelines.backbones.rules.timing.terms import Anchoring, Kind, TimeExpression
 from timelines.domain import DAY, YEAR
 
-#: Offsets count from the last told time while undated clauses have moved the cursor by less than
+#: Offsets count from the last stated time while undated clauses have moved the cursor by less than
 #: this (hours).
 _SMALL_DRIFT = 0.5
 #: From this cursor on (hours), the story of a presentation has come into the hospital.
 _ARRIVED = -0.6
-#: How long after a told arrival "on arrival" still means that one (hours).
+#: How long after a stated arrival "on arrival" still means that one (hours).
 _SINCE_ARRIVAL = 18.0
 
 
@@ -94,10 +94,10 @@ class Resolver(PointResolver):
     def _from_cursor(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
         if e.quantity is None:
             return None
-        told = cursor.time - cursor.drift if cursor.drift < _SMALL_DRIFT else cursor.time
+        last = cursor.time - cursor.drift if cursor.drift < _SMALL_DRIFT else cursor.time
         base = Estimate(
-            told,
-            min(cursor.low, told),
+            last,
+            min(cursor.low, last),
             cursor.high,
             Strength.RELATIVE,
             "",

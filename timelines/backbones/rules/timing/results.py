@@ -23,7 +23,7 @@ _AT_DISCHARGE = re.compile(r"(?:disch|d/?c\b|final)", re.IGNORECASE)
 _AT_ADMISSION = re.compile(r"(?:adm|ed\b|initial|arrival|presentation)", re.IGNORECASE)
 #: Clock hour of the last bloods before discharge.
 _LAST_HOUR = 6.0
-#: Where an undated result of the stay stands at most (hours).
+#: The latest time of an undated result of the stay (hours).
 _UNDATED = 24.0
 
 

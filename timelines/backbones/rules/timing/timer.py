@@ -2,7 +2,7 @@
 (protocol stage 3).
 
 It reads the whole note, its spans and the clock time of t = 0, and no structured row. The note is
-read more than once, so that a reference to something told later ("line placed after the ERCP")
+read more than once, so that a reference to something later in it ("line placed after the ERCP")
 finds it, and repeats of one occurrence agree.
 """
 
@@ -34,11 +34,11 @@ from timelines.pipeline.backbone import Check, never_stop
 
 _PASSES = 3
 _AGE = re.compile(r"\b(\d{1,3})[\s-]*(?:y/?o\b|yo\b|years?[\s-]*old|year-old|yr[\s-]*old|[MF]\b)")
-#: An undated history is a state, wherever it is told (protocol section 1).
+#: An undated history is a state, wherever it is mentioned (protocol section 1).
 _PAST = re.compile(
     r"(?:past |prior |remote |longstanding |known )?(?:medical )?history of\b|h/o\b", re.IGNORECASE
 )
-#: From this many sections on, a hospital course is told by problem or system instead of in order.
+#: From this many sections on, a hospital course goes by problem or system instead of in order.
 _BY_PROBLEM = 3
 
 
@@ -84,7 +84,7 @@ class _Reading:
         self.numbered = any(note.text[s.start : s.start + 1] == "#" for s in course)
 
     def read(self, before: dict[str, Estimate]) -> dict[str, Estimate]:
-        """One reading of the note, with the estimates of the reading before for what is told later."""
+        """Read the note once, with earlier estimates for references to later text."""
         known = dict(before)
         self.milestones.reached = {
             p: e for p, e in self.milestones.reached.items() if p is Place.DISCHARGE
@@ -144,13 +144,13 @@ class _Reading:
         resolver = Resolver(
             self.calendar, self.milestones, index, self.age, unit_name=unit_in(self.note.text)
         )
-        told = operation(index, self.course)
-        if told is not None:
+        surgery = operation(index, self.course)
+        if surgery is not None:
             resolver.surgery = replace(
-                told[1], reason=f"“{told[0].mention}”", context=(told[0].uid,)
+                surgery[1], reason=f"“{surgery[0].mention}”", context=(surgery[0].uid,)
             )
-            if self.by_problem or told[1].strength >= Strength.RELATIVE:
-                resolver.surgery_day = self.calendar.day_of(told[1].time or 0.0)
+            if self.by_problem or surgery[1].strength >= Strength.RELATIVE:
+                resolver.surgery_day = self.calendar.day_of(surgery[1].time or 0.0)
         return resolver
 
     def _start(self) -> Cursor:
@@ -163,10 +163,10 @@ class _Reading:
         sentence = self.analysis.sentence_at(start)
         if sentence is None:
             return ()
-        told = self.occurrences[
+        inside = self.occurrences[
             bisect_left(self.starts, sentence.start) : bisect_left(self.starts, sentence.end)
         ]
-        near = [o for o in told if o.uid != occurrence.uid]
+        near = [o for o in inside if o.uid != occurrence.uid]
         near.sort(key=lambda o: abs((o.start or 0) - start))
         return tuple(o.uid for o in near[:3])
 

@@ -87,7 +87,7 @@ _ANAPHORA: tuple[tuple[re.Pattern[str], int, tuple[float, float, float]], ...] =
 
 
 def find_events(text: str) -> list[TimeExpression]:
-    """Relations to stations of the stay, to named occurrences, and to what was told last."""
+    """Relations to stations of the stay, to named occurrences, and to the last statement."""
     found: list[TimeExpression] = []
     for m in _ARRIVAL.finditer(text):
         lead = "" if m["came"] else text[m.start() : m.start("ref")].strip().lower()
