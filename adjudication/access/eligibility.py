@@ -16,6 +16,7 @@ from adjudication.access.exposure import exposed_cases
 from adjudication.blinding.visibility import MaySee, Viewer, what_may_see
 from adjudication.models import Assignment, Packet
 from ehr.models import Encounter
+from ehr.same_stay import copies_of
 from timelines.access.authoring import AUTHORING_PAGES, TIMELINE_PAGES, check_user_may_see_timelines
 from timelines.models import Authoring
 
@@ -54,8 +55,8 @@ def reasons_against(user: User, packet: Packet) -> list[str]:
         reasons.append("They are not an active member of the study.")
     cases = cases_of(packet)
     written = (
-        Authoring.objects.filter(author=user, encounter__public_id__in=cases)
-        .values("encounter")
+        Authoring.objects.filter(author=user, encounter__public_id__in=copies_of(cases))
+        .values("encounter__case_id")
         .distinct()
         .count()
     )
@@ -115,7 +116,8 @@ def guard_open_packet(user: User, object_type: str, object_id: str) -> str | Non
     """
     if object_type not in CLOSED_PAGES:
         return None
-    mine = Assignment.objects.filter(person=user, **{f"{_CASE}__public_id": object_id})
+    copies = copies_of([object_id])
+    mine = Assignment.objects.filter(person=user, **{f"{_CASE}__public_id__in": copies})
     if mine.filter(_NOW).exists():
         return REFUSAL
     return NEVER_REVEALED if object_type == FINDING_PAGES and mine.filter(_NEVER).exists() else None
@@ -129,7 +131,7 @@ def closed_by_packets(user: User, object_type: str) -> set[str]:
     found = Assignment.objects.filter(condition, person=user).values_list(
         f"{_CASE}__public_id", flat=True
     )
-    return {public_id for public_id in found if public_id is not None}
+    return copies_of({public_id for public_id in found if public_id is not None})
 
 
 def check_user_may_see_findings(user: User, encounter: Encounter) -> None:

@@ -13,6 +13,7 @@ from accounts.audit.trail import record_each
 from accounts.models import AuditEvent, Study, User
 from adjudication.models import Packet
 from ehr.models import Encounter
+from ehr.same_stay import copies_by_case
 from timelines.access.authoring import EXPOSING as TIMELINE_EXPOSING
 
 #: What pages of adjudication record when they show findings or timelines of a case with their
@@ -52,14 +53,17 @@ def record_revealed(*, user: User, packet: Packet, page: str) -> None:
 
 
 def exposed_cases(user: User, case_ids: Iterable[str]) -> set[str]:
-    """Which of these cases (public ids) the person has seen timelines or findings of. A case page
-    without a timeline does not count.
+    """Return which of these cases (public ids) the person has seen timelines or findings of.
+
+    Another import of the same stay counts. A case page without a timeline does not.
     """
+    copies = copies_by_case(list(case_ids))
     events = AuditEvent.objects.filter(
-        actor=user, object_type="ehr.encounter", object_id__in=list(case_ids), action__in=EXPOSING
+        actor=user,
+        object_type="ehr.encounter",
+        object_id__in=sorted(set().union(*copies.values())),
+        action__in=EXPOSING,
     )
-    return set(
-        events.exclude(
-            Q(action="case.open") & Q(detail__contains={"timelines": False})
-        ).values_list("object_id", flat=True)
-    )
+    empty = Q(action="case.open") & Q(detail__contains={"timelines": False})
+    seen = set(events.exclude(empty).values_list("object_id", flat=True))
+    return {case for case, same in copies.items() if not seen.isdisjoint(same)}

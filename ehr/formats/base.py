@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -91,6 +92,17 @@ def storable(text: str) -> bool:
     database can store.
     """
     return not any(c == "\x00" or "\ud800" <= c <= "\udfff" for c in text)
+
+
+def why_unreadable(path: Path) -> str:
+    """Return why something of that name is no file; "" for a file, and if there is nothing."""
+    if path.is_file() or not os.path.lexists(path):
+        return ""
+    if path.is_dir():
+        return "a folder is in the place of the file; move it away"
+    if path.is_symlink():
+        return "the link leads to no file; fetch the file, or remove the link"
+    return "it is no regular file; put the file itself here"
 
 
 def shown_name(path: Path) -> str:

@@ -59,10 +59,6 @@ class Dictionaries:
         known, texts = self._table(name)
         return pc.fill_null(texts.take(pc.index_in(keys, value_set=known)), "")
 
-    def files(self, names: Sequence[str]) -> tuple[Path, ...]:
-        """Those of the dictionary files that are there."""
-        return tuple(path for name in names if (path := self._find(name)))
-
     def _table(self, name: str) -> tuple[pa.Array, pa.Array]:
         if name not in self._small:
             file, keys, text = SMALL[name]

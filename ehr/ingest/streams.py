@@ -17,7 +17,7 @@ from django.db import DataError, transaction
 from django.db.models import Count, Max, Sum
 
 from accounts.models import User
-from ehr.formats.base import EncounterRecord, Rejection, WrongFile
+from ehr.formats.base import EncounterRecord, Rejection, WrongFile, why_unreadable
 from ehr.formats.limits import Limits
 from ehr.formats.stream import EncounterList, Ints, NoteBlock, StreamBlock, StreamFile, StreamSource
 from ehr.ingest.ahead import ahead
@@ -209,6 +209,8 @@ class _Import:
         """Store the blocks of one file that are not there yet. Raises WrongFile, also for rows that
         come after their series.
         """
+        if reason := why_unreadable(file.path):
+            raise WrongFile(Rejection(file.name, reason))
         sha256 = _fingerprint(self._source.identity, file.digest())
         parts = ImportedPart.objects.filter(dataset=self._dataset)
         part = parts.filter(key=file.name).first()

@@ -147,6 +147,8 @@ def build(variation: Variation) -> World:
     people["admin"].refresh_from_db()
     opened, distant = make_case(dataset, "a-open", {}), make_case(aside, "c-distant", {})
     reviewed = make_case(dataset, "b-reviewed", {})
+    # The reviewed stay, imported again under another name.
+    copy = make_case(factories.make_dataset(study, "Copied cohort"), "b-reviewed", {})
     for case in (opened, reviewed):
         for name, told in zip(STEADY, (FIRST, SECOND), strict=True):
             make_source(case, name, told)
@@ -156,19 +158,25 @@ def build(variation: Variation) -> World:
     judge = ByNote(variation.teller, opened.notes.get().text)
     steady = _judge(dataset, STEADY, judge, "steady", cases=["a-open"])
     _call(JUDGE_CALLS, Game.objects.filter(run=steady).first(), 100)
-    world = World(people, _vary(variation, shared, reviewed, judge, admin, author))
+    world = World(people, _vary(variation, shared, (reviewed, copy), judge, admin, author))
     for number, person in enumerate(people.values()):
         packets.assign(packet=world.packet, person=person, by=admin, seed=11 + number)
     packets.open_packet(packet=world.packet, by=admin)
     Assignment.objects.update(practised_at=timezone.now())
-    world.names = _names(reviewed, variation)
+    world.names = _names((reviewed, copy), variation)
     return world
 
 
 def _vary(
-    v: Variation, shared: Run, case: Encounter, judge: ByNote, admin: User, author: User
+    v: Variation,
+    shared: Run,
+    reviewed: tuple[Encounter, Encounter],
+    judge: ByNote,
+    admin: User,
+    author: User,
 ) -> Packet:
-    """All that is different, and the packet."""
+    """Make all that is different, of the reviewed case and its copy, and the packet."""
+    case, copy = reviewed
     _reconstruct(shared, case, v.occurrences, v.states, v.tokens, v.reasons)
     for number in range(v.further_runs):
         _reconstruct(
@@ -181,6 +189,10 @@ def _vary(
     rows: tuple[Sequence[Candidate], ...] = (_moved(FIRST, v.decimals), _moved(SECOND, -v.decimals))
     for name, told in zip(v.sources, rows, strict=True):
         make_source(case, name, told)
+        make_source(copy, name, told)
+    _reconstruct(_run(copy.dataset, "copied"), copy, v.occurrences, v.states, v.tokens)
+    _judge(copy.dataset, v.sources, judge, "copied")
+    _evaluate(copy.dataset, copy, v.sources[0])
     _judge(case.dataset, STEADY, judge, "mixed")
     judged = _judge(case.dataset, v.sources, judge, "varied")
     _call(JUDGE_CALLS, Game.objects.filter(run=judged).first(), v.tokens)
@@ -302,20 +314,24 @@ _OF_CASE: Mapping[type[Model], str] = {
 }  # fmt: skip
 
 
-def _names(case: Encounter, v: Variation) -> dict[str, str]:
+def _names(cases: Sequence[Encounter], v: Variation) -> dict[str, str]:
     """Public id → what it is called in every world."""
     secret: dict[type[Model], list[Any]] = {
-        model: list(model.objects.filter(**{path: case}).values_list("pk", flat=True))  # type: ignore[attr-defined]
+        model: list(model.objects.filter(**{f"{path}__in": cases}).values_list("pk", flat=True))  # type: ignore[attr-defined]
         for model, path in _OF_CASE.items()
     }
     secret[Run] = list(Run.objects.exclude(label="shared").values_list("pk", flat=True))
-    secret[JudgeRun] = list(JudgeRun.objects.filter(label="varied").values_list("pk", flat=True))
+    secret[JudgeRun] = list(
+        JudgeRun.objects.filter(label__in=("varied", "copied")).values_list("pk", flat=True)
+    )
     secret[Evaluation] = list(
         Evaluation.objects.filter(label=v.sources[0]).values_list("pk", flat=True)
     )
     stages = [
         str(pk)
-        for pk in StageRun.objects.filter(case_run__encounter=case).values_list("pk", flat=True)
+        for pk in StageRun.objects.filter(case_run__encounter__in=cases).values_list(
+            "pk", flat=True
+        )
     ]
     games = [str(pk) for pk in secret[Game]]
     calls = ModelCall.objects.filter(owner_type=CALLS_OWNER, owner_id__in=stages)

@@ -18,6 +18,7 @@ from accounts.models import AuditEvent, Study, User
 from accounts.permissions import NotAllowed, check_user_can_open_cases
 from accounts.registry import veto
 from ehr.models import Encounter
+from ehr.same_stay import copies_of
 from timelines.models import Authoring, Timeline
 
 #: What the pages that show timelines of a case are called to page guards (`accounts.registry`); its
@@ -69,11 +70,11 @@ SUPERSEDED_TIMELINES = Q(source__startswith=SOURCE, source__regex=SUPERSEDED.pat
 
 
 def unaided_draft(user: User, encounter_id: str) -> Authoring | None:
-    """The person's open unaided draft of the case of that public id."""
+    """Return the person's open unaided draft of the stay, of which this is the case's public id."""
     drafts = Authoring.objects.filter(
         author=user, protocol=Authoring.Protocol.UNAIDED, state=Authoring.State.DRAFT
     )
-    return drafts.filter(encounter__public_id=encounter_id).first()
+    return drafts.filter(encounter__public_id__in=copies_of([encounter_id])).first()
 
 
 def guard_unaided(user: User, object_type: str, object_id: str) -> str | None:
@@ -92,7 +93,7 @@ def closed_to_unaided(user: User, object_type: str) -> set[str]:
     drafts = Authoring.objects.filter(
         author=user, protocol=Authoring.Protocol.UNAIDED, state=Authoring.State.DRAFT
     )
-    return set(drafts.values_list("encounter__public_id", flat=True))
+    return copies_of(drafts.values_list("encounter__public_id", flat=True))
 
 
 def check_user_may_see_timelines(user: User, encounter: Encounter) -> None:
@@ -135,6 +136,9 @@ def was_exposed(user: User, encounter: Encounter) -> bool:
     The page of a case that had none yet does not count.
     """
     events = AuditEvent.objects.filter(
-        actor=user, object_type="ehr.encounter", object_id=encounter.public_id, action__in=EXPOSING
+        actor=user,
+        object_type="ehr.encounter",
+        object_id__in=copies_of([encounter.public_id]),
+        action__in=EXPOSING,
     )
     return events.exclude(action="case.open", detail__contains={"timelines": False}).exists()

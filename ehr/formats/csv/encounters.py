@@ -11,7 +11,14 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
-from ehr.formats.base import LONGEST_CASE_ID, LONGEST_TITLE, EncounterRecord, Rejection
+from ehr.formats.base import (
+    LONGEST_CASE_ID,
+    LONGEST_TITLE,
+    EncounterRecord,
+    Rejection,
+    WrongFile,
+    why_unreadable,
+)
 from ehr.formats.columns import clock_times
 from ehr.formats.delimited import TextBlock, read_csv_blocks
 from ehr.formats.limits import Limits
@@ -40,6 +47,8 @@ def read_listing(path: Path, known: Collection[str], limits: Limits) -> Listing:
     refused: set[str] = set()
     rejections: list[Rejection] = []
     unassigned: list[int] = []
+    if reason := why_unreadable(path):
+        raise WrongFile(Rejection(ENCOUNTERS, reason))
     if path.is_file():
         for block in read_csv_blocks(
             path, ENCOUNTERS, REQUIRED, ("discharged_at", *TEXTS), limits=limits, closed=True

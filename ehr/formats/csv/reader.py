@@ -24,6 +24,7 @@ from ehr.formats.base import (
     Rejection,
     WrongFile,
     shown_name,
+    why_unreadable,
 )
 from ehr.formats.csv.encounters import ENCOUNTERS, Listing, read_listing
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
@@ -42,8 +43,12 @@ class PlainRows:
         self, path: Path, chosen: Collection[str] | None = None, limits: Limits = DEFAULT_LIMITS
     ) -> None:
         """Raises FormatError where there is no file of rows."""
-        files = [
-            file for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if file.is_file()
+        entries = sorted(path.iterdir()) if path.is_dir() else [path]
+        files = [entry for entry in entries if entry.is_file()]
+        self._unreadable = [
+            Rejection(shown_name(entry), reason)
+            for entry in entries
+            if (case_of(entry) or entry.suffix == NOTE_SUFFIX) and (reason := why_unreadable(entry))
         ]
         self._rows = [file for file in files if file.name != ENCOUNTERS and case_of(file)]
         self._others = [file for file in files if file.name != ENCOUNTERS and not case_of(file)]
@@ -131,6 +136,7 @@ class PlainRows:
         found = [self._encounter(file, times[case_of(file)], listing) for file in wanted]
         refused = [
             *(e for e in found if isinstance(e, Rejection)),
+            *self._unreadable,
             *self._absent(),
             *self._orphans(),
         ]

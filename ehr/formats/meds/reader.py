@@ -19,7 +19,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ehr.formats.base import LONGEST_EVENT, FormatError, Rejection, WrongFile, shown_name
+from ehr.formats.base import (
+    LONGEST_EVENT,
+    FormatError,
+    Rejection,
+    WrongFile,
+    shown_name,
+    why_unreadable,
+)
 from ehr.formats.columns import numbers_of, text_of
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.meds.codes import BIRTH, Meaning, meaning_of
@@ -66,9 +73,8 @@ class Meds:
         """Raises FormatError where there is no shard."""
         data = path / "data" if (path / "data").is_dir() else path
         self._root = data if data.is_dir() else data.parent
-        self._shards = [
-            p for p in (sorted(data.rglob("*.parquet")) if data.is_dir() else [data]) if p.is_file()
-        ]
+        shards = sorted(data.rglob("*.parquet")) if data.is_dir() else [data]
+        self._shards = [shard for shard in shards if shard.is_file() or why_unreadable(shard)]
         self._codes = path / "metadata" / "codes.parquet"
         self._chosen = None if chosen is None else frozenset(chosen)
         self._meanings: dict[str, Meaning] = {}
@@ -99,7 +105,8 @@ class Meds:
             *stays.rejections,
             *(Rejection("data", "no such case", case_id=case[:100]) for case in absent),
         ]
-        codes = () if self._codes.is_file() else (CODES,)
+        there = self._codes.is_file() or why_unreadable(self._codes)
+        codes = () if there else (CODES,)
         return EncounterList(
             stays.encounters,
             tuple(rejections),
@@ -181,6 +188,8 @@ class Meds:
         """What metadata/codes.parquet says of codes. Raises WrongFile where it is damaged or
         ambiguous.
         """
+        if reason := why_unreadable(self._codes):
+            raise WrongFile(Rejection(CODES, reason))
         if not self._codes.is_file():
             return {}
         missing = [c for c in ("code", "description") if c not in column_names(self._codes, CODES)]
@@ -244,6 +253,9 @@ class Meds:
         missing: list[str] = []
         for shard in self._shards:
             mine = Marks()
+            if reason := why_unreadable(shard):
+                refused[shard] = Rejection(self._name(shard), reason)
+                continue
             try:
                 for batch in self._batches(shard):
                     mine.add(batch.rows)

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 
-from ehr.formats.base import FormatError, NoteRecord, Rejection, WrongFile
+from ehr.formats.base import FormatError, NoteRecord, Rejection, WrongFile, why_unreadable
 from ehr.formats.columns import clock_times
 from ehr.formats.delimited import TextBlock, header_names, read_csv_blocks
 from ehr.formats.dictionaries import Dictionaries
@@ -75,14 +75,17 @@ class MimicIV:
     def files(self) -> Sequence[StreamFile]:
         """The tables that are there, then the notes."""
         tables = [
-            StreamFile(
-                t.path, paths[0], partial(self._blocks, t), self._dictionaries.files(t.dictionaries)
-            )
+            StreamFile(t.path, paths[0], partial(self._blocks, t), self._beside(t.dictionaries))
             for t in TABLES
             if (paths := paths_of(self._root, t.path))
         ]
         notes = paths_of(self._root, NOTES)
         return [*tables, *([StreamFile(NOTES, notes[0], self._notes, notes=True)] if notes else [])]
+
+    def _beside(self, names: Sequence[str]) -> tuple[Path, ...]:
+        """The dictionaries of a table. One that cannot be read is refused when rows need it."""
+        paths = (path for name in names for path in paths_of(self._root, name))
+        return tuple(path for path in paths if path.is_file())
 
     def _missing(self) -> Iterator[str]:
         """Files and optional columns that are not there."""
@@ -96,7 +99,7 @@ class MimicIV:
                 yield from (
                     f"{table.path}, column {c}"
                     for c in table.optional
-                    if c not in header_names(path)
+                    if path.is_file() and c not in header_names(path)
                 )
 
     def _notes(self) -> Iterator[NoteBlock]:
@@ -165,6 +168,8 @@ class MimicIV:
             raise WrongFile(
                 Rejection(name, "the table is there twice, as .csv and as .csv.gz; remove one")
             )
+        if reason := why_unreadable(paths[0]):
+            raise WrongFile(Rejection(name, reason))
         return paths[0]
 
     @cached_property
@@ -187,4 +192,5 @@ class MimicIV:
 
 def paths_of(root: Path, name: str) -> list[Path]:
     """The files of a table, plain or gzipped; more than one is a fault."""
-    return [path for suffix in (".csv.gz", ".csv") if (path := root / f"{name}{suffix}").is_file()]
+    places = (root / f"{name}{suffix}" for suffix in (".csv.gz", ".csv"))
+    return [path for path in places if path.is_file() or why_unreadable(path)]

@@ -1,0 +1,45 @@
+"""Which cases are one stay: a cohort may be imported again under another name, or into another study.
+
+What is closed to a person for one of them, or what they have seen of one of them, counts for all
+(docs/adr/0033-closed-cases.md).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from datetime import datetime
+
+from ehr.models import Encounter, Note
+
+
+def copies_of(public_ids: Collection[str]) -> set[str]:
+    """Return the public ids of these cases and of every other case that is the same stay."""
+    return {copy for copies in copies_by_case(public_ids).values() for copy in copies}
+
+
+def copies_by_case(public_ids: Collection[str]) -> Mapping[str, set[str]]:
+    """Return, for each of these cases, the public ids of all cases of its stay, itself included.
+
+    Two cases are one stay if they have the same case id, and the same note or time of admission.
+    """
+    if not public_ids:
+        return {}
+    names = Encounter.objects.filter(public_id__in=list(public_ids)).values("case_id")
+    alike = Encounter.objects.filter(case_id__in=names)
+    marks: dict[str, set[tuple[str, datetime | str]]] = defaultdict(set)
+    for public_id, case_id, admitted_at in alike.values_list("public_id", "case_id", "admitted_at"):
+        marks[public_id].add((case_id, admitted_at))
+    notes = Note.objects.filter(encounter__in=alike)
+    for public_id, case_id, sha256 in notes.values_list(
+        "encounter__public_id", "encounter__case_id", "sha256"
+    ):
+        marks[public_id].add((case_id, sha256))
+    cases: dict[tuple[str, datetime | str], set[str]] = defaultdict(set)
+    for public_id, found in marks.items():
+        for mark in found:
+            cases[mark].add(public_id)
+    return {
+        public_id: {public_id}.union(*(cases[mark] for mark in marks[public_id]))
+        for public_id in public_ids
+    }
