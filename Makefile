@@ -47,15 +47,27 @@ fix: setup  ## apply what the linter and formatter can
 	@$(VENV)/bin/deno lint --quiet --fix
 	@$(VENV)/bin/deno fmt --quiet
 
-# Each worker has services of its own. Tests go out in pytest's order: those that empty the database come after those that need it full.
-test: check  ## every check and every test, on TEST_WORKERS cores (default: all, at most 4)
-	@$(PY) -m pytest -n $(TEST_WORKERS) --maxprocesses 4 --dist loadgroup --no-loadscope-reorder -m "not deep" $(PYTEST_ARGS)
+# Each worker has services of its own. Tests keep pytest's order: those in a browser come last.
+PYTEST := $(PY) -m pytest -n $(TEST_WORKERS) --maxprocesses 4
+INTEGRATED := --dist loadgroup --no-loadscope-reorder
 
-test-deep: setup  ## the long matrices and fuzz tests, which `make test` leaves out
-	@$(PY) -m pytest -n $(TEST_WORKERS) --maxprocesses 4 --dist loadgroup --no-loadscope-reorder -m deep --timeout 7200 $(PYTEST_ARGS)
+# mypy and the import rules run beside the tests; their output follows that of pytest.
+test: setup  ## every check and every test but the deep ones, on TEST_WORKERS cores (default: all, at most 4)
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@output=$$(mktemp); trap 'rm -f "$$output"' EXIT; \
+	  { $(PY) -m mypy . && $(VENV)/bin/lint-imports; } >"$$output" 2>&1 & types=$$!; \
+	  $(PYTEST) $(INTEGRATED) -m "not deep" $(PYTEST_ARGS); tests=$$?; \
+	  wait $$types; types=$$?; cat "$$output"; \
+	  [ $$types -eq 0 ] || echo "make test: mypy or the import rules failed (above)"; \
+	  [ $$tests -eq 0 ] || echo "make test: pytest failed (above the types)"; \
+	  [ $$tests -eq 0 ] && [ $$types -eq 0 ]
 
-test-fast: setup  ## unit tests and spec tables: no database, no browser, under three minutes
-	@$(PY) -m pytest -n $(TEST_WORKERS) --maxprocesses 4 tests/unit tests/spec -m "not slow and not browser and not verification and not deep" $(PYTEST_ARGS)
+test-deep: setup  ## kills, load, real models and random examples, which `make test` leaves out
+	@$(PYTEST) $(INTEGRATED) -m "deep or hypothesis" --hypothesis-profile random --timeout 7200 $(PYTEST_ARGS)
+
+test-fast: setup  ## unit tests and spec tables: no database, no browser
+	@$(PYTEST) tests/unit tests/spec -m "not slow and not browser and not verification and not deep" $(PYTEST_ARGS)
 
 bench: setup  ## the benchmarks, each against a peer or a limit
 	@$(if $(OWN_VENV),$(PYTHON) requirements/install.py --bench)

@@ -32,11 +32,15 @@ from tests.emptying import MIGRATED, empty_database, filled_tables
 from tests.network import block_network
 from tests.services import VAR_VARIABLE, remove_dead_sessions, remove_session
 
-# The same examples in every run, however slow the machine; `--hypothesis-profile=default` looks for
-# new ones.
-examples.register_profile(
-    "same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
+# The same examples in every run, however slow the machine. `make test-deep` looks for new ones.
+for profile, same in (("same", True), ("random", False)):
+    examples.register_profile(
+        profile,
+        deadline=None,
+        derandomize=same,
+        print_blob=True,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
 examples.load_profile("same")
 
 

@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from accounts.models import User
 from tests import demo_cases
 from tests.functional.authoring_world import WIDE, assert_accessible, picture
+from tests.marks import deep
 from timelines.authoring.actions import start_authoring
 from timelines.authoring.edits import Edit, apply_edit
 from timelines.models import Authoring
@@ -42,7 +43,7 @@ def test_a_case_is_chosen_and_the_protocol_said_before_anything_is_seen(enter, w
     picture(page, "list")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", *deep("dark")])
 def test_axe_finds_nothing_and_pictures_are_taken(editor, enter, world, page, theme, complaints):
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     built = demo_cases.build(world.encounter.dataset, demo_cases.shipped())

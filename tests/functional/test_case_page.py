@@ -18,6 +18,7 @@ from playwright.sync_api import expect
 
 from tests import demo_cases, factories
 from tests.functional.case_world import MARKUP, build_world
+from tests.marks import deep
 from timelines.domain import TimelineKind
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -345,7 +346,7 @@ def test_on_a_tablet_the_chain_is_a_drawer(opened, world):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["dark", *deep("light")])
 def test_axe_finds_nothing_and_pictures_are_taken(opened, world, live_server, page, theme):
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     built = demo_cases.build(world.encounter.dataset, demo_cases.shipped())

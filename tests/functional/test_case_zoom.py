@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from accounts.models import Role
 from tests import demo_cases, factories
+from tests.marks import deep
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -122,7 +123,7 @@ def test_lanes_take_the_height_that_their_occurrences_in_the_window_need(case):
     assert case.evaluate(LANES) == whole
 
 
-@pytest.mark.parametrize("width", [1440, 820, 390])
+@pytest.mark.parametrize("width", [390, *deep(1440, 820)])
 def test_names_of_lanes_and_labels_of_the_axis_are_whole(case, width):
     case.set_viewport_size({"width": width, "height": 900})
     for _ in range(2):

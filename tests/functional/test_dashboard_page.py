@@ -18,6 +18,7 @@ from accounts.models import Role
 from tests import factories
 from tests.functional.rated_pages import SOURCES, rated_world
 from tests.functional.test_pages import assert_accessible
+from tests.marks import deep
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -112,8 +113,11 @@ def test_a_number_leads_to_its_findings(opened):
     expect(page.locator("#finding-list .found-line")).to_contain_text(f"{count} finding")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, TABLET], ids=["wide", "tablet"])
+@pytest.mark.parametrize(
+    ("theme", "size"),
+    [("light", WIDE), ("dark", TABLET), *deep(("light", TABLET), ("dark", WIDE))],
+    ids=["light-wide", "dark-tablet", "light-tablet", "dark-wide"],
+)
 def test_looks(opened, page, theme, size):
     page.emulate_media(color_scheme=theme)
     opened(size=size)

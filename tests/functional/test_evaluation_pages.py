@@ -21,6 +21,7 @@ from tests.functional.case_world import build_world
 from tests.functional.test_pages import assert_accessible
 from tests.integration.evaluated import evaluated_world, keep_case, make_evaluation
 from tests.made_report import REVISED, TEXT
+from tests.marks import deep
 from timelines.evaluation.values import Basis, CaseResult, CaseSource
 from timelines.models import Evaluation
 
@@ -166,7 +167,7 @@ def test_the_form_starts_one_and_its_page_follows_it(opened, world):
     assert page.locator("#evaluation-progress").get_attribute("hx-get") is None
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", *deep("dark")])
 def test_axe_finds_nothing_and_pictures_are_taken(opened, world, evaluation, theme):
     make_evaluation(
         world.study,

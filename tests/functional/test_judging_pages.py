@@ -20,6 +20,7 @@ from tests import factories
 from tests.functional.case_world import build_world
 from tests.functional.judged_pages import judge_world
 from tests.functional.test_pages import assert_accessible
+from tests.marks import deep
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -201,8 +202,11 @@ def test_case_page_leads_to_the_comparison(opened, world):
     expect(page.locator("h1")).to_contain_text(world.encounter.case_id)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, TABLET], ids=["wide", "tablet"])
+@pytest.mark.parametrize(
+    ("theme", "size"),
+    [("dark", WIDE), ("light", TABLET), *deep(("dark", TABLET), ("light", WIDE))],
+    ids=["dark-wide", "light-tablet", "dark-tablet", "light-wide"],
+)
 def test_looks(opened, world, judged, page, theme, size):
     """Every page at both sizes in both themes: no sideways scrolling of the page, nothing that axe
     objects to, and a picture.

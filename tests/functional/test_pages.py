@@ -24,6 +24,7 @@ from accounts.models import Role
 from jobs.models import JobState
 from tests import factories
 from tests.integration.reconstructed import DEMO, imported
+from tests.marks import deep
 from timelines.models import STAGE_ORDER, StageRun
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -217,7 +218,7 @@ def test_a_poll_after_the_session_ended_leads_to_the_sign_in_page(admin_of, live
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["dark", *deep("light")])
 def test_axe_finds_nothing_and_pictures_are_taken(admin_of, live_server, page, theme):
     run = unfinished_run()
     encounter = run.cases.order_by("pk").first().encounter

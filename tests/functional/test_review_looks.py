@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.functional.review_world import SCREEN, answer, assert_accessible, picture, ready
+from tests.marks import deep
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -15,7 +16,7 @@ TABLET, PHONE = {"width": 820, "height": 1180}, {"width": 390, "height": 844}
 TOO_WIDE = "[...document.querySelectorAll('*')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.className)"
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", *deep("dark")])
 def test_axe_finds_nothing_at_any_width(reviewing, packed, page, theme, complaints):
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     foreign: list[str] = []

@@ -174,6 +174,7 @@ def old_installation(paths):
         assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.parametrize("stopped", [False, True])
 def test_data_of_the_version_before_is_taken_over(private_services, stopped):
@@ -200,6 +201,7 @@ def test_data_of_the_version_before_is_taken_over(private_services, stopped):
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_an_external_database_may_have_one_role_or_two(private_services):
     paths = private_services

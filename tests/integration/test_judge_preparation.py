@@ -27,6 +27,7 @@ from jobs.models import JobState
 from jobs.registry import kind_of
 from tests import factories
 from tests.integration.judged import KEYS, StandIn, judged_by
+from tests.marks import deep
 from timelines.domain import TimelineKind
 from timelines.models import Entry
 
@@ -153,7 +154,7 @@ def test_a_batch_takes_as_many_queries_for_many_cases_as_for_few(dataset, monkey
     assert many <= few + 10, "what is asked once is shared by fewer batches"
 
 
-@pytest.mark.parametrize("killed_in", [0, 1, 2, 3])
+@pytest.mark.parametrize("killed_in", [2, *deep(0, 1, 3)])
 @pytest.mark.parametrize("swap", [False, True])
 def test_a_preparation_that_is_killed_goes_on_after_the_last_batch(
     dataset, monkeypatch, killed_in, swap

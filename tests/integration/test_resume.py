@@ -117,6 +117,7 @@ def counts(run: Run) -> tuple[int, int, int, int]:
     )
 
 
+@pytest.mark.deep
 def test_a_worker_killed_in_each_stage_loses_nothing_and_repeats_nothing(
     dataset, process_environment
 ):

@@ -120,6 +120,7 @@ def exported(environment: dict[str, str], run: str, out: Path) -> list[dict]:
     return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.deep
 def test_a_killed_database_between_two_stages_changes_nothing(
     environment, private_services, tmp_path
 ):

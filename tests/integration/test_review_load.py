@@ -180,6 +180,7 @@ def answers(port: int) -> bool:
         connection.close()
 
 
+@pytest.mark.deep
 def test_fifty_reviewers_at_once(
     review: Review, port: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -294,6 +295,7 @@ def figures(people: list[Reviewer], took: float) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.deep
 def test_a_place_that_falls_free_is_taken_by_one_of_many(review: Review, port: int) -> None:
     """One slot is left and everyone asks for it at once: one person gets it."""
     people = [

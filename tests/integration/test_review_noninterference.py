@@ -282,7 +282,8 @@ OPENED = {
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("twice", [False, pytest.param(True, marks=pytest.mark.deep)])
+@pytest.mark.deep
+@pytest.mark.parametrize("twice", [False, True])
 def test_nothing_that_a_reviewer_reaches_depends_on_what_was_made_of_the_case(
     twice: bool, monkeypatch: pytest.MonkeyPatch
 ):

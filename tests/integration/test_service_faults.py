@@ -23,6 +23,7 @@ from config.env import BASE_DIR
 from config.services import broker, embedded, postgres
 from config.services.errors import ServiceError
 from config.services.processes import end, processes_in
+from tests.marks import deep
 
 pytestmark = pytest.mark.slow
 
@@ -82,14 +83,14 @@ def file(path: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "make"),
     [
-        ("lock/services", directory),
-        ("lock", file),
-        ("run", file),
-        ("log", file),
-        ("broker", file),
+        pytest.param("lock/services", directory, marks=pytest.mark.deep),
+        pytest.param("lock", file, marks=pytest.mark.deep),
+        pytest.param("run", file, marks=pytest.mark.deep),
+        pytest.param("log", file, marks=pytest.mark.deep),
+        pytest.param("broker", file, marks=pytest.mark.deep),
         ("postgres", file),
-        ("run/broker.sock", directory),
-        ("run/.s.PGSQL.5432", directory),
+        pytest.param("run/broker.sock", directory, marks=pytest.mark.deep),
+        pytest.param("run/.s.PGSQL.5432", directory, marks=pytest.mark.deep),
     ],
 )
 def test_something_else_in_the_place_of_a_file_is_named(private_services, place, make):
@@ -113,6 +114,7 @@ def test_a_directory_that_cannot_be_written_is_named(var):
         )
 
 
+@pytest.mark.deep
 def test_a_full_disk_is_named_and_leaves_nothing_half_made(private_services):
     """A limit on the size of files stands for the full disk: writing fails in the middle of a file."""
     # copied where the servers' user cannot read them
@@ -125,7 +127,7 @@ def test_a_full_disk_is_named_and_leaves_nothing_half_made(private_services):
     assert start(private_services.var).returncode == 0
 
 
-@pytest.mark.parametrize("content", [None, "", "garbage\n"])
+@pytest.mark.parametrize("content", [None, *deep("", "garbage\n")])
 def test_a_damaged_version_file_is_named(private_services, content):
     paths = private_services
     embedded.ensure_running(paths, ["postgres"])
@@ -138,6 +140,7 @@ def test_a_damaged_version_file_is_named(private_services, content):
     assert embedded.ensure_running(paths, ["postgres"]) == ["postgres"]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("damaged", ["global/pg_control", "postgresql.conf"])
 def test_what_postgres_says_of_damaged_data_is_shown(private_services, damaged):
     paths = private_services
@@ -147,6 +150,7 @@ def test_what_postgres_says_of_damaged_data_is_shown(private_services, damaged):
     assert_said(start(paths.var), "PostgreSQL did not start", Path(damaged).name)
 
 
+@pytest.mark.deep
 def test_lost_rules_of_access_are_written_again(private_services):
     paths = private_services
     embedded.ensure_running(paths, ["postgres"])
@@ -171,7 +175,7 @@ def a_file_for_the_folder(data: Path) -> None:
     (data / "appendonlydir").touch()
 
 
-@pytest.mark.parametrize("damage", [garbage, garbage_in_the_list, a_file_for_the_folder])
+@pytest.mark.parametrize("damage", [garbage, *deep(garbage_in_the_list, a_file_for_the_folder)])
 def test_a_broker_with_a_damaged_file_starts_empty_and_says_so(private_services, damage):
     paths = private_services
     embedded.ensure_running(paths, ["broker"])
@@ -188,6 +192,7 @@ def test_a_broker_with_a_damaged_file_starts_empty_and_says_so(private_services,
     assert list((paths.state / "broker.damaged").iterdir())
 
 
+@pytest.mark.deep
 def test_a_broker_that_cannot_start_keeps_its_file(private_services, monkeypatch):
     paths = private_services
     embedded.ensure_running(paths, ["broker"])
@@ -200,6 +205,7 @@ def test_a_broker_that_cannot_start_keeps_its_file(private_services, monkeypatch
     assert not (paths.state / "broker.damaged").exists()
 
 
+@pytest.mark.deep
 def test_sockets_left_by_dead_servers_are_no_obstacle(private_services):
     paths = private_services
     embedded.ensure_running(paths)
@@ -220,6 +226,7 @@ def test_a_damaged_signing_key_ends_the_start_with_what_to_do(private_services, 
     assert "serving on" not in result.stdout
 
 
+@pytest.mark.deep
 def test_a_log_that_cannot_be_written_ends_the_start(private_services):
     log = private_services.var / "log" / "worker.log"
     log.mkdir(parents=True)
@@ -257,6 +264,7 @@ def test_make_run_brings_an_empty_database_up_to_date_and_lets_browsers_keep_its
         server.wait(timeout=180)
 
 
+@pytest.mark.deep
 def test_make_run_on_an_external_database_says_what_to_do(private_services):
     paths = private_services
     embedded.ensure_running(paths)

@@ -19,6 +19,7 @@ from config.env import BASE_DIR
 from config.services import broker, embedded, postgres
 from config.services.errors import ServiceError
 from config.services.processes import end, processes_in, wait_until
+from tests.marks import deep
 
 pytestmark = pytest.mark.slow
 
@@ -92,7 +93,9 @@ def test_starters_at_the_same_time_start_once(private_services):
     assert sum("postgres: started" in result.stdout for result in results) == 1
 
 
-@pytest.mark.parametrize("title", ["postgres -D", "postgres: checkpointer", "postgres: walwriter"])
+@pytest.mark.parametrize(
+    "title", ["postgres -D", *deep("postgres: checkpointer", "postgres: walwriter")]
+)
 def test_committed_rows_survive_the_kill_of_a_database_process(private_services, title):
     paths = private_services
     embedded.ensure_running(paths, ["postgres"])

@@ -143,6 +143,7 @@ def slow_once(opened: threading.Event, *, after: int) -> Callable[[ModelRequest,
     return answer
 
 
+@pytest.mark.deep
 def test_one_that_comes_late_gets_its_share_at_once(process_environment):
     both = threading.Event()
     with (
@@ -163,6 +164,7 @@ def test_one_that_comes_late_gets_its_share_at_once(process_environment):
     assert server.most_at_once == 4
 
 
+@pytest.mark.deep
 def test_more_workers_than_slots_take_turns(process_environment):
     everyone = threading.Event()
     with (
@@ -210,6 +212,7 @@ def test_the_slots_of_a_killed_worker_come_back(process_environment):
     )
 
 
+@pytest.mark.deep
 def test_a_worker_that_works_on_keeps_its_slots_beyond_the_lease(process_environment):
     with (
         ModelServer(slow(10.0)) as server,

@@ -25,6 +25,7 @@ from jobs.actions import cancel_all, give_back
 from jobs.leases.claims import claim
 from jobs.models import JobState
 from tests.integration.job_rows import stage_row, stage_rows
+from tests.marks import deep
 from timelines.models import StageRun
 from timelines.tasks import run_stage
 
@@ -95,7 +96,7 @@ def members(child: Child) -> list[psutil.Process]:
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("pool", ["prefork", "threads"])
+@pytest.mark.parametrize("pool", ["prefork", *deep("threads")])
 def test_a_stopped_worker_hands_back_what_it_does_without_the_attempt(
     supervised, process_environment, pool
 ):
@@ -118,6 +119,7 @@ def test_a_stopped_worker_hands_back_what_it_does_without_the_attempt(
     assert claim(StageRun, row.pk).attempt == 1
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_three_stops_do_not_fail_a_long_stage_even_where_the_worker_must_be_killed(

@@ -69,6 +69,7 @@ def test_services_that_ran_before_are_left_running(embedded_only):
     assert embedded.status(embedded_only) == {"postgres": True, "broker": True}
 
 
+@pytest.mark.deep
 def test_a_child_that_keeps_ending_is_restarted_with_pauses_and_given_up(embedded_only):
     said = []
     with Supervisor(embedded_only, say=said.append) as supervisor:
@@ -118,6 +119,7 @@ def test_children_die_with_a_killed_supervisor(embedded_only):
     assert wait_until(lambda: not alive(child), seconds=60)
 
 
+@pytest.mark.deep
 def test_worker_and_scheduler_outlive_the_broker(embedded_only):
     """A worker finds the restarted broker again by itself, and says so to a ping."""
     ping = [sys.executable, "-m", "celery", "--app", "config", "inspect", "ping", "--timeout", "2"]

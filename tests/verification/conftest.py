@@ -22,13 +22,16 @@ from tests.verification.vllm_server import (
 #: machine.
 TIMEOUT = 1800
 GROUP = "verification"
+#: The file that `make test` runs.
+EVERY_TIME = "test_vllm_answers.py"
 _MISSING = pytest.StashKey[str]()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything of this folder is a slow verification, and runs in one of pytest-xdist's workers,
-    beside one server.
+    """Mark every test of this folder. All run in one of pytest-xdist's workers, beside one server.
+
+    `make test` asks a real server with one file; the others are deep.
     """
     here = Path(__file__).parent
     for item in items:
@@ -37,6 +40,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.verification)
             item.add_marker(pytest.mark.timeout(TIMEOUT))
             item.add_marker(pytest.mark.xdist_group(GROUP))
+            if item.path.name != EVERY_TIME:
+                item.add_marker(pytest.mark.deep)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
