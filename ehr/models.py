@@ -80,7 +80,7 @@ class Encounter(models.Model):
                 name="discharge_not_before_admission",
             ),
         ]
-        # For the same stay in other datasets (`ehr.same_stay`).
+        # For the same stay in other datasets (`ehr.record.same_stay`).
         indexes = [models.Index(fields=["case_id"], name="encounter_by_case_id")]
         ordering = ["case_id"]
 

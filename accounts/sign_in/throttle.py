@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
 from accounts.models import SignInAttempts
+from accounts.wording import counted
 
 _SPEND = """
 INSERT INTO accounts_signinattempts AS seen (key, count, window_ends_at)
@@ -81,6 +82,6 @@ def words_for(seconds: int) -> str:
     up).
     """
     if seconds < 60:
-        return f"{seconds} second{'' if seconds == 1 else 's'}"
+        return counted(seconds, "second")
     minutes = -(-seconds // 60)
-    return f"{minutes} minute{'' if minutes == 1 else 's'}"
+    return counted(minutes, "minute")

@@ -12,11 +12,12 @@ from django.db.models import Q
 from accounts.models import Study, User
 from accounts.permissions import NotAllowed, roles_in, user_can_manage_study
 from accounts.registry import closed_objects, veto
+from accounts.wording import counted
 from adjudication.access.exposure import exposed_cases
 from adjudication.blinding.visibility import MaySee, Viewer, what_may_see
 from adjudication.models import Assignment, Packet
 from ehr.models import Encounter
-from ehr.same_stay import copies_of
+from ehr.record.same_stay import copies_of
 from timelines.access.authoring import AUTHORING_PAGES, TIMELINE_PAGES, check_user_may_see_timelines
 from timelines.models import Authoring
 
@@ -144,4 +145,4 @@ def check_user_may_see_findings(user: User, encounter: Encounter) -> None:
 
 
 def _cases(count: int) -> str:
-    return f"{count} case{'' if count == 1 else 's'}"
+    return counted(count, "case")

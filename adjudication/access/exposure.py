@@ -13,7 +13,7 @@ from accounts.audit.trail import record_each
 from accounts.models import AuditEvent, Study, User
 from adjudication.models import Packet
 from ehr.models import Encounter
-from ehr.same_stay import copies_by_case
+from ehr.record.same_stay import copies_by_case
 from timelines.access.authoring import EXPOSING as TIMELINE_EXPOSING
 
 #: What pages of adjudication record when they show findings or timelines of a case with their

@@ -17,6 +17,7 @@ from django.core.exceptions import ObjectDoesNotExist
 
 from accounts.audit.chain import Head
 from accounts.models import AuditEvent
+from accounts.wording import counted
 from adjudication.chain import BEGINNING, Break, Link, breaks
 from adjudication.models import Assignment, Decision, Packet, Slot
 from adjudication.packets.chain_storage import (
@@ -310,6 +311,5 @@ def _end_breaks(packet: Packet, links: list[Decision]) -> Iterator[Break]:
     if ends != noted:
         yield Break(
             ends[0],
-            f"it ends here, and its packet notes {noted[0]} link{'' if noted[0] == 1 else 's'} and"
-            " their head",
+            f"it ends here, and its packet notes {counted(noted[0], 'link')} and their head",
         )

@@ -23,6 +23,7 @@ from accounts.ids import new_public_id
 from accounts.models import User
 from accounts.permissions import NotAllowed, user_can_manage_study
 from accounts.sign_in.password_check import Purpose, check_password_of
+from accounts.wording import counted
 from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem, Slot
 from adjudication.packets import chain_storage
 from adjudication.review import slots
@@ -64,7 +65,7 @@ class NotFinished(RuntimeError):
     log_safe = True
 
     def __init__(self, left: int, elsewhere: int = 0) -> None:
-        words = f"{left} item{'' if left == 1 else 's'} still to decide."
+        words = f"{counted(left, 'item')} still to decide."
         if elsewhere:
             words += (
                 f" Another reviewer has {elsewhere} of them in hand; what they leave undecided"

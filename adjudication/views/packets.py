@@ -17,6 +17,7 @@ from accounts.audit.trail import record
 from accounts.models import Role, User
 from accounts.permissions import STUDY_ADMINS, NotAllowed
 from accounts.scoping import StudyRequest, scoped, study_role_required
+from accounts.wording import counted
 from adjudication.access.closed import (
     Closed,
     closed_to,
@@ -260,7 +261,7 @@ def _second(request: StudyRequest, found: Packet) -> str:
     count = packets.second_reviewer(
         packet=found, pairing=request.POST.get("pairing", ""), by=request.user
     )
-    return f"{count} item{'' if count == 1 else 's'} will be decided by two people."
+    return f"{counted(count, 'item')} will be decided by two people."
 
 
 def _changed(request: StudyRequest, found: Packet) -> Packet:

@@ -123,7 +123,7 @@ def _encounter(folder: Path, rejections: list[Rejection]) -> EncounterRecord | N
     rejections += [Rejection(name, reason, field=key) for key, reason in faults]
     unknown = len(data.keys() - {*TEXTS, *TIMES, "anchor"})
     if unknown:
-        rejections.append(Rejection(name, f"{unknown} fields have unknown names and were not read"))
+        rejections.append(Rejection(name, f"fields with unknown names, not read: {unknown}"))
     if faults:
         return None
     return EncounterRecord(

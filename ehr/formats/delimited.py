@@ -194,8 +194,7 @@ def _header(
     if not unknown:
         return _Header(names, wanted, ())
     reason = (
-        f"{len(unknown)} columns of the header have unknown names and were not read; the first is"
-        f" column {unknown[0]}"
+        f"unknown columns in the header, not read: {len(unknown)}; the first is column {unknown[0]}"
     )
     return _Header(names, wanted, (Rejection(name, reason, line),))
 

@@ -81,7 +81,7 @@ def _parquet(path: Path, name: str, limits: Limits) -> Iterator[TextBlock]:
         if column not in columns:
             raise WrongFile(Rejection(name, f"the column {column} is missing", field=column))
     unknown = [c for c in names if c not in columns and not c.startswith("__index_level_")]
-    reason = f"{len(unknown)} columns have unknown names and were not read"
+    reason = f"columns with unknown names, not read: {len(unknown)}"
     rejections = (Rejection(name, reason),) if unknown else ()
     yield TextBlock(
         pa.table({c: pa.array([], pa.string()) for c in columns}), NOTHING, NOTHING, 0, rejections

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from accounts.wording import counted
 from llm_runtime.base import ProviderError
 from llm_runtime.errors import ModelError, Unavailable
 
@@ -74,4 +75,4 @@ async def tried(
             failure = "the server sent something that is no answer"
         if attempt < tries:
             await asyncio.sleep(backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.5))
-    raise Unavailable(f"{name}: {failure} ({tries} attempt{'' if tries == 1 else 's'})")
+    raise Unavailable(f"{name}: {failure} ({counted(tries, 'attempt')})")

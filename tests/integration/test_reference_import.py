@@ -116,7 +116,7 @@ def test_a_reference_becomes_a_sealed_inventory_and_a_timeline_over_it(folder):
         ({**GOOD, "why": "\ud800"}, "why", "not text that can be stored"),
         ({**GOOD, "why": ["x"]}, "why", "not text that can be stored"),
         ({**GOOD, "rows": [2**40]}, "rows", "not a list"),
-        ({**GOOD, "rowz": [0]}, "", "1 fields have unknown names"),
+        ({**GOOD, "rowz": [0]}, "", "fields with unknown names: 1"),
         ({**GOOD, "lower": 1.5}, "lower", "bounds do not hold the time"),
         ({**GOOD, "known": 2}, "known", "neither 0 nor 1"),
         ({**GOOD, "polarity": "maybe"}, "polarity", "not one of"),

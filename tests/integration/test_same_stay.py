@@ -11,7 +11,7 @@ from accounts.models import Role
 from adjudication.access.eligibility import reasons_against
 from adjudication.packets import actions as packets
 from ehr.models import Encounter
-from ehr.same_stay import copies_of
+from ehr.record.same_stay import copies_of
 from tests import factories
 from tests.integration.judged import judged_world, make_case
 from tests.integration.reviewed import drawn_packet

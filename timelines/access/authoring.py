@@ -18,7 +18,7 @@ from accounts.models import AuditEvent, Study, User
 from accounts.permissions import NotAllowed, check_user_can_open_cases
 from accounts.registry import veto
 from ehr.models import Encounter
-from ehr.same_stay import copies_of
+from ehr.record.same_stay import copies_of
 from timelines.models import Authoring, Timeline
 
 #: What the pages that show timelines of a case are called to page guards (`accounts.registry`); its

@@ -10,6 +10,7 @@ from accounts.audit.trail import record
 from accounts.ids import new_public_id
 from accounts.models import User
 from accounts.permissions import NotAllowed, check_user_can_open, user_can_manage_study
+from accounts.wording import counted
 from ehr.models import Encounter
 from timelines import domain, models
 from timelines.access.authoring import (
@@ -46,7 +47,7 @@ class NotReady(ValueError):
             return "There is no occurrence yet."
         count = len(self.unplaced)
         return (
-            f"{count} occurrence{'' if count == 1 else 's'} not placed yet. An occurrence without a"
+            f"{counted(count, 'occurrence')} not placed yet. An occurrence without a"
             " defensible time is N/A."
         )
 

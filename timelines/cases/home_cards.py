@@ -10,6 +10,7 @@ from django.urls import reverse
 from accounts.models import Study, User
 from accounts.permissions import user_can_manage_study, user_can_open_cases
 from accounts.registry import Card, Link
+from accounts.wording import counted
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
 from timelines.access.closed import (
@@ -176,9 +177,7 @@ def attention_card(user: User, study: Study) -> Card | None:
         .order_by("name")
     )
     items: list[Attention] = [
-        Attention(
-            f"{d.name}: {d.n} piece{'' if d.n == 1 else 's'} of its input could not be imported"
-        )
+        Attention(f"{d.name}: {counted(d.n, 'piece')} of its input could not be imported")
         for d in broken
     ]
     failed = (
@@ -195,7 +194,7 @@ def attention_card(user: User, study: Study) -> Card | None:
         address = f"{reverse('timelines:run', args=[f['run__public_id']])}?show={CaseState.FAILED}"
         items.append(
             Attention(
-                f"{name}: {f['n']} case{'' if f['n'] == 1 else 's'} failed",
+                f"{name}: {counted(f['n'], 'case')} failed",
                 Link("See why", address),
             )
         )

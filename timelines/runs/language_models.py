@@ -14,6 +14,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 
+from accounts.wording import counted
 from jobs.errors import PermanentFailure
 from jobs.leases.hold import Hold
 from llm_runtime.base import LanguageModel, ModelReply
@@ -71,7 +72,7 @@ class ReportingLedger:
 
     async def _report(self, call: Call) -> None:
         self.answers += call.reply is not None
-        words = f"{self.answers} answer{'' if self.answers == 1 else 's'} of the model"
+        words = f"{counted(self.answers, 'answer')} of the model"
         # How many there will be is not known: what is too large is split as it goes.
         await sync_to_async(self.hold.report)(done=self.answers, total=0, words=words)
 

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from django.db.models import Max, Sum
 from django.utils import timezone
 
+from accounts.wording import counted
 from ehr.presentation.wording import duration_words
 from jobs.models import JobState, PreparationJob
 from timelines.case_state import CaseState, case_state
@@ -226,7 +227,7 @@ def cancel_words(counts: RunTotals) -> str:
 
 
 def _stages(count: int) -> str:
-    return f"{count} stage{'' if count == 1 else 's'}"
+    return counted(count, "stage")
 
 
 @dataclass(frozen=True, slots=True)

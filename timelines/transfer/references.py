@@ -135,7 +135,7 @@ def _faults(data: Mapping[str, Any], note: str, known_rows: set[int]) -> Iterato
         return
     unknown = len(data.keys() - {*REQUIRED, *OPTIONAL})
     if unknown:
-        yield "", f"{unknown} fields have unknown names"
+        yield "", f"fields with unknown names: {unknown}"
     start, end = data["start"], data["end"]
     if not (_is_index(start) and _is_index(end)):
         yield "start", "start and end are whole numbers from 0"

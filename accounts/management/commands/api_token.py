@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.api_access.tokens import TokenRefused, issue_token, revoke_token, tokens_of
 from accounts.models import User
+from accounts.wording import counted
 
 
 class Command(BaseCommand):
@@ -63,4 +64,4 @@ class Command(BaseCommand):
             )
         for token in found:
             revoke_token(token=token, by=None)
-        self.stdout.write(f"{len(found)} token{'' if len(found) == 1 else 's'} revoked.")
+        self.stdout.write(f"{counted(len(found), 'token')} revoked.")

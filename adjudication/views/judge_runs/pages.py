@@ -19,6 +19,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.models import Role
 from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
 from accounts.scoping import StudyRequest, study_role_required
+from accounts.wording import counted
 from adjudication.access.closed import Closed, closed_to, open_games, open_judge_runs
 from adjudication.access.judge_runs import _open_run, judge_run_of
 from adjudication.findings.changes import comparable_runs
@@ -292,8 +293,8 @@ def _cancel_words(totals: GameTotals) -> str:
     left = totals.total - totals.done
     return (
         f"{_games(left)} will not be judged; an answer on its way from the judge is lost. The"
-        f" {_games(totals.judged)} judged so far and their {totals.findings}"
-        f" finding{'' if totals.findings == 1 else 's'} stay. Retry failed goes on from there."
+        f" {_games(totals.judged)} judged so far and their"
+        f" {counted(totals.findings, 'finding')} stay. Retry failed goes on from there."
     )
 
 
@@ -316,4 +317,4 @@ def _started(run: JudgeRun, closed: Closed) -> str:
 
 
 def _games(count: int) -> str:
-    return f"{count} game{'' if count == 1 else 's'}"
+    return counted(count, "game")

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from accounts.wording import counted
 from jobs import registry
 from jobs.actions import give_back
 
@@ -30,4 +31,4 @@ class Command(BaseCommand):
             give_back(jobs=kind.job_class._default_manager.all(), workers=workers)
             for kind in registry.kinds()
         )
-        self.stdout.write(f"{count} job{'' if count == 1 else 's'} given back")
+        self.stdout.write(f"{counted(count, 'job')} given back")

@@ -94,7 +94,7 @@ def test_headers_are_read_as_csv_and_rows_after_line_breaks_know_their_line(tmp_
     assert (rejected, offered) == ([(6, "3 fields where the header has 4")], 3)
     assert read(tmp_path / "t.csv", content, closed=True)[1][0] == (
         1,
-        "1 columns of the header have unknown names and were not read; the first is column 3",
+        "unknown columns in the header, not read: 1; the first is column 3",
     )
 
 

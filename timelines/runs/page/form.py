@@ -11,6 +11,7 @@ from django import forms
 from django.db.models import Count
 
 from accounts.models import Study
+from accounts.wording import counted
 from ehr.models import Dataset, Encounter
 from llm_runtime.roles import LANGUAGE_MODEL
 from timelines.models import Run
@@ -38,7 +39,7 @@ class CohortField(forms.ModelChoiceField):
     """Cohorts with the number of their cases; the queryset counts them as `cases`."""
 
     def label_from_instance(self, obj: Any) -> str:
-        return f"{obj.name} ({obj.cases} case{'' if obj.cases == 1 else 's'})"
+        return f"{obj.name} ({counted(obj.cases, 'case')})"
 
 
 class BaseField(forms.ModelChoiceField):

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.models import Role
 from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
 from accounts.scoping import StudyRequest, scoped, study_role_required
+from accounts.wording import counted
 from ehr.models import Dataset
 from llm_runtime.roles import LANGUAGE_ROLES
 from timelines.access.authoring import check_user_may_see_timelines
@@ -86,7 +87,7 @@ def run_new(request: StudyRequest) -> HttpResponse:
             form.add_error(None, f"Nothing was started: {refused}.")
         else:
             count = started[0].preparation.total
-            cases = f"{count} case{'' if count == 1 else 's'}"
+            cases = f"{counted(count, 'case')}"
             if len(started) == 1:
                 messages.success(request, f"The run over {cases} has started.")
                 return redirect("timelines:run", started[0].public_id)
