@@ -28,12 +28,14 @@ Deno.test("hours in words: years, days from two on, hours", () => {
   assert.equal(hoursInWords(13140), "+1.5 y");
   assert.equal(hoursInWords(-76), "−3.2 d");
   assert.equal(hoursInWords(47.5), "+47.5 h");
+  assert.equal(hoursInWords(48), "+2 d");
   assert.equal(hoursInWords(0), "+0 h");
 });
 
 Deno.test("hours as typed: whole days from two on, else hours to the thousandth", () => {
   assert.equal(hoursAsTyped(null), "");
   assert.equal(hoursAsTyped(-72), "-3 d");
+  assert.equal(hoursAsTyped(48), "+2 d");
   assert.equal(hoursAsTyped(24), "+24 h");
   assert.equal(hoursAsTyped(73), "+73 h");
   assert.equal(hoursAsTyped(1 / 3), "+0.333 h");
