@@ -33,4 +33,6 @@ from config.settings import DATABASE_OWNER_URL, database_settings  # noqa: E402
 # The test runner creates databases and empties tables. Other processes, and tests that ask for it,
 # run as the application's role.
 DATABASES = {"default": database_settings(DATABASE_OWNER_URL)}
+# WhiteNoise would read 2,000 static files for each test client; now it looks up what is asked for.
+WHITENOISE_AUTOREFRESH = True
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
