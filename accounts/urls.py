@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from accounts.views import api_tokens, audit_trail, home, password, sign_in, study
+from accounts.views import api_tokens, audit_trail, help, home, password, sign_in, study
 
 account_patterns = [
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
@@ -14,6 +14,7 @@ account_patterns = [
     path("api-tokens/revoke/", api_tokens.api_token_revoke, name="api_token_revoke"),
     path("switch-study/", home.switch_study, name="switch_study"),
     path("audit-trail/", audit_trail.audit_trail, name="audit_trail"),
+    path("help/", help.help_page, name="help"),
     path("study/", study.study, name="study"),
     path("study/add-role/", study.add, name="member_add"),
     path("study/remove-role/", study.remove, name="member_remove"),

@@ -54,6 +54,7 @@ ROWS = [
         method="post",
         data=_clinicians_token,
     ),
+    Row("accounts:help", everyone_signed_in(200)),
     Row("accounts:audit_trail", ADMINS_ONLY),
     Row("accounts:study", ADMINS_ONLY),
     Row(
