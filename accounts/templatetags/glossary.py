@@ -26,7 +26,7 @@ def terms(context: Context, words: object) -> SafeString:
     text = str(words)
     request = context.get("request")
     if request is None:
-        return conditional_escape(words)
+        return conditional_escape(text)
     used: dict[str, Term] = request.__dict__.setdefault(_USED, {})
     parts: list[str] = []
     end = 0
