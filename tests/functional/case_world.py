@@ -1,7 +1,7 @@
 """The small case that the case page's tests walk through: a haemorrhage on an anticoagulant, with
 characters that pages get wrong.
 
-The reversal agent stands at +1.5 h from the text; its administration row at +6.5 h moves it. One
+The text places the reversal agent at +1.5 h; its administration row at +6.5 h moves it. One
 span lies inside another, two overlap, one occurrence has no time, and note, mention, event name,
 value and reason carry markup that must stay text.
 """

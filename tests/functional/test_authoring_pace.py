@@ -16,17 +16,17 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PAUSE_MS = 900
 
 
-class Held:
+class PausedAnswers:
     """Readings of times that the server is slow to answer; each is let go by the test."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.routes: list[Route] = []
-        self.holds = True
+        self.pausing = True
         page.route("**/time/", self._asked)
 
     def _asked(self, route: Route) -> None:
-        if self.holds:
+        if self.pausing:
             self.routes.append(route)
         else:
             route.continue_()
@@ -41,7 +41,7 @@ class Held:
 
     def let_go(self, *order: int) -> None:
         """Answer these, in this order, one after the other; later ones are answered at once."""
-        self.holds = False
+        self.pausing = False
         for n in order:
             with self.page.expect_response("**/time/"):
                 self.routes[n].continue_()
@@ -54,14 +54,14 @@ def time_field(page: Page):
 def test_a_time_that_is_still_being_read_is_not_lost_by_splitting(editor, world, complaints):
     page = editor()
     mark(page, "left thalamic hemorrhage with intraventricular extension")
-    held = Held(page)
+    paused = PausedAnswers(page)
     time_field(page).fill("+1")
     time_field(page).press("Enter")
-    held.wait_for(1)
+    paused.wait_for(1)
     drag_over(page, "intraventricular extension")
     page.get_by_role("button", name="Split here").click()
     expect(page.locator("[data-rows] tr")).to_have_count(2)
-    held.let_go(0)
+    paused.let_go(0)
     expect(row(page, "left thalamic hemorrhage with")).to_contain_text("+1 h")
     all_saved(page)
     assert {o.draft.time for o in by_mention(world).values()} == {1.0}
@@ -71,13 +71,13 @@ def test_a_time_that_is_still_being_read_is_not_lost_by_splitting(editor, world,
 def test_an_older_reading_never_replaces_a_newer_time(editor, world):
     page = editor()
     mark(page, "Fell at home")
-    held = Held(page)
+    paused = PausedAnswers(page)
     time_field(page).fill("+1")
     page.wait_for_timeout(PAUSE_MS)
     time_field(page).fill("+2")
     time_field(page).press("Enter")
-    held.wait_for(2)
-    held.let_go(1, 0)
+    paused.wait_for(2)
+    paused.let_go(1, 0)
     expect(row(page, "Fell at home")).to_contain_text("+2 h")
     all_saved(page)
     assert by_mention(world)["Fell at home"].draft.time == 2.0
@@ -88,15 +88,15 @@ def test_a_pause_and_then_enter_are_one_edit(editor):
     mark(page, "Fell at home")
     all_saved(page)
     before = AuthoringEdit.objects.count()
-    held = Held(page)
+    paused = PausedAnswers(page)
     time_field(page).fill("-3 d")
     page.wait_for_timeout(PAUSE_MS)
     time_field(page).press("Enter")
-    held.let_go(0)
+    paused.let_go(0)
     expect(row(page, "Fell at home")).to_contain_text("−3 d")
     all_saved(page)
     assert AuthoringEdit.objects.count() == before + 1
-    assert len(held.routes) == 1, "one text is asked for once"
+    assert len(paused.routes) == 1, "one text is asked for once"
 
 
 def test_a_pause_between_two_words_keeps_the_space(editor, world):
@@ -118,14 +118,14 @@ def test_who_has_gone_on_to_another_occurrence_is_left_there(editor, world):
     page = editor()
     mark(page, "Fell at home")
     mark(page, "Denied headache")
-    held = Held(page)
+    paused = PausedAnswers(page)
     time_field(page).fill("-3 d")
     time_field(page).press("Enter")
     row(page, "Fell at home").click()
     time_field(page).click()
     page.keyboard.type("-2")
-    held.wait_for(1)
-    held.let_go(0)
+    paused.wait_for(1)
+    paused.let_go(0)
     expect(row(page, "Denied headache")).to_contain_text("−3 d")
     expect(time_field(page)).to_be_focused()
     page.keyboard.type(" d")
@@ -143,11 +143,11 @@ def test_undoing_while_a_time_is_being_read_takes_that_time_back(editor, world):
     page = editor()
     mark(page, "Fell at home")
     all_saved(page)
-    held = Held(page)
+    paused = PausedAnswers(page)
     time_field(page).fill("-3 d")
     time_field(page).press("Enter")
-    held.wait_for(1)
+    paused.wait_for(1)
     page.get_by_role("button", name="Undo").click()
-    held.let_go(0)
+    paused.let_go(0)
     all_saved(page)
     assert not by_mention(world)["Fell at home"].draft.placed

@@ -176,7 +176,7 @@ def test_opening_is_recorded_without_text(get, world):
         world.study,
         world.encounter.public_id,
     )
-    # whoever authors the case later is known to have seen one
+    # a later author of the case is known to have seen one
     assert event.detail == {"timelines": True}
 
 
@@ -188,7 +188,7 @@ def test_a_note_that_changed_since_its_import_is_not_shown(get, world):
         cursor.execute("SET LOCAL session_replication_role = origin")
     response = get()
     assert response.status_code == 500
-    assert "not what was imported" in response.content.decode()
+    assert "has changed since the import" in response.content.decode()
     assert "Andexanet" not in response.content.decode()
 
 

@@ -56,7 +56,7 @@ def server(monkeypatch):
 
 @pytest.fixture
 def run(server) -> Run:
-    """Done in a thread of its own, as a worker would: the browser's event loop holds this one."""
+    """Done in a thread of its own, as a worker would: the browser's event loop occupies this one."""
 
     def work() -> Run:
         try:

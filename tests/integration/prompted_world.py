@@ -33,7 +33,7 @@ LOCAL_ROLES: Mapping[str, Any] = {
 
 
 def good(request: ModelRequest, number: int) -> str:
-    """A valid answer, whatever is asked."""
+    """Return a valid answer to any request."""
     return good_answer(request)
 
 

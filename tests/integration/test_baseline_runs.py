@@ -232,9 +232,7 @@ def test_pages_exports_and_evaluation_take_timelines_without_identifiers(
             2,
             events,
         )
-        assert by_place is None or by_place.matched_events == 0, (
-            "no line stands in a place of the note"
-        )
+        assert by_place is None or by_place.matched_events == 0, "no line has a place in the note"
     client.force_login(factories.make_user(dataset.study, Role.CLINICIAN))
     for timeline in Timeline.objects.exclude(kind="reference"):
         page = client.get(
@@ -278,8 +276,8 @@ def test_pages_exports_and_evaluation_take_timelines_without_identifiers(
             source=[run.source],
             stdout=StringIO(),
         )
-    told = [json.loads(line) for line in (tmp_path / "jsonl").read_text().splitlines()]
-    assert {(t["uid4"], t["start"], t["end"]) for t in told} == {(None, None, None)}
+    exported = [json.loads(line) for line in (tmp_path / "jsonl").read_text().splitlines()]
+    assert {(t["uid4"], t["start"], t["end"]) for t in exported} == {(None, None, None)}
     out = StringIO()
     call_command(
         "export_timelines", dataset="cohort", format="jsonl", out=tmp_path / "all.jsonl", stdout=out

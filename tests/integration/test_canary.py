@@ -148,7 +148,7 @@ def run_command(environment: dict[str, str], log: Path, *arguments: str) -> int:
 def test_no_log_holds_a_word_of_note_or_record(
     folder, log, tmp_path, process_environment, services, monkeypatch
 ):
-    told = tmp_path / "commands.log"
+    output = tmp_path / "commands.log"
     environment = {**process_environment, "LOG_LEVEL": "DEBUG"}
     study = factories.make_study("canaries")
     arguments = (
@@ -161,7 +161,7 @@ def test_no_log_holds_a_word_of_note_or_record(
         "--study",
         "canaries",
     )
-    assert run_command(environment, told, "import_dataset", *arguments) == 1, (
+    assert run_command(environment, output, "import_dataset", *arguments) == 1, (
         "the faulty row and reference line are reported"
     )
     dataset = Dataset.objects.get(study=study)
@@ -174,7 +174,7 @@ def test_no_log_holds_a_word_of_note_or_record(
         assert (
             run_command(
                 environment,
-                told,
+                output,
                 "export_timelines",
                 "--dataset",
                 "canaries",
@@ -187,7 +187,7 @@ def test_no_log_holds_a_word_of_note_or_record(
         )
     fail_with_the_note_in_every_message(dataset, monkeypatch)
     logging.getLogger("thirdparty").error("failed on %s", NOTE)
-    logs = [log, told, tmp_path / "worker.log", *logs_of(services)]
+    logs = [log, output, tmp_path / "worker.log", *logs_of(services)]
     assert "timelines" in log.read_text(encoding="utf-8"), "this process did log"
     assert (tmp_path / "worker.log").stat().st_size, "the worker did log"
     assert len(logs) >= 4, "the servers did log"

@@ -46,8 +46,8 @@ def folder(tmp_path: Path) -> Path:
     import_dataset(path=tmp_path, format="cases", name="cohort", study=study, by=None)
     dataset = Dataset.objects.get()
     for encounter in dataset.encounters.all():
-        for source, told in judged.SOURCES.items():
-            judged.make_source(encounter, source, told)
+        for source, events in judged.SOURCES.items():
+            judged.make_source(encounter, source, events)
     author = make_author(dataset.encounters.get(case_id="authored"))
     make_draft(dataset.encounters.get(case_id="authored"), author)
     run = judged.judged_run(dataset)

@@ -247,7 +247,7 @@ def test_done_twice_it_is_the_same(dataset: Dataset) -> None:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "told"),
+    ("chosen", "message"),
     [
         (
             {"reference": "nobody"},
@@ -257,11 +257,11 @@ def test_done_twice_it_is_the_same(dataset: Dataset) -> None:
     ],
 )
 def test_what_cannot_be_compared_is_refused_by_name(
-    dataset: Dataset, chosen: dict[str, Any], told: str
+    dataset: Dataset, chosen: dict[str, Any], message: str
 ) -> None:
     reconstructed(dataset)
     options: dict[str, Any] = {"reference": "reference", **chosen}
-    with pytest.raises(EvaluationRefused, match=told):
+    with pytest.raises(EvaluationRefused, match=message):
         start_evaluation(study=dataset.study, datasets=[dataset], by=None, **options)
     other = factories.make_dataset(study=factories.make_study(), name="other")
     with pytest.raises(EvaluationRefused, match="another study"):
@@ -307,7 +307,7 @@ def test_the_command_prints_stores_and_writes(dataset: Dataset, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("--sources", "nobody"), "no timeline has the source nobody"),
         (("--threshold", "0.7"), "--threshold lies above 0"),
@@ -317,10 +317,10 @@ def test_the_command_prints_stores_and_writes(dataset: Dataset, tmp_path: Path) 
     ],
 )
 def test_the_command_says_what_is_wrong(
-    dataset: Dataset, arguments: tuple[str, ...], told: str
+    dataset: Dataset, arguments: tuple[str, ...], message: str
 ) -> None:
     reconstructed(dataset, cases=["a"])
-    with pytest.raises(CommandError, match=told):
+    with pytest.raises(CommandError, match=message):
         evaluate(*arguments)
 
 

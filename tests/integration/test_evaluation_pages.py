@@ -72,7 +72,7 @@ def drill(evaluation, world) -> str:
 def test_an_empty_list_says_what_would_be_here_and_how_to_get_it(client, world):
     client.force_login(world.clinician)
     shown = text_of(client.get(reverse("timelines:evaluations")))
-    assert "No evaluation yet Here timelines would stand beside a reference" in shown
+    assert "No evaluation yet An evaluation compares timelines with a reference" in shown
     assert "A study admin starts evaluations" in shown
     client.force_login(factories.make_user(world.study, Role.ADMIN))
     assert "manage.py evaluate" in text_of(client.get(reverse("timelines:evaluations")))
@@ -363,7 +363,7 @@ def test_an_unaided_author_is_led_back_to_the_draft(web, world, evaluation):
         assert answer.status_code == 403
         assert "has cases that are closed to you" in text_of(answer)
     listed = text_of(web.get(reverse("timelines:evaluations")))
-    assert "left out here" in listed
+    assert "leave out the cases that you review" in listed
     assert "demo" not in listed
     assert not AuditEvent.objects.filter(action="evaluation.case").exists()
 

@@ -168,9 +168,9 @@ def test_a_refused_answer_comes_back_as_a_new_request_that_says_why(tmp_path):
     (retry,) = [
         p for p in tmp_path.glob("*.json") if not (tmp_path / f"{p.stem}.answer.txt").exists()
     ]
-    told = json.loads(retry.read_text())
-    assert told["seed"] == 2
-    assert "not valid JSON" in told["messages"][-1]["content"]
+    request = json.loads(retry.read_text())
+    assert request["seed"] == 2
+    assert "not valid JSON" in request["messages"][-1]["content"]
     assert back_and_forth(run, tmp_path, answer) == [1, 1, 1, 1]
     assert states(run) == "ss"
     spent = total(spent_by_owner(ModelCall.objects.all()).values())
@@ -219,9 +219,9 @@ def test_bad_files_are_refused_by_name_and_the_good_ones_kept(tmp_path):
             stdout=StringIO(),
             stderr=err,
         )
-    told = err.getvalue().splitlines()
-    assert len(told) == 4
-    assert [line.partition(":")[0] for line in told] == [
+    faults = err.getvalue().splitlines()
+    assert len(faults) == 4
+    assert [line.partition(":")[0] for line in faults] == [
         f"{'0' * 64}.answer.txt",
         *sorted([f"{first}.answer.txt", f"{second}.answer.txt"]),
         "notes.answer.txt",
@@ -245,7 +245,7 @@ def test_bad_files_are_refused_by_name_and_the_good_ones_kept(tmp_path):
     assert set(states(run)) == {"s"}
 
 
-def test_who_brought_an_answer_is_kept_and_what_is_asked_for_wrongly_is_told(tmp_path):
+def test_an_answer_names_who_brought_it_and_wrong_requests_are_reported(tmp_path):
     run = started()
     finish(run)
     user = factories.make_user(run.study, username="carrier")
@@ -289,8 +289,8 @@ def test_without_workers_the_import_goes_on_by_itself(tmp_path):
     run = finish(started("llm_timeline", Variant.UNIMODAL))
     exchange("export", run, tmp_path)
     answer_all(tmp_path, baseline_answer)
-    told = exchange("import", run, tmp_path, "--inline")
-    assert told.splitlines() == [
+    printed = exchange("import", run, tmp_path, "--inline")
+    assert printed.splitlines() == [
         "1 answers brought, 0 were there already",
         "0 of 2 stages done",
         "1 of 2 stages done",
@@ -299,7 +299,7 @@ def test_without_workers_the_import_goes_on_by_itself(tmp_path):
     assert states(run) == "ss"
 
 
-def test_tokens_that_nobody_told_are_not_zero(tmp_path):
+def test_unreported_tokens_are_not_zero(tmp_path):
     run = started()
     back_and_forth(run, tmp_path)
     spent = run_spent(run).total
@@ -320,10 +320,10 @@ def test_tokens_that_nobody_told_are_not_zero(tmp_path):
     assert "tokens – in (– cached), – out" in out.getvalue()
     cells = render_to_string("timelines/_spent_cells.html", {"s": spent})
     assert cells.count("–") == 4, "three of tokens, and nothing was refused"
-    told = Spent(calls=1, tokens_in=7, tokens_cached=None, tokens_out=0)
-    both = total([spent, told, Spent(reused=2)])
+    reported = Spent(calls=1, tokens_in=7, tokens_cached=None, tokens_out=0)
+    both = total([spent, reported, Spent(reused=2)])
     assert (both.tokens_in, both.tokens_cached, both.tokens_out) == (7, None, 0), (
-        "what was told counts, 0 among it"
+        "reported tokens count, even 0"
     )
     assert total([]).tokens_in == 0
     assert total([spent]).figures()["tokens_in"] is None
@@ -344,8 +344,8 @@ def test_two_runs_share_a_folder_and_each_takes_its_own_answers(tmp_path):
     )
     for request in tmp_path.glob("*.json"):
         request.unlink()
-    told = "1 answers brought, 0 were there already, 1 of other runs left to them"
-    assert exchange("import", second, tmp_path) == told, (
+    message = "1 answers brought, 0 were there already, 1 of other runs left to them"
+    assert exchange("import", second, tmp_path) == message, (
         "what others posted is known without its request, too"
     )
     assert ModelCall.objects.filter(outcome=Outcome.ANSWERED).count() == 2

@@ -522,7 +522,7 @@ def test_an_unaided_author_sees_nothing_of_the_case_until_they_submit(world):
     assert "cases that are closed to you now are left out" in shown
     assert f"> {case.case_id} <" not in shown
     run_page = text_of(web.get(at("judge_run", world.run.public_id)))
-    assert "left out here, in every count and list" in run_page
+    assert "leave out the cases that you review" in run_page
     assert "3 of 3 games judged" in run_page, "those of the other case"
     assert not was_exposed(writer, case)
 

@@ -115,8 +115,8 @@ def test_the_run_page_counts_the_prompts_that_show_a_note_in_part_and_leads_to_t
             {"shortened": words},
         )
         call.save(force_insert=True)
-    told = (("Infer times from text", 1), ("Revise jointly", 2))
-    assert run_spent(run).shortened == Shortened(told, (("case-0", case_run.public_id),))
+    shortened = (("Infer times from text", 1), ("Revise jointly", 2))
+    assert run_spent(run).shortened == Shortened(shortened, (("case-0", case_run.public_id),))
     listed = reverse("timelines:case_calls", args=[run.public_id, case_run.public_id])
     line = client.get(page).content.decode().partition('id="call-cuts"')[2].partition("</p>")[0]
     assert "1 prompt of “Infer times from text”" in line
@@ -245,7 +245,7 @@ def test_an_admin_launches_a_run_by_a_model_of_the_catalogue(run, client):
     }
     assert client.post(reverse("timelines:run_new"), data).status_code == 302
     launched = Run.objects.exclude(pk=run.pk).get()
-    assert {told["entry"] for told in launched.language_models.values()} == {"fake"}
+    assert {facts["entry"] for facts in launched.language_models.values()} == {"fake"}
     refused = client.post(
         reverse("timelines:run_new"), {**data, "backbone": "rules"}
     ).content.decode()

@@ -154,7 +154,7 @@ def test_every_variant_on_a_finished_run(monkeypatch, variant):
 
 
 def test_an_answered_call_is_never_paid_for_twice(monkeypatch):
-    """The stage dies before it stores; whoever takes it over finds every answer."""
+    """The stage dies before it stores; its next worker finds every answer."""
     with serving(monkeypatch) as server:
         run = started()
         for name in ("tag", "uids"):
@@ -491,14 +491,14 @@ def test_no_log_holds_a_word_of_the_note_or_the_key(monkeypatch):
                 run = started(dataset=small_dataset())
                 execute_stage(stage(run, "tag").pk)
             assert server.headers[0]["authorization"] == "Bearer zyxkey-hunter2"
-            told = [
+            complaints = [
                 reason for s in StageRun.objects.filter(case_run__run=run) for reason in s.reasons
             ]
-            assert told
+            assert complaints
             assert not [
                 word
                 for word in ("Vancomycin", "zyxkey", "Cough")
-                for reason in told
+                for reason in complaints
                 if word in reason
             ]
             assert "zyxkey" not in json.dumps([run.language_models, run.tools, run.config])

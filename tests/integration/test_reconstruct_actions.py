@@ -43,7 +43,7 @@ def backbone(monkeypatch) -> ScriptedBackbone:
 
 @pytest.fixture
 def hints(monkeypatch) -> list[tuple[str, int]]:
-    """What the broker would be told: (queue, stage id)."""
+    """The messages to the broker: (queue, stage id)."""
     sent: list[tuple[str, int]] = []
     monkeypatch.setattr(
         "timelines.tasks.run_stage.apply_async",
@@ -227,7 +227,7 @@ def test_a_failed_case_keeps_its_reasons_and_leaves_the_others_alone(
 
 
 def test_a_stored_batch_is_never_computed_again(backbone, hints, dataset, monkeypatch):
-    """The worker is lost after the queries and one batch of searches are stored; whoever comes next
+    """The worker is lost after the queries and one batch of searches are stored; the next worker
     does only the rest.
     """
     run = actions.start_run(

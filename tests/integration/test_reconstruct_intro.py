@@ -90,7 +90,7 @@ def test_a_second_run_repeats_the_first_and_unimodal_is_its_beginning():
 
     def entries(run: Run, kind: str) -> list[tuple]:
         found = Entry.objects.filter(timeline__case_run__run=run, timeline__kind=kind)
-        told = (
+        stated = (
             "occurrence__uid4",
             "occurrence__mention",
             "time",
@@ -102,7 +102,7 @@ def test_a_second_run_repeats_the_first_and_unimodal_is_its_beginning():
         )
         return list(
             found.order_by("timeline__alternative", "occurrence__ordinal").values_list(
-                "timeline__alternative", *told
+                "timeline__alternative", *stated
             )
         )
 

@@ -91,7 +91,7 @@ def stored(stage: StageRun) -> list[tuple[int, object]]:
 
 def entries(run: Run) -> list[tuple]:
     """Every entry of the run's timelines, without primary keys."""
-    told = ("time", "lower", "upper", "known", "context", "decided_by", "reason", "adopted_rows")
+    columns = ("time", "lower", "upper", "known", "context", "decided_by", "reason", "adopted_rows")
     order = (
         "timeline__kind",
         "timeline__alternative",
@@ -102,7 +102,7 @@ def entries(run: Run) -> list[tuple]:
     return list(
         Entry.objects.filter(timeline__case_run__run=run)
         .order_by(*order)
-        .values_list(*order, *told)
+        .values_list(*order, *columns)
     )
 
 

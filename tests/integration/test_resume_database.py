@@ -21,7 +21,7 @@ from tests.integration.reconstructed import DEMO
 
 pytestmark = pytest.mark.slow
 
-#: Works on a run until a stage of that name is done, says so, and goes on when it is told to.
+#: Works on a run until a stage of that name is done, says so, and continues on command.
 WALK = """
 import sys
 import django

@@ -116,7 +116,7 @@ def test_a_directory_that_cannot_be_written_is_named(var):
 
 @pytest.mark.deep
 def test_a_full_disk_is_named_and_leaves_nothing_half_made(private_services):
-    """A limit on the size of files stands for the full disk: writing fails in the middle of a file."""
+    """A limit on the size of files simulates the full disk: writing fails in the middle of a file."""
     # copied where the servers' user cannot read them
     postgres.binaries(private_services), broker.binary(private_services)
     result = start(

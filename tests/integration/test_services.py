@@ -55,7 +55,7 @@ def effective_users(paths):
 
 
 def kill(paths, title):
-    """Kill the PostgreSQL process whose title holds `title`, or the postmaster, as a crash would."""
+    """Kill the PostgreSQL process whose title contains `title`, or the postmaster, as a crash would."""
 
     def killed():
         with suppress(ProcessLookupError):  # it may have been replaced since it was listed

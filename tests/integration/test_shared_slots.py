@@ -80,9 +80,9 @@ class Worker:
 
     def answers(self, timeout: float = 300) -> int:
         """How many answers it had in the end."""
-        told, _ = self.process.communicate(timeout=timeout)
-        assert self.process.returncode == 0, told
-        return told.count("answer")
+        printed, _ = self.process.communicate(timeout=timeout)
+        assert self.process.returncode == 0, printed
+        return printed.count("answer")
 
 
 @contextmanager

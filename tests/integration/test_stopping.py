@@ -31,7 +31,7 @@ from timelines.tasks import run_stage
 
 QUEUES = "ingest,pipeline,generate,embed,judge"
 
-#: A worker whose stages go on until they are told otherwise; "deaf" ones never look.
+#: A worker whose stages continue until a signal; "deaf" ones never look.
 WORKER = """
 import sys, time
 import django

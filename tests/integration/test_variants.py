@@ -62,7 +62,7 @@ def backbone(monkeypatch) -> EveryVariant:
 
 @pytest.fixture
 def hints(monkeypatch) -> list[tuple[str, int]]:
-    """What the broker would be told: (queue, stage id)."""
+    """The messages to the broker: (queue, stage id)."""
     sent: list[tuple[str, int]] = []
     monkeypatch.setattr(
         "timelines.tasks.run_stage.apply_async",

@@ -35,7 +35,7 @@ def read(format: str, path: Path, book: Book) -> tuple[list[Foreign], list[Fault
 
 
 def events(format: str, path: Path, note: str, case: str = "a") -> tuple[Event, ...]:
-    """The events of a file that holds one timeline of the case and no fault."""
+    """Return the events of a file with one timeline of the case and no fault."""
     found, faults = read(format, path, Book(**{case: note}))
     assert not faults, [f.words() for f in faults]
     (timeline,) = found

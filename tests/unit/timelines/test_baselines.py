@@ -51,7 +51,7 @@ def test_a_table_becomes_events_with_confidence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "message"),
     [
         (
             "Here it is:\nevent | time | confidence\nfever|0|1",
@@ -69,8 +69,8 @@ def test_a_table_becomes_events_with_confidence() -> None:
         ("event | time | confidence\nfever|0|3\n\nrash|0|3", "row 2: 1 columns, not 3"),
     ],
 )
-def test_anything_else_is_refused_with_its_row(table: str, told: str) -> None:
-    with pytest.raises(AnswerRejected, match=told):
+def test_anything_else_is_refused_with_its_row(table: str, message: str) -> None:
+    with pytest.raises(AnswerRejected, match=message):
         read_events(table, "m")
 
 
@@ -197,7 +197,7 @@ def test_five_nearest_documents_and_none_of_an_empty_record() -> None:
 
 
 @pytest.mark.parametrize(
-    ("read", "answer", "told"),
+    ("read", "answer", "message"),
     [
         (read_central, {"events": ["fever"]}, "the admission is missing"),
         (read_central, {"events": [ADMISSION, ADMISSION]}, "an event is listed twice"),
@@ -241,8 +241,10 @@ def test_five_nearest_documents_and_none_of_an_empty_record() -> None:
         ),
     ],
 )
-def test_answers_that_break_a_rule_are_refused(read, answer: dict[str, object], told: str) -> None:
-    with pytest.raises(AnswerRejected, match=told):
+def test_answers_that_break_a_rule_are_refused(
+    read, answer: dict[str, object], message: str
+) -> None:
+    with pytest.raises(AnswerRejected, match=message):
         read(answer)
 
 

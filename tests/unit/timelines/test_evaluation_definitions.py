@@ -160,13 +160,13 @@ def test_intervals_hold_their_figures(compared: list[EvaluatedCase]) -> None:
     st.integers(0, 2**32 - 1),
 )
 def test_an_interval_of_a_pooled_share_holds_the_share(
-    told: list[tuple[int, int]], seed: int
+    counts: list[tuple[int, int]], seed: int
 ) -> None:
     """Each case has n events of which k are found; with ten cases or more the middle 95 % of
     resamples hold the share of all.
     """
     cases = []
-    for name, (n, k) in enumerate(told):
+    for name, (n, k) in enumerate(counts):
         reference = tuple(
             PlacedEvent(str(i), f"event {i}", 0.0, 10 * i, 10 * i + 5) for i in range(n)
         )
@@ -183,7 +183,9 @@ def test_an_interval_of_a_pooled_share_holds_the_share(
     ).results
     share = result.available["match_rate"]
     assert share.value is not None
-    assert share.value == pytest.approx(sum(min(n, k) for n, k in told) / sum(n for n, _ in told))
+    assert share.value == pytest.approx(
+        sum(min(n, k) for n, k in counts) / sum(n for n, _ in counts)
+    )
     assert share.low is not None
     assert share.high is not None
     assert share.low - 1e-9 <= share.value <= share.high + 1e-9

@@ -264,17 +264,17 @@ def test_rho_timelines_give_points_and_no_result() -> None:
     assert report.keys == [TEXT]
 
 
-def test_occurrences_without_a_span_are_told() -> None:
+def test_occurrences_without_a_span_are_reported() -> None:
     partly = (*TEXT_ONE[:3], event("4", "chills", 0))
     report, _ = report_of([EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: partly})])
-    told = SOME_LOCATED.format("rules · text-only", 1, 4)
-    assert told in report.warnings
+    warning = SOME_LOCATED.format("rules · text-only", 1, 4)
+    assert warning in report.warnings
     assert not any("have no span" in words for words in report_of(cases())[0].warnings)
     spelled, _ = report_of(
         [EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: partly})],
         EvaluationSettings(bases=(Basis.LEVENSHTEIN,)),
     )
-    assert told not in spelled.warnings
+    assert warning not in spelled.warnings
 
 
 @pytest.mark.parametrize("method", ["greedy", "assignment"])
@@ -307,8 +307,8 @@ events = st.lists(
     max_size=8,
     unique_by=lambda e: e[0],
 ).map(
-    lambda told: tuple(
-        event(str(n), f"event {start}", time, 12 * start) for n, (start, time) in enumerate(told)
+    lambda places: tuple(
+        event(str(n), f"event {start}", time, 12 * start) for n, (start, time) in enumerate(places)
     )
 )
 
@@ -316,12 +316,12 @@ events = st.lists(
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(events, events), min_size=1, max_size=5))
 def test_a_perfect_source_scores_one_and_the_order_of_cases_changes_nothing(
-    told: list[tuple[tuple[PlacedEvent, ...], ...]],
+    cases: list[tuple[tuple[PlacedEvent, ...], ...]],
 ) -> None:
     perfect, other = SourceKey("perfect", "text_only"), SourceKey("other", "text_only")
     given_cases = [
         EvaluatedCase(str(n), "demo", ref, {perfect: ref, other: pred})
-        for n, (ref, pred) in enumerate(told)
+        for n, (ref, pred) in enumerate(cases)
     ]
     config = EvaluationSettings(bases=(Basis.SPAN, Basis.LEVENSHTEIN), resamples=20)
     report, back = report_of(given_cases, config)[0], report_of(given_cases[::-1], config)[0]
@@ -349,11 +349,11 @@ def test_a_perfect_source_scores_one_and_the_order_of_cases_changes_nothing(
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(events, events), min_size=2, max_size=6))
 def test_reports_survive_json_and_intervals_are_ordered(
-    told: list[tuple[tuple[PlacedEvent, ...], ...]],
+    cases: list[tuple[tuple[PlacedEvent, ...], ...]],
 ) -> None:
     given_cases = [
         EvaluatedCase(str(n), "demo", ref, {TEXT: pred, REVISED: pred})
-        for n, (ref, pred) in enumerate(told)
+        for n, (ref, pred) in enumerate(cases)
     ]
     report, found = report_of(
         given_cases, EvaluationSettings(bases=(Basis.SPAN, Basis.LEVENSHTEIN), resamples=20)

@@ -1,4 +1,4 @@
-"""Whatever a timeline holds, every format brings it back: export, import, and the lines are the
+"""Every format preserves every timeline: export, import, and the lines are the
 same.
 """
 

@@ -57,7 +57,7 @@ def tagged(
     note: str = NOTE,
     words: Sequence[str] = ("Fever", "Lactate 4.1", "lactate 2.0", "No rash", "Sent home"),
 ) -> TaggedNote:
-    spans = [TaggedSpan(note.index(w), note.index(w) + len(w), f"{w} | as told") for w in words]
+    spans = [TaggedSpan(note.index(w), note.index(w) + len(w), f"{w} | as written") for w in words]
     return TaggedNote(note, assign_uids(spans, rng=Random(0)))
 
 
@@ -191,7 +191,7 @@ def test_batches_hold_at_most_the_protocols_numbers_and_share_their_prefix() -> 
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda a, uids: a.pop(uids[2]), "missing"),
         (lambda a, uids: a.update({"ffff": a[uids[0]]}), "1 keys that were not asked for"),
@@ -259,7 +259,9 @@ def test_batches_hold_at_most_the_protocols_numbers_and_share_their_prefix() -> 
         ),
     ],
 )
-def test_a_batch_that_breaks_a_rule_is_asked_for_again_with_the_reason(change, told: str) -> None:
+def test_a_batch_that_breaks_a_rule_is_asked_for_again_with_the_reason(
+    change, message: str
+) -> None:
     note = tagged()
     spoiled: list[int] = []
 
@@ -275,7 +277,7 @@ def test_a_batch_that_breaks_a_rule_is_asked_for_again_with_the_reason(change, t
     timeline = infer(backbone(model).timer, note, ANCHOR)
     assert len(timeline) == 5
     assert len(model.requests) == 2
-    assert told in model.requests[1].messages[-1].content
+    assert message in model.requests[1].messages[-1].content
 
 
 def test_no_answer_with_a_key_twice_is_taken() -> None:
@@ -324,9 +326,9 @@ def test_a_revision_too_large_for_one_answer_is_asked_for_by_alternative_and_par
         backbone(model).reviser, note, text_only(note.inventory), [], WINDOW, alternatives=2
     )
     assert [len(t) for t in timelines] == [5, 5]
-    told = [r.messages[1].content for r in model.requests]
-    assert all("This call is for timeline" in text for text in told)
-    assert any("Already decided in this timeline" in text for text in told)
+    prompts = [r.messages[1].content for r in model.requests]
+    assert all("This call is for timeline" in text for text in prompts)
+    assert any("Already decided in this timeline" in text for text in prompts)
 
 
 @pytest.mark.parametrize("remedy", ["context", "cut"])
@@ -360,10 +362,10 @@ def test_a_revision_as_a_table_is_asked_for_by_alternative_and_part_too(remedy: 
     assert [[e.uid for e in t] for t in timelines] == [list(note.inventory.uids)] * 2
     taken = [call for call in ledger.calls if call.reply is not None and not call.reasons]
     assert sorted(uid for call in taken for uid in call.covers) == sorted(2 * note.inventory.uids)
-    told = [call.request.messages[1].content for call in taken]
-    assert all("list of exactly 1 object(s)" in " ".join(text.split()) for text in told)
-    assert all("answer for these identifiers only" in text for text in told)
-    assert any("Already decided in this timeline" in text for text in told)
+    prompts = [call.request.messages[1].content for call in taken]
+    assert all("list of exactly 1 object(s)" in " ".join(text.split()) for text in prompts)
+    assert all("answer for these identifiers only" in text for text in prompts)
+    assert any("Already decided in this timeline" in text for text in prompts)
 
 
 def test_a_revision_as_a_table_that_fits_is_one_call_and_ends_as_its_prompt_file() -> None:
@@ -586,5 +588,5 @@ def test_no_reasoning_is_asked_for_where_the_schema_has_none(schema: bool) -> No
     assert UNREASONED not in "".join(texts[4000])
     ending = f"\n\n{UNREASONED}" if schema else ""
     assert texts[0] == [text + ending for text in texts[4000]], (
-        "all that stands before is what every model reads"
+        "everything before it is the same for every model"
     )

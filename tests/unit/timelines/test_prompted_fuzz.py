@@ -58,7 +58,7 @@ Spoil = Callable[[str, random.Random], str]
 
 
 def tagged() -> TaggedNote:
-    spans = [TaggedSpan(NOTE.index(w), NOTE.index(w) + len(w), f"{w} as told") for w in WORDS]
+    spans = [TaggedSpan(NOTE.index(w), NOTE.index(w) + len(w), f"{w} as written") for w in WORDS]
     return TaggedNote(NOTE, assign_uids(spans, rng=Random(0)))
 
 

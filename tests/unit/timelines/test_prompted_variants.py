@@ -111,10 +111,10 @@ def unidentified(
 def test_without_identifiers_the_prompt_holds_none_and_asks_for_none() -> None:
     model, note = ScriptedModel([answer(TABLE)]), tagged()
     (timeline,) = unidentified(model, MemoryLedger(), note)
-    told = model.requests[0].messages[1].content
-    assert not [uid for uid in note.inventory.uids if uid in told]
-    assert "identifier" not in told
-    assert "context" not in told
+    shown = model.requests[0].messages[1].content
+    assert not [uid for uid in note.inventory.uids if uid in shown]
+    assert "identifier" not in shown
+    assert "context" not in shown
     assert model.requests[0].schema is None
     assert block(model.requests[0], "NOTE") == NOTE
     assert block(model.requests[0], "TIMELINE").split("\n")[1:] == [
@@ -223,7 +223,7 @@ OBSERVED = st.lists(
 def test_a_summary_is_shown_in_hours_from_admission_and_in_no_clock_time(
     observed: list[tuple[int, str]],
 ) -> None:
-    """Whatever series the renderer describes: each of its moments is there in hours, and no clock
+    """For any series of the renderer: each of its moments is there in hours, and no clock
     time is left.
     """
     anchor = WINDOW.anchor

@@ -1,4 +1,4 @@
-"""The rules backbone holds four stages and the caps that the protocol gives it."""
+"""The rules backbone has four stages and the caps of the protocol."""
 
 import subprocess
 import sys

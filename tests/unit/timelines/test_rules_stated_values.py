@@ -29,7 +29,7 @@ def test_stated_ranges(text: str, ranges: list[tuple[float, float]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "value", "unit", "event", "told"),
+    ("text", "value", "unit", "event", "expected"),
     [
         ("temperature 39.4", 103.0, "°F", "chart:temperature fahrenheit:", True),
         ("temperature 103", 39.4, "°C", "chart:temperature celsius:", True),
@@ -41,9 +41,9 @@ def test_stated_ranges(text: str, ranges: list[tuple[float, float]]) -> None:
     ],
 )
 def test_rows_with_the_value_in_either_unit(
-    text: str, value: float, unit: str, event: str, told: bool
+    text: str, value: float, unit: str, event: str, expected: bool
 ) -> None:
-    assert (tells(stated_values(text), value, unit, event) is not None) is told
+    assert (tells(stated_values(text), value, unit, event) is not None) is expected
 
 
 @pytest.mark.parametrize(

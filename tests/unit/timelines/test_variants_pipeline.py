@@ -243,7 +243,7 @@ _SCORES = st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1)), min_size=1, max
     st.sampled_from([Variant.FULL, Variant.NO_RERANKER]),
 )
 def test_fates_decided_again_are_those_of_a_new_search(queries, rho, variant):
-    """Whatever a threshold made of the stored candidates, another one decides as if it had been the
+    """After any threshold on the stored candidates, another one decides as if it had been the
     first.
     """
     reranker = ScriptedReranker(lambda query, document: 0.0)
