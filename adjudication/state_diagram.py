@@ -17,11 +17,13 @@ def render() -> str:
     a table.
     """
     head = ["# States of a packet and of a review", ""]
-    told = (
+    page = [
+        *head,
         "Generated from `adjudication/states.py` by `python -m adjudication.state_diagram`. Why it"
-        " is built so: "
-    )
-    page = [*head, told + "`docs/adr/0030-packets-slots-chain.md`.", ""]
+        " is built so:",
+        "`docs/adr/0030-packets-slots-chain.md`.",
+        "",
+    ]
     page += _part("A packet", "draft", PACKET_TRANSITIONS)
     page += _part("A reviewer in an open packet", "working", ASSIGNMENT_TRANSITIONS)
     return "\n".join(page)

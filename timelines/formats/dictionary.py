@@ -195,32 +195,16 @@ def render() -> str:
             "",
             *_table(EVIDENCE_FIELDS),
             "",
-            (
-                "MEDS: one row an occurrence with `subject_id`, `time` (the record's clock), `code`"
-                " (`OCCURRENCE//LANE//POLARITY`),"
-            ),
-            (
-                "`numeric_value` (empty), `text_value` (the mention), and the columns above beside"
-                " `evidence` as extra ones; `ordinal` is the"
-            ),
-            (
-                "occurrence's place in its timeline. prov: one object an occurrence of a run with"
-                " all that its times were derived from."
-            ),
+            "MEDS: one row an occurrence with `subject_id`, `time` (the record's clock), `code`",
+            "(`OCCURRENCE//LANE//POLARITY`), `numeric_value` (empty), `text_value` (the mention), and the",
+            "columns above beside `evidence` as extra ones; `ordinal` is the occurrence's place in its",
+            "timeline. prov: one object an occurrence of a run with all that its times were derived from.",
             "",
-            (
-                "brat, doccano, Label Studio, i2b2 and bars (`bsv`): [foreign"
-                " timelines](foreign-timelines.md). They carry the columns above"
-            ),
-            (
-                "beside `evidence` where each format has room for what it does not know, so every"
-                " format but prov can be imported again:"
-            ),
-            (
-                "`manage.py import_timelines`. What comes back is the timeline: query, ranks and"
-                " scores of `evidence` belong to the run that"
-            ),
-            "searched, and stay with it.",
+            "brat, doccano, Label Studio, i2b2 and bars (`bsv`): [foreign timelines](foreign-timelines.md).",
+            "They carry the columns above beside `evidence` where each format has room for what it does not",
+            "know, so every format but prov can be imported again: `manage.py import_timelines`. What comes",
+            "back is the timeline: query, ranks and scores of `evidence` belong to the run that searched, and",
+            "stay with it.",
             "",
         ]
     )
