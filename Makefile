@@ -55,6 +55,8 @@ INTEGRATED := --dist loadgroup --no-loadscope-reorder
 test: setup  ## every check and every test but the deep ones, on TEST_WORKERS cores (default: all, at most 4)
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
+	@$(VENV)/bin/deno lint --quiet
+	@$(VENV)/bin/deno fmt --quiet --check
 	@output=$$(mktemp); trap 'rm -f "$$output"' EXIT; \
 	  { $(PY) -m mypy . && $(VENV)/bin/lint-imports; } >"$$output" 2>&1 & types=$$!; \
 	  $(PYTEST) $(INTEGRATED) -m "not deep" $(PYTEST_ARGS); tests=$$?; \

@@ -117,8 +117,10 @@ def guard_open_packet(user: User, object_type: str, object_id: str) -> str | Non
     """
     if object_type not in CLOSED_PAGES:
         return None
-    copies = copies_of([object_id])
-    mine = Assignment.objects.filter(person=user, **{f"{_CASE}__public_id__in": copies})
+    mine = Assignment.objects.filter(_NOW | _NEVER, person=user)
+    if not mine.exists():
+        return None
+    mine = mine.filter(**{f"{_CASE}__public_id__in": copies_of([object_id])})
     if mine.filter(_NOW).exists():
         return REFUSAL
     return NEVER_REVEALED if object_type == FINDING_PAGES and mine.filter(_NEVER).exists() else None

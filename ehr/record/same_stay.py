@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
-from ehr.models import Encounter, Note
+from ehr.models import Encounter
 
 
 def copies_of(public_ids: Collection[str]) -> set[str]:
@@ -26,15 +26,12 @@ def copies_by_case(public_ids: Collection[str]) -> Mapping[str, set[str]]:
     if not public_ids:
         return {}
     names = Encounter.objects.filter(public_id__in=list(public_ids)).values("case_id")
-    alike = Encounter.objects.filter(case_id__in=names)
+    alike = Encounter.objects.filter(case_id__in=names).order_by()
     marks: dict[str, set[tuple[str, datetime | str]]] = defaultdict(set)
-    for public_id, case_id, admitted_at in alike.values_list("public_id", "case_id", "admitted_at"):
-        marks[public_id].add((case_id, admitted_at))
-    notes = Note.objects.filter(encounter__in=alike)
-    for public_id, case_id, sha256 in notes.values_list(
-        "encounter__public_id", "encounter__case_id", "sha256"
+    for public_id, case_id, admitted_at, sha256 in alike.values_list(
+        "public_id", "case_id", "admitted_at", "notes__sha256"
     ):
-        marks[public_id].add((case_id, sha256))
+        marks[public_id] |= {(case_id, admitted_at)} | ({(case_id, sha256)} if sha256 else set())
     cases: dict[tuple[str, datetime | str], set[str]] = defaultdict(set)
     for public_id, found in marks.items():
         for mark in found:

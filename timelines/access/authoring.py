@@ -74,7 +74,9 @@ def unaided_draft(user: User, encounter_id: str) -> Authoring | None:
     drafts = Authoring.objects.filter(
         author=user, protocol=Authoring.Protocol.UNAIDED, state=Authoring.State.DRAFT
     )
-    return drafts.filter(encounter__public_id__in=copies_of([encounter_id])).first()
+    open_drafts = list(drafts.select_related("encounter"))
+    copies = copies_of([encounter_id]) if open_drafts else set()
+    return next((draft for draft in open_drafts if draft.encounter.public_id in copies), None)
 
 
 def guard_unaided(user: User, object_type: str, object_id: str) -> str | None:
