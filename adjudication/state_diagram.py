@@ -1,5 +1,5 @@
 """`python -m adjudication.state_diagram` writes docs/reference/review-states.md from the
-transitions; a test holds the two together.
+transitions; a test compares the two.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ def render() -> str:
     a table.
     """
     head = ["# States of a packet and of a review", ""]
-    told = (
+    intro = (
         "Generated from `adjudication/states.py` by `python -m adjudication.state_diagram`. Why it"
         " is built so: "
     )
-    page = [*head, told + "`docs/adr/0030-packets-slots-chain.md`.", ""]
+    page = [*head, intro + "`docs/adr/0030-packets-slots-chain.md`.", ""]
     page += _part("A packet", "draft", PACKET_TRANSITIONS)
     page += _part("A reviewer in an open packet", "working", ASSIGNMENT_TRANSITIONS)
     return "\n".join(page)

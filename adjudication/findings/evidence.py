@@ -117,7 +117,7 @@ def _quoted(finding: Finding) -> tuple[int, int] | None:
 
 
 def _own_span(finding: Finding) -> tuple[int, int] | None:
-    """Where the finding's row stands in the note: A's, else B's."""
+    """Return the place of the finding's row in the note: A's, else B's."""
     found = (
         e.occurrence
         for e in (finding.a_entry, finding.b_entry)
@@ -133,22 +133,22 @@ def cited_series(finding: Finding, encounter: Encounter) -> CitedSeries | None:
     series = finding.series
     if series is None:
         return None
-    told = finding.table_evidence or ""
-    match = _HOURS.search(told)
+    citation = finding.table_evidence or ""
+    match = _HOURS.search(citation)
     hours = None if match is None else float(match[1])
     lines = row_lines(encounter, in_time_order(encounter, series))
-    rows = [CitedRow(line, _is_cited(line, hours, told, encounter)) for line in lines]
+    rows = [CitedRow(line, _is_cited(line, hours, citation, encounter)) for line in lines]
     middle = next((n for n, r in enumerate(rows) if r.cited), 0)
     start = max(0, min(middle - ROWS_SHOWN // 2, len(rows) - ROWS_SHOWN))
     return CitedSeries(series, event_words(series.event), tuple(rows[start : start + ROWS_SHOWN]))
 
 
-def _is_cited(line: RowLine, hours: float | None, told: str, encounter: Encounter) -> bool:
+def _is_cited(line: RowLine, hours: float | None, citation: str, encounter: Encounter) -> bool:
     if line.at is None or hours is None:
         return False
     anchor, _ = stay(encounter)
     at = anchor.hours(type(encounter.admitted_at).fromisoformat(line.at.iso))
-    value = told.rpartition(" @")[0].rpartition(" = ")[2] if " = " in told else ""
+    value = citation.rpartition(" @")[0].rpartition(" = ")[2] if " = " in citation else ""
     return abs(at - hours) <= HOURS_SLACK and (
         not value or _number_or_words(value) == _number_or_words(line.value)
     )

@@ -21,8 +21,9 @@ DICTIONARY = "dictionary"
 
 
 def findings_file(request: StudyRequest, run: JudgeRun, format: str) -> StreamingHttpResponse:
-    """The file, told of in the trail: whoever has a file of findings has seen their cases
-    unblinded. Raises Http404 for another format.
+    """Stream the findings as a file and record it in the audit trail.
+
+    The file unblinds its cases for its reader. Raises Http404 for another format.
     """
     with_text, closed = request.GET.get("text") == "1", closed_to(request.user)
     check_judge_run_is_open(run, closed)

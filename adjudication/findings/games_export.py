@@ -46,7 +46,7 @@ COLUMNS = (
         "outcome",
         TEXT,
         "",
-        "judged, unjudged (no answer that holds) or open (not judged yet); ratings are of judged"
+        "judged, unjudged (no valid answer) or open (not judged yet); ratings are of judged"
         " games alone",
     ),
     Column(
@@ -89,7 +89,7 @@ _PATHS = {
     "dataset": "comparison__encounter__dataset__name",
     "case_id": "comparison__encounter__case_id",
     "swapped": "swapped",
-    "findings": "told",
+    "findings": "reported",
     "decisive": "charged",
     "series_supplied": "series_supplied",
     "series_omitted": "series_omitted",
@@ -110,7 +110,10 @@ def lines(run: JudgeRun, games: QuerySet[Game]) -> Iterator[dict[str, Any]]:
     labels = labels_of_run(run)
     decisive = Count("findings", filter=~Q(findings__category=""))
     counted = games.annotate(
-        told=Count("findings"), charged=decisive, to_first=_points(True), to_second=_points(False)
+        reported=Count("findings"),
+        charged=decisive,
+        to_first=_points(True),
+        to_second=_points(False),
     )
     rows = counted.values_list(
         *_PATHS.values(),
@@ -122,7 +125,7 @@ def lines(run: JudgeRun, games: QuerySet[Game]) -> Iterator[dict[str, Any]]:
         *SIDES,
     )
     for row in rows.iterator(chunk_size=CHUNK):
-        told = dict(zip(_PATHS, row, strict=False))
+        line = dict(zip(_PATHS, row, strict=False))
         case, outcome, a_is_first, *points = row[-11:-6]
         first, second = labels_of_sides(labels, row[-6:])
         a, b = (
@@ -133,7 +136,7 @@ def lines(run: JudgeRun, games: QuerySet[Game]) -> Iterator[dict[str, Any]]:
             else (second, first)
         )
         yield (
-            told
+            line
             | _shared(outcome, *points)
             | {
                 "judge_run": run.public_id,

@@ -31,24 +31,22 @@ from timelines.runs.language_models import check_unchanged
 from timelines.runs.tools import roles
 from timelines.runs.versions import code_revision, prompt_hashes
 
-#: Whose calls the ledger holds.
+#: Owner of these calls in the ledger.
 CALLS_OWNER = "adjudication.game"
-#: A game whose judge gave no answer that holds: failed as a job, `unjudged` on pages.
+#: A game without a valid answer of its judge: failed as a job, `unjudged` on pages.
 UNJUDGED = Q(state=JobState.FAILED, outcome=Game.Outcome.UNJUDGED)
 
 
 class JudgingRefused(ValueError):
-    """A judge run that cannot be started; the message says what to change and never holds patient
-    text.
-    """
+    """A judge run that cannot be started; the message says what to change, without patient text."""
 
     log_safe = True
     retryable = False
 
 
 class NotJudged(Exception):
-    """The judge gave no answer that holds. The game is `unjudged` and may be judged again; its own
-    reasons are stored beside.
+    """The judge returned no valid answer. The game is `unjudged` and may be judged again; the game
+    stores the judge's reasons.
     """
 
     log_safe = True

@@ -54,8 +54,8 @@ class JudgeForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         label="Timelines to compare",
         help_text=(
-            "Every two of them are one game in each case that has both. The judge is never told"
-            " which is which."
+            "Each pair of timelines is compared once per case that has both. The judge never sees"
+            " their sources."
         ),
     )
     judge = forms.ChoiceField(choices=JUDGES, widget=forms.RadioSelect, initial=RULES)
@@ -67,7 +67,7 @@ class JudgeForm(forms.Form):
     swap = forms.BooleanField(
         required=False,
         label="Judge every game a second time with A and B exchanged",
-        help_text="Tells how much the answers depend on position. Doubles the work.",
+        help_text="Shows how much the answers depend on position. Doubles the work.",
     )
     uid_table = forms.BooleanField(
         required=False,

@@ -23,7 +23,7 @@ MOST_NEAR_PAIRS = 40_000
 
 
 class How(StrEnum):
-    """What tells that two rows are of one event."""
+    """Why two rows match."""
 
     UID = "identifier"
     SPAN = "span"
@@ -127,7 +127,7 @@ def _spans(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tupl
 
 
 def _same_words(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tuple[int, int]]:
-    """The same words told several times are paired in their order."""
+    """Pair rows with the same words in their order, if the words occur several times."""
     waiting: dict[str, list[int]] = {}
     for n, row in enumerate(second):
         waiting.setdefault(_folded(row), []).append(n)

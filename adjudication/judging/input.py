@@ -68,7 +68,7 @@ class CandidateRow:
 class JudgeInput:
     """One game: the complete note, two timelines, the structured record.
 
-    `series` are the summaries that `record_text` holds, in its order. `rows` are the source rows of
+    `series` are the summaries in `record_text`, in its order. `rows` are the source rows of
     the encounter, hours from admission: for judges that read rows, never for a prompt. `a_is_first`
     unblinds: whether A is the comparison's first timeline.
     """
@@ -116,9 +116,7 @@ class JudgedFinding:
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """No answer that holds, which is not the same as no findings. `reasons` never quote patient
-    text.
-    """
+    """No valid answer, which differs from no findings. `reasons` never quote patient text."""
 
     reasons: tuple[str, ...]
 
@@ -214,9 +212,7 @@ def whole_hours(hours: float | None) -> int | None:
 
 
 def with_labels_swapped(finding: Finding) -> Finding:
-    """The same finding told of swapped labels: type, verdict and sides are exchanged, nothing else
-    changes.
-    """
+    """Exchange the labels of a finding: type, verdict and sides; nothing else changes."""
     types = {FindingType.A_ONLY: FindingType.B_ONLY, FindingType.B_ONLY: FindingType.A_ONLY}
     verdicts = {Verdict.A: Verdict.B, Verdict.B: Verdict.A}
     return replace(

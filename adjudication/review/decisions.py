@@ -40,14 +40,14 @@ GUESSES = ("A", "B", "NO_IDEA")
 
 
 class DecisionRefused(ValueError):
-    """A value that cannot be stored; the message says which and holds no patient text."""
+    """A value that cannot be stored; the message says which, without patient text."""
 
     log_safe = True
 
 
 class Conflict(RuntimeError):
-    """The item stands otherwise than the page thought: decided on another device, say. `standing`
-    is what stands now, if anything.
+    """The item has changed since the page loaded, for example on another device. `standing` is the
+    current decision, if any.
     """
 
     log_safe = True
@@ -78,8 +78,8 @@ class NotFinished(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The link that was stored. `late`: the item's quota was taken or the packet closed, so it is
-    kept beside and does not stand.
+    """The stored link. `late`: it does not count, because enough others had answered the item or the
+    packet was closed.
     """
 
     decision: Decision
@@ -108,8 +108,8 @@ def decide(
     flagged: bool = False,
     active_seconds: float | None = None,
 ) -> Decided:
-    """Store an answer. It stands where the person holds the item's slot or can still take one; else
-    it is kept as late, and told so.
+    """Store an answer. It counts if the person has the item's slot or can still get one; else it is
+    stored as late.
 
     Raises NotAllowed, DecisionRefused, Conflict where the person has decided on the item already,
     InvalidTransition where they signed.
@@ -121,9 +121,9 @@ def decide(
     _check_item(mine, item)
     if packet.state == Packet.State.DRAFT:
         slots.check_working(mine)
-    held = slots.slot_of(assignment=mine, item=item)
-    if held is not None and held.decision is not None:
-        raise Conflict("You have decided on this item already.", held.decision)
+    existing = slots.slot_of(assignment=mine, item=item)
+    if existing is not None and existing.decision is not None:
+        raise Conflict("You have decided on this item already.", existing.decision)
     over = packet.state == Packet.State.CLOSED or mine.withdrawn_at is not None
     slot = None if over else slots.claim(assignment=mine, item=item)
     if slot is None:
@@ -158,10 +158,9 @@ def amend(
     flagged: bool = False,
     active_seconds: float | None = None,
 ) -> Decided:
-    """Replace the decision that stands (`expects`: its public id) by another; the earlier one stays
-    in the chain.
+    """Replace the current decision (`expects`: its public id); the earlier one stays in the chain.
 
-    Raises NotAllowed, DecisionRefused, InvalidTransition, Conflict where something else stands.
+    Raises NotAllowed, DecisionRefused, InvalidTransition, Conflict if the current one is another.
     """
     values = _values(answer, own_time, comment, flagged, active_seconds)
     packet, mine = _locked(assignment, by)
@@ -175,16 +174,16 @@ def amend(
         .filter(assignment=mine, item=item)
         .first()
     )
-    stands = slot.decision if slot else None
-    if slot is None or stands is None or stands.public_id != expects:
-        raise Conflict("Your decision on this item has changed since.", stands)
+    current = slot.decision if slot else None
+    if slot is None or current is None or current.public_id != expects:
+        raise Conflict("Your decision on this item has changed since.", current)
     made = chain_storage.append(
         packet,
         assignment=mine,
         kind=Decision.Kind.AMENDMENT,
         token=token,
         item=item,
-        amends=stands,
+        amends=current,
         shown_swapped=shown_swapped,
         **values,
     )
@@ -195,10 +194,9 @@ def amend(
 
 @transaction.atomic
 def undo(*, assignment: Assignment, token: str, by: User) -> Undone | None:
-    """Take back this person's last decision that stands; its item is theirs again, with what they
-    had chosen as draft.
+    """Withdraw this person's last decision; its item is theirs again, with their choice as draft.
 
-    None where nothing stands. Raises NotAllowed, DecisionRefused, InvalidTransition.
+    Returns None if there is none. Raises NotAllowed, DecisionRefused, InvalidTransition.
     """
     _check_token(token)
     packet, mine = _locked(assignment, by)
@@ -211,10 +209,12 @@ def undo(*, assignment: Assignment, token: str, by: User) -> Undone | None:
             raise Conflict("The token belongs to another step.", known)
         return Undone(known, known.amends)
     slots.check_working(mine)
-    held = Slot.objects.select_for_update(of=("self",)).filter(
+    decided = Slot.objects.select_for_update(of=("self",)).filter(
         assignment=mine, decision__isnull=False
     )
-    slot = held.select_related("decision", "item__finding").order_by("-decision__sequence").first()
+    slot = (
+        decided.select_related("decision", "item__finding").order_by("-decision__sequence").first()
+    )
     if slot is None or slot.decision is None:
         return None
     last = slot.decision

@@ -26,8 +26,8 @@ CLINICIAN = "clinician"
 
 @dataclass(frozen=True, slots=True)
 class AnswerLine:
-    """One answer that stands, in the labels that the person saw. `judge` and `upheld` only where
-    they may be seen.
+    """One current answer, in the labels that the person saw. `judge` and `upheld` only if they may
+    be seen.
     """
 
     item: str
@@ -54,7 +54,7 @@ class GuessLine:
 
 
 def own_answers(assignment: Assignment, may: MaySee) -> list[AnswerLine]:
-    """Every answer of this person that stands, in the order they were first given."""
+    """Return this person's current answers, in the order they were first given."""
     flagged = set(
         ItemMark.objects.filter(assignment=assignment, flagged=True).values_list(
             "item_id", flat=True

@@ -47,8 +47,8 @@ def blinded_series_rows(*, item: PacketItem, number: int) -> tuple[RecordRow, ..
 
 
 def material_of(item: PacketItem) -> ItemMaterial:
-    """What is known of an item. Of the judge's answer only the two rows are read, and whether a row
-    is held to be a repeat.
+    """Load the material of an item. Of the judge's answer it has only the two rows, and whether one
+    repeats an event.
     """
     finding, encounter = _finding(item), _encounter(item)
     note = note_of(encounter)

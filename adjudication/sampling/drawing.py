@@ -1,9 +1,9 @@
 """Drawing a validation sample: quotas for each pairing and stratum, seeded, balanced over cases
 (protocol section 4). No Django here.
 
-The same findings, design and seed give the same sample, whatever order the findings come in. Quotas
-bind; balance over cases is best effort. What is short is told, and given to other strata only where
-the design asks for it.
+The same findings, design and seed give the same sample, in any order of the findings. Quotas bind;
+balance over cases is best effort. Shortages are reported, and filled from other strata only if the
+design asks for it.
 """
 
 from __future__ import annotations

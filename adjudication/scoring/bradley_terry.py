@@ -21,8 +21,8 @@ SCALE = 400.0 / np.log(10.0)
 RESAMPLES = 2000
 SEED = 20260904
 
-#: A block of resamples holds about so many numbers in its Hessians, and so stays in a processor's
-#: cache; but is at least so long.
+#: Numbers in a block's Hessians, so that they stay in a processor's cache; and the least length of a
+#: block.
 _BLOCK, _LEAST_BLOCK = 40_000, 64
 #: Cases that a block draws in all: some 160 MB of counts.
 _DRAWN = 20_000_000
@@ -135,8 +135,8 @@ def ratings_from_totals(games: Matrix, earned: ArrayLike) -> Matrix:
 
 
 def undetermined(earned: Matrix, names: Sequence[str] | None = None) -> str:
-    """Why no finite ratings follow from what each source earned against each other; "" where they
-    do. Sources are told by `names`, by index without them."""
+    """Return why the points earned give no finite ratings; "" if they do. The words name sources by
+    `names`, else by index."""
     n = len(earned)
     if n < 2:
         return "one source alone has nothing to be rated against"
@@ -182,11 +182,11 @@ def _games(
     if not all(np.issubdtype(k.dtype, np.number) and (k % 1 == 0).all() for k in (i, j)):
         raise ValueError("source indices are integers")
     if i.size and (min(i.min(), j.min()) < 0 or max(i.max(), j.max()) >= n):
-        raise ValueError(f"a source index lies outside 0…{n - 1}")
+        raise ValueError(f"a source index is outside 0…{n - 1}")
     if (i == j).any():
         raise ValueError("a source does not play itself")
     if not ((s >= 0) & (s <= 1)).all():
-        raise ValueError("a share lies in 0…1")
+        raise ValueError("a share must be in 0…1")
     return i.astype(np.intp), j.astype(np.intp), s
 
 
@@ -250,8 +250,8 @@ def _named(indices: list[int], names: Sequence[str] | None) -> str:
 
 
 def _blocks(resamples: int, n: int, cases: int) -> Iterator[slice]:
-    """Of so many resamples that neither matrices of n × n sources nor counts of cases outgrow
-    memory, whatever the cohort.
+    """Split the resamples so that neither matrices of n × n sources nor counts of cases outgrow
+    memory for any cohort.
     """
     size = max(1, min(max(_LEAST_BLOCK, _BLOCK // max(1, n * n)), _DRAWN // max(1, cases)))
     for at in range(0, resamples, size):

@@ -1,8 +1,8 @@
 """Many Bradley–Terry problems over the same pairs of sources, solved at once. No Django here.
 
-Problems stand in the last axis, which keeps their numbers side by side in memory; only pairs that
-meet in some problem are held, so that a schedule of few pairs among many sources stays small.
-Source: protocol section 4, "Share".
+Problems are the last axis, which puts their numbers next to each other in memory. Only pairs that
+meet in some problem are stored, so a schedule of few pairs among many sources stays small. Source:
+protocol section 4, "Share".
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def strengths(pairs: Pairs, games: Matrix, beyond: Matrix, start: Matrix) -> tup
     `start` (n,).
 
     `games` (pairs, r) how often each pair met, `beyond` (n, r) the surplus of each source. The last
-    source's strength is held, as only differences mean anything. A step is at most 2 in any
+    source's strength is fixed, as only differences mean anything. A step is at most 2 in any
     strength, which keeps far starts from overshooting.
     """
     count = games.shape[1]

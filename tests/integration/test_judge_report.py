@@ -78,8 +78,8 @@ def test_two_times_that_are_n_a_are_within_every_tolerance_as_the_flag_has_it():
     decisive = Finding.objects.filter(game__run=run, type="TIMING").exclude(category="")
     assert decisive.count() == decisive.filter(flagged=True).count() > 0
     every, *beyond = report_of(run).tolerance
-    assert (every.kept, every.left_out) == (decisive.count(), 0)
-    assert {(step.kept, step.left_out) for step in beyond} == {(0, decisive.count())}
+    assert (every.charged, every.left_out) == (decisive.count(), 0)
+    assert {(step.charged, step.left_out) for step in beyond} == {(0, decisive.count())}
 
 
 def test_the_number_of_queries_does_not_grow_with_the_cohort():

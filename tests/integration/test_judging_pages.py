@@ -385,7 +385,7 @@ def test_a_finding_shows_both_rows_quote_rows_reason_and_who_is_charged_why(web,
     shown = text_of(response)
     assert "author:vega · revised" in shown
     assert (
-        "rules-orion · revised is charged with a wrong time, 2 points, because its time is held to be wrong"
+        "rules-orion · revised is charged with a wrong time, 2 points, because the judge found its time wrong"
         in shown
     )
     assert '<mark id="quote">Fever for three days</mark>' in response.content.decode()

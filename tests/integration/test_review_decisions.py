@@ -88,7 +88,7 @@ def test_an_expired_lease_returns_and_the_late_answer_is_kept_as_late(review, me
     kept = slots.keep_draft(
         assignment=me, item=slot.item, draft={"comment": "more"}, active_seconds=50.0
     )
-    assert not kept.held
+    assert not kept.leased
     answered = decide(other, slot.item, "B")
     late = decide(me, slot.item, "A")
     assert (answered.late, late.late) == (False, True)

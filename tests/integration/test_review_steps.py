@@ -115,7 +115,7 @@ def test_the_same_token_is_stored_once(reviewer, mine, review):
     assert Decision.objects.count() == 1
     again = answer(reviewer, mine, item)
     assert again.status_code == 409
-    assert "What was stored first stands" in again.json()["message"]
+    assert "Your first answer stays" in again.json()["message"]
 
 
 @pytest.mark.parametrize(

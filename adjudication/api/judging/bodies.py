@@ -21,7 +21,7 @@ from adjudication.findings.evidence import (
     sides_of_finding,
 )
 from adjudication.findings.listing import FindingLine, SideLine, finding_line
-from adjudication.judge_runs.calls import both_named, sides_of
+from adjudication.judge_runs.calls import sides_of, source_names
 from adjudication.judge_runs.progress import (
     GameStatus,
     GameTotals,
@@ -80,8 +80,8 @@ def findings_in(games: Sequence[Game]) -> dict[int, int]:
 
 
 def game_body(game: Game, findings: int) -> dict[str, Any]:
-    """One game; `run` and `comparison` with its case and timelines loaded."""
-    first, second = both_named(game.comparison)
+    """Build the body of a game; `run` and `comparison` with its case and timelines are loaded."""
+    first, second = source_names(game.comparison)
     status, sides, encounter = status_of(game), sides_of(game), game.comparison.encounter
     return {
         "id": game.public_id,

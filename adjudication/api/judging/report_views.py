@@ -1,5 +1,6 @@
-"""What a judge run adds up to and everything it told, as bodies and as files: unblinded, with
-guards and exposure as on the pages.
+"""Reports and findings of a judge run as bodies and files.
+
+They are unblinded: guards and exposure work as on the pages.
 """
 
 from __future__ import annotations
@@ -62,11 +63,11 @@ class JudgeReport(ApiView):
             object_type="adjudication.judgerun",
             object_id=run.public_id,
         )
-        told = {
+        values = {
             "run": run.public_id,
             "tables": [json.loads(build(report).to_json()) for build in tables.TABLES.values()],
         }
-        return Response(bodies.JudgeReportSerializer(told).data)
+        return Response(bodies.JudgeReportSerializer(values).data)
 
 
 class JudgeReportTable(ApiView):
@@ -136,8 +137,9 @@ class GamesFile(ApiView):
 
 
 def _rated(request: Request, public_id: str) -> JudgeRun:
-    """A judge run of which no case is closed to the person: a sum over them tells of each. Raises
-    Http404, NotAllowed.
+    """Return a judge run with no case closed to the person: its sums reveal each case.
+
+    Raises Http404, NotAllowed.
     """
     run = judge_run_of(request, public_id)
     if has_closed_games(run, closed_to(person_of(request))):

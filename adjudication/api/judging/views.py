@@ -110,11 +110,11 @@ class JudgeRuns(ApiView):
     def post(self, request: Request) -> Response:
         """Start a judge over every two of the sources in each case that has both. Study admins."""
         studies_with(request, ADMINS)
-        told = read(bodies.JudgeStartSerializer, request)
-        study = one_study(request, told["study"])
+        values = read(bodies.JudgeStartSerializer, request)
+        study = one_study(request, values["study"])
         closed = closed_to(person_of(request))
         form = JudgeForm(
-            {**told, "cases": "\n".join(told["cases"])}, study=study, closed=closed.cases
+            {**values, "cases": "\n".join(values["cases"])}, study=study, closed=closed.cases
         )
         if not form.is_valid():
             raise serializers.ValidationError(
@@ -154,7 +154,7 @@ class JudgeRunOne(ApiView):
         responses={200: bodies.JudgeRunDetailSerializer, **errors(403)},
     )
     def get(self, request: Request, run_id: str) -> Response:
-        """Where it stands, and everything that its answers depend on."""
+        """One judge run: its progress and all its settings."""
         run, closed = judge_run_of(request, run_id), closed_to(person_of(request))
         check_judge_run_is_open(run, closed)
         return Response(bodies.JudgeRunDetailSerializer(run_body(run, closed)).data)
@@ -208,10 +208,10 @@ class Games(ApiView):
         found, after = games_after(
             games.select_related(*GAME_RELATED), run, asked, limit_of(request)
         )
-        told = findings_in(found)
-        seen = {game.comparison.encounter for game in found if told.get(game.pk)}
+        values = findings_in(found)
+        seen = {game.comparison.encounter for game in found if values.get(game.pk)}
         record_exposure(user=person_of(request), encounters=seen, page="judge run")
-        lines = [game_body(game, told.get(game.pk, 0)) for game in found]
+        lines = [game_body(game, values.get(game.pk, 0)) for game in found]
         return Response(bodies.GamePageSerializer({"next": after, "results": lines}).data)
 
 

@@ -16,7 +16,7 @@ from adjudication.sampling.drawing import Drawn, Eligible
 
 
 def counted(found: QuerySet[Packet]) -> QuerySet[Packet]:
-    """With what `packet_body` tells of each, in one query."""
+    """Annotate packets with the counts that `packet_body` reads, in one query."""
     review = Q(items__slots__purpose="review")
     return found.select_related("study", "judge_run", "follows").annotate(
         n_items=Count("items", distinct=True),
@@ -53,7 +53,7 @@ def packet_body(packet: Packet) -> dict[str, Any]:
 
 
 def packet_detail_body(packet: Packet) -> dict[str, Any]:
-    """With what is in it, who reviews, and what stands in the way."""
+    """Build the packet's body with its items, reviewers and open problems."""
     third, settled = packet_page.disagreements(packet)
     return {
         **packet_body(packet),

@@ -24,7 +24,7 @@ from adjudication.models import Assignment, Decision, ItemMark, PacketItem, Slot
 from adjudication.review import slots
 from adjudication.review.history import AnswerLine, GuessLine, guess_lines, own_answers
 from adjudication.review.items import blinded
-from adjudication.review.opening import kept_of
+from adjudication.review.opening import decision_draft
 from adjudication.review.trail import record_item
 
 _VALUES = {words: value for value, words in ANSWER_WORDS.items()}
@@ -64,7 +64,7 @@ def item_body(
     """Return the blinded item with one's own draft or decision. The trail records it. Raise
     NoteChanged.
     """
-    kept = kept_of(decided) if decided else slots.draft_of(assignment=assignment, item=item)
+    draft = decision_draft(decided) if decided else slots.draft_of(assignment=assignment, item=item)
     marked = ItemMark.objects.filter(assignment=assignment, item=item, flagged=True).exists()
     shown = blinded(assignment=assignment, item=item)
     record_item(assignment=assignment, item=item)
@@ -75,7 +75,7 @@ def item_body(
         "admitted_at": shown.admitted_at.isoformat(timespec="minutes")
         if shown.admitted_at
         else None,
-        "draft": _draft(assignment, item, kept),
+        "draft": _draft(assignment, item, draft),
         "flagged": marked,
         "decision": decided.public_id if decided else None,
     }
@@ -148,15 +148,15 @@ def _series(series: ShownSeries) -> dict[str, Any]:
     }
 
 
-def _draft(assignment: Assignment, item: PacketItem, kept: Mapping[str, Any]) -> dict[str, Any]:
-    """Kept in the judge's labels, told in one's own."""
+def _draft(assignment: Assignment, item: PacketItem, draft: Mapping[str, Any]) -> dict[str, Any]:
+    """Build a draft's body: stored in the judge's labels, shown in the reviewer's."""
     return {
         "answer": unswapped(
-            str(kept.get("answer") or ""), sides_swapped(assignment.seed, item.public_id)
+            str(draft.get("answer") or ""), sides_swapped(assignment.seed, item.public_id)
         ),
-        "own_time": kept.get("own_time"),
-        "comment": str(kept.get("comment") or ""),
-        "active_seconds": float(kept.get("active_seconds") or 0.0),
+        "own_time": draft.get("own_time"),
+        "comment": str(draft.get("comment") or ""),
+        "active_seconds": float(draft.get("active_seconds") or 0.0),
     }
 
 

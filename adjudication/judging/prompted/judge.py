@@ -33,7 +33,7 @@ UID_HEADER = "row | uid4 | event | time | bounds | known | context uid4s | sourc
 
 @dataclass(frozen=True)
 class PromptedJudge:
-    """`asker` is that of role "judge". A server that holds no answer to a schema is asked for a
+    """`asker` is that of role "judge". A server that cannot constrain an answer to a schema gets a
     bare list instead.
     """
 
@@ -128,11 +128,11 @@ def timeline_table(side: Side, given: JudgeInput) -> str:
     rows = given.a_rows if side is Side.A else given.b_rows
     if not given.uid_table:
         return "\n".join([HEADER, *(f"{r.row} | {r.event} | {hours_text(r.time)}" for r in rows)])
-    shown = _told_apart(given)[side]
+    shown = _distinct_events(given)[side]
     return "\n".join([UID_HEADER, *(_uid_line(r, given.note, shown) for r in rows)])
 
 
-def _told_apart(given: JudgeInput) -> Mapping[Side, Mapping[str, str]]:
+def _distinct_events(given: JudgeInput) -> Mapping[Side, Mapping[str, str]]:
     """Side → UIDs that the prompt replaces there: two inventories may have one in common by chance,
     and equal UIDs are read as one occurrence. The line with the higher row number gets another one,
     so that swapping the labels swaps the tables and no more."""

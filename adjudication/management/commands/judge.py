@@ -162,13 +162,13 @@ class Command(BaseCommand):
         return run
 
     def _follow(self, run: JudgeRun, *, inline: bool) -> None:
-        told, moved = "", time.monotonic()
+        shown, moved = "", time.monotonic()
         while _is_under_way(run):
             settle_abandoned(jobs=_preparation(run))  # the sweeper may not be running here
             settle_abandoned(jobs=run.games.all())
-            if (words := _progress(run)) != told:
+            if (words := _progress(run)) != shown:
                 self._say(words)
-                told, moved = words, time.monotonic()
+                shown, moved = words, time.monotonic()
             if inline and _prepare(run):
                 continue
             waiting = run.games.filter(due() | expired()).order_by("pk").first() if inline else None
@@ -179,7 +179,7 @@ class Command(BaseCommand):
         self._say(_progress(run))
 
     def _check_workers(self, run: JudgeRun, moved: float) -> None:
-        """Raises CommandError where the run stands still and nobody listens."""
+        """Raise CommandError if the run makes no progress and no worker listens."""
         running = (
             run.games.filter(state=JobState.RUNNING).exists()
             or _preparation(run).filter(state=JobState.RUNNING).exists()

@@ -23,7 +23,7 @@ from timelines.cases.datasets import find_dataset
 from timelines.runs.language_models import UnknownModel
 from timelines.runs.storage import NoteChanged
 
-#: Whose calls the ledger holds; they go with the dataset.
+#: Owner of these calls in the ledger; they are deleted with the dataset.
 CALLS_OWNER = "adjudication.planted"
 
 

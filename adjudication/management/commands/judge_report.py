@@ -115,13 +115,13 @@ def counts(report: JudgeReport) -> dict[str, int]:
 def warnings(report: JudgeReport) -> list[str]:
     """What is to be known before a rating is quoted."""
     rated = report.rated
-    told = [f"No ratings follow from these games: {rated.why}."] if rated.why else []
+    warnings = [f"No ratings follow from these games: {rated.why}."] if rated.why else []
     if rated.lost:
-        told.append(
+        warnings.append(
             f"{rated.lost} of {rated.resamples} resamples have no ratings and are left out of the"
             " intervals."
         )
-    return told
+    return warnings
 
 
 def _agreement(run: JudgeRun, other: JudgeRun) -> Table:

@@ -185,7 +185,7 @@ def blinding_check(
     likely = [
         comb(guesses, k) * chance**k * (1 - chance) ** (guesses - k) for k in range(guesses + 1)
     ]
-    # The relative slack takes outcomes of the same likelihood as equal whatever their rounding.
+    # The relative slack takes outcomes of the same likelihood as equal despite rounding.
     p = sum(x for x in likely if x <= likely[right] * (1 + 1e-9))
     return BlindingCheck(guesses, right, chance, min(1.0, p), unsure)
 

@@ -21,7 +21,7 @@ from timelines.evaluation.tables import Cell, Content, Table
 Links = Mapping[tuple[int, int], str]
 
 
-#: Stands between a source and the kind of its timeline.
+#: Separates a source from the kind of its timeline.
 MARK = " · "
 
 
@@ -108,7 +108,7 @@ def _verdicts(report: JudgeReport) -> Iterator[tuple[tuple[int, int], str]]:
         kind = "" if v.type == ALL else v.type
         asked: list[dict[str, str]] = [
             {},
-            *({"verdict": held} for held in (DECISIVE, "BOTH", "NEITHER", "UNCLEAR")),
+            *({"verdict": verdict} for verdict in (DECISIVE, "BOTH", "NEITHER", "UNCLEAR")),
             {"flagged": "1"},
         ]
         for at, more in enumerate([*asked, *({"grounding": g.value} for g in Grounding)], start=1):

@@ -47,10 +47,10 @@ class Games:
     timing_side: Ints
     timing_apart: Floats
     timing_far: Floats
-    #: (first, second) → games without an answer that holds; and games that failed or are under way.
+    #: (first, second) → games without a valid answer; and games that failed or are under way.
     unjudged: Mapping[tuple[int, int], int]
     open: Mapping[tuple[int, int], int]
-    #: The same sources as keys, where it is known what they are: tells which pairs are controlled
+    #: The same sources as keys, if they are known: identify the pairs that are controlled
     #: comparisons.
     keys: tuple[SourceKey, ...] = ()
     #: (type, verdict, grounding, flagged) → findings; A_ONLY and B_ONLY are "one-sided", A and B
@@ -169,15 +169,15 @@ class Favoured:
 
 @dataclass(frozen=True, slots=True)
 class ToleranceStep:
-    """Ratings with only those TIMING findings charged that lie beyond a tolerance."""
+    """Ratings if only TIMING findings beyond a tolerance are charged."""
 
     words: str
-    kept: int
+    charged: int
     left_out: int
     rated: Rated
 
 
-class Told(NamedTuple):
+class FindingRow(NamedTuple):
     """A finding as two judgings are laid side by side. `charged_first` is None where nothing is
     charged. A tuple: there are many.
     """

@@ -24,7 +24,7 @@ from adjudication.access.closed import Closed, closed_to, open_games, open_judge
 from adjudication.access.judge_runs import _open_run, judge_run_of
 from adjudication.findings.changes import comparable_runs
 from adjudication.judge_runs import actions
-from adjudication.judge_runs.calls import both_named, run_spent, sides_of
+from adjudication.judge_runs.calls import run_spent, sides_of, source_names
 from adjudication.judge_runs.forms import JudgeForm
 from adjudication.judge_runs.progress import (
     GameStatus,
@@ -252,9 +252,9 @@ def _page(
 
 
 def _game_line(game: Game) -> GameLine:
-    first, second = both_named(game.comparison)
+    first, second = source_names(game.comparison)
     status, sides = status_of(game), sides_of(game)
-    told = (
+    reasons = (
         game.unjudged_reasons
         if status is GameStatus.UNJUDGED
         else game.reasons
@@ -268,7 +268,7 @@ def _game_line(game: Game) -> GameLine:
         second,
         sides[0] if sides else "",
         getattr(game, "found", 0),
-        tuple(told),
+        tuple(reasons),
     )
 
 

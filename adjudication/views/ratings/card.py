@@ -26,8 +26,8 @@ from timelines.evaluation.tables import Cell, Content, Table
 
 @dataclass(frozen=True, slots=True)
 class ShownTable:
-    """A table with its columns of numbers told apart: heads and cells each come with whether they
-    are one.
+    """A table that marks its columns of numbers: heads and cells each come with whether they are
+    one.
 
     Each row comes with whether its first cell says again what the row above said.
     """
@@ -73,7 +73,7 @@ class ShownDisagreement:
 @require_GET
 @study_role_required()
 def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
-    """The card of what stands now."""
+    """The card of all current decisions."""
     found = revealed(request, public_id)
     card = card_of(found)
     context: dict[str, Any] = {

@@ -70,7 +70,7 @@ def _unchecked(fields: dict) -> Finding:
     ("finding", "words", "sentence"),
     [
         (TIMING, "A right", "The time in A is right, the one in B is not."),
-        (replace(TIMING, verdict=Verdict.BOTH), "both stand", "Both times can stand."),
+        (replace(TIMING, verdict=Verdict.BOTH), "both possible", "Both times are possible."),
         (
             replace(TIMING, type=FindingType.VALUE, verdict=Verdict.UNCLEAR),
             "unclear",
@@ -96,7 +96,7 @@ def test_verdicts_are_said_as_what_they_mean_for_the_kind(finding, words, senten
     [
         (
             TIMING,
-            "two is charged with a wrong time, 2 points, because its time is held to be wrong.",
+            "two is charged with a wrong time, 2 points, because the judge found its time wrong.",
         ),
         (
             replace(ONLY_A, verdict=Verdict.B),
@@ -112,7 +112,7 @@ def test_verdicts_are_said_as_what_they_mean_for_the_kind(finding, words, senten
         ),
         (
             TWICE_IN_B,
-            "two is charged with a false duplicate, 2 points, because it tells one event twice.",
+            "two is charged with a false duplicate, 2 points, because it has one event twice.",
         ),
         (
             replace(TWICE_IN_B, verdict=Verdict.B),

@@ -22,7 +22,7 @@ from adjudication.reports.league.compute import (
     shares,
 )
 from adjudication.reports.league.overlapping import overlaps
-from adjudication.reports.league.values import CATEGORIES, Games, Told
+from adjudication.reports.league.values import CATEGORIES, FindingRow, Games
 from adjudication.scoring.errors import Category
 
 PUBLISHED = json.loads(
@@ -150,14 +150,17 @@ def test_a_tolerance_leaves_out_times_inside_it_and_keeps_those_of_no_number():
         timing=timing,
     )
     steps = {s.words: s for s in judge_report(played, resamples=20).tolerance}
-    assert (steps["beyond 3 h"].kept, steps["beyond 3 h"].left_out) == (2, 0)
+    assert (steps["beyond 3 h"].charged, steps["beyond 3 h"].left_out) == (2, 0)
     # 4 h lie within 10 % of 100 h; N/A against a time is within nothing.
-    assert (steps["beyond max(3 h, 10 %)"].kept, steps["beyond max(3 h, 10 %)"].left_out) == (1, 1)
+    assert (steps["beyond max(3 h, 10 %)"].charged, steps["beyond max(3 h, 10 %)"].left_out) == (
+        1,
+        1,
+    )
 
 
 def test_two_judgings_are_laid_side_by_side_by_subject():
     def told(comparison, subject, kind, verdict, charged=None):
-        return Told(
+        return FindingRow(
             comparison,
             subject,
             FindingType(kind),

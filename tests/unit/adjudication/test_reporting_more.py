@@ -22,7 +22,7 @@ from adjudication.reports.league.controlled import (
 )
 from adjudication.reports.league.overlapping import Overlapping, overlaps
 from adjudication.reports.league.pages import linked, links_of
-from adjudication.reports.league.values import CATEGORIES, Games, Told
+from adjudication.reports.league.values import CATEGORIES, FindingRow, Games
 from adjudication.scoring.errors import Category
 from timelines.evaluation.values import SourceKey
 
@@ -118,7 +118,7 @@ def test_one_case_has_ratings_and_no_interval():
 
 def test_several_findings_of_one_subject_are_held_together_in_their_order():
     def told(verdict, charged=None, category="wrong_time"):
-        return Told(
+        return FindingRow(
             1, "s", FindingType.TIMING, verdict, category if charged is not None else "", charged
         )
 
@@ -136,12 +136,14 @@ def test_several_findings_of_one_subject_are_held_together_in_their_order():
 def test_blocks_of_comparisons_add_up_to_the_whole():
     kinds = (FindingType.TIMING, FindingType.A_ONLY, FindingType.B_ONLY)
     first = [
-        Told(c, f"s{n}", kinds[n % 3], "first", "wrong_time", c % 2 == 0)
+        FindingRow(c, f"s{n}", kinds[n % 3], "first", "wrong_time", c % 2 == 0)
         for c in range(6)
         for n in range(4)
     ]
     second = [
-        Told(t.comparison, t.subject, t.type, t.verdict_first, t.category, t.comparison % 3 == 0)
+        FindingRow(
+            t.comparison, t.subject, t.type, t.verdict_first, t.category, t.comparison % 3 == 0
+        )
         for t in first
         if t.subject != "s3"
     ]

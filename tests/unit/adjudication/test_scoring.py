@@ -135,7 +135,7 @@ def test_a_duplicate_fills_exactly_one_side_and_relation_belongs_to_one_sided_fi
         Finding(type=FindingType.DUPLICATE, verdict=Verdict.A, a_event="x", b_event="x")
     with pytest.raises(IllegalFinding, match="relation"):
         Finding(type=FindingType.A_ONLY, verdict=Verdict.A, a_event="x")
-    with pytest.raises(IllegalFinding, match="b_time stands without"):
+    with pytest.raises(IllegalFinding, match="b_time has no"):
         Finding(
             type=FindingType.A_ONLY,
             verdict=Verdict.A,
