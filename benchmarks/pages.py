@@ -59,7 +59,7 @@ def main() -> int:
     with served_case() as target:
         ask(connect(target), target, "/cases/")  # a process that has answered before
         cold = timed(lambda: ask(connect(target), target, target.page))
-        print(f"page, first time (nothing kept yet): {cold:.0f} ms")
+        print(f"page, first time (nothing cached yet): {cold:.0f} ms")
         met = [report(f"{name}, 1 user", times) for name, times in one_user(target).items()]
         for name, times in many_users(target, seconds).items():
             report(f"{name}, {USERS} users every {EVERY_SECONDS:.0f} s", times)

@@ -40,7 +40,7 @@ GOAL_RATIO = 25.0
 GAMES, CASES = 374, 40
 SOURCES = (5, 11)
 GROWTH = (25, 50, 100, 200)
-#: Of the solutions that are held against each other; the loops run with each peer's own.
+#: Of the solutions that are compared with each other; the loops run with each peer's own.
 FINE = 1e-13
 EQUAL = 1e-6
 T = TypeVar("T")
@@ -141,10 +141,10 @@ def main() -> int:
     worst = math.inf
     for sources in SOURCES:
         games = schedule(random, sources, GAMES)
-        told = all_equal(games)
+        difference = all_equal(games)
         print(
             f"{sources} sources, {GAMES} games, {options.resamples} resamples; solutions differ by"
-            f" {told:.0e} points at most"
+            f" {difference:.0e} points at most"
         )
         worst = min(worst, against_peers(games, options.resamples, options.repeat))
     print(f"lowest ratio to the faster peer: {worst:.1f} (goal {GOAL_RATIO:.0f})")
@@ -218,7 +218,7 @@ def all_equal(games: Schedule) -> float:
 
 
 def optimised(games: Schedule) -> Matrix:
-    """A general optimiser on the log-likelihood with its derivatives, the first source held at 0."""
+    """A general optimiser on the log-likelihood with its derivatives, the first source fixed at 0."""
     first, second, share, n = games.first, games.second, games.share, games.sources
 
     def expected(x: Matrix) -> Matrix:

@@ -54,7 +54,7 @@ def main() -> int:
         "--cache",
         type=int,
         default=Rates.cache,
-        help="tokens that the prefix cache of the simulated server holds",
+        help="size of the simulated server's prefix cache, in tokens",
     )
     parser.add_argument(
         "--real", action="store_true", help="also measure a real server on this CPU (minutes)"

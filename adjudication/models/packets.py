@@ -121,7 +121,7 @@ class Assignment(models.Model):
     #: Pairings that this person decides on; empty takes all.
     pairings = ArrayField(models.CharField(max_length=300), default=list, blank=True)
     practised_at = models.DateTimeField(null=True, blank=True)
-    #: Set while signed; unsigning clears it and both stand in the chain.
+    #: Set while signed; unsigning clears it; the chain has both.
     signed_at = models.DateTimeField(null=True, blank=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -140,7 +140,7 @@ def item_context(
             "adjudication:review_chosen", args=[assignment.public_id, item.public_id]
         ),
         "page": page,
-        "kept": on_page(assignment, item, draft),
+        "draft": on_page(assignment, item, draft),
         "flagged": mark is not None and mark.flagged,
         "decided": decided,
         "commit_words": "Change answer" if decided else "",

@@ -32,7 +32,7 @@ EVALUATED = "demo"
 #: What the ablation table compares; the variants keep the full run's occurrences, text-only times
 #: and searches.
 VARIANTS = "full,unimodal,no_uid,no_query,no_rows,no_reranker"
-#: What the judge holds against the record, every two of them in both positions.
+#: Sources that the judge compares, each pair in both positions.
 JUDGED = "reference,rules@revised,rules@text_only"
 
 

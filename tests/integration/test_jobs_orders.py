@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from accounts.models import User
 from ehr.models import Encounter
-from jobs.actions import cancel_all, fail, finish, hand_on, settle_abandoned
+from jobs.actions import cancel_all, fail, finish, requeue, settle_abandoned
 from jobs.errors import LostLease
 from jobs.leases.claims import claim, due
 from jobs.leases.hold import Hold, write_guard
@@ -97,7 +97,7 @@ class World:
         acts: dict[str, Callable[[], object]] = {
             "claim": lambda: self.claim(key),
             "finish": lambda: self.finish(key),
-            "hand on": lambda: self.work(key, lambda hold: hand_on(hold=hold)),
+            "requeue": lambda: self.work(key, lambda hold: requeue(hold=hold)),
             "fail": lambda: self.work(key, lambda hold: fail(hold=hold, reasons=["stumbled"])),
             "fail for good": lambda: self.work(
                 key, lambda hold: fail(hold=hold, reasons=["never"], retryable=False)
@@ -129,7 +129,7 @@ class World:
         raise AssertionError("the work has no end")
 
 
-ENDINGS = ["hand on", "fail", "fail for good", "outage", "lose"]
+ENDINGS = ["requeue", "fail", "fail for good", "outage", "lose"]
 EVENTS = ["claim"] * 4 + ["finish"] * 3 + ENDINGS + ["sweep", "cancel", "pause", "resume", "retry"]
 orders = st.lists(
     st.tuples(st.sampled_from(EVENTS), st.integers(0, STAGES * CASES - 1)), max_size=40
@@ -182,7 +182,7 @@ def test_every_order_of_events_ends_however_many_are_tried(happened, django_user
 
 
 ENDS: dict[str, Callable[[Hold, StageRun], object]] = {
-    "hand on": lambda hold, row: hand_on(hold=hold),
+    "requeue": lambda hold, row: requeue(hold=hold),
     "fail": lambda hold, row: fail(hold=hold, reasons=["stumbled"]),
     "outage": lambda hold, row: fail(hold=hold, reasons=["away"], outage=True),
     "finish": lambda hold, row: finish(hold=hold, then=lambda: release_next(row)),
@@ -234,6 +234,6 @@ def test_a_batch_stored_before_the_hand_on_does_not_hide_the_cancellation(django
     with write_guard(hold):
         pass
     cancel_all(jobs=StageRun.objects.all(), by=admin, study=None)
-    assert hand_on(hold=hold) is JobState.CANCELLED
+    assert requeue(hold=hold) is JobState.CANCELLED
     row.refresh_from_db()
     assert (row.state, row.finished_at is not None) == ("cancelled", True)

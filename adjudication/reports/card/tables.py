@@ -234,7 +234,7 @@ def decisions(items: Sequence[Item]) -> Table:
         "Flagged",
         "Amended",
     )
-    return Table("decisions", "Decisions that stand", heads, tuple(rows))
+    return Table("decisions", "Current decisions", heads, tuple(rows))
 
 
 #: By the name that addresses and files use.
