@@ -113,6 +113,6 @@ def parts(packet: Packet, form: str, *, with_text: bool) -> Iterator[bytes]:
 
 
 def file_name(packet: Packet, form: str, *, with_text: bool) -> str:
-    """What a downloaded file is called: a file that holds patients' text says so."""
+    """Name a downloaded file; the name of a file with patients' text says so."""
     stem = "data-dictionary" if form == DICTIONARY else "chain"
     return f"{stem}-{packet.public_id}{'-with-text' if with_text else ''}.{FORMATS[form][1]}"

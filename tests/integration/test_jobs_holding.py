@@ -148,8 +148,8 @@ def test_a_provider_that_cannot_be_built_fails_at_once_with_its_sentence_and_no_
     row.refresh_from_db()
     sentence = "ProviderError: the provider 'openai' needs the package openai: pip install openai"
     assert (row.attempt, row.reasons) == (1, [f"attempt 1: {sentence}"])
-    (told,) = [record for record in caplog.records if sentence in record.getMessage()]
-    assert told.exc_info is None
+    (record,) = [record for record in caplog.records if sentence in record.getMessage()]
+    assert record.exc_info is None
 
 
 def test_work_that_lost_its_lease_ends_quietly_and_changes_nothing():
@@ -217,7 +217,7 @@ def test_a_killed_workers_job_is_taken_over_after_its_lease_and_keeps_what_was_s
     finally:
         holder.kill()
         holder.wait()
-    assert claim(StageRun, row.pk) is None  # the lease still stands
+    assert claim(StageRun, row.pk) is None  # the lease has not expired
     wait_for(
         lambda: StageRun.objects.filter(pk=row.pk, lease_expires_at__lte=database_time()).exists()
     )

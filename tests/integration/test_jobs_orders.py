@@ -1,4 +1,4 @@
-"""In whatever order workers and people act on a run, every stage comes to an end, following it
+"""In any order of actions by workers and people on a run, every stage comes to an end, following it
 returns, and Retry covers each case.
 """
 
@@ -36,7 +36,7 @@ STAGES, CASES = 3, 2
 
 
 class World:
-    """A run of two cases with three stages each, and the holds that workers have on them."""
+    """A run of two cases with three stages each, and the leases that workers have on them."""
 
     def __init__(self, by: User) -> None:
         self.by = by
@@ -115,7 +115,7 @@ class World:
         acts[event]()
 
     def drain(self) -> None:
-        """Let workers do all that can be done: what they have in hand, then whatever waits."""
+        """Let workers do all that can be done: their claimed stages, then the waiting ones."""
         self.happen("resume", 0)
         for _ in range(10 * len(self.keys)):
             for key in list(self.holds):

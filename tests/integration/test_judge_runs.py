@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def charges(run):
-    """What each comparison's findings charge, whatever the labels were."""
+    """What each comparison's findings charge, without the labels."""
     rows = Finding.objects.filter(game__run=run).values_list(
         "game__comparison_id", "game__swapped", "subject_sha256", "category", "charged_first"
     )
@@ -70,7 +70,7 @@ def test_findings_are_stored_with_entries_span_series_and_charge():
         world.encounters[0].notes.get().text[fever.note_start : fever.note_end]
         == "Fever for three days"
     )
-    # The first timeline was held right: the second is charged with a wrong time.
+    # The first timeline was judged right: the second is charged with a wrong time.
     assert (fever.category, fever.charged_first) == ("wrong_time", False)
     value = next(f for f in game.findings.all() if f.table_evidence)
     assert value.series.event == "lab:lactate::"

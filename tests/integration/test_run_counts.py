@@ -1,6 +1,4 @@
-"""Counts of a run are what a count of its stages would find, whoever changes them at the same time;
-a poll reads the counts alone.
-"""
+"""Counts of a run equal a count of its stages under concurrent changes; a poll reads the counts alone."""
 
 from __future__ import annotations
 

@@ -107,8 +107,8 @@ def review_chosen(request: StudyRequest, public_id: str, item_id: str) -> HttpRe
     try:
         check_practised(assignment)
         slots.check_working(assignment)
-        held = slots.slot_of(assignment=assignment, item=item)
-        decided = held.decision if held else None
+        slot = slots.slot_of(assignment=assignment, item=item)
+        decided = slot.decision if slot else None
         if decided is None and slots.claim(assignment=assignment, item=item) is None:
             messages.info(request, "Somebody else has that item now.")
             return redirect("adjudication:review_packet", public_id)

@@ -80,9 +80,10 @@ _ROWS = st.lists(
 
 @given(_ROWS, _ROWS)
 def test_every_row_of_both_stands_there_once(ours, theirs):
-    def rows(told, base):
+    def rows(specs, base):
         return [
-            row(base + n, m, t, None, s and (s[0], s[0] + s[1])) for n, (m, t, s) in enumerate(told)
+            row(base + n, m, t, None, s and (s[0], s[0] + s[1]))
+            for n, (m, t, s) in enumerate(specs)
         ]
 
     first, second = rows(ours, 0), rows(theirs, 100)

@@ -1,4 +1,4 @@
-"""What pages say of findings: the right side is named whatever the labels are, and nobody is
+"""What pages say of findings: the right side is named under any labels, and nobody is
 charged without a decisive verdict.
 """
 
@@ -121,8 +121,8 @@ def test_verdicts_are_said_as_what_they_mean_for_the_kind(finding, words, senten
         (replace(TIMING, verdict=Verdict.NEITHER), "Nobody is charged"),
     ],
 )
-def test_a_charge_names_source_error_weight_and_why(finding, told):
-    assert charge_sentence(finding, "one", "two").startswith(told)
+def test_a_charge_names_source_error_weight_and_why(finding, sentence):
+    assert charge_sentence(finding, "one", "two").startswith(sentence)
 
 
 @pytest.mark.parametrize(

@@ -266,7 +266,7 @@ def test_a_uid_that_two_inventories_share_by_chance_is_not_shown_as_one_occurren
     )
     given = judge_input(first, second, note=NOTE, anchor=ANCHOR, seed=seed, uid_table=True)
     a, b = uid_tables(given)
-    # "00bb" is one place in both and stays; "00aa" stands on one side for the fever, on the other
+    # "00bb" is one place in both and stays; "00aa" is the fever on one side, on the other
     # for the pain.
     links = {line[1] for line in a} & {line[1] for line in b}
     assert links == {"00bb"}

@@ -117,18 +117,19 @@ def test_one_case_has_ratings_and_no_interval():
 
 
 def test_several_findings_of_one_subject_are_held_together_in_their_order():
-    def told(verdict, charged=None, category="wrong_time"):
+    def finding(verdict, charged=None, category="wrong_time"):
         return FindingRow(
             1, "s", FindingType.TIMING, verdict, category if charged is not None else "", charged
         )
 
     everything, _ = overlaps(
-        [told("first", False), told("second", True)], [told("first", False), told("UNCLEAR")]
+        [finding("first", False), finding("second", True)],
+        [finding("first", False), finding("UNCLEAR")],
     )
     assert (everything.first, everything.second, everything.both, everything.alike) == (2, 2, 2, 1)
     again, _ = overlaps(
-        [told("first", False), told("first", False)],
-        [told("second", True), told("first", False, "missed_negative")],
+        [finding("first", False), finding("first", False)],
+        [finding("second", True), finding("first", False, "missed_negative")],
     )
     assert (again.alike, again.charged_alike, again.turned) == (1, 0, 1)
 
@@ -149,7 +150,7 @@ def test_blocks_of_comparisons_add_up_to_the_whole():
     ]
     parts = Overlapping()
     for one, two in ((0, 2), (2, 6)):
-        parts.take(*([t for t in told if one <= t.comparison < two] for told in (first, second)))
+        parts.take(*([t for t in rows if one <= t.comparison < two] for rows in (first, second)))
     assert parts.rows() == overlaps(first, second)
     everything = parts.rows()[0]
     # Of comparisons 0…5 the first charges its first timeline in 0, 2, 4 and the second in 0, 3:
@@ -213,8 +214,8 @@ def test_published_ratings_and_mean_shares_come_out_of_whole_games():
 
 def test_counts_in_files_are_numbers():
     report = judge_report(games(PLAYED, tally=TALLY), resamples=20)
-    told = json.loads(tables.ratings(report).to_json())["rows"]
-    assert [(row[1], row[5]) for row in told] == [(r.games, r.draws) for r in report.rated.ratings]
+    rows = json.loads(tables.ratings(report).to_json())["rows"]
+    assert [(row[1], row[5]) for row in rows] == [(r.games, r.draws) for r in report.rated.ratings]
     counted = [
         row
         for build in tables.TABLES.values()

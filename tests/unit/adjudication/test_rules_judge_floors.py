@@ -81,7 +81,7 @@ def test_planted_differences_are_found_and_little_else(folders: Sequence[Path], 
 
 def test_a_timeline_read_by_the_judge_s_own_rules_gains_nothing_by_it() -> None:
     """Against the reference, which rests on rows, a text-only timeline of the very rules the judge
-    reads with is seldom held right.
+    reads with is seldom judged right.
     """
     for_reference = for_rules = 0
     for folder in DEMO[:6]:

@@ -1,4 +1,4 @@
-"""Whatever the timelines hold: legal findings, and the same charges whichever timeline is called A."""
+"""For any timelines: legal findings, and the same charges whichever timeline is called A."""
 
 from __future__ import annotations
 

@@ -203,11 +203,11 @@ def test_decimals_and_the_order_of_a_source_change_nothing(
     """
 
     def world(decimals: bool) -> ItemMaterial:
-        def told(time: int | None) -> float | None:
+        def shown_time(time: int | None) -> float | None:
             return None if time is None or not decimals else time + chance.uniform(-0.49, 0.49)
 
         def side(whole: list[tuple[str, int | None]]) -> tuple[tuple[str, float | None], ...]:
-            written = [(event, told(time) if decimals else time) for event, time in whole]
+            written = [(event, shown_time(time) if decimals else time) for event, time in whole]
             chance.shuffle(written)
             return tuple(written)
 
@@ -215,8 +215,8 @@ def test_decimals_and_the_order_of_a_source_change_nothing(
         return replace(
             MATERIAL,
             repeated=repeated,
-            a=CandidateRow(a[0][0], told(a[0][1]) if decimals else a[0][1]),
-            b=CandidateRow(b[0][0], told(b[0][1]) if decimals else b[0][1]),
+            a=CandidateRow(a[0][0], shown_time(a[0][1]) if decimals else a[0][1]),
+            b=CandidateRow(b[0][0], shown_time(b[0][1]) if decimals else b[0][1]),
             a_rows=a_rows,
             b_rows=b_rows,
         )
