@@ -1,8 +1,7 @@
-"""What the API says when it does not do what was asked: one body for all of it, a word for programs
-and a sentence for people.
+"""Error responses of the API: one body for all, with a code for programs and a sentence for people.
 
-Sentences come from exceptions that say of themselves that they hold no patient text, and never tell
-more than the page would.
+Sentences come from exceptions that are marked as free of patient text. They never reveal more than
+the page would.
 """
 
 from __future__ import annotations

@@ -180,9 +180,7 @@ def record_lines(rows: Sequence[RecordRow]) -> tuple[RecordLine, ...]:
 
 
 def time_left_words(seconds_each: float | None, items: int) -> str:
-    """ "about 12 min left" from the median active time of one's own answers; "" while there is
-    nothing to tell it from.
-    """
+    """ "about 12 min left" by the median active time of one's own answers; "" without answers."""
     if seconds_each is None or not items:
         return ""
     seconds = seconds_each * items

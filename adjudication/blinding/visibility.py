@@ -4,7 +4,7 @@ Django here.
 `blinded_item` takes what is known of an item and gives exactly what may be shown. Two worlds that
 differ only in who wrote the two timelines, what the judge said and what the judge looked at give
 equal results. So it takes nothing of the judge but the two rows; times are in whole hours on both
-sides, because decimals tell which timeline used structured evidence; rows stand in an order of
+sides, because decimals reveal which timeline used structured evidence; rows have an order of
 their own; and neither identifiers, bounds, lanes nor contexts of a source are in it.
 """
 
@@ -59,7 +59,7 @@ REPEATED_ROW = (
 
 
 class Question(StrEnum):
-    """What is asked. Findings about two rows all ask the same: their type would tell the verdict."""
+    """The question. Findings about two rows share one: their type would reveal the verdict."""
 
     TWO_ROWS = "two_rows"
     ONE_ROW = "one_row"
@@ -112,8 +112,8 @@ class ItemMaterial:
     """What is known of an item. `a` and `b` are the judge's sides; `a_rows`, `b_rows` all rows of
     both timelines as (event, hours).
 
-    `both_have_spans`: both timelines point into the note. Where one does not, no span is shown: it
-    would tell which.
+    `both_have_spans`: both timelines point into the note. If one does not, no span is shown: it
+    would reveal which.
     """
 
     item: str

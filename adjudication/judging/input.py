@@ -175,8 +175,8 @@ def judge_input(
     """The game of two timelines: which is A is drawn by `seed`, and is the other one with `swap`
     (the rerun in swapped positions).
 
-    Rows are put in order of time, N/A last, so that the order a source writes in does not tell who
-    it is. `series` are all of the encounter; at most `limit` are supplied. Raises ValueError where
+    Rows are put in order of time, N/A last, so that the order of its rows does not reveal a
+    source. `series` are all of the encounter; at most `limit` are supplied. Raises ValueError where
     `uid_table` is asked for rows without UIDs.
     """
     if uid_table and any(c.uid is None for c in (*first, *second)):

@@ -145,9 +145,10 @@ def draw_changed(
 ) -> Packet:
     """Draw a draft packet of the findings that another run changed in the earlier packet's cases;
     earlier decisions keep their versions.
-    A finding is the same where the earlier run has one with the same subject, verdict and judge's
+
+    A finding is the same if the earlier run has one with the same subject, verdict and judge's
     input. All that differ are taken, or a sample of them by `design`. Raises NotAllowed,
-    PacketRefused where nothing differs.
+    PacketRefused if nothing differs.
     """
     eligible = changed_findings(packet, judge_run)
     if design is None:

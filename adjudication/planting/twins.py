@@ -102,8 +102,8 @@ def plant(
     """The twin of `rows` with at most `each` changes of each of `kinds`, fewer where too few rows
     allow one. Same seed, same twin.
 
-    Raises ValueError for rows without UIDs, or two rows of one UID: nothing would tell which row a
-    finding is about.
+    Raises ValueError for rows without UIDs, or two rows of one UID: the row of a finding would be
+    unknown.
     """
     uids = [r.uid for r in rows if r.uid is not None]
     if len(uids) < len(rows) or len(set(uids)) < len(uids):

@@ -143,6 +143,7 @@ class Ruling:
     def alone(self, row: CandidateRow, others: Sequence[CandidateRow]) -> Decision:
         """Judge right what the note mentions at its place; wrong if neither note nor record has
         anything like it.
+
         Nothing is settled for words that name no clinical concept, for what the note denies and the
         row does not (or the other way round), and for what the other timeline may tell in another
         row.
@@ -240,6 +241,7 @@ class Ruling:
     ) -> bool:
         """Whether the other side has it in another row at an equal time: in the same sentence, or
         with similar words and no other number.
+
         Two sources word one event differently more often than a sentence has two events of one
         hour: "neo off", "phenylephrine stopped".
         """

@@ -1,4 +1,4 @@
-"""Which rows of two timelines tell the same occurrence (protocol section 4, "match"): by
+"""Find the rows of two timelines for the same occurrence (protocol section 4, "match"): by
 identifier, by place in the note, by words.
 
 Nothing here depends on which timeline is called A: swapping the labels swaps the sides of the
@@ -24,7 +24,7 @@ from adjudication.judging.rules.words import (
 from adjudication.judging.validation import Tolerance
 from timelines.evaluation.matching import match_events
 
-#: Least overlap of two spans that tell the same occurrence, as in evaluation.
+#: Least overlap of two spans of the same occurrence, as in evaluation.
 _OVERLAP = 0.4
 #: Most distance of wordings: with overlapping spans, with places in the note that differ, and where
 #: a place is not known.
@@ -70,6 +70,7 @@ def paired(given: JudgeInput, tolerance: Tolerance) -> Pairing:
 
 def contradict_values(one: CandidateRow, other: CandidateRow) -> bool:
     """Whether the words of a pair contradict each other: one denies the other, or a number differs.
+
     Wordings of two inventories may put the same facts otherwise ("two boluses of 500", "1 litre"):
     between those only one number in otherwise like words counts, and none that says when.
     """
@@ -112,7 +113,7 @@ def _the_same(
     tolerance: Tolerance,
 ) -> list[tuple[CandidateRow, CandidateRow]]:
     """Of the rows without a partner those alike in words, place and time, earliest first: what both
-    tell twice, neither repeats.
+    have twice, neither repeats.
     """
     gone = {r.row for pair in pairs for r in pair}
     theirs = [r for r in b if r.row not in gone]

@@ -175,8 +175,7 @@ def blinding_check(
     """Guesses of the source behind a side against chance: exact two-sided binomial (outcomes no
     likelier than the one seen).
 
-    Those who said that they could not tell are counted apart. Raises ValueError for counts that
-    cannot be.
+    Answers of "no idea" are counted apart. Raises ValueError for impossible counts.
     """
     if not 0 <= right <= guesses or not 0 < chance < 1:
         raise ValueError("0 ≤ right ≤ guesses and 0 < chance < 1")

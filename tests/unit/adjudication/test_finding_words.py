@@ -92,7 +92,7 @@ def test_verdicts_are_said_as_what_they_mean_for_the_kind(finding, words, senten
 
 
 @pytest.mark.parametrize(
-    ("finding", "told"),
+    ("finding", "sentence"),
     [
         (
             TIMING,
