@@ -58,7 +58,7 @@ class World:
         ]
         self.keys = [row.pk for row in rows]
         self.stages.filter(pk__in=self.keys[::STAGES]).update(state="queued")
-        self.holds: dict[int, Hold] = {}
+        self.claims: dict[int, Hold] = {}
         #: Workers that lost their lease and do not know it yet.
         self.late: list[Hold] = []
 
@@ -70,13 +70,13 @@ class World:
         self.stages.filter(pk=key).update(not_before=None)
         run = Run.objects.get(pk=self.run.pk)
         if run.paused_at is None and (job := claim(StageRun, key)) is not None:
-            if key in self.holds:
-                self.late.append(self.holds.pop(key))
-            self.holds[key] = hold_of(job)
+            if key in self.claims:
+                self.late.append(self.claims.pop(key))
+            self.claims[key] = hold_of(job)
 
     def work(self, key: int, end: Callable[[Hold], object]) -> None:
         """What the worker of that stage does, and those that are late: they must not succeed."""
-        if (hold := self.holds.pop(key, None)) is not None:
+        if (hold := self.claims.pop(key, None)) is not None:
             end(hold)
         for late in self.late:
             with pytest.raises(LostLease):
@@ -88,8 +88,8 @@ class World:
 
     def lose(self, key: int) -> None:
         """The worker is killed, or cut off until its lease has run out."""
-        if key in self.holds:
-            hold = self.holds.pop(key)
+        if key in self.claims:
+            hold = self.claims.pop(key)
             expire(StageRun.objects.get(pk=key))
             self.late.append(hold)
 
@@ -118,13 +118,13 @@ class World:
         """Let workers do all that can be done: their claimed stages, then the waiting ones."""
         self.happen("resume", 0)
         for _ in range(10 * len(self.keys)):
-            for key in list(self.holds):
+            for key in list(self.claims):
                 self.finish(key)
             settle_abandoned(jobs=self.stages)
             self.stages.update(not_before=None)
             for key in self.stages.filter(due()).values_list("pk", flat=True):
                 self.claim(key)
-            if not self.holds:
+            if not self.claims:
                 return
         raise AssertionError("the work has no end")
 
