@@ -77,18 +77,18 @@ def resend_hints(kind: JobKind) -> int:
         | Q(lease_expires_at__gt=F("hinted_at"))
     )
     with transaction.atomic():
-        ids = _locked(
+        ids = _lock_rows(
             jobs.filter(expired(), lost, attempt__lt=F("max_attempts")).order_by(
                 "lease_expires_at"
             ),
             SWEEP_LIMIT,
         )
         hinted = jobs.filter(due(), hinted_at__lte=before).order_by("hinted_at", "pk")
-        ids += _locked(hinted, (SWEEP_LIMIT - len(ids)) // 2)
-        ids += _locked(
+        ids += _lock_rows(hinted, (SWEEP_LIMIT - len(ids)) // 2)
+        ids += _lock_rows(
             jobs.filter(due(), hinted_at__isnull=True).order_by("pk"), SWEEP_LIMIT - len(ids)
         )
-        ids += _locked(hinted.exclude(pk__in=ids), SWEEP_LIMIT - len(ids))
+        ids += _lock_rows(hinted.exclude(pk__in=ids), SWEEP_LIMIT - len(ids))
         send_hints(kind.job_class, ids)
     return len(ids)
 
@@ -108,7 +108,8 @@ def pull_hints(job_class: type[ClaimableJob], job_id: int) -> None:
     if under_way <= SWEEP_LIMIT // 2:
         with transaction.atomic():
             send_hints(
-                job_class, _locked(beside.filter(hinted_at__isnull=True), SWEEP_LIMIT - under_way)
+                job_class,
+                _lock_rows(beside.filter(hinted_at__isnull=True), SWEEP_LIMIT - under_way),
             )
 
 
@@ -152,7 +153,7 @@ def messages_in(queue: str) -> int:
             return 0
 
 
-def _locked(jobs: QuerySet[Any], limit: int) -> list[int]:
+def _lock_rows(jobs: QuerySet[Any], limit: int) -> list[int]:
     """Primary keys of the first rows that nobody else is sending hints for."""
     if limit <= 0:
         return []

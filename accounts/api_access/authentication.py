@@ -56,7 +56,7 @@ class ApiTokenAuthentication(TokenAuthentication):
                     object_id=known.public_id,
                 )
             raise AuthenticationFailed(REFUSAL) from None
-        _used(token)
+        _record_use(token)
         return user, token
 
     def validate_user(self, token: ApiToken) -> tuple[User, ApiToken]:
@@ -71,7 +71,7 @@ class ApiTokenAuthentication(TokenAuthentication):
         return user, token
 
 
-def _used(token: ApiToken) -> None:
+def _record_use(token: ApiToken) -> None:
     now = timezone.now()
     if token.last_used_at is None or now - token.last_used_at > USED_EVERY:
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)

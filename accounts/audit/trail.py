@@ -63,7 +63,7 @@ def record_each(
         "study": study,
         "action": action,
         "object_type": object_type,
-        "detail": _checked(detail or {}),
+        "detail": _check_detail(detail or {}),
     }
     return AuditEvent.objects.bulk_create(
         [AuditEvent(**values, object_id=object_id) for object_id in object_ids]
@@ -89,7 +89,7 @@ def events_of(study: Study, wanted: AuditFilter = AuditFilter()) -> QuerySet[Aud
     return events.select_related("actor").order_by("-at", "-id")
 
 
-def _checked(detail: Mapping[str, Any]) -> dict[str, Any]:
+def _check_detail(detail: Mapping[str, Any]) -> dict[str, Any]:
     for value in detail.values():
         if not isinstance(value, str | int | float | bool | None):
             raise ValueError("an audit detail is a flat mapping of scalars")

@@ -14,7 +14,7 @@ from accounts.permissions import NotAllowed, roles_in, user_can_manage_study
 from accounts.registry import closed_objects, veto
 from accounts.wording import counted
 from adjudication.access.exposure import exposed_cases
-from adjudication.blinding.visibility import MaySee, Viewer, what_may_see
+from adjudication.blinding.visibility import MaySee, Viewer, visibility_for
 from adjudication.models import Assignment, Packet
 from ehr.models import Encounter
 from ehr.record.same_stay import copies_of
@@ -97,7 +97,7 @@ def may_see(user: User, packet: Packet) -> MaySee:
     """Return what of the packet this person may see now. Another open packet with one of its cases
     closes what would unblind it.
     """
-    found = what_may_see(viewer_of(user, packet), packet.state, packet.reveal)
+    found = visibility_for(viewer_of(user, packet), packet.state, packet.reveal)
     closed = (
         closed_objects(user, FINDING_PAGES) | closed_objects(user, TIMELINE_PAGES)
         if found.judge

@@ -353,7 +353,7 @@ class MaySee:
     report: bool = False
 
 
-def what_may_see(viewer: Viewer, state: str, reveal: str) -> MaySee:
+def visibility_for(viewer: Viewer, state: str, reveal: str) -> MaySee:
     """Return what a person may see of a packet; every page asks this one table.
 
     `state`: "draft", "open" or "closed"; `reveal`: "never" or "after_close". Reviewers see blinded

@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 
 from adjudication.findings.listing import FindingLine, finding_line
-from adjudication.judging.aligning import Aligned, PlacedRow, aligned
+from adjudication.judging.aligning import Aligned, PlacedRow, align_rows
 from adjudication.judging.config import JudgeConfig
 from adjudication.judging.input import whole_hours
 from adjudication.judging.validation import TOLERANCE, Tolerance
@@ -92,7 +92,7 @@ def rows_of(a: Choice, b: Choice, run: JudgeRun | None) -> list[CompareRow]:
     shared = a.inventory_id is not None and a.inventory_id == b.inventory_id
     tolerance = JudgeConfig.from_dict(run.config).tolerance if run else TOLERANCE
     by_entry = _findings(a, b, run)
-    rows = aligned(_placed(a), _placed(b), shared_uids=shared)
+    rows = align_rows(_placed_rows(a), _placed_rows(b), shared_uids=shared)
     return [_row(number, row, tolerance, by_entry) for number, row in enumerate(rows, start=1)]
 
 
@@ -121,7 +121,7 @@ def payload(
     }
 
 
-def _placed(choice: Choice) -> list[PlacedRow]:
+def _placed_rows(choice: Choice) -> list[PlacedRow]:
     fields = (
         "pk",
         "event",

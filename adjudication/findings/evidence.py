@@ -97,7 +97,7 @@ def quote_of(finding: Finding, encounter: Encounter) -> Quote | None:
     Raises NoteChanged where its text is no longer what was imported.
     """
     note = note_of(encounter)
-    span = _quoted(finding) or _own_span(finding)
+    span = _quote_span(finding) or _own_span(finding)
     if note is None or span is None:
         return None
     text, (start, end) = checked_text(note), span
@@ -105,10 +105,10 @@ def quote_of(finding: Finding, encounter: Encounter) -> Quote | None:
     before, quoted, after = (
         mark_safe(text_html(piece)) for piece in (text[:start], text[start:end], text[end:])
     )
-    return Quote(before, quoted, after, judged=_quoted(finding) is not None)
+    return Quote(before, quoted, after, judged=_quote_span(finding) is not None)
 
 
-def _quoted(finding: Finding) -> tuple[int, int] | None:
+def _quote_span(finding: Finding) -> tuple[int, int] | None:
     return (
         None
         if finding.note_start is None or finding.note_end is None
@@ -217,12 +217,12 @@ def _neighbours(
     start, end = max(0, middle - NEIGHBOURS), middle + NEIGHBOURS + (entry is not None)
     return [
         Neighbour(
-            said(e), hours_words(e.time), e is entry, e.occurrence.uid4 if e.occurrence else ""
+            row_text(e), hours_words(e.time), e is entry, e.occurrence.uid4 if e.occurrence else ""
         )
         for e in entries[start:end]
     ]
 
 
-def said(entry: Entry) -> str:
+def row_text(entry: Entry) -> str:
     """What a timeline's row says, as the note has it."""
     return unescape_mention(entry.occurrence.mention if entry.occurrence else entry.event)

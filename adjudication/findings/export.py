@@ -107,7 +107,7 @@ def columns(*, with_text: bool) -> list[Column]:
     return [c for c in COLUMNS if with_text or not c.text]
 
 
-def exported(run: JudgeRun, closed: Closed) -> QuerySet[Finding]:
+def exportable_findings(run: JudgeRun, closed: Closed) -> QuerySet[Finding]:
     """The run's findings, reruns included, without those that are closed to the reader; in the
     order of their games.
     """

@@ -96,7 +96,7 @@ _PATHS = {
 }
 
 
-def exported(run: JudgeRun, closed: Closed) -> QuerySet[Game]:
+def exportable_games(run: JudgeRun, closed: Closed) -> QuerySet[Game]:
     """The run's games, reruns included, without those that are closed to the reader."""
     return open_games(Game.objects.filter(run=run), closed).order_by("pk")
 
@@ -137,7 +137,7 @@ def lines(run: JudgeRun, games: QuerySet[Game]) -> Iterator[dict[str, Any]]:
         )
         yield (
             line
-            | _shared(outcome, *points)
+            | _shares(outcome, *points)
             | {
                 "judge_run": run.public_id,
                 "judge": judge,
@@ -160,7 +160,7 @@ def _points(first: bool) -> Coalesce:
     return Coalesce(Sum(charged, filter=Q(findings__charged_first=first)), Value(0.0))
 
 
-def _shared(outcome: str, to_first: float, to_second: float) -> dict[str, Any]:
+def _shares(outcome: str, to_first: float, to_second: float) -> dict[str, Any]:
     if outcome != Game.Outcome.JUDGED:
         return {
             "outcome": outcome or OPEN,

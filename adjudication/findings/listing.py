@@ -232,14 +232,14 @@ def finding_line(finding: Finding, game: Game | None = None) -> FindingLine:
         a=SideLine(
             "A",
             names[0],
-            _shown(judged.a_event),
+            _event_text(judged.a_event),
             hour_words(judged.a_time) if judged.a_event else "",
             charged_a is True,
         ),
         b=SideLine(
             "B",
             names[1],
-            _shown(judged.b_event),
+            _event_text(judged.b_event),
             hour_words(judged.b_time) if judged.b_event else "",
             charged_a is False,
         ),
@@ -279,7 +279,7 @@ def domain_finding(finding: Finding) -> domain.Finding:
     )
 
 
-def _shown(event: str | None) -> str | None:
+def _event_text(event: str | None) -> str | None:
     """Show an event as the note writes it: the judge sees its bars escaped."""
     return None if event is None else unescape_mention(event)
 

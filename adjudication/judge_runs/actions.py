@@ -12,10 +12,10 @@ from django.utils import timezone
 from accounts.audit.trail import record
 from accounts.models import Study, User
 from adjudication.judge_runs.data import LoadedGame, has_source, load_game, pairs_of, sources_of
-from adjudication.judge_runs.preparing import NothingToJudge, is_about_to_add, start_preparation
+from adjudication.judge_runs.preparing import NothingToJudge, start_preparation, will_add_cases
 from adjudication.judge_runs.storage import save_findings
 from adjudication.judge_runs.tools import RULES, judge_of, models_of_judge
-from adjudication.judging.config import JudgeConfig, SourceUnknown, written
+from adjudication.judging.config import JudgeConfig, SourceUnknown, source_text
 from adjudication.judging.input import JudgedFinding, Unjudged
 from adjudication.models import Game, JudgePreparation, JudgeRun
 from ehr.models import Dataset
@@ -102,7 +102,7 @@ def start_judging(
     return run
 
 
-def judged_before(
+def find_equal_run(
     *,
     study: Study,
     datasets: Sequence[Dataset],
@@ -130,7 +130,7 @@ def judged_before(
     wanted = {(first.pk, second.pk) for first, second in pairs_of(datasets, sources, cases)}
     for run in runs.order_by("-created_at"):
         games = run.games.exclude(state=JobState.CANCELLED)
-        if wanted and is_about_to_add(run, datasets, cases):
+        if wanted and will_add_cases(run, datasets, cases):
             return run
         if wanted and wanted <= set(games.values_list("comparison__first", "comparison__second")):
             return run
@@ -146,9 +146,9 @@ def _check(study: Study, datasets: Sequence[Dataset], sources: Sequence[SourceKe
         raise JudgingRefused("a judge compares two timelines or more: choose at least two sources")
     if len(set(sources)) < len(sources):
         raise JudgingRefused("a source is named twice")
-    if missing := [written(k) for k in sources if not has_source(datasets, k)]:
+    if missing := [source_text(k) for k in sources if not has_source(datasets, k)]:
         # reads all timelines, hence only for this sentence
-        there = ", ".join(map(written, sources_of(datasets)))
+        there = ", ".join(map(source_text, sources_of(datasets)))
         raise SourceUnknown(
             f"no timeline has the source {', '.join(missing)}; there are: {there or 'none yet'}"
         )

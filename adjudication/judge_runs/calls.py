@@ -68,7 +68,7 @@ def pairings_of(games: QuerySet[Game]) -> Mapping[int, str]:
     }
 
 
-def named(timeline: Timeline) -> str:
+def timeline_label(timeline: Timeline) -> str:
     """A timeline as unblinded pages call it: "rules · revised"."""
     return SourceKey(timeline.source, timeline.kind, timeline.alternative).label
 
@@ -83,4 +83,4 @@ def sides_of(game: Game) -> tuple[str, str] | None:
 
 def source_names(comparison: Comparison) -> tuple[str, str]:
     """Return the labels of both sources, in the judge run's order."""
-    return named(comparison.first), named(comparison.second)
+    return timeline_label(comparison.first), timeline_label(comparison.second)

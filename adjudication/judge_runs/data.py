@@ -266,7 +266,7 @@ def input_digest(given: JudgeInput, config: JudgeConfig) -> str:
     """
     sides = [given.a_rows, given.b_rows] if given.a_is_first else [given.b_rows, given.a_rows]
     settings = {k: v for k, v in config.to_dict().items() if k not in ("seed", "swap")}
-    timelines = [sorted(json.dumps(_judged_by(r, config)) for r in side) for side in sides]
+    timelines = [sorted(json.dumps(_row_content(r, config)) for r in side) for side in sides]
     record = [
         (r.row_index, r.time, r.event, r.value, r.unit, r.source, r.time_kind, r.numeric_value)
         for r in given.rows
@@ -275,7 +275,7 @@ def input_digest(given: JudgeInput, config: JudgeConfig) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _judged_by(row: CandidateRow, config: JudgeConfig) -> list[Any]:
+def _row_content(row: CandidateRow, config: JudgeConfig) -> list[Any]:
     """Without its number, which is drawn; bounds and context count where the judge is shown them."""
     c = row.source
     shown = [c.lower, c.upper, c.known, *c.context] if config.uid_table else []

@@ -88,10 +88,10 @@ def subject_of(finding: DomainFinding, given: JudgeInput, comparison: Comparison
     in_order = finding if given.a_is_first else with_labels_swapped(finding)
     rows = [given.by_row[n][1] if n is not None else None for n in (in_order.a_row, in_order.b_row)]
     names = ["" if r is None else (r.uid or r.event) for r in rows]
-    sources = [_named(comparison.first), _named(comparison.second)]
+    sources = [_timeline_label(comparison.first), _timeline_label(comparison.second)]
     parts = [str(comparison.encounter_id), *sources, in_order.type.value, *names]
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
 
-def _named(timeline: Timeline) -> str:
+def _timeline_label(timeline: Timeline) -> str:
     return SourceKey(timeline.source, timeline.kind, timeline.alternative).label

@@ -187,7 +187,10 @@ def judge_input(
     numbers = rng.sample(
         range(ROW_NUMBERS_FROM, ROW_NUMBERS_FROM + ROW_NUMBERS_EACH * count), count
     )
-    one, two = _numbered(first, numbers[: len(first)]), _numbered(second, numbers[len(first) :])
+    one, two = (
+        _number_rows(first, numbers[: len(first)]),
+        _number_rows(second, numbers[len(first) :]),
+    )
     return JudgeInput(
         note=note,
         a_rows=one if first_is_a else two,
@@ -228,7 +231,7 @@ def with_labels_swapped(finding: Finding) -> Finding:
     )
 
 
-def _numbered(given: Sequence[Candidate], numbers: Sequence[int]) -> tuple[CandidateRow, ...]:
+def _number_rows(given: Sequence[Candidate], numbers: Sequence[int]) -> tuple[CandidateRow, ...]:
     rows = [
         CandidateRow(n, one_line(c.event), whole_hours(c.time), c)
         for n, c in zip(numbers, given, strict=True)

@@ -70,7 +70,7 @@ def _readings(what: str, supplied: Mapping[str, Series]) -> Iterator[tuple[Serie
 
 
 def _is_shown(series: Series, value: str | None, hours: float | None, anchor: Anchor) -> bool:
-    for seen in _shown(series):
+    for seen in _observations(series):
         if _same_time(seen, hours, anchor) and (
             value is None or _same_value(value, seen.value, seen.unit)
         ):
@@ -85,7 +85,7 @@ def _is_shown(series: Series, value: str | None, hours: float | None, anchor: An
     return known and _within(series, hours, anchor)
 
 
-def _shown(series: Series) -> Iterator[Observation]:
+def _observations(series: Series) -> Iterator[Observation]:
     """Yield the observations that a summary gives with both value and time."""
     if series.observations is not None:
         yield from series.observations

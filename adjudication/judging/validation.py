@@ -63,7 +63,7 @@ FIXED_TOLERANCE = Tolerance(share=0.0)
 TOLERANCE = Tolerance()
 
 
-def checked_findings(
+def validate_findings(
     raw: Sequence[object], given: JudgeInput, tolerance: Tolerance = TOLERANCE
 ) -> list[JudgedFinding]:
     """The findings of one answer; [] for no findings. Raises AnswerRejected with the faults of all
@@ -74,7 +74,7 @@ def checked_findings(
     seen: set[tuple[object, ...]] = set()
     for number, one in enumerate(raw, start=1):
         try:
-            judged = checked_finding(one, given, tolerance)
+            judged = validate_finding(one, given, tolerance)
         except AnswerRejected as refused:
             faults += [f"finding {number}: {reason}" for reason in refused.reasons]
             continue
@@ -88,7 +88,7 @@ def checked_findings(
     return found
 
 
-def checked_finding(
+def validate_finding(
     raw: object, given: JudgeInput, tolerance: Tolerance = TOLERANCE
 ) -> JudgedFinding:
     """One finding. Raises AnswerRejected with every fault found."""

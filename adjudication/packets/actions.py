@@ -202,7 +202,7 @@ def second_reviewer(*, packet: Packet, pairing: str, by: User) -> int:
     """Have two people decide on each item of that pairing; returns how many items. Raises
     NotAllowed, PacketRefused once opened.
     """
-    mine = _managed(packet, by)
+    mine = _lock_managed_packet(packet, by)
     _check_draft(mine)
     changed = mine.items.filter(pairing=pairing, quota=1).update(quota=2)
     if not mine.items.filter(pairing=pairing).exists():
@@ -227,7 +227,7 @@ def assign(
     Raises NotAllowed (also for someone not eligible, with the reason), PacketRefused for a closed
     packet or an unknown pairing.
     """
-    mine = _managed(packet, by)
+    mine = _lock_managed_packet(packet, by)
     if mine.state == Packet.State.CLOSED:
         raise PacketRefused("The packet is closed.")
     if set(pairings) - set(mine.items.values_list("pairing", flat=True)):
@@ -262,7 +262,7 @@ def withdraw_assignment(*, assignment: Assignment, by: User) -> Assignment:
 
     Raises NotAllowed, PacketRefused where they are out already.
     """
-    mine = _managed(assignment.packet, by)
+    mine = _lock_managed_packet(assignment.packet, by)
     standing = (
         Assignment.objects.filter(pk=assignment.pk, withdrawn_at__isnull=True)
         .select_related("person")
@@ -310,7 +310,7 @@ def open_packet(*, packet: Packet, by: User) -> Packet:
     """Freeze the items and let reviewers begin. Raises NotAllowed, InvalidTransition, PacketRefused
     with all `obstacles`.
     """
-    mine = _managed(packet, by)
+    mine = _lock_managed_packet(packet, by)
     state = next_packet_state(mine.state, "open")
     if faults := obstacles(mine):
         raise PacketRefused(" ".join(faults))
@@ -329,7 +329,7 @@ def close_packet(*, packet: Packet, by: User) -> Packet:
     """End the review: return leased items, store later answers as late. Raises NotAllowed,
     InvalidTransition.
     """
-    mine = _managed(packet, by)
+    mine = _lock_managed_packet(packet, by)
     state = next_packet_state(mine.state, "close")
     Slot.objects.filter(item__packet=mine, decision__isnull=True).update(
         assignment=None, lease_expires_at=None
@@ -355,7 +355,7 @@ def close_packet(*, packet: Packet, by: User) -> Packet:
 @transaction.atomic
 def delete_draft(*, packet: Packet, by: User) -> None:
     """Throw a draft away. Raises NotAllowed, PacketRefused once opened."""
-    mine = _managed(packet, by)
+    mine = _lock_managed_packet(packet, by)
     _check_draft(mine)
     _audit(mine, chain_storage.DELETED, by)
     mine.delete()
@@ -444,7 +444,7 @@ def _label(timeline: Timeline) -> str:
     return SourceKey(SUPERSEDED.sub("", timeline.source), timeline.kind, timeline.alternative).label
 
 
-def _managed(packet: Packet, by: User) -> Packet:
+def _lock_managed_packet(packet: Packet, by: User) -> Packet:
     """The packet, locked, if the person is an admin of its study and not blinded in it. Raises
     NotAllowed.
     """

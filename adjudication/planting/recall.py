@@ -151,7 +151,7 @@ def tally(
     return result
 
 
-def pooled(tallies: Iterable[Tally]) -> Tally:
+def pool_tallies(tallies: Iterable[Tally]) -> Tally:
     """The counts of many games in one."""
     total = Tally()
     for one in tallies:

@@ -49,7 +49,7 @@ def table_file(table: Table, format: str, stem: str) -> HttpResponse:
     return response
 
 
-def revealed(request: StudyRequest, public_id: str) -> Packet:
+def revealed_packet(request: StudyRequest, public_id: str) -> Packet:
     """The packet, if this person may see what it found. Raises Http404, NotAllowed."""
     found = scoped(
         Packet.objects.filter(study=request.study), request.user, roles=ANY_ROLE

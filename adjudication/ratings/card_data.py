@@ -60,7 +60,7 @@ def items_of(packet: Packet) -> list[Item]:
         if slot.purpose == Slot.Purpose.ADJUDICATION:
             third[slot.item_id] = made.answer
         elif slot.assignment is not None:
-            decided[slot.item_id].append(_reviewed(slot.assignment, made))
+            decided[slot.item_id].append(_reviewed_decision(slot.assignment, made))
     rows = packet.items.select_related("finding__game__comparison__encounter").order_by("ordinal")
     return [
         Item(
@@ -145,7 +145,7 @@ def _standing(packet: Packet) -> QuerySet[Slot]:
     return Slot.objects.filter(item__packet=packet, decision__isnull=False)
 
 
-def _reviewed(assignment: Assignment, made: Decision) -> Reviewed:
+def _reviewed_decision(assignment: Assignment, made: Decision) -> Reviewed:
     return Reviewed(
         reviewer=assignment.person.get_username(),
         answer=made.answer,

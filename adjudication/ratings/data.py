@@ -28,7 +28,9 @@ BLOCK = 2000
 
 def report_of(run: JudgeRun) -> JudgeReport:
     """The report on what is judged by now."""
-    return judge_report(games_of(run), swap=_overlap(_judged_twice(run), (run, False), (run, True)))
+    return judge_report(
+        games_of(run), swap=_overlap(_twice_judged_comparisons(run), (run, False), (run, True))
+    )
 
 
 def games_of(run: JudgeRun) -> Games:
@@ -144,7 +146,7 @@ def _overlap(
     return found.rows() if comparisons else ()
 
 
-def _judged(run: JudgeRun) -> set[int]:
+def _judged_comparisons(run: JudgeRun) -> set[int]:
     return set(
         run.games.filter(outcome=Game.Outcome.JUDGED, swapped=False).values_list(
             "comparison_id", flat=True
@@ -152,7 +154,7 @@ def _judged(run: JudgeRun) -> set[int]:
     )
 
 
-def _judged_twice(run: JudgeRun) -> list[int]:
+def _twice_judged_comparisons(run: JudgeRun) -> list[int]:
     """Comparisons that were judged in both positions."""
     twice = (
         run.games.filter(outcome=Game.Outcome.JUDGED)

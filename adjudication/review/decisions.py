@@ -115,8 +115,8 @@ def decide(
     InvalidTransition where they signed.
     """
     values = _values(answer, own_time, comment, flagged, active_seconds)
-    packet, mine = _locked(assignment, by)
-    if (known := _known(mine, token, item)) is not None:
+    packet, mine = _lock_assignment(assignment, by)
+    if (known := _find_stored(mine, token, item)) is not None:
         return Decided(known, known.kind == Decision.Kind.LATE)
     _check_item(mine, item)
     if packet.state == Packet.State.DRAFT:
@@ -137,7 +137,7 @@ def decide(
             **values,
         )
         return Decided(late, True)
-    made = _stored(packet, mine, item, token, shown_swapped=shown_swapped, **values)
+    made = _store_answer(packet, mine, item, token, shown_swapped=shown_swapped, **values)
     _stand(slot, made, values["active_seconds"])
     _settle_disagreement(item)
     return Decided(made, False)
@@ -163,8 +163,8 @@ def amend(
     Raises NotAllowed, DecisionRefused, InvalidTransition, Conflict if the current one is another.
     """
     values = _values(answer, own_time, comment, flagged, active_seconds)
-    packet, mine = _locked(assignment, by)
-    if (known := _known(mine, token, item)) is not None:
+    packet, mine = _lock_assignment(assignment, by)
+    if (known := _find_stored(mine, token, item)) is not None:
         return Decided(known, known.kind == Decision.Kind.LATE)
     slots.check_working(mine)
     _check_item(mine, item)
@@ -199,7 +199,7 @@ def undo(*, assignment: Assignment, token: str, by: User) -> Undone | None:
     Returns None if there is none. Raises NotAllowed, DecisionRefused, InvalidTransition.
     """
     _check_token(token)
-    packet, mine = _locked(assignment, by)
+    packet, mine = _lock_assignment(assignment, by)
     if (
         known := Decision.objects.filter(assignment=mine, token=token)
         .select_related("amends__item")
@@ -303,7 +303,7 @@ def guess(
     _check_token(token)
     if guessed not in GUESSES or not TOKEN.fullmatch(question):
         raise DecisionRefused("A guess is one of the two sides, or no idea.")
-    packet, mine = _locked(assignment, by)
+    packet, mine = _lock_assignment(assignment, by)
     if (known := Decision.objects.filter(assignment=mine, token=token).first()) is not None:
         return known
     slots.check_open(mine)
@@ -332,7 +332,7 @@ def history(*, assignment: Assignment) -> list[Decision]:
 
 @transaction.atomic
 def _sign(assignment: Assignment, by: User) -> Decision:
-    packet, mine = _locked(assignment, by)
+    packet, mine = _lock_assignment(assignment, by)
     next_assignment_state(_state(mine), "sign")
     slots.check_working(mine)
     progress = slots.progress(assignment=mine)
@@ -353,7 +353,7 @@ def _sign(assignment: Assignment, by: User) -> Decision:
     return link
 
 
-def _locked(assignment: Assignment, by: User) -> tuple[Packet, Assignment]:
+def _lock_assignment(assignment: Assignment, by: User) -> tuple[Packet, Assignment]:
     """The packet, then the assignment, locked in the order that everything here takes. Raises
     NotAllowed for anyone else's.
     """
@@ -387,7 +387,7 @@ def _check_token(token: str) -> None:
         raise DecisionRefused("A token is 1 to 64 letters, digits, hyphens or underscores.")
 
 
-def _known(assignment: Assignment, token: str, item: PacketItem) -> Decision | None:
+def _find_stored(assignment: Assignment, token: str, item: PacketItem) -> Decision | None:
     """What was stored under this token. Raises Conflict where that was another step or another
     item.
     """
@@ -424,7 +424,7 @@ def _values(
     }
 
 
-def _stored(
+def _store_answer(
     packet: Packet, assignment: Assignment, item: PacketItem, token: str, **values: Any
 ) -> Decision:
     """An answer; after one that was taken back, an amendment of that one: each person answers an

@@ -25,7 +25,7 @@ from timelines.models import Entry, Timeline
 from timelines.runs.storage import checked_text, note_of
 
 
-def blinded(*, assignment: Assignment, item: PacketItem) -> BlindedItem:
+def blind_item(*, assignment: Assignment, item: PacketItem) -> BlindedItem:
     """The item as this person sees it. Raises NoteChanged where the note is not what was imported,
     LookupError without a note.
     """

@@ -20,7 +20,7 @@ from adjudication.blinding.visibility import sides_swapped, unswapped
 from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem, Slot
 from adjudication.review import slots
 from adjudication.review.decisions import Conflict, DecisionRefused
-from adjudication.review.items import blinded
+from adjudication.review.items import blind_item
 from adjudication.review.slots import DraftRefused, Progress
 from adjudication.review.trail import record_item
 from adjudication.states import InvalidTransition
@@ -132,7 +132,7 @@ def item_context(
     """
     draft = decision_draft(decided) if decided else slots.draft_of(assignment=assignment, item=item)
     mark = ItemMark.objects.filter(assignment=assignment, item=item).first()
-    page = page_of(blinded(assignment=assignment, item=item))
+    page = page_of(blind_item(assignment=assignment, item=item))
     record_item(assignment=assignment, item=item)
     return {
         "item_id": item.public_id,

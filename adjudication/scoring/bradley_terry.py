@@ -52,13 +52,13 @@ def ratings(
     malformed input.
     """
     i, j, s = _games(first, second, share, n_sources)
-    earned = _earned(i, j, s, n_sources)
+    earned = _sum_points(i, j, s, n_sources)
     if why := undetermined(earned, names):
         raise Undetermined(why)
     fitted, converged = _fit(earned + earned.T, earned.sum(axis=1))
     if not converged:
         raise Undetermined("the computation did not converge")
-    return _rated(fitted)
+    return _scale_strengths(fitted)
 
 
 def bootstrap_ratings(
@@ -99,7 +99,9 @@ def bootstrap_ratings(
         sound = determined(pairs, one, two)
         games = (one + two)[:, sound]
         fitted, converged = strengths(pairs, games, surplus(pairs, one[:, sound], games), start)
-        found[np.flatnonzero(sound)[converged] + block.start] = _rated(fitted[:, converged].T)
+        found[np.flatnonzero(sound)[converged] + block.start] = _scale_strengths(
+            fitted[:, converged].T
+        )
     return found
 
 
@@ -131,7 +133,7 @@ def ratings_from_totals(games: Matrix, earned: ArrayLike) -> Matrix:
     fitted, converged = _fit(games, gained)
     if not converged:
         raise Undetermined("no finite ratings follow from these totals")
-    return _rated(fitted)
+    return _scale_strengths(fitted)
 
 
 def undetermined(earned: Matrix, names: Sequence[str] | None = None) -> str:
@@ -145,17 +147,17 @@ def undetermined(earned: Matrix, names: Sequence[str] | None = None) -> str:
     if len(groups) > 1:
         return (
             f"the sources fall into {len(groups)} groups that never meet:"
-            f" {'; '.join(_named(g, names) for g in groups)}"
+            f" {'; '.join(_join_names(g, names) for g in groups)}"
         )
     if not strongly_connected(earned[None] > 0)[0]:
         reach = _reachability(earned[None] > 0)[0]
         unbeaten = [k for k in range(n) if not reach[:, k].all() and reach[k].all()]
         lost = [k for k in range(n) if not reach[k].all() and reach[:, k].all()]
         if unbeaten:
-            return (
-                f"perfect separation: sources {_named(unbeaten, names)} lost nothing to the others"
-            )
-        return f"perfect separation: sources {_named(lost, names)} earned nothing of the others"
+            return f"perfect separation: sources {_join_names(unbeaten, names)} lost nothing to the others"
+        return (
+            f"perfect separation: sources {_join_names(lost, names)} earned nothing of the others"
+        )
     return ""
 
 
@@ -190,7 +192,7 @@ def _games(
     return i.astype(np.intp), j.astype(np.intp), s
 
 
-def _earned(i: NDArray[np.intp], j: NDArray[np.intp], s: Matrix, n: int) -> Matrix:
+def _sum_points(i: NDArray[np.intp], j: NDArray[np.intp], s: Matrix, n: int) -> Matrix:
     earned = np.zeros((n, n))
     np.add.at(earned, (i, j), s)
     np.add.at(earned, (j, i), 1.0 - s)
@@ -235,7 +237,7 @@ def _counts(drawn: NDArray[np.int64], cases: int) -> Matrix:
     )
 
 
-def _rated(strengths: Matrix) -> Matrix:
+def _scale_strengths(strengths: Matrix) -> Matrix:
     rated: Matrix = CENTRE + SCALE * (strengths - strengths.mean(-1, keepdims=True))
     return rated
 
@@ -245,7 +247,7 @@ def _groups(met: NDArray[np.bool_]) -> list[list[int]]:
     return sorted(list(np.flatnonzero(row)) for row in np.unique(reach, axis=0))
 
 
-def _named(indices: list[int], names: Sequence[str] | None) -> str:
+def _join_names(indices: list[int], names: Sequence[str] | None) -> str:
     return ", ".join(str(int(k)) if names is None else names[k] for k in indices)
 
 

@@ -77,7 +77,7 @@ def charge(finding: Finding) -> Charge | None:
     )
 
 
-def charged(
+def total_charges(
     findings: Iterable[Finding], weights: Mapping[Category, float] = WEIGHTS
 ) -> tuple[float, float]:
     """(points charged to A, points charged to B) over the findings of one game."""

@@ -264,7 +264,7 @@ def _second(request: StudyRequest, found: Packet) -> str:
     return f"{counted(count, 'item')} will be decided by two people."
 
 
-def _changed(request: StudyRequest, found: Packet) -> Packet:
+def _draw_changed(request: StudyRequest, found: Packet) -> Packet:
     runs = JudgeRun.objects.filter(study=request.study)
     return packets.draw_changed(
         packet=found,
@@ -288,5 +288,5 @@ ACTIONS: dict[str, Any] = {
     "withdraw": _withdraw,
     "unsign": _unsign,
     "second": _second,
-    "changed": _changed,
+    "changed": _draw_changed,
 }

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from benchmarks.support.demo_cases import reconstructed
+from benchmarks.support.demo_cases import reconstruct_cases
 from timelines.backbones.prompted.reviser import timelines_of
 from timelines.backbones.prompted.rows import FIRST, KEEP, Row, Standing
 from timelines.backbones.prompted.tables import hours_text, read_table
@@ -36,12 +36,12 @@ class Answers:
     table: str
 
 
-def both_protocols(folders: Sequence[Path]) -> float:
+def compare_protocols(folders: Sequence[Path]) -> float:
     """Tokens of the answers of stages 3 and 6 over some cases: "schema" over "table", printed with
     what counted them.
     """
     name, count = counter()
-    cases = reconstructed(folders[:6])
+    cases = reconstruct_cases(folders[:6])
     inferred, revised = [inference(c) for c in cases], [revision(c) for c in cases]
     written = [w for c in cases for timeline in rows_of(c) for w in timeline.values()]
     repeated = ", ".join(

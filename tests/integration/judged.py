@@ -18,7 +18,7 @@ from accounts.models import Study
 from adjudication.judge_runs import actions
 from adjudication.judging.config import JudgeConfig
 from adjudication.judging.input import Candidate, JudgedFinding, JudgeInput, Unjudged
-from adjudication.judging.validation import checked_findings
+from adjudication.judging.validation import validate_findings
 from adjudication.models import Game, JudgeRun
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
@@ -60,7 +60,7 @@ class StandIn:
     def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
         if len(given.a_rows) in self.refuse:
             return Unjudged(("attempt 1: the answer must be one JSON object",))
-        return checked_findings(list(self._told(given)), given)
+        return validate_findings(list(self._told(given)), given)
 
     def _told(self, given: JudgeInput) -> Iterator[dict[str, Any]]:
         note, rash, hip = {"grounding": "NOTE"}, r"rash \| resolved", "fractured hip"

@@ -128,7 +128,7 @@ def test_parquet_goes_out_in_row_groups_that_read_as_one_table(world, monkeypatc
     from adjudication.access.closed import Closed
 
     monkeypatch.setattr(export_files, "ROW_GROUP", 7)
-    found = findings_export.exported(world.run, Closed(frozenset(), frozenset()))
+    found = findings_export.exportable_findings(world.run, Closed(frozenset(), frozenset()))
     parts = list(
         export_files.write_parquet(
             findings_export.lines(world.run, found), findings_export.columns(with_text=False)
@@ -180,7 +180,7 @@ def test_findings_of_closed_cases_stay_away(world):
 
     closed = Closed(frozenset({world.encounters[0].pk}), frozenset())
     cases = set(
-        findings_export.exported(world.run, closed).values_list(
+        findings_export.exportable_findings(world.run, closed).values_list(
             "game__comparison__encounter", flat=True
         )
     )

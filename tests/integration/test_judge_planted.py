@@ -12,7 +12,7 @@ from django.db import connection
 
 from adjudication.domain import FindingType
 from adjudication.judging.input import JudgeInput
-from adjudication.judging.validation import checked_findings
+from adjudication.judging.validation import validate_findings
 from adjudication.management.commands import judge_planted
 from tests import factories
 from tests.integration.judged import make_case
@@ -38,7 +38,7 @@ class FindsTimes:
             for r in first
             if r.uid in by_uid and abs((r.time or 0) - (by_uid[r.uid].time or 0)) > 10
         ]
-        return checked_findings(
+        return validate_findings(
             [raw(given, FindingType.TIMING, a, b, "FIRST") for a, b in apart], given
         )
 

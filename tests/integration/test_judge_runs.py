@@ -16,7 +16,7 @@ from adjudication.judge_runs import actions
 from adjudication.judge_runs import progress as judge_progress
 from adjudication.judge_runs.data import input_digest, load_game, sources_of
 from adjudication.judging.config import JudgeConfig, SourceUnknown, parse_source
-from adjudication.judging.validation import checked_findings
+from adjudication.judging.validation import validate_findings
 from adjudication.management.commands.judge import Command
 from adjudication.models import Comparison, Finding, Game, JudgeRun
 from jobs.errors import PermanentFailure
@@ -92,7 +92,7 @@ def test_evidence_is_stored_with_its_series_however_the_name_is_spaced():
         def judge(self, given):
             first, second = (row_of(given, "fever", first=f) for f in (True, False))
             evidence = {"table_evidence": "chart:pain level:: = 3 @ 1h", "grounding": "TABLE"}
-            return checked_findings(
+            return validate_findings(
                 [raw(given, "TIMING", first, second, "UNCLEAR", **evidence)], given
             )
 
@@ -281,13 +281,13 @@ def test_the_database_refuses_what_the_protocol_forbids():
 
 
 def test_no_prompt_names_a_source():
-    from adjudication.judging.prompted.judge import rendered
+    from adjudication.judging.prompted.judge import render_game
 
     world = judged_world(cases=1)
     for game in world.run.games.all():
         for uid_table in (False, True):
             given = load_game(game, JudgeConfig(uid_table=uid_table)).given
-            words = " ".join(m.content for m in rendered(given).messages)
+            words = " ".join(m.content for m in render_game(given).messages)
             assert "fever" in words
             assert not [
                 key.source

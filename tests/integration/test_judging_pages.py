@@ -20,7 +20,7 @@ from adjudication.access.eligibility import cases_of
 from adjudication.findings.changes import Change, ChangeFilter, Changes
 from adjudication.findings.listing import FindingFilter, findings_of
 from adjudication.judge_runs import actions
-from adjudication.judge_runs.forms import suggested
+from adjudication.judge_runs.forms import suggest_sources
 from adjudication.judging.config import JudgeConfig
 from adjudication.models import Finding, Game, JudgeRun
 from jobs.models import JobState
@@ -116,8 +116,8 @@ def test_whole_systems_in_their_first_alternative_are_suggested_and_variants_onl
         SourceKey("rules/no_uid", "revised"),
         SourceKey("rules/no_uid", "revised", 2),
     ]
-    assert suggested([*keys, *variants]) == ["reference@reference", "rules@revised"]
-    assert suggested([keys[1], *variants]) == [
+    assert suggest_sources([*keys, *variants]) == ["reference@reference", "rules@revised"]
+    assert suggest_sources([keys[1], *variants]) == [
         "rules@revised",
         "rules/no_query@revised",
         "rules/no_uid@revised",

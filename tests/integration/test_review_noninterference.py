@@ -22,11 +22,11 @@ from adjudication.blinding.visibility import BlindedItem
 from adjudication.judge_runs import actions
 from adjudication.judging.config import JudgeConfig
 from adjudication.judging.input import Candidate, JudgedFinding, JudgeInput
-from adjudication.judging.validation import checked_findings
+from adjudication.judging.validation import validate_findings
 from adjudication.models import Assignment, Finding, Game, Packet, PacketItem
 from adjudication.packets import actions as packets
 from adjudication.review import slots
-from adjudication.review.items import blinded, blinded_series_rows
+from adjudication.review.items import blind_item, blinded_series_rows
 from adjudication.sampling.drawing import Design
 from tests import factories
 from tests.integration.judged import judged_by, make_case
@@ -95,7 +95,7 @@ class Teller:
             ),
             raw(given, "DUPLICATE", rash, None, self.verdict, **said),
         ]
-        return checked_findings(findings, given)
+        return validate_findings(findings, given)
 
 
 def with_decimals(rows: Sequence[Candidate], by: float) -> list[Candidate]:
@@ -149,7 +149,7 @@ def world(names: tuple[str, str], teller: Teller, decimals: float, case_id: str)
     assignment = packets.assign(packet=packet, person=person, by=admin, seed=11)
     packets.open_packet(packet=packet, by=admin)
     order = in_order(packet, assignment)
-    shown = [blinded(assignment=assignment, item=item) for item in order]
+    shown = [blind_item(assignment=assignment, item=item) for item in order]
     rows = [blinded_series_rows(item=item, number=2) for item in order]
     Assignment.objects.filter(pk=assignment.pk).update(practised_at=packet.created_at)
     return Seen(shown, list(rows), list(walked(assignment, order)))

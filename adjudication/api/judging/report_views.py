@@ -54,7 +54,7 @@ class JudgeReport(ApiView):
         """Ratings, error profile, sensitivity, strata, matchups, consistency: every table. Closed
         while cases of the run are to you.
         """
-        run = _rated(request, run_id)
+        run = _open_judge_run(request, run_id)
         report = current_report(run)
         record(
             actor=person_of(request),
@@ -97,7 +97,7 @@ class JudgeReportTable(ApiView):
     )
     def get(self, request: Request, run_id: str, name: str, form: str) -> HttpResponse:
         """One table as a file. Closed while cases of the run are to you."""
-        return rated_table(page_request(request), _rated(request, run_id), name, form)
+        return rated_table(page_request(request), _open_judge_run(request, run_id), name, form)
 
 
 class FindingsFile(ApiView):
@@ -136,7 +136,7 @@ class GamesFile(ApiView):
         return games_file(page_request(request), judge_run_of(request, run_id), form)
 
 
-def _rated(request: Request, public_id: str) -> JudgeRun:
+def _open_judge_run(request: Request, public_id: str) -> JudgeRun:
     """Return a judge run with no case closed to the person: its sums reveal each case.
 
     Raises Http404, NotAllowed.

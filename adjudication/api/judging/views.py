@@ -29,12 +29,12 @@ from adjudication.api.access import (
     ADMINS,
     STUDY,
     ApiView,
-    asked_studies,
     judge_run_of,
     one_study,
     page_request,
     person_of,
     read,
+    requested_studies,
     studies_with,
 )
 from adjudication.api.errors import Refusal, errors
@@ -47,7 +47,15 @@ from adjudication.api.judging.bodies import (
     runs_body,
     source_body,
 )
-from adjudication.api.paging import AFTER, LIMIT, OFFSET, games_after, limit_of, page_of, paged
+from adjudication.api.paging import (
+    AFTER,
+    LIMIT,
+    OFFSET,
+    games_after,
+    limit_of,
+    page_of,
+    page_response,
+)
 from adjudication.findings.listing import finding_line
 from adjudication.judge_runs import actions
 from adjudication.judge_runs.data import sources_of
@@ -92,14 +100,18 @@ class JudgeRuns(ApiView):
     def get(self, request: Request) -> Response:
         """Those of your studies, newest first."""
         closed = closed_to(person_of(request))
-        runs = open_judge_runs(JudgeRun.objects.filter(study__in=asked_studies(request)), closed)
+        runs = open_judge_runs(
+            JudgeRun.objects.filter(study__in=requested_studies(request)), closed
+        )
         runs = (
             runs.select_related("study", "created_by")
             .prefetch_related("datasets")
             .order_by("-created_at", "-pk")
         )
         pages, found = page_of(request, runs)
-        return paged(pages, bodies.JudgeRunSerializer(runs_body(found, closed), many=True).data)
+        return page_response(
+            pages, bodies.JudgeRunSerializer(runs_body(found, closed), many=True).data
+        )
 
     @extend_schema(
         operation_id="judge_run_start",

@@ -15,7 +15,7 @@ from adjudication.review.steering import PersonLine
 from adjudication.sampling.drawing import Drawn, Eligible
 
 
-def counted(found: QuerySet[Packet]) -> QuerySet[Packet]:
+def with_counts(found: QuerySet[Packet]) -> QuerySet[Packet]:
     """Annotate packets with the counts that `packet_body` reads, in one query."""
     review = Q(items__slots__purpose="review")
     return found.select_related("study", "judge_run", "follows").annotate(
@@ -31,7 +31,7 @@ def counted(found: QuerySet[Packet]) -> QuerySet[Packet]:
 
 
 def packet_body(packet: Packet) -> dict[str, Any]:
-    """A packet that `counted` gave."""
+    """A packet of `with_counts`."""
     return {
         "id": packet.public_id,
         "study": packet.study.public_id,

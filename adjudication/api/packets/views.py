@@ -23,22 +23,22 @@ from adjudication.api.access import (
     ADMINS,
     STUDY,
     ApiView,
-    asked_studies,
     judge_run_of,
     person_of,
     read,
+    requested_studies,
     studies_with,
 )
 from adjudication.api.errors import errors
 from adjudication.api.packets import serializers as bodies
 from adjudication.api.packets.bodies import (
-    counted,
     drawn_body,
     eligible_body,
     packet_body,
     packet_detail_body,
+    with_counts,
 )
-from adjudication.api.paging import LIMIT, OFFSET, page_of, paged
+from adjudication.api.paging import LIMIT, OFFSET, page_of, page_response
 from adjudication.api.review.serializers import UnsignRequestSerializer
 from adjudication.models import Assignment, JudgeRun, Packet
 from adjudication.packets import actions as packets
@@ -65,11 +65,13 @@ class Packets(ApiView):
     def get(self, request: Request) -> Response:
         """Those of your studies, newest first."""
         found = open_packets(
-            Packet.objects.filter(study__in=asked_studies(request, ADMINS)),
+            Packet.objects.filter(study__in=requested_studies(request, ADMINS)),
             closed_to(person_of(request)),
         )
-        pages, rows = page_of(request, counted(found).order_by("-created_at", "-pk"))
-        return paged(pages, bodies.PacketSerializer([packet_body(p) for p in rows], many=True).data)
+        pages, rows = page_of(request, with_counts(found).order_by("-created_at", "-pk"))
+        return page_response(
+            pages, bodies.PacketSerializer([packet_body(p) for p in rows], many=True).data
+        )
 
 
 class Eligible(ApiView):
@@ -329,7 +331,7 @@ def _packet(request: Request, public_id: str) -> Packet:
 
 def _packet_response(packet: Packet, status: HTTPStatus = HTTPStatus.OK) -> Response:
     """Respond with the packet's current state."""
-    found = counted(Packet.objects.filter(pk=packet.pk)).get()
+    found = with_counts(Packet.objects.filter(pk=packet.pk)).get()
     return Response(bodies.PacketDetailSerializer(packet_detail_body(found)).data, status=status)
 
 

@@ -87,7 +87,7 @@ class BlindingCheck(ReviewView):
     )
     def get(self, request: Request, public_id: str) -> Response:
         """The items that are asked about, once all are decided and while the packet is open."""
-        assignment = _finished(request, public_id)
+        assignment = _finished_assignment(request, public_id)
         record_answers(assignment=assignment)
         return Response(bodies.GuessSerializer(guesses_body(assignment), many=True).data)
 
@@ -99,7 +99,7 @@ class BlindingCheck(ReviewView):
     )
     def post(self, request: Request, public_id: str) -> Response:
         """Keep a guess; a later one on the same item replaces it."""
-        assignment = _finished(request, public_id)
+        assignment = _finished_assignment(request, public_id)
         values = read(bodies.GuessRequestSerializer, request)
         if values["item"] not in {line["item"] for line in guesses_body(assignment)}:
             raise Http404
@@ -183,7 +183,7 @@ def _case(number: int) -> PracticeCase:
     return found
 
 
-def _finished(request: Request, public_id: str) -> Assignment:
+def _finished_assignment(request: Request, public_id: str) -> Assignment:
     """One's review with all items decided, in an open packet."""
     assignment = _mine(request, public_id)
     progress = slots.progress(assignment=assignment)

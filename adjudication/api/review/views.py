@@ -97,7 +97,7 @@ class NextItem(ReviewView):
         """Lease the item to work on now: the one you hold, else the next free one in your order;
         skipped ones come last.
         """
-        assignment = _practised(request, public_id)
+        assignment = _practised_assignment(request, public_id)
         besides = read(bodies.NextRequestSerializer, request)["besides"]
         slot = slots.next_item(assignment=assignment, besides=besides)
         item = None if slot is None else item_body(assignment, slot.item)
@@ -216,7 +216,9 @@ class Decide(ReviewView):
         """
         assignment, item = _item(request, public_id, item_id, withdrawn=True)
         values = read(bodies.DecideRequestSerializer, request)
-        return _decided(assignment, decisions.decide(**_values(request, assignment, item, values)))
+        return _decision_response(
+            assignment, decisions.decide(**_values(request, assignment, item, values))
+        )
 
 
 class Amend(ReviewView):
@@ -234,7 +236,7 @@ class Amend(ReviewView):
         """
         assignment, item = _item(request, public_id, item_id)
         values = read(bodies.AmendRequestSerializer, request)
-        return _decided(
+        return _decision_response(
             assignment,
             decisions.amend(
                 expects=values["expects"], **_values(request, assignment, item, values)
@@ -255,7 +257,7 @@ class Undo(ReviewView):
         """Withdraw your last answer: its item is yours again, with your earlier choice. Null if you
         have no answer.
         """
-        assignment = _practised(request, public_id)
+        assignment = _practised_assignment(request, public_id)
         token = read(bodies.TokenRequestSerializer, request)["token"]
         undone = decisions.undo(assignment=assignment, token=token, by=person_of(request))
         item = undone.undone.item if undone else None
@@ -288,7 +290,7 @@ def _mine(request: Request, public_id: str, *, withdrawn: bool = False) -> Assig
     return own_assignment(page_request(request), public_id, withdrawn=withdrawn)
 
 
-def _practised(request: Request, public_id: str) -> Assignment:
+def _practised_assignment(request: Request, public_id: str) -> Assignment:
     assignment = _mine(request, public_id)
     check_practised(assignment)
     return assignment
@@ -322,7 +324,7 @@ def _values(
     }
 
 
-def _decided(assignment: Assignment, made: decisions.Decided) -> Response:
+def _decision_response(assignment: Assignment, made: decisions.Decided) -> Response:
     if made.late:
         raise Refusal(HTTPStatus.CONFLICT, "late", LATE)
     return Response(

@@ -13,7 +13,7 @@ from random import Random
 from adjudication.domain import Side
 from adjudication.judging.input import CandidateRow, JudgedFinding, JudgeInput, Unjudged, one_line
 from adjudication.judging.prompted.answer_schema import answer_schema
-from adjudication.judging.validation import TOLERANCE, Tolerance, checked_findings
+from adjudication.judging.validation import TOLERANCE, Tolerance, validate_findings
 from llm_runtime.base import ModelReply
 from llm_runtime.calls.budget import room
 from llm_runtime.calls.calling import Asker
@@ -76,7 +76,7 @@ class PromptedJudge:
 
     async def _ask(self, given: JudgeInput, *, schema: bool) -> list[JudgedFinding]:
         model = self.asker.model
-        prompt = rendered(given, self.tolerance, schema=schema)
+        prompt = render_game(given, self.tolerance, schema=schema)
         thinking = model.limits.reasoning
         prompt = as_reasoned(prompt, thinking) if schema else prompt
         most = LEAST_TOKENS + thinking + FINDING_TOKENS * (len(given.a_rows) + len(given.b_rows))
@@ -93,7 +93,7 @@ class PromptedJudge:
         )
 
 
-def rendered(
+def render_game(
     given: JudgeInput, tolerance: Tolerance = TOLERANCE, *, schema: bool = True
 ) -> Rendered:
     """The prompt of one game; note, timelines and record stand in it as data."""
@@ -175,11 +175,11 @@ def read_answer(
 ) -> list[JudgedFinding]:
     """The findings of a reply in either form; [] for none. Raises AnswerRejected."""
     if not schema:
-        return checked_findings(json_array(text), given, tolerance)
+        return validate_findings(json_array(text), given, tolerance)
     answer = json_object(text)
     answer.pop("reasoning", None)
     if faults := keys_exactly(answer, ["findings"], "answer"):
         raise AnswerRejected(faults)
     if not isinstance(answer["findings"], list):
         raise AnswerRejected(["findings is not a list"])
-    return checked_findings(answer["findings"], given, tolerance)
+    return validate_findings(answer["findings"], given, tolerance)

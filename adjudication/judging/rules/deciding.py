@@ -84,7 +84,7 @@ class Ruling:
         quote = self.reading.quoted(span) if span else None
         rows = [self.reading.support(r, r.time) for r in (one, other)]
         by_note = self._noted(one, other, entry) if self._independent else None
-        by_rows = _recorded(one, other, *rows)
+        by_rows = _recorded_row(one, other, *rows)
         if by_note is not None and by_rows is not None and by_note is not by_rows:
             return Decision(
                 None, "the note's words and a row of the record speak for different times", quote
@@ -300,7 +300,7 @@ def _in_order(one: CandidateRow, other: CandidateRow) -> tuple[CandidateRow, Can
     return first, second
 
 
-def _recorded(
+def _recorded_row(
     one: CandidateRow, other: CandidateRow, first: RowSupport | None, second: RowSupport | None
 ) -> CandidateRow | None:
     """The row whose time the record has, where it does not have the other's or has it clearly

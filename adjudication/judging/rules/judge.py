@@ -12,7 +12,7 @@ from adjudication.domain import Finding, FindingType, Grounding, Relation, Side,
 from adjudication.judging.input import CandidateRow, JudgedFinding, JudgeInput, Unjudged
 from adjudication.judging.quotes import NOT_FOUND
 from adjudication.judging.rules.deciding import Decision, Ruling
-from adjudication.judging.rules.pairing import Pairing, contradict_values, is_linked, paired
+from adjudication.judging.rules.pairing import Pairing, contradict_values, is_linked, pair_rows
 from adjudication.judging.rules.reading import CaseReading
 from adjudication.judging.table_evidence import read_table_evidence
 from adjudication.judging.validation import TOLERANCE, Tolerance
@@ -52,7 +52,7 @@ class _Game:
     def __init__(self, given: JudgeInput, tolerance: Tolerance, check: Check) -> None:
         self.given, self.tolerance, self.check = given, tolerance, check
         self.ruling = Ruling(CaseReading(given), tolerance)
-        self.pairing: Pairing = paired(given, tolerance)
+        self.pairing: Pairing = pair_rows(given, tolerance)
         #: Rows of occurrences that differ from every unpaired one.
         self._settled = {r.row for pair in self.pairing.pairs if is_linked(*pair) for r in pair}
 

@@ -46,21 +46,21 @@ class Pairing:
     alone: tuple[CandidateRow, ...]
 
 
-def paired(given: JudgeInput, tolerance: Tolerance) -> Pairing:
+def pair_rows(given: JudgeInput, tolerance: Tolerance) -> Pairing:
     """Sort every row of the game into pairs, copies and rows alone. A row that the other side has
     within its own rows is left out.
     """
     pairs = _by_identifier(given.a_rows, given.b_rows)
-    pairs += _the_same(given.a_rows, given.b_rows, pairs, tolerance)
+    pairs += _equal_pairs(given.a_rows, given.b_rows, pairs, tolerance)
     copies: list[tuple[CandidateRow, CandidateRow]] = []
     a, b = (
-        _left(given.a_rows, pairs, 0, copies, tolerance),
-        _left(given.b_rows, pairs, 1, copies, tolerance),
+        _unpaired_rows(given.a_rows, pairs, 0, copies, tolerance),
+        _unpaired_rows(given.b_rows, pairs, 1, copies, tolerance),
     )
     pairs += _by_distance(a, b, tolerance)
     a, b = (
-        _left(given.a_rows, pairs, 0, copies, tolerance),
-        _left(given.b_rows, pairs, 1, copies, tolerance),
+        _unpaired_rows(given.a_rows, pairs, 0, copies, tolerance),
+        _unpaired_rows(given.b_rows, pairs, 1, copies, tolerance),
     )
     alone = [r for r in a if not _is_covered(r, given.b_rows, tolerance)] + [
         r for r in b if not _is_covered(r, given.a_rows, tolerance)
@@ -106,7 +106,7 @@ def _by_identifier(
     return pairs
 
 
-def _the_same(
+def _equal_pairs(
     a: Sequence[CandidateRow],
     b: Sequence[CandidateRow],
     pairs: Sequence[tuple[CandidateRow, CandidateRow]],
@@ -126,7 +126,7 @@ def _the_same(
     return found
 
 
-def _left(
+def _unpaired_rows(
     rows: Sequence[CandidateRow],
     pairs: Sequence[tuple[CandidateRow, CandidateRow]],
     side: int,

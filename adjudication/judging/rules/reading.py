@@ -152,7 +152,7 @@ class CaseReading:
             v.row.time for v in series if v.cost <= best.cost + _AS_WELL and v.row.time is not None
         ]
         only = max(like) - min(like) <= ROW_HOURS
-        return RowSupport(best.row, best.cost, best.reason, only, cited(best.row, self.given))
+        return RowSupport(best.row, best.cost, best.reason, only, cite_row(best.row, self.given))
 
     def is_clinical(self, row: CandidateRow) -> bool:
         """Whether its words name something clinical: a subject that the record could have, or a
@@ -229,7 +229,7 @@ class CaseReading:
         return RowJudge([Evidence("", 0, row, 0, 0.0) for row in self._rows])
 
 
-def cited(row: SourceRow, given: JudgeInput) -> str | None:
+def cite_row(row: SourceRow, given: JudgeInput) -> str | None:
     """The row as table evidence, `<type> = <value> @ <hours>`; None where the supplied summaries do
     not show it.
     """

@@ -15,13 +15,13 @@ from adjudication.judge_runs.actions import (
     UNJUDGED,
     JudgingRefused,
     execute_game,
-    judged_before,
+    find_equal_run,
     start_judging,
 )
 from adjudication.judge_runs.data import sources_of
 from adjudication.judge_runs.preparing import execute_preparation
 from adjudication.judge_runs.tools import JUDGES, RULES, UnknownJudge
-from adjudication.judging.config import SEED, JudgeConfig, SourceUnknown, parse_source, written
+from adjudication.judging.config import SEED, JudgeConfig, SourceUnknown, parse_source, source_text
 from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE
 from adjudication.models import Finding, Game, JudgePreparation, JudgeRun
 from jobs.actions import settle_abandoned
@@ -140,7 +140,7 @@ class Command(BaseCommand):
             "config": config,
         }
         if options["missing"] and (
-            found := judged_before(study=datasets[0].study, cases=options["cases"], **asked)
+            found := find_equal_run(study=datasets[0].study, cases=options["cases"], **asked)
         ):
             under_way = _is_under_way(found)
             self._say(
@@ -156,7 +156,7 @@ class Command(BaseCommand):
             **asked,
         )
         self._say(
-            f"judge run {run.public_id}: {_size(run)} of {', '.join(map(written, sources))} by"
+            f"judge run {run.public_id}: {_size(run)} of {', '.join(map(source_text, sources))} by"
             f" {run.judge_name}"
         )
         return run

@@ -81,7 +81,7 @@ def reviewer_card(items: Sequence[Item], reviewer: str, corpus: Mapping[str, int
         decided=len(mine),
         raw=_rate([(i, d.answer) for i, d in mine]),
         strata=tuple(strata),
-        standardised=_standardised(strata),
+        standardised=_standardise(strata),
         pairings=tuple(
             (p, _rate([(i, d.answer) for i, d in mine if i.pairing == p])) for p in pairings
         ),
@@ -199,7 +199,7 @@ def _share(corpus: Mapping[str, int], stratum: str, total: int) -> float | None:
     return corpus.get(stratum, 0) / total if total else None
 
 
-def _standardised(strata: Sequence[StratumRate]) -> Standardised:
+def _standardise(strata: Sequence[StratumRate]) -> Standardised:
     shares = [s.corpus or 0.0 for s in strata]
     if not any(shares):
         return Standardised(None, why="the judge run has no finding within the five strata")

@@ -103,7 +103,7 @@ def judge_report(
         tolerance=tuple(_step(games, *step, resamples=resamples, seed=seed) for step in TOLERANCES),
         swap=tuple(swap),
         verdicts=verdicts(games),
-        favoured=_favoured(*games.for_a),
+        favoured=_position_preference(*games.for_a),
     )
 
 
@@ -261,7 +261,7 @@ def _verdicts(name: str, tally: Mapping[tuple[str, str, str, bool], int]) -> Ver
     )
 
 
-def _favoured(for_a: int, n: int) -> Favoured | None:
+def _position_preference(for_a: int, n: int) -> Favoured | None:
     ends = wilson(for_a, n)
     return None if ends is None else Favoured(for_a, n, *ends)
 

@@ -31,7 +31,7 @@ class Overlapping:
 
     def take(self, first: Iterable[FindingRow], second: Iterable[FindingRow]) -> None:
         """The findings of some comparisons that both have judged."""
-        one, two = _numbered(first), _numbered(second)
+        one, two = _by_subject(first), _by_subject(second)
         for finding in one.values():
             self._counts[family_of(finding.type)]["first"] += 1
         for finding in two.values():
@@ -85,7 +85,7 @@ def family_of(kind: FindingType) -> str:
     return ONE_SIDED if kind.one_sided else kind.value
 
 
-def _numbered(finding: Iterable[FindingRow]) -> dict[Subject, FindingRow]:
+def _by_subject(finding: Iterable[FindingRow]) -> dict[Subject, FindingRow]:
     times: Counter[tuple[int, str]] = Counter()
     found = {}
     for t in finding:

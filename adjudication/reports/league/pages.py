@@ -53,7 +53,7 @@ class LinkedTable:
     rows: tuple[tuple[ShownCell, ...], ...]
 
 
-def linked(table: Table, links: Links) -> LinkedTable:
+def link_table(table: Table, links: Links) -> LinkedTable:
     """The table for a page."""
     columns = [[row[at] for row in table.rows] for at in range(len(table.heads))]
     numbers = [
@@ -61,7 +61,9 @@ def linked(table: Table, links: Links) -> LinkedTable:
         for at, cells in enumerate(columns)
     ]
     rows = tuple(
-        tuple(_shown(cell, numbers[at], links.get((line, at), "")) for at, cell in enumerate(row))
+        tuple(
+            _shown_cell(cell, numbers[at], links.get((line, at), "")) for at, cell in enumerate(row)
+        )
         for line, row in enumerate(table.rows)
     )
     return LinkedTable(
@@ -72,7 +74,7 @@ def linked(table: Table, links: Links) -> LinkedTable:
     )
 
 
-def _shown(cell: Content, number: bool, query: str) -> ShownCell:
+def _shown_cell(cell: Content, number: bool, query: str) -> ShownCell:
     if not isinstance(cell, Cell):
         return ShownCell(str(cell), number=number, query=query if cell else "")
     if cell.value is None:

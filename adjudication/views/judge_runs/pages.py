@@ -122,7 +122,7 @@ def judge_run_new(request: StudyRequest) -> HttpResponse:
         except _REFUSALS as refused:
             form.add_error(None, f"Nothing was started: {refused}.")
         else:
-            messages.success(request, _started(started, closed))
+            messages.success(request, _start_message(started, closed))
             return redirect("adjudication:judge_run", started.public_id)
     return render(request, "adjudication/judge_run_new.html", {"form": form})
 
@@ -305,7 +305,7 @@ def _partial(request: HttpRequest, part: str, whole: str, context: dict[str, Any
     return response
 
 
-def _started(run: JudgeRun, closed: Closed) -> str:
+def _start_message(run: JudgeRun, closed: Closed) -> str:
     """What the person who started the run reads next."""
     totals = totals_of([run], closed)[run.pk]
     if totals.preparation is None:

@@ -71,7 +71,7 @@ def review_decide(request: StudyRequest, public_id: str, item_id: str) -> HttpRe
     item = own_item(assignment, item_id)
     check_practised(assignment)
     body = json_body(request)
-    typed = _typed(body, assignment, item)
+    typed = _read_typed(body, assignment, item)
     values: dict[str, Any] = {
         "assignment": assignment,
         "item": item,
@@ -97,7 +97,7 @@ def review_draft(request: StudyRequest, public_id: str, item_id: str) -> HttpRes
     assignment = own_assignment(request, public_id)
     item = own_item(assignment, item_id)
     check_practised(assignment)
-    typed = _typed(json_body(request), assignment, item)
+    typed = _read_typed(json_body(request), assignment, item)
     return JsonResponse({"held": _keep(assignment, item, typed)})
 
 
@@ -109,7 +109,7 @@ def review_skip(request: StudyRequest, public_id: str, item_id: str) -> HttpResp
     assignment = own_assignment(request, public_id)
     item = own_item(assignment, item_id)
     check_practised(assignment)
-    _keep(assignment, item, _typed(json_body(request), assignment, item))
+    _keep(assignment, item, _read_typed(json_body(request), assignment, item))
     slots.skip(assignment=assignment, item=item)
     return JsonResponse({"progress": progress_json(assignment)})
 
@@ -185,7 +185,7 @@ def _keep(assignment: Assignment, item: PacketItem, typed: Typed) -> bool:
     ).leased
 
 
-def _typed(body: dict[str, Any], assignment: Assignment, item: PacketItem) -> Typed:
+def _read_typed(body: dict[str, Any], assignment: Assignment, item: PacketItem) -> Typed:
     """Read what the page says; A and B become the judge's. Raises BadBody."""
     flagged = body.get("flagged", False)
     if not isinstance(flagged, bool):

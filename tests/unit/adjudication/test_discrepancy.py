@@ -12,7 +12,7 @@ from adjudication.planting.recall import (
     Difference,
     Rates,
     overall,
-    pooled,
+    pool_tallies,
     rates,
     report,
     report_of_kinds,
@@ -133,7 +133,9 @@ def test_games_are_pooled_by_adding_counts() -> None:
     one = tally(PLANTED, given, [_finding(given, FindingType.VALUE, "0002", "0002")])
     none = tally(PLANTED, given, [])
     (value,) = [
-        r for r in rates(pooled([one, none])) if (r.difference, r.size) == (Difference.VALUE, "")
+        r
+        for r in rates(pool_tallies([one, none]))
+        if (r.difference, r.size) == (Difference.VALUE, "")
     ]
     assert (value.planted, value.found, value.recall, value.precision) == (2, 1, 0.5, 1.0)
 

@@ -21,7 +21,7 @@ from adjudication.reports.league.controlled import (
     fuller_is_second,
 )
 from adjudication.reports.league.overlapping import Overlapping, overlaps
-from adjudication.reports.league.pages import linked, links_of
+from adjudication.reports.league.pages import link_table, links_of
 from adjudication.reports.league.values import CATEGORIES, FindingRow, Games
 from adjudication.scoring.errors import Category
 from timelines.evaluation.values import SourceKey
@@ -167,7 +167,7 @@ def test_blocks_of_comparisons_add_up_to_the_whole():
 def test_numbers_lead_to_the_findings_that_they_count():
     report = judge_report(games(PLAYED, tally=TALLY), resamples=20)
     links = links_of(report)
-    profile = linked(tables.profile(report), links["profile"])
+    profile = link_table(tables.profile(report), links["profile"])
     at = profile.heads.index(next(h for h in profile.heads if h.words.startswith("wrong time")))
     assert [row[at].query for row in profile.rows] == [
         *(f"category=wrong_time&charged={n}" for n in range(3)),
@@ -177,10 +177,10 @@ def test_numbers_lead_to_the_findings_that_they_count():
     assert {row[over].query for row in profile.rows} == {""}, (
         "nothing is counted, so there is nothing to read"
     )
-    ratings = linked(tables.ratings(report), links["ratings"])
+    ratings = link_table(tables.ratings(report), links["ratings"])
     flagged = next(n for n, h in enumerate(ratings.heads) if h.words == "Flagged charges")
     assert {at for _, at in links["ratings"]} == {flagged}
-    verdicts = linked(tables.verdicts(report), links["verdicts"])
+    verdicts = link_table(tables.verdicts(report), links["verdicts"])
     timing = verdicts.rows[1]
     assert [c.query for c in timing[1:4]] == ["type=TIMING", "type=TIMING&verdict=decisive", ""]
     assert timing[6].query == "type=TIMING&flagged=1"

@@ -17,7 +17,7 @@ import pytest
 from adjudication.domain import FindingType, Verdict
 from adjudication.judging.input import Candidate, JudgeInput, candidates, judge_input
 from adjudication.judging.rules.judge import RulesJudge
-from adjudication.planting.recall import Tally, overall, pooled, rates, tally, verdicts
+from adjudication.planting.recall import Tally, overall, pool_tallies, rates, tally, verdicts
 from adjudication.planting.twins import Plant
 from ehr.summarise import Series
 from tests.unit.adjudication.planted_games import DEMO, QUALITY, games, read_case
@@ -58,7 +58,7 @@ def measured(folders: Sequence[Path], view: View) -> Tally:
         found = RulesJudge().judge(view(given))
         assert isinstance(found, list)
         tallies.append(tally(planted, given, found))
-    return pooled(tallies)
+    return pool_tallies(tallies)
 
 
 @pytest.mark.parametrize("folders", [DEMO, QUALITY], ids=["demo", "quality"])

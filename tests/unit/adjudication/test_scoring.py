@@ -26,7 +26,7 @@ from adjudication.scoring.bradley_terry import (
     ratings,
     ratings_from_totals,
 )
-from adjudication.scoring.errors import WEIGHTS, Category, charge, charged
+from adjudication.scoring.errors import WEIGHTS, Category, charge, total_charges
 from adjudication.scoring.intervals import standardised, wilson
 from adjudication.scoring.sensitivity import SCHEMES
 from adjudication.scoring.shares import controlled, mean_shares, share
@@ -151,9 +151,9 @@ def test_points_of_a_game_are_summed_by_side() -> None:
         finding(FindingType.A_ONLY, Verdict.B),
         finding(FindingType.VALUE, Verdict.UNCLEAR),
     ]
-    assert charged(game) == (3.0, 2.0)
-    assert charged(game, SCHEMES["timing only"]) == (0.0, 2.0)
-    assert charged([]) == (0.0, 0.0)
+    assert total_charges(game) == (3.0, 2.0)
+    assert total_charges(game, SCHEMES["timing only"]) == (0.0, 2.0)
+    assert total_charges([]) == (0.0, 0.0)
 
 
 # Shares

@@ -28,7 +28,7 @@ from adjudication.blinding.visibility import (
     shown_rows,
     sides_swapped,
     unswapped,
-    what_may_see,
+    visibility_for,
 )
 
 NOTE = "Fever for three days. Lactate 4.1 in the emergency room. Fell at home; fever again."
@@ -172,13 +172,13 @@ def test_who_may_see_what() -> None:
     )
     for viewer in (Viewer.REVIEWER, Viewer.ADJUDICATOR):
         for reveal in ("never", "after_close"):
-            assert what_may_see(viewer, "draft", reveal) == nothing
-            assert what_may_see(viewer, "open", reveal) == working
-        assert what_may_see(viewer, "closed", "never") == working
-        assert what_may_see(viewer, "closed", "after_close") == everything
+            assert visibility_for(viewer, "draft", reveal) == nothing
+            assert visibility_for(viewer, "open", reveal) == working
+        assert visibility_for(viewer, "closed", "never") == working
+        assert visibility_for(viewer, "closed", "after_close") == everything
     for state in ("draft", "open", "closed"):
-        assert what_may_see(Viewer.NOBODY, state, "after_close") == nothing
-        assert what_may_see(Viewer.ADMIN, state, "never").judge
+        assert visibility_for(Viewer.NOBODY, state, "after_close") == nothing
+        assert visibility_for(Viewer.ADMIN, state, "never").judge
 
 
 hours = st.one_of(st.none(), st.integers(-9000, 900))
