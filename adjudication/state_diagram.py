@@ -19,7 +19,7 @@ def render() -> str:
     head = ["# States of a packet and of a review", ""]
     intro = (
         "Generated from `adjudication/states.py` by `python -m adjudication.state_diagram`. Why it"
-        " is built so: "
+        " is built so:\n"
     )
     page = [*head, intro + "`docs/adr/0030-packets-slots-chain.md`.", ""]
     page += _part("A packet", "draft", PACKET_TRANSITIONS)
