@@ -37,7 +37,7 @@ _MENTIONED, _UNMENTIONED = 0.5, 0.34
 #: rules: the reading is no second witness. One that has the hours of one timeline more often than
 #: those of the other by this share leans to it. Fewer rows are too few to say.
 _SAME_READER, _PARTIAL, _ENOUGH_ROWS = 0.8, 0.05, 30
-#: Words less apart than this may name the same event.
+#: Words less apart than this may tell the same event.
 _ALIKE = 0.5
 
 
@@ -135,7 +135,7 @@ class Ruling:
             if fits[0] != fits[1]:
                 return Decision(
                     one if fits[0] else other,
-                    "the note has this value there, and not the other",
+                    "the note tells this value there, and not the other",
                     quote,
                 )
         return Decision(None, "the note does not settle which value is right", quote)
@@ -145,7 +145,7 @@ class Ruling:
         anything like it.
 
         Nothing is settled for words that name no clinical concept, for what the note denies and the
-        row does not (or the other way round), and for what the other timeline may have in another
+        row does not (or the other way round), and for what the other timeline may tell in another
         row.
         """
         span = self.reading.spans.get(row.row)
@@ -153,7 +153,7 @@ class Ruling:
             if self.unsupported(row):
                 return Decision(
                     None,
-                    "neither the note nor the record has anything like it",
+                    "neither the note nor the record tells anything like it",
                     rejected=True,
                     sought=True,
                 )
@@ -166,14 +166,14 @@ class Ruling:
         if quote is None or len(words & content_words(self.note[start:end])) < _MENTIONED * max(
             1, len(words)
         ):
-            return Decision(None, "its place in the note has other words", quote)
+            return Decision(None, "its place in the note does not tell it in these words", quote)
         if not self.reading.is_clinical(row):
             return Decision(None, "its words name no event that could be looked for", quote)
         if self.reading.polarity(span) is not row.source.polarity:
             return Decision(None, "whether the note affirms or denies it is not settled", quote)
         if self._maybe_elsewhere(row, span, others):
-            return Decision(None, "the other timeline may have it in another row", quote)
-        return Decision(row, "the note has it, and the other timeline does not", quote)
+            return Decision(None, "the other timeline may tell it in another row", quote)
+        return Decision(row, "the note tells it, and the other timeline does not have it", quote)
 
     def repeated(self, row: CandidateRow, pattern: CandidateRow) -> Decision:
         """An extra copy where both rows are of one place of the note."""
@@ -183,7 +183,7 @@ class Ruling:
             return Decision(None, "whether it happened twice is not settled", quote)
         return Decision(
             None,
-            "the note has it once, at one place, but the timeline has it twice at one time",
+            "the note tells it once, at one place, and the timeline has it twice at one time",
             quote,
             rejected=True,
         )

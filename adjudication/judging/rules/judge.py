@@ -66,7 +66,7 @@ class _Game:
         self.check()
         if self.ruling.unsupported(a) and self.ruling.unsupported(b):
             reason = (
-                "neither the note nor the record has anything like it, but both timelines have it"
+                "neither the note nor the record tells anything like it, and both timelines have it"
             )
             return [
                 self._finding(

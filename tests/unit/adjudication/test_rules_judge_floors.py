@@ -74,7 +74,7 @@ def test_planted_differences_are_found_and_little_else(folders: Sequence[Path], 
     assert not counts.kinds_found[Plant.SHIFTED_WITHIN]
     decided, right = counts.decided.total(), counts.right.total()
     assert right >= 0.98 * decided
-    # Without a place no copy is settled: the note does not show whether it has it twice.
+    # Without a place no copy is settled: whether the note tells it twice cannot be seen.
     assert decided >= (0.5 if view is without_places else 0.6) * counts.true.total()
     assert all(v.accuracy is None or v.accuracy >= 0.95 for v in verdicts(counts))
 
