@@ -71,7 +71,7 @@ def remove_role(*, study: Study, user: User, role: Role, by: User | None) -> boo
 def create_account(
     *, username: str, study: Study, role: Role, by: User | None, one_time: bool = True
 ) -> tuple[User, str]:
-    """A new person with a generated password, which is returned and kept nowhere. `one_time`: it
+    """Create an account with a generated password, which is returned and not stored. `one_time`: it
     must be replaced at the first sign-in.
 
     Raises NotAllowed, AccountExists, ValidationError (a user name with odd characters).
@@ -91,10 +91,10 @@ def create_account(
 
 @transaction.atomic
 def reset_password(*, user: User, by: User | None, one_time: bool = True) -> str:
-    """A new generated password, returned once; every session of the person ends.
+    """Set a new generated password and return it once; every session of the person ends.
 
-    Raises NotAllowed unless `by` manages every study the person is in: whoever sets a password can
-    sign in with it.
+    Raises NotAllowed unless `by` manages every study the person is in: anyone who sets a password
+    can sign in with it.
     """
     if by is not None:
         _check_reset(user, by)

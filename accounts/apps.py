@@ -6,8 +6,8 @@ class AccountsConfig(AppConfig):
     name = "accounts"
 
     def ready(self) -> None:
-        """Connect groups to memberships and the trail to sign-ins; tell the API's description of
-        tokens; add pages to the navigation.
+        """Connect groups to memberships and the trail to sign-ins; add tokens to the API's
+        description; add pages to the navigation.
         """
         from accounts import groups
         from accounts.api_access import schema as api_schema  # noqa: F401  # the scheme is known once its class is defined

@@ -20,21 +20,21 @@ def create_groups(**kwargs: Any) -> None:
 
 
 def sync_groups(user: User) -> None:
-    """Put the person into exactly the groups of the roles they hold; groups of other origin stay."""
-    held = {
+    """Put the person into exactly the groups of their roles; groups of other origin stay."""
+    names = {
         GROUP_OF_ROLE[Role(role)]
         for role in Membership.objects.filter(user=user).values_list("role", flat=True)
     }
     for name in GROUP_OF_ROLE.values():
         group, _ = Group.objects.get_or_create(name=name)
-        if name in held:
+        if name in names:
             user.groups.add(group)
         else:
             user.groups.remove(group)
 
 
 def on_membership_change(instance: Membership, **kwargs: Any) -> None:
-    """After a membership was saved or deleted, by whatever way."""
+    """Sync groups after every change of a membership."""
     user = User.objects.filter(pk=instance.user_id).first()
     if user is not None:
         sync_groups(user)

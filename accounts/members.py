@@ -17,12 +17,12 @@ class MemberLine:
 
 def member_lines(study: Study) -> list[MemberLine]:
     """Everyone in the study, by user name; one query."""
-    held: dict[User, set[str]] = {}
+    roles_of: dict[User, set[str]] = {}
     for membership in (
         Membership.objects.filter(study=study).select_related("user").order_by("user__username")
     ):
-        held.setdefault(membership.user, set()).add(membership.role)
+        roles_of.setdefault(membership.user, set()).add(membership.role)
     return [
         MemberLine(person, tuple(role for role in Role if role.value in roles))
-        for person, roles in held.items()
+        for person, roles in roles_of.items()
     ]

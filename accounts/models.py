@@ -109,7 +109,7 @@ class AuditEvent(models.Model):
     DELETE.
 
     `object_type` and `object_id` are opaque to this app (an id of an upper app); `detail` never
-    holds patient text, only counts, states and ids.
+    has patient text, only counts, states and ids.
     """
 
     at = models.DateTimeField(auto_now_add=True, db_index=True)

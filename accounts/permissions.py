@@ -34,10 +34,10 @@ def check_user_has_role(user: User, study: Study, *roles: Role) -> None:
     """Raise NotAllowed unless the person has one of `roles` in the study (any role at all where
     none is named).
     """
-    held = roles_in(user, study)
-    if not held:
+    own_roles = roles_in(user, study)
+    if not own_roles:
         raise NotAllowed("You are not a member of this study.")
-    if roles and not held & frozenset(roles):
+    if roles and not own_roles & frozenset(roles):
         needed = " or ".join(role.label.lower() for role in roles)
         raise NotAllowed(f"This needs the role {needed} in this study.")
 

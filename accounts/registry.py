@@ -32,8 +32,8 @@ class Card:
 
 @dataclass(frozen=True)
 class NavItem:
-    """An entry of the main navigation, shown to those with one of `roles` in the active study,
-    where `concerns` holds if given.
+    """An entry of the main navigation, shown to people with one of `roles` in the active study and,
+    if given, with `concerns` true for them.
     """
 
     label: str
@@ -101,8 +101,8 @@ def _built(registered: list[tuple[int, HomeCard]], user: User, study: Study) -> 
 def nav_items(
     roles: frozenset[Role], user: User | None = None, study: Study | None = None
 ) -> list[NavItem]:
-    """The entries for someone with these roles in the study, in order; those that concern some
-    people only, where it is told who asks.
+    """Return the entries for these roles in the study, in order. Entries that concern only some
+    people need `user`.
     """
     items = (
         item for _, item in sorted(_nav_items, key=lambda entry: entry[0]) if item.roles & roles

@@ -1,9 +1,9 @@
 """The chain of a packet's decisions: each link's hash covers what the link says and the hash before
 it. No Django here.
 
-`payload` holds plain JSON values. Canonical form: UTF-8, keys sorted, no white space, floats as the
-shortest decimal that reads back the same; so the hash can be recomputed from an export, with
-nothing but SHA-256.
+`payload` has plain JSON values. Canonical form: UTF-8, keys sorted, no white space, floats as the
+shortest decimal that reads back the same. Anyone can recompute the hash from an export with SHA-256
+alone.
 """
 
 from __future__ import annotations
@@ -56,11 +56,9 @@ class Break:
 
 
 def breaks(links: Iterable[Link]) -> list[Break]:
-    """Every place where the chain does not hold, in order; [] for a whole chain and for an empty
-    one.
+    """Return every break of the chain, in order; [] for a whole or an empty chain.
 
-    After a break the walk goes on from the stored hash, so that one altered link is told as one
-    break.
+    After a break the check goes on from the stored hash, so one altered link gives one break.
     """
     found = []
     expected, head = 1, BEGINNING
@@ -72,7 +70,7 @@ def breaks(links: Iterable[Link]) -> list[Break]:
                     (
                         f"link {expected} is missing"
                         if link.sequence > expected
-                        else "the link stands twice"
+                        else "the link occurs twice"
                     ),
                 )
             )

@@ -1,8 +1,8 @@
 """The values of adjudication, frozen and self-checking: findings, verdicts, and which pairs of them
 are legal.
 
-No Django here. A finding speaks of two timelines under the labels A and B; which source stands
-behind a label is not in it. Source: protocol section 4, "Finding".
+No Django here. A finding names two timelines by the labels A and B, never by their sources. Source:
+protocol section 4, "Finding".
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Verdict(StrEnum):
 
     @property
     def decisive(self) -> bool:
-        """Whether one side is held to be right."""
+        """Whether the verdict is for one side."""
         return self in (Verdict.A, Verdict.B)
 
 
@@ -80,7 +80,7 @@ class Finding:
 
     Times are whole hours from admission, None for N/A; `*_event` is None where the side has no row.
     `a_row` and `b_row` are the judge's opaque row numbers. `flagged` marks a TIMING finding whose
-    hours lie within the tolerance: it is kept and charged.
+    hours are within the tolerance; it counts like any other.
     """
 
     type: FindingType
@@ -105,9 +105,7 @@ class Finding:
 
     @property
     def holder(self) -> Side | None:
-        """The side that holds the row of a one-sided or repeated event; None for findings about
-        both.
-        """
+        """The side with the row of a one-sided or repeated event; None for findings about both."""
         if self.type is FindingType.A_ONLY:
             return Side.A
         if self.type is FindingType.B_ONLY:
@@ -133,7 +131,7 @@ def illegalities(finding: Finding) -> list[str]:
         ("b", finding.b_event, finding.b_time),
     ):
         if event is None and time is not None:
-            faults.append(f"{side}_time stands without {side}_event")
+            faults.append(f"{side}_time has no {side}_event")
     if kind.one_sided != (finding.relation is not None):
         faults.append("relation belongs to one-sided findings, and to each of them")
     return faults

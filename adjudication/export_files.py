@@ -1,5 +1,5 @@
-"""Files of a judge run or a packet: columns that are told in a dictionary, and records of them as
-CSV, JSONL and Parquet.
+"""Files of a judge run or a packet: columns with a data dictionary, and their records as CSV, JSONL
+and Parquet.
 
 Lines are written as the records come, so that memory does not grow with the cohort; Parquet goes
 out a row group at a time.
@@ -30,10 +30,10 @@ SAFE_IN_CSV = (
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a file. `text`: holds words of a note, a timeline, the record or the judge, and
-    stays away unless asked for.
+    """A column of a file.
 
-    `free`: holds a name that somebody has chosen.
+    `text`: has words of a note, a timeline, the record or the judge; left out unless requested.
+    `free`: has a name that somebody chose.
     """
 
     name: str
@@ -51,15 +51,15 @@ def write_csv(rows: Iterable[dict[str, Any]], columns: Sequence[Column]) -> Iter
     """A head and a line a record; cells that a spreadsheet would run are made safe."""
     names = [c.name for c in columns]
     yield _row(names)
-    for told in rows:
-        yield _row([_cell(told[name]) for name in names])
+    for row in rows:
+        yield _row([_cell(row[name]) for name in names])
 
 
 def write_jsonl(rows: Iterable[dict[str, Any]], columns: Sequence[Column]) -> Iterator[bytes]:
     """A JSON object a line."""
     names = [c.name for c in columns]
-    for told in rows:
-        yield (json.dumps({name: told[name] for name in names}, ensure_ascii=False) + "\n").encode()
+    for row in rows:
+        yield (json.dumps({name: row[name] for name in names}, ensure_ascii=False) + "\n").encode()
 
 
 def write_parquet(rows: Iterable[dict[str, Any]], columns: Sequence[Column]) -> Iterator[bytes]:

@@ -22,7 +22,7 @@ ASSIGNMENT_TRANSITIONS: Mapping[str, Mapping[str, str]] = {
 
 
 class InvalidTransition(Exception):
-    """This cannot happen in that state. Holds two words of the tables above, never patient text."""
+    """A transition that the state does not allow. The message has two words of the tables above."""
 
     log_safe = True
 

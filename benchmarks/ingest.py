@@ -138,7 +138,7 @@ def seconds_of_copy(name: str) -> tuple[int, float]:
 
 
 def peak_megabytes() -> float:
-    """The most memory this process has held."""
+    """The largest memory of this process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

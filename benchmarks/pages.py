@@ -58,8 +58,8 @@ def main() -> int:
     print(f"machine: {os.cpu_count()} cores, {os.getloadavg()[0]:.1f} busy before the start")
     with served_case() as target:
         ask(connect(target), target, "/cases/")  # a process that has answered before
-        cold = timed(lambda: ask(connect(target), target, target.page))
-        print(f"page, first time (nothing kept yet): {cold:.0f} ms")
+        cold = measure(lambda: ask(connect(target), target, target.page))
+        print(f"page, first time (nothing cached yet): {cold:.0f} ms")
         met = [report(f"{name}, 1 user", times) for name, times in one_user(target).items()]
         for name, times in many_users(target, seconds).items():
             report(f"{name}, {USERS} users every {EVERY_SECONDS:.0f} s", times)
@@ -73,9 +73,9 @@ def one_user(target: Target, rounds: int = 150) -> dict[str, list[float]]:
     for address in (target.page, target.chains[0]):
         ask(connection, target, address)
     return {
-        "page": [timed(lambda: ask(connection, target, target.page)) for _ in range(rounds)],
+        "page": [measure(lambda: ask(connection, target, target.page)) for _ in range(rounds)],
         "chain": [
-            timed(partial(ask, connection, target, target.chains[n % len(target.chains)]))
+            measure(partial(ask, connection, target, target.chains[n % len(target.chains)]))
             for n in range(rounds)
         ],
     }
@@ -94,7 +94,7 @@ def many_users(target: Target, seconds: float) -> dict[str, list[float]]:
         while time.monotonic() < end:
             name = "page" if chance.random() < 0.25 else "chain"
             address = target.page if name == "page" else chance.choice(target.chains)
-            found[name].append(timed(partial(_ask_anew, target, address)))
+            found[name].append(measure(partial(_ask_anew, target, address)))
             time.sleep(EVERY_SECONDS)
 
     threads = [threading.Thread(target=user, args=(n,)) for n in range(USERS)]
@@ -186,7 +186,7 @@ def report(name: str, times: list[float]) -> bool:
     return p95 <= LIMIT_MS
 
 
-def timed(action: Callable[[], object]) -> float:
+def measure(action: Callable[[], object]) -> float:
     """Milliseconds it takes."""
     start = time.perf_counter()
     action()

@@ -40,7 +40,7 @@ GOAL_RATIO = 25.0
 GAMES, CASES = 374, 40
 SOURCES = (5, 11)
 GROWTH = (25, 50, 100, 200)
-#: Of the solutions that are held against each other; the loops run with each peer's own.
+#: Of the solutions that are compared with each other; the loops run with each peer's own.
 FINE = 1e-13
 EQUAL = 1e-6
 T = TypeVar("T")
@@ -141,10 +141,10 @@ def main() -> int:
     worst = math.inf
     for sources in SOURCES:
         games = schedule(random, sources, GAMES)
-        told = all_equal(games)
+        difference = largest_difference(games)
         print(
             f"{sources} sources, {GAMES} games, {options.resamples} resamples; solutions differ by"
-            f" {told:.0e} points at most"
+            f" {difference:.0e} points at most"
         )
         worst = min(worst, against_peers(games, options.resamples, options.repeat))
     print(f"lowest ratio to the faster peer: {worst:.1f} (goal {GOAL_RATIO:.0f})")
@@ -159,7 +159,7 @@ def against_peers(games: Schedule, resamples: int, repeat: int) -> float:
     times = games.drawn(resamples)
     fastest, ours = math.inf, math.inf
     for name, peer in PEERS.items():
-        seconds, found = best(partial(bootstrapped, games, resamples), repeat)
+        seconds, found = best(partial(bootstrap, games, resamples), repeat)
         theirs, looped = best(partial(in_a_loop, peer, games, times), 2)
         sound = ~np.isnan(found).any(axis=1)
         apart = np.abs(found - looped)[sound].max()
@@ -176,7 +176,7 @@ def grown(games: Schedule, resamples: int) -> None:
 
     Raises AssertionError where most resamples have no ratings: then nothing was measured.
     """
-    seconds, found = best(partial(bootstrapped, games, resamples), 1)
+    seconds, found = best(partial(bootstrap, games, resamples), 1)
     once = np.ones_like(games.case)
     peers = ", ".join(
         f"{name} {single_call(partial(peer, games, once))}" for name, peer in PEERS.items()
@@ -201,7 +201,7 @@ def in_a_loop(peer: Callable[..., Matrix], games: Schedule, times: Indices) -> M
     return np.stack([peer(games, row) for row in times])
 
 
-def all_equal(games: Schedule) -> float:
+def largest_difference(games: Schedule) -> float:
     """The largest difference in points between our ratings and those of each peer and of the
     optimiser, on all games once.
 
@@ -209,16 +209,14 @@ def all_equal(games: Schedule) -> float:
     """
     once = np.ones_like(games.case)
     ours = ratings(games.first, games.second, games.share, games.sources)
-    others = [peer(games, once, **FINEST[name]) for name, peer in PEERS.items()] + [
-        optimised(games)
-    ]
+    others = [peer(games, once, **FINEST[name]) for name, peer in PEERS.items()] + [optimise(games)]
     apart = max(float(np.abs(ours - other).max()) for other in others)
     assert apart < EQUAL, f"solutions are {apart} points apart"
     return apart
 
 
-def optimised(games: Schedule) -> Matrix:
-    """A general optimiser on the log-likelihood with its derivatives, the first source held at 0."""
+def optimise(games: Schedule) -> Matrix:
+    """A general optimiser on the log-likelihood with its derivatives, the first source fixed at 0."""
     first, second, share, n = games.first, games.second, games.share, games.sources
 
     def expected(x: Matrix) -> Matrix:
@@ -268,7 +266,7 @@ def schedule(random: np.random.Generator, sources: int, games: int) -> Schedule:
     )
 
 
-def bootstrapped(games: Schedule, resamples: int) -> Matrix:
+def bootstrap(games: Schedule, resamples: int) -> Matrix:
     return bootstrap_ratings(
         games.first, games.second, games.share, games.case, games.sources, resamples
     )

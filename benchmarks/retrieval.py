@@ -246,11 +246,11 @@ def unit(random: np.random.Generator, count: int) -> Vectors:
 def medians(rounds: Iterable[Sequence[Callable[[], object]]]) -> list[float]:
     """The median seconds of each contestant over the rounds, in each of which all take their turn."""
     return np.median(
-        [[timed(work) for work in contestants] for contestants in rounds], axis=0
+        [[measure(work) for work in contestants] for contestants in rounds], axis=0
     ).tolist()
 
 
-def timed(work: Callable[[], object]) -> float:
+def measure(work: Callable[[], object]) -> float:
     """Seconds of one run."""
     started = time.perf_counter()
     work()

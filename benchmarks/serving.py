@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 
-from benchmarks.support.answers import both_protocols
+from benchmarks.support.answers import compare_protocols
 from benchmarks.support.model_server import Rates, running
 from llm_runtime.base import Vectors
 from llm_runtime.calls.calling import Asker, MemoryLedger
@@ -54,22 +54,22 @@ def main() -> int:
         "--cache",
         type=int,
         default=Rates.cache,
-        help="tokens that the prefix cache of the simulated server holds",
+        help="size of the simulated server's prefix cache, in tokens",
     )
     parser.add_argument(
         "--real", action="store_true", help="also measure a real server on this CPU (minutes)"
     )
     options = parser.parse_args()
-    busy, computed = simulated(options.cases, options.in_flight, Rates(cache=options.cache))
-    output = both_protocols([path.parent for path in sorted(COHORT.glob("*/note.txt"))])
+    busy, computed = simulate(options.cases, options.in_flight, Rates(cache=options.cache))
+    output = compare_protocols([path.parent for path in sorted(COHORT.glob("*/note.txt"))])
     if options.real:
-        from benchmarks.support.real_server import measured
+        from benchmarks.support.real_server import measure_server
 
-        measured()
+        measure_server()
     return 0 if busy >= GOAL_BUSY and computed <= GOAL_COMPUTED and output <= GOAL_OUTPUT else 1
 
 
-def simulated(count: int, in_flight: int, rates: Rates) -> tuple[float, float]:
+def simulate(count: int, in_flight: int, rates: Rates) -> tuple[float, float]:
     """(share of the slots in use, share of the prompt tokens computed) over a cohort."""
     cases = cohort(count)
     with running(rates) as server:

@@ -56,7 +56,7 @@ def measure_run(client: Client, dataset: Dataset, count: int) -> int:
             "timelines_stagerun", "FOREIGN KEY (case_run_id) REFERENCES timelines_caserun"
         )
     )
-    return told(f"run of {count:,} cases", started, prepared, limit, polled, GOAL_RATIO)
+    return print_figures(f"run of {count:,} cases", started, prepared, limit, polled, GOAL_RATIO)
 
 
 def measure_judging(client: Client, dataset: Dataset, count: int) -> int:
@@ -76,10 +76,12 @@ def measure_judging(client: Client, dataset: Dataset, count: int) -> int:
         "FOREIGN KEY (run_id) REFERENCES adjudication_judgerun",
     )
     limit = seconds(lambda: insert_again("adjudication_game", *keys))
-    return told(f"judge run of {count:,} cases", started, prepared, limit, polled, GOAL_JUDGE_RATIO)
+    return print_figures(
+        f"judge run of {count:,} cases", started, prepared, limit, polled, GOAL_JUDGE_RATIO
+    )
 
 
-def told(
+def print_figures(
     what: str, started: float, prepared: float, limit: float, polled: float, goal: float
 ) -> int:
     """Print the figures; return how many goals are missed."""

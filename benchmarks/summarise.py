@@ -48,7 +48,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeat", type=int, default=5)
     options = parser.parse_args()
-    rows, groups = made_up(options.rows)
+    rows, groups = make_rows(options.rows)
     frame = pl.from_arrow(rows)
     assert isinstance(frame, pl.DataFrame)
     frame = frame.with_columns(pl.Series("g", groups))
@@ -72,7 +72,7 @@ def main() -> int:
     return 0 if ratio >= GOAL else 1
 
 
-def made_up(count: int) -> tuple[pa.Table, np.ndarray]:
+def make_rows(count: int) -> tuple[pa.Table, np.ndarray]:
     """Rows of 100 encounters and 900 events, in random order of time; two in nine events have words
     as values.
     """

@@ -28,8 +28,8 @@ worker_shutting_down.connect(ask_to_stop)
 
 @setup_logging.connect
 def keep_our_logging(**options: Any) -> None:
-    """Leave logging as Django's settings made it; connecting to this signal is what tells Celery
-    so.
+    """Leave logging as Django's settings made it: Celery does not configure logging if a receiver is
+    connected to this signal.
     """
     from config.logging import install_exception_hooks
 

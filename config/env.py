@@ -74,8 +74,8 @@ class Env:
             return value
         if default is None:
             raise EnvError(
-                f"{name} is not set. Set {name}, or {name}_FILE to a file that holds it (see"
-                " .env.example)."
+                f"{name} is not set. Set {name}, or set {name}_FILE to the path of a file with its"
+                " value (see .env.example)."
             )
         return default
 

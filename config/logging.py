@@ -25,7 +25,7 @@ WITHHELD = "[withheld]"
 OURS = frozenset({"config", "accounts", "jobs", "llm_runtime", "ehr", "timelines", "adjudication"})
 # Libraries whose messages are constant templates; what they fill in is cleaned below.
 TEMPLATED = frozenset({"celery", "kombu", "django", "gunicorn", "psycopg"})
-# Not what begins with a slash: the path of a request holds what somebody typed.
+# Not what begins with a slash: the path of a request may have text that a person typed.
 IDENTIFIER = re.compile(r"[\w.:@-][\w.:/@-]{0,119}", re.ASCII)
 CELERY_FIELDS = frozenset({"id", "name", "runtime", "description", "hostname"})
 STANDARD_ATTRIBUTES = frozenset(

@@ -1,5 +1,5 @@
-"""The signing key of an embedded installation: made on first use, kept beside its data, readable by
-its owner alone.
+"""The signing key of an embedded installation: made on first use, stored next to its data, readable
+by its owner alone.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ FILE_NAME = "secret_key"
 
 
 def stored_secret_key(directory: Path) -> str:
-    """The key kept in `directory`, made if there is none; two processes that start together end up
-    with the same key.
+    """Return the key in `directory`; make it if there is none. Two processes that start together end
+    up with the same key.
 
     Raises EnvError for a file that cannot be read or written, or that is no key.
     """
@@ -37,8 +37,8 @@ def stored_secret_key(directory: Path) -> str:
 
 
 def _create(path: Path) -> None:
-    """Write a key aside and link it into place: whoever links first wins, and no reader ever sees
-    half a key.
+    """Write a key aside and link it into place. The first process to link wins, and no reader ever
+    sees half a key.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")

@@ -319,7 +319,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 # Models. Which model serves which role, and the named models that a run may choose instead
-# (docs/reference/models.md). Keys stand in neither: an entry names the variable that holds its key,
+# (docs/reference/models.md). Neither has keys: an entry names the variable with its key,
 # which is read when the model is first used.
 
 MODEL_ROLES = env.mapping("MODEL_ROLES")

@@ -63,15 +63,15 @@ def fail(
     patient: bool = False,
     then: Callable[[], None] | None = None,
 ) -> JobState:
-    """The attempt failed: back to the queue after a backoff while attempts are left, else failed.
-    Returns the new state.
+    """End the attempt as failed: requeue the job after a backoff while attempts are left, else fail
+    it. Return the new state.
 
-    `outage`: a service that the job needs is away; the job waits for it without using up the
-    attempt, at most MOST_OUTAGES times, or as long as it takes where it is `patient` (what it waits
-    for is a person, who may `wake` it). `reasons` are words an admin can act on, never patient
-    text. `then` happens in the same transaction. Raises LostLease.
+    `outage`: a service that the job needs is away. The job waits without using up the attempt, at
+    most MOST_OUTAGES times; a `patient` job waits for a person without limit (see `wake`).
+    `reasons` are words an admin can act on, never patient text. `then` happens in the same
+    transaction. Raises LostLease.
     """
-    told = [f"attempt {hold.attempt}: {reason}" for reason in reasons]
+    numbered = [f"attempt {hold.attempt}: {reason}" for reason in reasons]
     with write_guard(hold):
         job = hold.row.get()
         waits = outage and (patient or job.outages < MOST_OUTAGES)
@@ -93,7 +93,11 @@ def fail(
             changes |= {"attempt": job.attempt - 1, "outages": job.outages + (not patient)}
         reasons = [
             *job.reasons,
-            *(reason for reason in told if not (waits and reason in job.reasons[-len(told) :])),
+            *(
+                reason
+                for reason in numbered
+                if not (waits and reason in job.reasons[-len(numbered) :])
+            ),
         ]
         hold.row.update(state=state, reasons=reasons, lease_expires_at=None, worker="", **changes)
         if then is not None:
@@ -101,19 +105,18 @@ def fail(
     return state
 
 
-def hand_on(*, hold: Hold, then: Callable[[], None] | None = None) -> JobState:
-    """Put the job back into the queue without using up the attempt; `then` happens in the same
-    transaction. Returns the new state.
+def requeue(*, hold: Hold, then: Callable[[], None] | None = None) -> JobState:
+    """Requeue the job without using up the attempt; `then` happens in the same transaction. Return
+    the new state.
 
-    A job that was asked to stop is cancelled instead: nobody would claim it again. Raises
-    LostLease.
+    A job with a cancel request is cancelled instead: nobody would claim it again. Raises LostLease.
     """
     with write_guard(hold):
         if hold.cancelled.is_set():
             _stop(hold)
             return JobState.CANCELLED
         state = JobState(next_state(JobState.RUNNING, "requeue"))
-        hold.row.update(state=state, **_handed_on())
+        hold.row.update(state=state, **_requeue_fields())
         if then is not None:
             then()
         return state
@@ -222,11 +225,11 @@ def give_back(*, jobs: QuerySet[Any], workers: Sequence[str]) -> int:
     stopped = lost.filter(cancel_requested=True).update(
         state=next_state(JobState.RUNNING, "stop"), **ended
     )
-    waiting = lost.update(state=next_state(JobState.RUNNING, "requeue"), **_handed_on())
+    waiting = lost.update(state=next_state(JobState.RUNNING, "requeue"), **_requeue_fields())
     return stopped + waiting
 
 
-def _handed_on() -> dict[str, Any]:
+def _requeue_fields() -> dict[str, Any]:
     waits = {"queued_at": database_time(), "hinted_at": None, "not_before": None}
     return {
         "attempt": F("attempt") - 1,

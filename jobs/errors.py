@@ -6,7 +6,7 @@ from __future__ import annotations
 
 
 class LostLease(Exception):
-    """Another worker holds the job now, or may take it; nothing more may be written."""
+    """Another worker has the job now, or may take it; nothing more may be written."""
 
     log_safe = True
 
@@ -17,16 +17,16 @@ class JobCancelled(Exception):
     log_safe = True
 
 
-class HandedOn(Exception):
-    """What is left of the job is stored work of another kind, for the workers of another queue. No
+class RequeueJob(Exception):
+    """The rest of the job is stored as work of another kind, for the workers of another queue. No
     failure.
     """
 
     log_safe = True
 
 
-class WorkerStops(HandedOn):
-    """The worker was asked to end: another one does the job, and the attempt does not count."""
+class WorkerStops(RequeueJob):
+    """The worker was asked to end: another worker does the job, and the attempt does not count."""
 
 
 class PermanentFailure(Exception):
@@ -43,8 +43,8 @@ class OutOfTime(PermanentFailure):
 
 
 def reason_of(error: BaseException) -> str:
-    """What is stored as the reason of a failure: the class, and the message only where the class
-    vouches for it (`log_safe`).
+    """Return the stored reason of a failure: the class, and the message only if the class marks it
+    as safe (`log_safe`).
     """
     name = type(error).__name__
     message = str(error)

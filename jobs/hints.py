@@ -1,8 +1,8 @@
-"""Telling workers that a row waits. A hint may be lost or doubled without harm: the row is the
+"""Hints for workers that a row waits. A hint may be lost or doubled without harm: the row is the
 queue.
 
-The broker has few hints at a time, however many rows wait: workers pull further ones as they finish
-(`pull_hints`), and the sweeper repeats what was not heard (`resend_hints`). A hint expires when it
+The broker has few hints at a time for any number of waiting rows: workers pull further ones as they
+finish (`pull_hints`), and the sweeper repeats lost ones (`resend_hints`). A hint expires when it
 would be repeated, and none is sent to a queue that has plenty, so that nothing piles up while
 workers are away.
 """
@@ -28,15 +28,15 @@ from jobs.registry import JobKind, kind_of
 
 logger = logging.getLogger(__name__)
 
-#: A row that nobody claimed this long after its hint is told of again, and its message is worth
-#: nothing any more.
+#: If nobody claimed a row this long after its hint, the hint is sent again, and its first message has
+#: expired.
 RESEND_AFTER = timedelta(minutes=2)
 #: Hints of one kind under way: enough to keep every worker busy, too few to pile up behind long
 #: stages.
 SWEEP_LIMIT = 200
 #: Messages of one queue after which it gets no more.
 QUEUE_LIMIT = 1000
-#: How often a process looks for further rows to tell of.
+#: How often a process looks for further rows to hint at.
 PULL_SECONDS = 1.0
 
 
@@ -56,8 +56,8 @@ _next_pull: dict[type[ClaimableJob], float] = {}
 
 
 def send_hints(job_class: type[ClaimableJob], job_ids: Sequence[int]) -> None:
-    """Tell the workers of the first of these rows as soon as the transaction commits; of the others
-    when these are taken.
+    """Send hints for the first of these rows as soon as the transaction commits; hints for the
+    others follow when these are claimed.
     """
     if job_ids:
         ids = list(job_ids)[:SWEEP_LIMIT]
@@ -66,8 +66,8 @@ def send_hints(job_class: type[ClaimableJob], job_ids: Sequence[int]) -> None:
 
 
 def resend_hints(kind: JobKind) -> int:
-    """Send hints for rows that wait unheard: half for rows never told of, half for those told of
-    longest ago. Returns how many.
+    """Send hints for rows that wait without one: half for rows that never had a hint, half for those
+    with the oldest hints. Return how many.
     """
     jobs = kind.runnable(kind.job_class._default_manager.filter(cancel_requested=False))
     before = database_time(-RESEND_AFTER)
@@ -77,27 +77,27 @@ def resend_hints(kind: JobKind) -> int:
         | Q(lease_expires_at__gt=F("hinted_at"))
     )
     with transaction.atomic():
-        ids = _locked(
+        ids = _lock_rows(
             jobs.filter(expired(), lost, attempt__lt=F("max_attempts")).order_by(
                 "lease_expires_at"
             ),
             SWEEP_LIMIT,
         )
-        told = jobs.filter(due(), hinted_at__lte=before).order_by("hinted_at", "pk")
-        ids += _locked(told, (SWEEP_LIMIT - len(ids)) // 2)
-        ids += _locked(
+        hinted = jobs.filter(due(), hinted_at__lte=before).order_by("hinted_at", "pk")
+        ids += _lock_rows(hinted, (SWEEP_LIMIT - len(ids)) // 2)
+        ids += _lock_rows(
             jobs.filter(due(), hinted_at__isnull=True).order_by("pk"), SWEEP_LIMIT - len(ids)
         )
-        ids += _locked(told.exclude(pk__in=ids), SWEEP_LIMIT - len(ids))
+        ids += _lock_rows(hinted.exclude(pk__in=ids), SWEEP_LIMIT - len(ids))
         send_hints(kind.job_class, ids)
     return len(ids)
 
 
 def pull_hints(job_class: type[ClaimableJob], job_id: int) -> None:
-    """Send hints for rows beside this one if most of the last ones have been taken; at most once in
+    """Send hints for rows of the same run if most of the last ones were claimed; at most once in
     PULL_SECONDS in each process.
 
-    A worker so pulls work of the run that it works on, which its queue serves, whatever else waits.
+    So a worker gets work of the run it works on, which its queue serves, before other work.
     """
     if time.monotonic() < _next_pull.get(job_class, 0.0):
         return
@@ -108,7 +108,8 @@ def pull_hints(job_class: type[ClaimableJob], job_id: int) -> None:
     if under_way <= SWEEP_LIMIT // 2:
         with transaction.atomic():
             send_hints(
-                job_class, _locked(beside.filter(hinted_at__isnull=True), SWEEP_LIMIT - under_way)
+                job_class,
+                _lock_rows(beside.filter(hinted_at__isnull=True), SWEEP_LIMIT - under_way),
             )
 
 
@@ -152,7 +153,7 @@ def messages_in(queue: str) -> int:
             return 0
 
 
-def _locked(jobs: QuerySet[Any], limit: int) -> list[int]:
+def _lock_rows(jobs: QuerySet[Any], limit: int) -> list[int]:
     """Primary keys of the first rows that nobody else is sending hints for."""
     if limit <= 0:
         return []

@@ -37,7 +37,7 @@ class ClaimableJob(models.Model):
     queued_at = models.DateTimeField(default=timezone.now)
     #: A retry waits until then (backoff); null means now.
     not_before = models.DateTimeField(null=True, blank=True)
-    #: When the broker was last told of this row; the sweeper tells it again later (`jobs.hints`).
+    #: Time of the last hint to the broker; the sweeper repeats it later (`jobs.hints`).
     hinted_at = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
@@ -75,8 +75,7 @@ class ClaimableJob(models.Model):
                 fields=["state", "lease_expires_at"],
                 name="%(app_label)s_%(class)s_claim",
             ),
-            # What the workers are told of next (`jobs.hints`), without a look at what has ended or
-            # is blocked.
+            # The next rows to hint at (`jobs.hints`), without a look at ended or blocked ones.
             models.Index(
                 fields=["hinted_at", "id"],
                 condition=models.Q(state=JobState.QUEUED),

@@ -24,7 +24,7 @@ Beside = Callable[[int], QuerySet[Any]]
 
 @dataclass(frozen=True)
 class JobKind:
-    """A concrete job class and how its workers are told of work."""
+    """A concrete job class and how its workers get hints of work."""
 
     job_class: type[ClaimableJob]
     send: HintSender

@@ -1,5 +1,5 @@
 """`python -m jobs.state_diagram` writes docs/reference/job-states.md from the transitions; a test
-holds the two together.
+compares the two.
 """
 
 from __future__ import annotations

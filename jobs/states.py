@@ -29,8 +29,8 @@ FINAL = frozenset(("succeeded", "failed", "cancelled"))
 
 
 class InvalidTransition(Exception):
-    """This cannot happen to a job in that state. Holds two words of the table above, never patient
-    text.
+    """A transition that the job's state does not allow. The message has two words of the table
+    above, never patient text.
     """
 
     log_safe = True

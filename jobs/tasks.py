@@ -15,8 +15,8 @@ logger = logging.getLogger(__name__)
 
 @shared_task(name="jobs.tasks.sweep")
 def sweep() -> None:
-    """End what nobody may reclaim, and tell the workers again of rows that wait: lost messages,
-    past backoffs, expired leases.
+    """End abandoned jobs, and send hints again for rows that wait: lost messages, past backoffs,
+    expired leases.
     """
     for kind in registry.kinds():
         ended = settle_abandoned(jobs=kind.job_class._default_manager.all())

@@ -11,12 +11,12 @@ from typing import TypeVar
 
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
-from jobs.actions import fail, finish, hand_on, stop
-from jobs.errors import HandedOn, JobCancelled, LostLease, OutOfTime, reason_of
+from jobs.actions import fail, finish, requeue, stop
+from jobs.errors import JobCancelled, LostLease, OutOfTime, RequeueJob, reason_of
 from jobs.hints import send_hints
 from jobs.leases.claims import claim
 from jobs.leases.hold import Hold, TimeLimit
-from jobs.leases.holding import held
+from jobs.leases.holding import keep_lease
 from jobs.models import ClaimableJob, JobState
 
 logger = logging.getLogger(__name__)
@@ -33,21 +33,21 @@ def work(
     lease: timedelta | None = None,
     limit: Callable[[J], TimeLimit] | None = None,
 ) -> JobState | None:
-    """Claim the job, run `do(job, hold)` under a heartbeat, and settle how it ended. None where
-    there was nothing to claim.
+    """Claim the job, run `do(job, hold)` under a heartbeat, and store its end. Return None if the job
+    cannot be claimed.
 
     `do` stores its results inside `write_guard(hold)`. Its exceptions become reasons (`reason_of`);
     one with `retryable = False` fails the job at once, one with `outage = True` uses up no attempt,
     and with `patient = True` waits without end (`jobs.actions.fail`). `then(job)` runs in the
     transaction that finishes the job, so that what follows is released with it or not at all, and
-    `failed(job, error)` in the one in which the attempt fails. HandedOn puts the job back for other
-    workers at once. A job whose worker loses the lease or the database is left to the sweeper. One
-    that takes longer than `limit(job)` fails. Never raises for a failed job.
+    `failed(job, error)` in the one in which the attempt fails. RequeueJob puts the job back for
+    other workers at once. A job whose worker loses the lease or the database is left to the sweeper.
+    One that takes longer than `limit(job)` fails. Never raises for a failed job.
     """
     job = claim(job_class, job_id, lease=lease)
     if job is None:
         return None
-    with held(
+    with keep_lease(
         job, lease=lease, limit=None if limit is None else limit(job), overdue=_fail_overdue
     ) as hold:
         try:
@@ -64,7 +64,7 @@ def work(
 
 
 def _fail_overdue(hold: Hold) -> None:
-    """Called beside the work, which goes on in this process: whoever runs the worker ends that."""
+    """Fail the job from the heartbeat's thread; the process ends only by its worker's manager."""
     assert hold.limit is not None
     logger.warning(
         "%s %s is past its limit of %s s", hold.job_class.__name__, hold.job_id, hold.limit.seconds
@@ -85,21 +85,21 @@ def _attempt(
         return JobState.SUCCEEDED
     except LostLease:
         raise
-    except HandedOn:
-        return hand_on(hold=hold, then=lambda: send_hints(type(job), [hold.job_id]))
+    except RequeueJob:
+        return requeue(hold=hold, then=lambda: send_hints(type(job), [hold.job_id]))
     except (
         KeyboardInterrupt,
         SystemExit,
     ):  # the person or the system ends this process: no fault of the job
         with suppress(LostLease, DatabaseError, InterfaceError):
-            hand_on(hold=hold)
+            requeue(hold=hold)
         raise
     except JobCancelled:
         stop(hold=hold)
         return JobState.CANCELLED
     except (
         Exception
-    ) as error:  # whatever the work raised becomes the job's reason; nothing may end a job silently
+    ) as error:  # every error becomes the job's reason; nothing may end a job silently
         patient, retryable = getattr(error, "patient", False), getattr(error, "retryable", True)
         if patient:
             logger.info("%s %s waits: %s", type(job).__name__, hold.job_id, reason_of(error))

@@ -1,4 +1,4 @@
-"""Who asks, told by a token: `Authorization: Bearer …`.
+"""Identify a client by its token: `Authorization: Bearer …`.
 
 A token is a pair of a name (how it begins) and a secret (the rest), so wrong ones are counted like
 wrong passwords: for each name and address, and after SIGN_IN_ATTEMPTS of them the pair waits.
@@ -22,7 +22,7 @@ from accounts.models import ApiToken, User
 from accounts.sign_in import throttle
 
 TOKEN = re.compile(rb"[0-9a-f]{64}")
-#: How exact the time of last use is kept.
+#: Precision of the stored time of last use.
 USED_EVERY = timedelta(minutes=5)
 REFUSAL = (
     "The token is not valid: wrong, revoked, expired, or made before the password was last changed."
@@ -56,7 +56,7 @@ class ApiTokenAuthentication(TokenAuthentication):
                     object_id=known.public_id,
                 )
             raise AuthenticationFailed(REFUSAL) from None
-        _used(token)
+        _record_use(token)
         return user, token
 
     def validate_user(self, token: ApiToken) -> tuple[User, ApiToken]:
@@ -71,7 +71,7 @@ class ApiTokenAuthentication(TokenAuthentication):
         return user, token
 
 
-def _used(token: ApiToken) -> None:
+def _record_use(token: ApiToken) -> None:
     now = timezone.now()
     if token.last_used_at is None or now - token.last_used_at > USED_EVERY:
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)

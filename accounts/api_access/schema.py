@@ -1,5 +1,5 @@
-"""How the OpenAPI description tells of tokens; apart from them, because the framework's settings
-import those first.
+"""Describe tokens for OpenAPI. A module of its own, because the framework's settings import token
+classes before this one.
 """
 
 from __future__ import annotations

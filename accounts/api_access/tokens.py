@@ -25,8 +25,9 @@ class TokenRefused(ValueError):
 
 @transaction.atomic
 def issue_token(*, user: User, label: str, by: User | None) -> tuple[ApiToken, str]:
-    """A new token, returned once and kept nowhere; it ends after API_TOKEN_DAYS days. Raises
-    NotAllowed, TokenRefused.
+    """Issue a token, returned once and not stored; it ends after API_TOKEN_DAYS days.
+
+    Raises NotAllowed, TokenRefused.
     """
     _check_own(user, by)
     # simultaneous requests take turns

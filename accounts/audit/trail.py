@@ -30,7 +30,7 @@ def record(
     """Append one event. `action` is dotted lower-case words ("case.open"); `object_id` the object's
     public id.
 
-    `detail` holds counts, states and ids, never patient text: flat, scalars, texts of at most 200
+    `detail` has counts, states and ids, never patient text: flat, scalars, texts of at most 200
     characters. Raises ValueError for anything else.
     """
     return record_each(
@@ -58,15 +58,15 @@ def record_each(
     if not ACTION.fullmatch(action):
         raise ValueError("an audit action is dotted lower-case words")
     known = actor if isinstance(actor, User) else None
-    told = {
+    values = {
         "actor": known,
         "study": study,
         "action": action,
         "object_type": object_type,
-        "detail": _checked(detail or {}),
+        "detail": _check_detail(detail or {}),
     }
     return AuditEvent.objects.bulk_create(
-        [AuditEvent(**told, object_id=object_id) for object_id in object_ids]
+        [AuditEvent(**values, object_id=object_id) for object_id in object_ids]
     )
 
 
@@ -89,10 +89,10 @@ def events_of(study: Study, wanted: AuditFilter = AuditFilter()) -> QuerySet[Aud
     return events.select_related("actor").order_by("-at", "-id")
 
 
-def _checked(detail: Mapping[str, Any]) -> dict[str, Any]:
+def _check_detail(detail: Mapping[str, Any]) -> dict[str, Any]:
     for value in detail.values():
         if not isinstance(value, str | int | float | bool | None):
             raise ValueError("an audit detail is a flat mapping of scalars")
         if isinstance(value, str) and len(value) > LONGEST_TEXT:
-            raise ValueError("an audit detail holds no long text")
+            raise ValueError("a text in an audit detail is too long")
     return dict(detail)

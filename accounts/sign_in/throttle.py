@@ -26,7 +26,7 @@ RETURNING count
 
 
 def key_of(request: HttpRequest, username: str) -> str:
-    """A digest of name and address: the table holds neither."""
+    """Return a digest of name and address, so that the table stores neither."""
     pair = f"{username.strip().casefold()}\n{client_address(request)}"
     return salted_hmac("accounts.sign_in.throttle", pair, algorithm="sha256").hexdigest()
 

@@ -75,8 +75,8 @@ def remove(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_role_required(Role.ADMIN)
 def create(request: StudyRequest) -> HttpResponse:
-    """Create an account and show its one-time password on the answer itself, the only place where
-    it ever stands.
+    """Create an account and show its one-time password on the response, the only place where it is
+    ever shown.
     """
     form = MemberForm(request.POST, prefix="create")
     if not form.is_valid():

@@ -1,8 +1,8 @@
 """Which games and findings lists leave out for a person: those of cases, or of timelines, that are
 closed to them now.
 
-A page of one case asks `eligibility.check_user_may_see_findings`; a list over many asks here, in as
-many queries as the person authors cases, whatever the length of the list.
+A page of one case asks `eligibility.check_user_may_see_findings`. A list over many cases asks here.
+The number of queries depends on how many cases the person authors, not on the list's length.
 """
 
 from __future__ import annotations

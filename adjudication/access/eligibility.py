@@ -14,7 +14,7 @@ from accounts.permissions import NotAllowed, roles_in, user_can_manage_study
 from accounts.registry import closed_objects, veto
 from accounts.wording import counted
 from adjudication.access.exposure import exposed_cases
-from adjudication.blinding.visibility import MaySee, Viewer, what_may_see
+from adjudication.blinding.visibility import MaySee, Viewer, visibility_for
 from adjudication.models import Assignment, Packet
 from ehr.models import Encounter
 from ehr.record.same_stay import copies_of
@@ -27,8 +27,8 @@ FINDING_PAGES = "adjudication.case"
 #: All that an open packet closes.
 CLOSED_PAGES = (TIMELINE_PAGES, FINDING_PAGES, AUTHORING_PAGES)
 REFUSAL = (
-    "You are assigned to an open review packet that holds findings of this case. Its timelines and"
-    " findings stay closed to you until the packet is closed; your items are under Review."
+    "You are assigned to an open review packet with findings of this case. You can open its"
+    " timelines and findings when the packet is closed. Your items are under Review."
 )
 NEVER_REVEALED = (
     "You reviewed findings of this case in a packet whose results are not revealed to its"
@@ -41,7 +41,7 @@ _CASE = "packet__items__finding__game__comparison__encounter"
 
 
 def cases_of(packet: Packet) -> set[str]:
-    """Public ids of the cases whose findings the packet holds."""
+    """Return the public ids of the packet's cases."""
     return set(
         packet.items.values_list("finding__game__comparison__encounter__public_id", flat=True)
     )
@@ -86,7 +86,7 @@ def assignments_of(user: User, study: Study | None = None) -> list[Assignment]:
 
 
 def viewer_of(user: User, packet: Packet) -> Viewer:
-    """How the person stands to the packet. Being assigned outweighs being an admin of the study."""
+    """Return how the person takes part in the packet. An assignment outweighs a study admin's role."""
     mine = packet.assignments.filter(person=user, withdrawn_at__isnull=True).first()
     if mine is not None:
         return Viewer(mine.role)
@@ -97,7 +97,7 @@ def may_see(user: User, packet: Packet) -> MaySee:
     """Return what of the packet this person may see now. Another open packet with one of its cases
     closes what would unblind it.
     """
-    found = what_may_see(viewer_of(user, packet), packet.state, packet.reveal)
+    found = visibility_for(viewer_of(user, packet), packet.state, packet.reveal)
     closed = (
         closed_objects(user, FINDING_PAGES) | closed_objects(user, TIMELINE_PAGES)
         if found.judge
@@ -109,11 +109,10 @@ def may_see(user: User, packet: Packet) -> MaySee:
 
 
 def guard_open_packet(user: User, object_type: str, object_id: str) -> str | None:
-    """Page guard: timelines and findings of a case are closed to whoever is assigned to an open
-    packet with findings of it.
+    """Page guard: close a case to people assigned to an open packet with findings of it.
 
-    Its findings stay closed afterwards to those whose packet never reveals them. Nor does a
-    reviewer begin a timeline of the case.
+    Its findings stay closed after that if the packet never reveals them. A reviewer cannot begin a
+    timeline of the case.
     """
     if object_type not in CLOSED_PAGES:
         return None

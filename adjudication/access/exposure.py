@@ -43,7 +43,7 @@ def record_exposure(*, user: User, encounters: Iterable[Encounter], page: str) -
 
 
 def record_revealed(*, user: User, packet: Packet, page: str) -> None:
-    """For every page that shows somebody what the judge held of a packet's findings."""
+    """Record that somebody saw the judge's answers to a packet's findings."""
     cases = (
         Encounter.objects.filter(comparisons__games__findings__items__packet=packet)
         .select_related("dataset__study")

@@ -71,7 +71,7 @@ def studies_with(request: Request, roles: frozenset[Role] = CASE_READERS) -> Que
     return found
 
 
-def asked_studies(request: Request, roles: frozenset[Role] = CASE_READERS) -> QuerySet[Study]:
+def requested_studies(request: Request, roles: frozenset[Role] = CASE_READERS) -> QuerySet[Study]:
     """Those of `studies_with`, or the one that `study` names. Raises NotAllowed, Http404."""
     found = studies_with(request, roles)
     if not (wanted := request.query_params.get("study", "")):

@@ -1,8 +1,7 @@
-"""What the API says when it does not do what was asked: one body for all of it, a word for programs
-and a sentence for people.
+"""Error responses of the API: one body for all, with a code for programs and a sentence for people.
 
-Sentences come from exceptions that say of themselves that they hold no patient text, and never tell
-more than the page would.
+Sentences come from exceptions that are marked as free of patient text. They never reveal more than
+the page would.
 """
 
 from __future__ import annotations
@@ -48,13 +47,13 @@ REFUSED = (
 #: by its model.
 MISSING = "No such thing, or not one of yours."
 LATE = (
-    "Your answer is kept, but it came too late to stand: the item's places were taken, or the"
+    "Your answer is stored but does not count: enough others answered this item first, or the"
     " packet was closed."
 )
 
 
 class Refusal(APIException):
-    """An answer of 4xx with its word, sentence and whatever a program needs to go on."""
+    """A 4xx response: code, message and details."""
 
     def __init__(self, status: HTTPStatus, code: str, words: str, **more: Any) -> None:
         super().__init__(words, code)
@@ -65,7 +64,7 @@ class Refusal(APIException):
 
 
 class ErrorSerializer(serializers.Serializer[Any]):
-    """What every answer of 4xx says."""
+    """The body of every 4xx response."""
 
     code = serializers.CharField(help_text="A word for programs.")
     detail = serializers.CharField(help_text="A sentence for people.")
@@ -75,7 +74,7 @@ class ErrorSerializer(serializers.Serializer[Any]):
         help_text="What is wrong with which field.",
     )
     standing = serializers.CharField(
-        required=False, help_text="409: public id of your decision that stands instead."
+        required=False, help_text="409: public id of your current decision."
     )
     left = serializers.IntegerField(
         required=False, help_text="409 not_finished: items still to decide."
@@ -186,7 +185,7 @@ _SAYS = {
 
 
 def errors(*statuses: int) -> dict[int, OpenApiResponse]:
-    """How the OpenAPI description tells of these refusals; 401 and 404 come with every address."""
+    """Describe these error responses for OpenAPI; every address adds 401 and 404."""
     found = {}
     for status in sorted({401, 404, *statuses}):
         code, detail = _SAYS[status]

@@ -40,7 +40,7 @@ def page_of(request: Request, rows: QuerySet[M]) -> tuple[ShortPages, list[M]]:
     return pages, list(found or [])
 
 
-def paged(pages: ShortPages, bodies: Any) -> Response:
+def page_response(pages: ShortPages, bodies: Any) -> Response:
     """{count, next, previous, results}."""
     return pages.get_paginated_response(bodies)
 

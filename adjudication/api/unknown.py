@@ -17,7 +17,7 @@ NAME = "api-unknown"
 
 
 class Unknown(ApiView):
-    """Nothing. Whoever is not signed in is told just that."""
+    """Answer 404, or 401 to a client that is not signed in."""
 
     schema = None
 
@@ -35,6 +35,6 @@ class Unknown(ApiView):
         return super().dispatch(request, *args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Raises NotAuthenticated, then Http404, whatever the method."""
+        """Raise NotAuthenticated, then Http404, for every method."""
         super().initial(request, *args, **kwargs)
         raise Http404

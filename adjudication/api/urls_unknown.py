@@ -1,5 +1,5 @@
-"""Whatever no other address of the API is called. Stands last; without it a program would be told
-in HTML.
+"""Every other address of the API. It comes last: without it, a program would get an HTML page
+for an unknown address.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A blinded item in the words and pieces of the reviewer's page. No Django here; whatever comes
-from outside is escaped by this module.
+"""A blinded item in the words and pieces of the reviewer's page. No Django here. This module escapes
+all outside text.
 
 It is given a `BlindedItem` and nothing else, so it cannot show more than a reviewer may see.
 """
@@ -48,7 +48,7 @@ _MEANING = {
     "B": "B is right",
     "BOTH": "each is defensible",
     "NEITHER": "each is wrong",
-    "UNCLEAR": "cannot be told",
+    "UNCLEAR": "not settled",
     "NOT_A_FINDING": "wrongly raised",
 }
 _HOLDER = {Question.ONE_ROW: "the event is real", Question.REPEATED_ROW: "it happened again"}
@@ -180,9 +180,7 @@ def record_lines(rows: Sequence[RecordRow]) -> tuple[RecordLine, ...]:
 
 
 def time_left_words(seconds_each: float | None, items: int) -> str:
-    """ "about 12 min left" from the median active time of one's own answers; "" while there is
-    nothing to tell it from.
-    """
+    """ "about 12 min left" by the median active time of one's own answers; "" without answers."""
     if seconds_each is None or not items:
         return ""
     seconds = seconds_each * items

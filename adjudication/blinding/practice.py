@@ -44,8 +44,9 @@ class PracticeCase:
 
 @cache
 def practice_cases() -> tuple[PracticeCase, ...]:
-    """The whole round, in order. Raises ValueError for a file whose place stands not exactly once
-    in its note.
+    """Return the practice cases in order.
+
+    Raises ValueError for a file whose marked place does not occur exactly once in its note.
     """
     return tuple(
         _case(number, path) for number, path in enumerate(sorted(FOLDER.glob("*.json")), 1)
@@ -53,33 +54,35 @@ def practice_cases() -> tuple[PracticeCase, ...]:
 
 
 def _case(number: int, path: Path) -> PracticeCase:
-    told = json.loads(path.read_text(encoding="utf-8"))
-    material = _material(f"practice-{number}", told)
+    case = json.loads(path.read_text(encoding="utf-8"))
+    material = _material(f"practice-{number}", case)
     return PracticeCase(
         number,
-        told["title"],
+        case["title"],
         blinded_item(material, _seed_as_written(material.item)),
-        told["answer"],
-        told["explanation"],
+        case["answer"],
+        case["explanation"],
     )
 
 
-def _material(name: str, told: Mapping[str, Any]) -> ItemMaterial:
-    note, place = told["note"], told["span"]
+def _material(name: str, case: Mapping[str, Any]) -> ItemMaterial:
+    note, place = case["note"], case["span"]
     if note.count(place) != 1:
-        raise ValueError(f"{name}: the place stands {note.count(place)} times in the note")
+        raise ValueError(
+            f"{name}: the place occurs {note.count(place)} times in the note, not once"
+        )
     span = (note.index(place), note.index(place) + len(place))
-    a, b = told["sides"]
+    a, b = case["sides"]
     return ItemMaterial(
         item=name,
-        repeated=told["kind"] == "repeat",
+        repeated=case["kind"] == "repeat",
         a=_candidate(a, span),
         b=_candidate(b, span),
         a_rows=tuple((event, hours) for event, hours in a["rows"]),
         b_rows=tuple((event, hours) for event, hours in b["rows"]),
         note=note,
-        series=tuple(_series(s["event"], s["rows"]) for s in told["series"]),
-        admitted_at=datetime.fromisoformat(told["admitted_at"]),
+        series=tuple(_series(s["event"], s["rows"]) for s in case["series"]),
+        admitted_at=datetime.fromisoformat(case["admitted_at"]),
     )
 
 

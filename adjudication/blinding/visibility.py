@@ -4,7 +4,7 @@ Django here.
 `blinded_item` takes what is known of an item and gives exactly what may be shown. Two worlds that
 differ only in who wrote the two timelines, what the judge said and what the judge looked at give
 equal results. So it takes nothing of the judge but the two rows; times are in whole hours on both
-sides, because decimals tell which timeline used structured evidence; rows stand in an order of
+sides, because decimals reveal which timeline used structured evidence; rows have an order of
 their own; and neither identifiers, bounds, lanes nor contexts of a source are in it.
 """
 
@@ -50,19 +50,16 @@ _SMALL_WORDS = frozenset(
     )
 )
 
-TWO_ROWS = "Both timelines hold this event. Which row is right?"
-ONE_ROW = (
-    "One timeline holds this event, the other does not. Choosing the side that holds it says that"
-    " the event is real."
-)
+TWO_ROWS = "Both timelines have this event. Which row is right?"
+ONE_ROW = "Only one timeline has this event. Did it happen? Choose its side if it did."
 REPEATED_ROW = (
-    "One timeline holds this event once more. Choosing the side that holds the repeat says that it"
-    " happened again."
+    "One timeline has this event twice. Did it happen again? Choose the side with the repeat if it"
+    " did."
 )
 
 
 class Question(StrEnum):
-    """What is asked. Findings about two rows all ask the same: their type would tell the verdict."""
+    """The question. Findings about two rows share one: their type would reveal the verdict."""
 
     TWO_ROWS = "two_rows"
     ONE_ROW = "one_row"
@@ -79,8 +76,8 @@ class Question(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CandidateRow:
-    """A side's row of the finding, as judged. `span` is where its own occurrence stands in the
-    note, where it has one.
+    """A side's row of the finding, as judged. `span` is the place of its occurrence in the note, or
+    None.
     """
 
     event: str
@@ -115,8 +112,8 @@ class ItemMaterial:
     """What is known of an item. `a` and `b` are the judge's sides; `a_rows`, `b_rows` all rows of
     both timelines as (event, hours).
 
-    `both_have_spans`: both timelines point into the note. Where one does not, no span is shown: it
-    would tell which.
+    `both_have_spans`: both timelines point into the note. If one does not, no span is shown: it
+    would reveal which.
     """
 
     item: str
@@ -186,11 +183,10 @@ class BlindedItem:
 
 
 def blinded_item(material: ItemMaterial, seed: int) -> BlindedItem:
-    """The item as the reviewer with this seed sees it: A is left, B right, whichever timeline that
-    is.
+    """Build the item as the reviewer with this seed sees it: A on the left, B on the right.
 
-    A series comes with rows where its `RecordSeries` has them; which ones need them is told by
-    `series_order`.
+    A series comes with rows if its `RecordSeries` has them; `series_order` returns the ones that
+    need rows.
     """
     candidates = [c for c in (material.a, material.b) if c is not None]
     one, other = _side(material.a, material.a_rows), _side(material.b, material.b_rows)
@@ -217,7 +213,7 @@ def sides_swapped(seed: int, item: str) -> bool:
 
 
 def order_key(seed: int, item: str) -> str:
-    """Sorts a reviewer's items into an order of their own, which tells nothing about the packet's."""
+    """Return a reviewer's own sort key of an item. It reveals nothing about the packet's order."""
     return hashlib.sha256(f"{seed}:order:{item}".encode()).hexdigest()
 
 
@@ -279,8 +275,8 @@ def _question(material: ItemMaterial) -> Question:
 
 
 def _side(candidate: CandidateRow | None, rows: Iterable[tuple[str, float | None]]) -> ShownSide:
-    """The rows by time, N/A last, then words. Of rows that read the same, the first is marked:
-    which one was meant is not to be told.
+    """Sort rows by time, N/A last, then by words. Of rows that read the same, mark the first one, so
+    that the mark does not reveal which one was meant.
     """
     shown = [ShownRow(_one_line(event), whole_hours(time)) for event, time in rows]
     shown.sort(key=lambda r: (r.hours is None, r.hours or 0, r.event))
@@ -336,7 +332,7 @@ def _one_line(event: str) -> str:
 
 
 class Viewer(StrEnum):
-    """How a person stands to a packet."""
+    """A person's part in a packet."""
 
     REVIEWER = "reviewer"
     ADJUDICATOR = "adjudicator"
@@ -357,12 +353,12 @@ class MaySee:
     report: bool = False
 
 
-def what_may_see(viewer: Viewer, state: str, reveal: str) -> MaySee:
-    """`state`: "draft", "open" or "closed"; `reveal`: "never" or "after_close". The one table that
-    every page asks.
+def visibility_for(viewer: Viewer, state: str, reveal: str) -> MaySee:
+    """Return what a person may see of a packet; every page asks this one table.
 
-    Whoever decides sees blinded items while the packet is open, and the judge's side after it
-    closed, unless the policy is never.
+    `state`: "draft", "open" or "closed"; `reveal`: "never" or "after_close". Reviewers see blinded
+    items while the packet is open. After it closed they also see the judge's side, unless the
+    policy is "never".
     """
     if viewer is Viewer.NOBODY:
         return MaySee()

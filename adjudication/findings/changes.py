@@ -1,5 +1,4 @@
-"""What changed between two judge runs over the same comparisons: findings of one subject held
-together, by the database.
+"""Compare two judge runs over the same comparisons, in the database: findings match by subject.
 
 Only comparisons that both runs judged count: where one of them gave no answer nothing can be said
 to be gone or new. Verdicts are compared as "the first timeline is right", "the second", …, since
@@ -32,8 +31,8 @@ class Change(StrEnum):
     def words(self) -> str:
         return {
             "verdict": "verdict changed",
-            "gone": "no longer told",
-            "new": "newly told",
+            "gone": "no longer reported",
+            "new": "newly reported",
             "same": "the same",
         }[self.value]
 
@@ -82,7 +81,7 @@ _TYPES: Mapping[str, Sequence[str]] = {
     "DUPLICATE": ("DUPLICATE",),
     "SHARED_UNSUPPORTED": ("SHARED_UNSUPPORTED",),
 }
-#: Findings of one subject within one game are held together in their order.
+#: Findings of one subject within one game are matched in their order.
 _PAIRED = """
 WITH both_judged AS (
     SELECT one.comparison_id, one.id AS one_id, two.id AS two_id, one.a_is_first AS one_first, two.a_is_first AS two_first
@@ -91,24 +90,24 @@ WITH both_judged AS (
     JOIN adjudication_comparison c ON c.id = one.comparison_id
     WHERE one.run_id = %s AND NOT one.swapped AND one.outcome = 'judged' AND two.outcome = 'judged'
         AND NOT (c.encounter_id = ANY(%s) OR c.first_id = ANY(%s) OR c.second_id = ANY(%s))
-), told AS (
+), judged AS (
     SELECT f.id, f.game_id, f.subject_sha256, f.type, f.ordinal, b.comparison_id, f.game_id = b.one_id AS is_one,
         CASE WHEN f.verdict NOT IN ('A', 'B') THEN f.verdict
              WHEN (f.verdict = 'A') = (CASE WHEN f.game_id = b.one_id THEN b.one_first ELSE b.two_first END) THEN 'first'
-             ELSE 'second' END AS held,
+             ELSE 'second' END AS side,
         row_number() OVER (PARTITION BY f.game_id, f.subject_sha256 ORDER BY f.ordinal) AS n
     FROM adjudication_finding f JOIN both_judged b ON f.game_id IN (b.one_id, b.two_id)
 ), changes AS (
     SELECT before.id AS before_id, after.id AS after_id, coalesce(after.type, before.type) AS type,
         coalesce(after.comparison_id, before.comparison_id) AS comparison_id, coalesce(after.ordinal, before.ordinal) AS ordinal,
         CASE WHEN after.id IS NULL THEN 'gone' WHEN before.id IS NULL THEN 'new'
-             WHEN before.held = after.held THEN 'same' ELSE 'verdict' END AS change
-    FROM (SELECT * FROM told WHERE is_one) before
-    FULL JOIN (SELECT * FROM told WHERE NOT is_one) after
+             WHEN before.side = after.side THEN 'same' ELSE 'verdict' END AS change
+    FROM (SELECT * FROM judged WHERE is_one) before
+    FULL JOIN (SELECT * FROM judged WHERE NOT is_one) after
         ON after.comparison_id = before.comparison_id AND after.subject_sha256 = before.subject_sha256 AND after.n = before.n
 )
 """
-#: No two changes have the same place: a finding is told in one of them alone.
+#: Every change has its own place: only one of the two runs has a given finding.
 _ORDER = "e.case_id, comparison_id, ordinal, coalesce(after_id, before_id)"
 
 
@@ -129,7 +128,7 @@ class Changes:
         self._where, self._values = wanted.conditions()
 
     def counts(self) -> dict[Change, int]:
-        """How many subjects had each change, whatever the filter."""
+        """Return the number of subjects for each change, ignoring the filter."""
         found = dict(self._asked("SELECT change, count(*) FROM changes GROUP BY change"))
         return {change: found.get(change.value, 0) for change in Change}
 

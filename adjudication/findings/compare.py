@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 
 from adjudication.findings.listing import FindingLine, finding_line
-from adjudication.judging.aligning import Aligned, PlacedRow, aligned
+from adjudication.judging.aligning import Aligned, PlacedRow, align_rows
 from adjudication.judging.config import JudgeConfig
 from adjudication.judging.input import whole_hours
 from adjudication.judging.validation import TOLERANCE, Tolerance
@@ -91,9 +91,9 @@ def rows_of(a: Choice, b: Choice, run: JudgeRun | None) -> list[CompareRow]:
     """The aligned rows with the findings of the judge run, which may have none for these two."""
     shared = a.inventory_id is not None and a.inventory_id == b.inventory_id
     tolerance = JudgeConfig.from_dict(run.config).tolerance if run else TOLERANCE
-    told = _findings(a, b, run)
-    rows = aligned(_placed(a), _placed(b), shared_uids=shared)
-    return [_row(number, row, tolerance, told) for number, row in enumerate(rows, start=1)]
+    by_entry = _findings(a, b, run)
+    rows = align_rows(_placed_rows(a), _placed_rows(b), shared_uids=shared)
+    return [_row(number, row, tolerance, by_entry) for number, row in enumerate(rows, start=1)]
 
 
 def payload(
@@ -121,7 +121,7 @@ def payload(
     }
 
 
-def _placed(choice: Choice) -> list[PlacedRow]:
+def _placed_rows(choice: Choice) -> list[PlacedRow]:
     fields = (
         "pk",
         "event",
@@ -153,25 +153,25 @@ def _placed(choice: Choice) -> list[PlacedRow]:
 
 
 def _findings(a: Choice, b: Choice, run: JudgeRun | None) -> dict[int, list[FindingLine]]:
-    """Entry → what the judge told of it."""
-    told: dict[int, list[FindingLine]] = {}
+    """Return each entry's findings in the judge run."""
+    by_entry: dict[int, list[FindingLine]] = {}
     if run is None:
-        return told
+        return by_entry
     games = games_of(a, b).filter(run=run)
     related = ("game__comparison__encounter", "game__comparison__first", "game__comparison__second")
     for finding in Finding.objects.filter(game__in=games).select_related(*related):
         line = finding_line(finding)
         for entry in {finding.a_entry_id, finding.b_entry_id} - {None}:
             assert entry is not None
-            told.setdefault(entry, []).append(line)
-    return told
+            by_entry.setdefault(entry, []).append(line)
+    return by_entry
 
 
 def _row(
-    number: int, row: Aligned, tolerance: Tolerance, told: dict[int, list[FindingLine]]
+    number: int, row: Aligned, tolerance: Tolerance, by_entry: dict[int, list[FindingLine]]
 ) -> CompareRow:
     a, b = row.first, row.second
-    both = [told.get(side.entry, []) for side in (a, b) if side is not None]
+    both = [by_entry.get(side.entry, []) for side in (a, b) if side is not None]
     findings = {line.finding.pk: line for lines in both for line in lines}
     if a is None or b is None:
         state, apart = ("only-a" if b is None else "only-b"), ""
@@ -275,7 +275,7 @@ def _finding(line: FindingLine) -> dict[str, str]:
     )
     return {
         "kind": line.difference,
-        "held": line.held,
+        "held": line.sided_verdict,
         "charged": charged,
         "grounding": line.grounding,
         "reason": line.finding.reason,

@@ -97,7 +97,7 @@ def quote_of(finding: Finding, encounter: Encounter) -> Quote | None:
     Raises NoteChanged where its text is no longer what was imported.
     """
     note = note_of(encounter)
-    span = _quoted(finding) or _own_span(finding)
+    span = _quote_span(finding) or _own_span(finding)
     if note is None or span is None:
         return None
     text, (start, end) = checked_text(note), span
@@ -105,10 +105,10 @@ def quote_of(finding: Finding, encounter: Encounter) -> Quote | None:
     before, quoted, after = (
         mark_safe(text_html(piece)) for piece in (text[:start], text[start:end], text[end:])
     )
-    return Quote(before, quoted, after, judged=_quoted(finding) is not None)
+    return Quote(before, quoted, after, judged=_quote_span(finding) is not None)
 
 
-def _quoted(finding: Finding) -> tuple[int, int] | None:
+def _quote_span(finding: Finding) -> tuple[int, int] | None:
     return (
         None
         if finding.note_start is None or finding.note_end is None
@@ -117,7 +117,7 @@ def _quoted(finding: Finding) -> tuple[int, int] | None:
 
 
 def _own_span(finding: Finding) -> tuple[int, int] | None:
-    """Where the finding's row stands in the note: A's, else B's."""
+    """Return the place of the finding's row in the note: A's, else B's."""
     found = (
         e.occurrence
         for e in (finding.a_entry, finding.b_entry)
@@ -133,22 +133,22 @@ def cited_series(finding: Finding, encounter: Encounter) -> CitedSeries | None:
     series = finding.series
     if series is None:
         return None
-    told = finding.table_evidence or ""
-    match = _HOURS.search(told)
+    citation = finding.table_evidence or ""
+    match = _HOURS.search(citation)
     hours = None if match is None else float(match[1])
     lines = row_lines(encounter, in_time_order(encounter, series))
-    rows = [CitedRow(line, _is_cited(line, hours, told, encounter)) for line in lines]
+    rows = [CitedRow(line, _is_cited(line, hours, citation, encounter)) for line in lines]
     middle = next((n for n, r in enumerate(rows) if r.cited), 0)
     start = max(0, min(middle - ROWS_SHOWN // 2, len(rows) - ROWS_SHOWN))
     return CitedSeries(series, event_words(series.event), tuple(rows[start : start + ROWS_SHOWN]))
 
 
-def _is_cited(line: RowLine, hours: float | None, told: str, encounter: Encounter) -> bool:
+def _is_cited(line: RowLine, hours: float | None, citation: str, encounter: Encounter) -> bool:
     if line.at is None or hours is None:
         return False
     anchor, _ = stay(encounter)
     at = anchor.hours(type(encounter.admitted_at).fromisoformat(line.at.iso))
-    value = told.rpartition(" @")[0].rpartition(" = ")[2] if " = " in told else ""
+    value = citation.rpartition(" @")[0].rpartition(" = ")[2] if " = " in citation else ""
     return abs(at - hours) <= HOURS_SLACK and (
         not value or _number_or_words(value) == _number_or_words(line.value)
     )
@@ -217,12 +217,12 @@ def _neighbours(
     start, end = max(0, middle - NEIGHBOURS), middle + NEIGHBOURS + (entry is not None)
     return [
         Neighbour(
-            said(e), hours_words(e.time), e is entry, e.occurrence.uid4 if e.occurrence else ""
+            row_text(e), hours_words(e.time), e is entry, e.occurrence.uid4 if e.occurrence else ""
         )
         for e in entries[start:end]
     ]
 
 
-def said(entry: Entry) -> str:
+def row_text(entry: Entry) -> str:
     """What a timeline's row says, as the note has it."""
     return unescape_mention(entry.occurrence.mention if entry.occurrence else entry.event)

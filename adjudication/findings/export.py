@@ -19,7 +19,7 @@ CHUNK = 2000
 COLUMNS = (
     Column("finding", TEXT, "", "public id of the finding"),
     Column("judge_run", TEXT, "", "public id of the judge run"),
-    Column("judge", TEXT, "", "judge that told it, with its version", free=True),
+    Column("judge", TEXT, "", "judge that reported it, with its version", free=True),
     Column("dataset", TEXT, "", "name of the dataset", free=True),
     Column("case_id", TEXT, "", "the case within its dataset", free=True),
     Column("game", TEXT, "", "public id of the game: one judging of one comparison"),
@@ -47,7 +47,7 @@ COLUMNS = (
         "VALUE, TIMING, A_ONLY, B_ONLY, SHARED_UNSUPPORTED or DUPLICATE, in the judge's labels",
     ),
     Column("verdict", TEXT, "", "A, B, BOTH, NEITHER or UNCLEAR, in the judge's labels"),
-    Column("right_source", TEXT, "", "the timeline held right; empty where none was", free=True),
+    Column("right_source", TEXT, "", "the timeline judged right; empty if none was", free=True),
     Column(
         "category", TEXT, "", "error that is charged; empty where the verdict is not for one side"
     ),
@@ -57,7 +57,7 @@ COLUMNS = (
         "flagged",
         BOOL,
         "",
-        "a TIMING finding whose hours lie within tolerance: kept, charged and marked",
+        "a TIMING finding whose hours are within tolerance: it counts, and is marked",
     ),
     Column("a_time", INT, "hours", "judged time of A's row from admission; empty: N/A or no row"),
     Column("b_time", INT, "hours", "judged time of B's row from admission; empty: N/A or no row"),
@@ -107,7 +107,7 @@ def columns(*, with_text: bool) -> list[Column]:
     return [c for c in COLUMNS if with_text or not c.text]
 
 
-def exported(run: JudgeRun, closed: Closed) -> QuerySet[Finding]:
+def exportable_findings(run: JudgeRun, closed: Closed) -> QuerySet[Finding]:
     """The run's findings, reruns included, without those that are closed to the reader; in the
     order of their games.
     """
@@ -124,11 +124,11 @@ def lines(run: JudgeRun, findings: QuerySet[Finding]) -> Iterator[dict[str, Any]
     )
     labels = labels_of_run(run)
     for row in rows.iterator(chunk_size=CHUNK):
-        told = dict(zip(_PATHS, row, strict=False))
+        line = dict(zip(_PATHS, row, strict=False))
         first, second = labels_of_sides(labels, row[-8:-2])
         yield (
-            told
-            | _charge(told, first, second, *row[-2:])
+            line
+            | _charge(line, first, second, *row[-2:])
             | {
                 "judge_run": run.public_id,
                 "judge": judge,
@@ -137,17 +137,17 @@ def lines(run: JudgeRun, findings: QuerySet[Finding]) -> Iterator[dict[str, Any]
 
 
 def _charge(
-    told: Mapping[str, Any], first: str, second: str, a_is_first: bool, charged_first: bool | None
+    line: Mapping[str, Any], first: str, second: str, a_is_first: bool, charged_first: bool | None
 ) -> dict[str, Any]:
-    """Who was A, who was held right and who is charged with what."""
+    """Name the sides, the side judged right, and the side charged with the error."""
     a, b = (first, second) if a_is_first else (second, first)
-    category = told["category"] or None
+    category = line["category"] or None
     return {
         "first_source": first,
         "second_source": second,
         "a_source": a,
         "b_source": b,
-        "right_source": {"A": a, "B": b}.get(told["verdict"]),
+        "right_source": {"A": a, "B": b}.get(line["verdict"]),
         "category": category,
         "charged_source": None if charged_first is None else first if charged_first else second,
         "points": WEIGHTS[Category(category)] if category else None,

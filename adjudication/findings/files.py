@@ -21,8 +21,9 @@ DICTIONARY = "dictionary"
 
 
 def findings_file(request: StudyRequest, run: JudgeRun, format: str) -> StreamingHttpResponse:
-    """The file, told of in the trail: whoever has a file of findings has seen their cases
-    unblinded. Raises Http404 for another format.
+    """Stream the findings as a file and record it in the audit trail.
+
+    The file unblinds its cases for its reader. Raises Http404 for another format.
     """
     with_text, closed = request.GET.get("text") == "1", closed_to(request.user)
     check_judge_run_is_open(run, closed)
@@ -30,9 +31,9 @@ def findings_file(request: StudyRequest, run: JudgeRun, format: str) -> Streamin
     if format == DICTIONARY:
         return _dictionary(columns, f"data-dictionary-{run.public_id}.csv")
     _check_format(format)
-    found = findings_export.exported(run, closed)
+    found = findings_export.exportable_findings(run, closed)
     detail = {"format": format, "text": with_text, "findings": found.count()}
-    _tell(request, run, found, "game__comparison__encounter", "findings", detail)
+    _record_export(request, run, found, "game__comparison__encounter", "findings", detail)
     return _file(findings_export.lines(run, found), columns, format, f"findings-{run.public_id}")
 
 
@@ -43,8 +44,8 @@ def games_file(request: StudyRequest, run: JudgeRun, format: str) -> StreamingHt
     if format == DICTIONARY:
         return _dictionary(games_export.COLUMNS, f"data-dictionary-games-{run.public_id}.csv")
     _check_format(format)
-    found = games_export.exported(run, closed)
-    _tell(
+    found = games_export.exportable_games(run, closed)
+    _record_export(
         request,
         run,
         found,
@@ -62,7 +63,7 @@ def _check_format(format: str) -> None:
         raise Http404
 
 
-def _tell(
+def _record_export(
     request: StudyRequest,
     run: JudgeRun,
     found: QuerySet[Finding] | QuerySet[Game],
@@ -86,17 +87,17 @@ def _tell(
 
 
 def _dictionary(columns: Sequence[Column], name: str) -> StreamingHttpResponse:
-    return _attached(write_dictionary(columns), "text/csv; charset=utf-8", name)
+    return _attachment(write_dictionary(columns), "text/csv; charset=utf-8", name)
 
 
 def _file(
     lines: Iterator[dict[str, object]], columns: Sequence[Column], format: str, stem: str
 ) -> StreamingHttpResponse:
     kind, ending, write = FORMATS[format]
-    return _attached(write(lines, columns), kind, f"{stem}.{ending}")
+    return _attachment(write(lines, columns), kind, f"{stem}.{ending}")
 
 
-def _attached(content: Iterator[bytes], kind: str, name: str) -> StreamingHttpResponse:
+def _attachment(content: Iterator[bytes], kind: str, name: str) -> StreamingHttpResponse:
     response = StreamingHttpResponse(content, content_type=kind)
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

@@ -46,7 +46,7 @@ COLUMNS = (
         "outcome",
         TEXT,
         "",
-        "judged, unjudged (no answer that holds) or open (not judged yet); ratings are of judged"
+        "judged, unjudged (no valid answer) or open (not judged yet); ratings are of judged"
         " games alone",
     ),
     Column(
@@ -89,14 +89,14 @@ _PATHS = {
     "dataset": "comparison__encounter__dataset__name",
     "case_id": "comparison__encounter__case_id",
     "swapped": "swapped",
-    "findings": "told",
+    "findings": "reported",
     "decisive": "charged",
     "series_supplied": "series_supplied",
     "series_omitted": "series_omitted",
 }
 
 
-def exported(run: JudgeRun, closed: Closed) -> QuerySet[Game]:
+def exportable_games(run: JudgeRun, closed: Closed) -> QuerySet[Game]:
     """The run's games, reruns included, without those that are closed to the reader."""
     return open_games(Game.objects.filter(run=run), closed).order_by("pk")
 
@@ -110,7 +110,10 @@ def lines(run: JudgeRun, games: QuerySet[Game]) -> Iterator[dict[str, Any]]:
     labels = labels_of_run(run)
     decisive = Count("findings", filter=~Q(findings__category=""))
     counted = games.annotate(
-        told=Count("findings"), charged=decisive, to_first=_points(True), to_second=_points(False)
+        reported=Count("findings"),
+        charged=decisive,
+        to_first=_points(True),
+        to_second=_points(False),
     )
     rows = counted.values_list(
         *_PATHS.values(),
@@ -122,7 +125,7 @@ def lines(run: JudgeRun, games: QuerySet[Game]) -> Iterator[dict[str, Any]]:
         *SIDES,
     )
     for row in rows.iterator(chunk_size=CHUNK):
-        told = dict(zip(_PATHS, row, strict=False))
+        line = dict(zip(_PATHS, row, strict=False))
         case, outcome, a_is_first, *points = row[-11:-6]
         first, second = labels_of_sides(labels, row[-6:])
         a, b = (
@@ -133,8 +136,8 @@ def lines(run: JudgeRun, games: QuerySet[Game]) -> Iterator[dict[str, Any]]:
             else (second, first)
         )
         yield (
-            told
-            | _shared(outcome, *points)
+            line
+            | _shares(outcome, *points)
             | {
                 "judge_run": run.public_id,
                 "judge": judge,
@@ -157,7 +160,7 @@ def _points(first: bool) -> Coalesce:
     return Coalesce(Sum(charged, filter=Q(findings__charged_first=first)), Value(0.0))
 
 
-def _shared(outcome: str, to_first: float, to_second: float) -> dict[str, Any]:
+def _shares(outcome: str, to_first: float, to_second: float) -> dict[str, Any]:
     if outcome != Game.Outcome.JUDGED:
         return {
             "outcome": outcome or OPEN,

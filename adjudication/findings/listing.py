@@ -11,7 +11,7 @@ from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, W
 from django.db.models.functions import Abs
 
 from adjudication import domain
-from adjudication.judge_runs.calls import both_named
+from adjudication.judge_runs.calls import source_names
 from adjudication.judging.finding_words import (
     CATEGORY_WORDS,
     GROUNDING_WORDS,
@@ -31,13 +31,13 @@ TYPES: Mapping[str, tuple[str, Q]] = {
     "TIMING": ("different time", Q(type="TIMING")),
     "VALUE": ("different value", Q(type="VALUE")),
     ONE_SIDED: ("only in one", Q(type__in=("A_ONLY", "B_ONLY"))),
-    "DUPLICATE": ("told twice", Q(type="DUPLICATE")),
+    "DUPLICATE": ("reported twice", Q(type="DUPLICATE")),
     "SHARED_UNSUPPORTED": ("in both, unsupported", Q(type="SHARED_UNSUPPORTED")),
 }
 VERDICTS: Mapping[str, tuple[str, Q]] = {
     DECISIVE: ("for one side", Q(verdict__in=("A", "B"))),
-    "BOTH": ("both stand", Q(verdict="BOTH")),
-    "NEITHER": ("neither stands", Q(verdict="NEITHER")),
+    "BOTH": ("both possible", Q(verdict="BOTH")),
+    "NEITHER": ("neither right", Q(verdict="NEITHER")),
     "UNCLEAR": ("unclear", Q(verdict="UNCLEAR")),
 }
 SIZES: Mapping[str, tuple[str, Q]] = {
@@ -74,8 +74,8 @@ _RELATED = (
 
 @dataclass(frozen=True, slots=True)
 class FindingFilter:
-    """What is asked for. `source` and `charged` are numbers of the run's sources, `case` a public
-    id: all of it stands in addresses.
+    """A filter of findings. `source` and `charged` are indices of the run's sources, `case` a
+    public id: all of it is safe in addresses.
     """
 
     type: str = ""
@@ -168,8 +168,8 @@ def counted_by_type(findings: QuerySet[Finding]) -> list[tuple[str, str, int]]:
     """(value, words, how many) for every type there is, and before them all together."""
     counts = dict(findings.order_by().values_list("type").annotate(n=Count("pk")))
     counts[ONE_SIDED] = counts.pop("A_ONLY", 0) + counts.pop("B_ONLY", 0)
-    told = [(value, words, counts.get(value, 0)) for value, (words, _) in TYPES.items()]
-    return [("", "all", sum(n for *_, n in told)), *(one for one in told if one[2])]
+    options = [(value, words, counts.get(value, 0)) for value, (words, _) in TYPES.items()]
+    return [("", "all", sum(n for *_, n in options)), *(one for one in options if one[2])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +200,9 @@ class FindingLine:
     charged: str
 
     @property
-    def held(self) -> str:
-        """The verdict with sources for labels, where two games stand side by side that may have
-        drawn theirs differently.
+    def sided_verdict(self) -> str:
+        """The verdict with sources for labels. Two games compared with each other may have drawn
+        different labels.
         """
         return {"A right": f"{self.a.source} right", "B right": f"{self.b.source} right"}.get(
             self.verdict, self.verdict
@@ -221,31 +221,31 @@ class FindingLine:
 def finding_line(finding: Finding, game: Game | None = None) -> FindingLine:
     """The line of one finding of a judged game."""
     game = game or finding.game
-    told = told_of(finding)
+    judged = domain_finding(finding)
     names = sources_words(game)
     charged_a = None if finding.charged_first is None else finding.charged_first == game.a_is_first
     category = Category(finding.category) if finding.category else None
     return FindingLine(
         finding=finding,
         game=game,
-        kind=TYPE_WORDS[told.type],
+        kind=TYPE_WORDS[judged.type],
         a=SideLine(
             "A",
             names[0],
-            _shown(told.a_event),
-            hour_words(told.a_time) if told.a_event else "",
+            _event_text(judged.a_event),
+            hour_words(judged.a_time) if judged.a_event else "",
             charged_a is True,
         ),
         b=SideLine(
             "B",
             names[1],
-            _shown(told.b_event),
-            hour_words(told.b_time) if told.b_event else "",
+            _event_text(judged.b_event),
+            hour_words(judged.b_time) if judged.b_event else "",
             charged_a is False,
         ),
-        verdict=verdict_words(told),
-        grounding=GROUNDING_WORDS[told.grounding],
-        apart=size_words(told.a_time, told.b_time),
+        verdict=verdict_words(judged),
+        grounding=GROUNDING_WORDS[judged.grounding],
+        apart=size_words(judged.a_time, judged.b_time),
         category=CATEGORY_WORDS[category] if category else "",
         weight=f"{WEIGHTS[category]:g}" if category else "",
         charged="" if charged_a is None else names[0] if charged_a else names[1],
@@ -253,13 +253,13 @@ def finding_line(finding: Finding, game: Game | None = None) -> FindingLine:
 
 
 def sources_words(game: Game) -> tuple[str, str]:
-    """The sources behind A and B of a judged game."""
-    first, second = both_named(game.comparison)
+    """Return the sources labelled A and B in a judged game."""
+    first, second = source_names(game.comparison)
     return (first, second) if game.a_is_first else (second, first)
 
 
-def told_of(finding: Finding) -> domain.Finding:
-    """A stored finding as the value that charging and wording read."""
+def domain_finding(finding: Finding) -> domain.Finding:
+    """Convert a stored finding to the value that charging and wording read."""
     return domain.Finding(
         type=domain.FindingType(finding.type),
         verdict=domain.Verdict(finding.verdict),
@@ -279,8 +279,8 @@ def told_of(finding: Finding) -> domain.Finding:
     )
 
 
-def _shown(event: str | None) -> str | None:
-    """As it stands in the note: the judge gets bars of a row escaped."""
+def _event_text(event: str | None) -> str | None:
+    """Show an event as the note writes it: the judge sees its bars escaped."""
     return None if event is None else unescape_mention(event)
 
 

@@ -19,8 +19,8 @@ NO_RUN = "none"
 def chosen_pair(
     request: StudyRequest, choices: Choices, labels: list[tuple[Choice, str]]
 ) -> tuple[Choice, Choice]:
-    """A and B: as asked, else the case's first timeline and its reference or whatever else there
-    is. Raises Http404.
+    """Return timelines A and B: as requested, else the case's first timeline and its reference,
+    else another one. Raises Http404.
     """
     asked = [request.GET.get(name, "") for name in ("a", "b")]
     found = [choices.find(name) if name else None for name in asked]

@@ -12,10 +12,10 @@ from django.utils import timezone
 from accounts.audit.trail import record
 from accounts.models import Study, User
 from adjudication.judge_runs.data import LoadedGame, has_source, load_game, pairs_of, sources_of
-from adjudication.judge_runs.preparing import NothingToJudge, is_about_to_add, start_preparation
+from adjudication.judge_runs.preparing import NothingToJudge, start_preparation, will_add_cases
 from adjudication.judge_runs.storage import save_findings
 from adjudication.judge_runs.tools import RULES, judge_of, models_of_judge
-from adjudication.judging.config import JudgeConfig, SourceUnknown, written
+from adjudication.judging.config import JudgeConfig, SourceUnknown, source_text
 from adjudication.judging.input import JudgedFinding, Unjudged
 from adjudication.models import Game, JudgePreparation, JudgeRun
 from ehr.models import Dataset
@@ -31,24 +31,22 @@ from timelines.runs.language_models import check_unchanged
 from timelines.runs.tools import roles
 from timelines.runs.versions import code_revision, prompt_hashes
 
-#: Whose calls the ledger holds.
+#: Owner of these calls in the ledger.
 CALLS_OWNER = "adjudication.game"
-#: A game whose judge gave no answer that holds: failed as a job, `unjudged` on pages.
+#: A game without a valid answer of its judge: failed as a job, `unjudged` on pages.
 UNJUDGED = Q(state=JobState.FAILED, outcome=Game.Outcome.UNJUDGED)
 
 
 class JudgingRefused(ValueError):
-    """A judge run that cannot be started; the message says what to change and never holds patient
-    text.
-    """
+    """A judge run that cannot be started; the message says what to change, without patient text."""
 
     log_safe = True
     retryable = False
 
 
 class NotJudged(Exception):
-    """The judge gave no answer that holds. The game is `unjudged` and may be judged again; its own
-    reasons are stored beside.
+    """The judge returned no valid answer. The game is `unjudged` and may be judged again; the game
+    stores the judge's reasons.
     """
 
     log_safe = True
@@ -104,7 +102,7 @@ def start_judging(
     return run
 
 
-def judged_before(
+def find_equal_run(
     *,
     study: Study,
     datasets: Sequence[Dataset],
@@ -132,7 +130,7 @@ def judged_before(
     wanted = {(first.pk, second.pk) for first, second in pairs_of(datasets, sources, cases)}
     for run in runs.order_by("-created_at"):
         games = run.games.exclude(state=JobState.CANCELLED)
-        if wanted and is_about_to_add(run, datasets, cases):
+        if wanted and will_add_cases(run, datasets, cases):
             return run
         if wanted and wanted <= set(games.values_list("comparison__first", "comparison__second")):
             return run
@@ -148,9 +146,9 @@ def _check(study: Study, datasets: Sequence[Dataset], sources: Sequence[SourceKe
         raise JudgingRefused("a judge compares two timelines or more: choose at least two sources")
     if len(set(sources)) < len(sources):
         raise JudgingRefused("a source is named twice")
-    if missing := [written(k) for k in sources if not has_source(datasets, k)]:
+    if missing := [source_text(k) for k in sources if not has_source(datasets, k)]:
         # reads all timelines, hence only for this sentence
-        there = ", ".join(map(written, sources_of(datasets)))
+        there = ", ".join(map(source_text, sources_of(datasets)))
         raise SourceUnknown(
             f"no timeline has the source {', '.join(missing)}; there are: {there or 'none yet'}"
         )

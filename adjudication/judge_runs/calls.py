@@ -68,7 +68,7 @@ def pairings_of(games: QuerySet[Game]) -> Mapping[int, str]:
     }
 
 
-def named(timeline: Timeline) -> str:
+def timeline_label(timeline: Timeline) -> str:
     """A timeline as unblinded pages call it: "rules · revised"."""
     return SourceKey(timeline.source, timeline.kind, timeline.alternative).label
 
@@ -77,10 +77,10 @@ def sides_of(game: Game) -> tuple[str, str] | None:
     """(who was A, who was B); None before the game was judged."""
     if game.a_is_first is None:
         return None
-    first, second = both_named(game.comparison)
+    first, second = source_names(game.comparison)
     return (first, second) if game.a_is_first else (second, first)
 
 
-def both_named(comparison: Comparison) -> tuple[str, str]:
-    """The two sources, in the judge run's order."""
-    return named(comparison.first), named(comparison.second)
+def source_names(comparison: Comparison) -> tuple[str, str]:
+    """Return the labels of both sources, in the judge run's order."""
+    return timeline_label(comparison.first), timeline_label(comparison.second)

@@ -35,8 +35,8 @@ CASES_AT_ONCE = 500
 class LoadedGame:
     """A game as its judge gets it, and what its answer is stored with.
 
-    `entries`: row number → the entry behind it. `input_sha256` is of the note, both timelines as
-    judged, the record and the settings: whatever may change the findings changes it.
+    `entries`: row number → its entry. `input_sha256` covers everything that may change the
+    findings: the note, both timelines as judged, the record and the settings.
     """
 
     given: JudgeInput
@@ -261,21 +261,21 @@ def source_rows(table: pa.Table, anchor: domain.Anchor) -> list[domain.SourceRow
 
 
 def input_digest(given: JudgeInput, config: JudgeConfig) -> str:
-    """SHA-256 of all that a judge decides from, whatever the labels are: what prompts show, and
-    places and source rows that rules read.
+    """Hash all that a judge decides from, without the labels: what prompts show, and the places and
+    source rows that rules read.
     """
     sides = [given.a_rows, given.b_rows] if given.a_is_first else [given.b_rows, given.a_rows]
     settings = {k: v for k, v in config.to_dict().items() if k not in ("seed", "swap")}
-    timelines = [sorted(json.dumps(_judged_by(r, config)) for r in side) for side in sides]
+    timelines = [sorted(json.dumps(_row_content(r, config)) for r in side) for side in sides]
     record = [
         (r.row_index, r.time, r.event, r.value, r.unit, r.source, r.time_kind, r.numeric_value)
         for r in given.rows
     ]
-    told = [given.note, str(given.anchor), timelines, given.record_text, record, settings]
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    content = [given.note, str(given.anchor), timelines, given.record_text, record, settings]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _judged_by(row: CandidateRow, config: JudgeConfig) -> list[Any]:
+def _row_content(row: CandidateRow, config: JudgeConfig) -> list[Any]:
     """Without its number, which is drawn; bounds and context count where the judge is shown them."""
     c = row.source
     shown = [c.lower, c.upper, c.known, *c.context] if config.uid_table else []

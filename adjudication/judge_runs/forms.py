@@ -13,7 +13,7 @@ from django.db.models import Count
 from accounts.models import Study
 from adjudication.judge_runs.data import sources_of
 from adjudication.judge_runs.tools import PROMPTED, RULES
-from adjudication.judging.config import SEED, JudgeConfig, written
+from adjudication.judging.config import SEED, JudgeConfig, source_text
 from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE
 from ehr.models import Dataset, Encounter
 from timelines.access.authoring import is_superseded
@@ -54,8 +54,8 @@ class JudgeForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         label="Timelines to compare",
         help_text=(
-            "Every two of them are one game in each case that has both. The judge is never told"
-            " which is which."
+            "Each pair of timelines is compared once per case that has both. The judge never sees"
+            " their sources."
         ),
     )
     judge = forms.ChoiceField(choices=JUDGES, widget=forms.RadioSelect, initial=RULES)
@@ -67,7 +67,7 @@ class JudgeForm(forms.Form):
     swap = forms.BooleanField(
         required=False,
         label="Judge every game a second time with A and B exchanged",
-        help_text="Tells how much the answers depend on position. Doubles the work.",
+        help_text="Shows how much the answers depend on position. Doubles the work.",
     )
     uid_table = forms.BooleanField(
         required=False,
@@ -102,10 +102,12 @@ class JudgeForm(forms.Form):
         if len(found) == 1:
             cohorts.initial = [found[0].public_id]
         self._keys = {
-            written(k): k for k in sources_of(list(found), closed) if not is_superseded(k.source)
+            source_text(k): k
+            for k in sources_of(list(found), closed)
+            if not is_superseded(k.source)
         }
         self._offer("sources", [(name, key.label) for name, key in self._keys.items()])
-        self.fields["sources"].initial = suggested(list(self._keys.values()))
+        self.fields["sources"].initial = suggest_sources(list(self._keys.values()))
         self._offer(
             "model",
             [
@@ -171,9 +173,9 @@ class JudgeForm(forms.Form):
         field.choices = choices
 
 
-def suggested(keys: Sequence[SourceKey]) -> list[str]:
+def suggest_sources(keys: Sequence[SourceKey]) -> list[str]:
     """What most studies compare: whole systems in their first alternative. Variants only where
     there is nothing else: with them the games, and the calls they cost, grow by the square."""
     first = [k for k in keys if k.alternative == 1]
     whole = [k for k in first if not variant_of(k.source)[1]]
-    return [written(k) for k in (whole if len(whole) > 1 else first)]
+    return [source_text(k) for k in (whole if len(whole) > 1 else first)]

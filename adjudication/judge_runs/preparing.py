@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from adjudication.judge_runs.data import pairs_in
-from adjudication.judging.config import JudgeConfig, game_seed, written
+from adjudication.judging.config import JudgeConfig, game_seed, source_text
 from adjudication.models import Comparison, Game, JudgePreparation, JudgeRun
 from ehr.models import Dataset, Encounter
 from jobs.hints import SWEEP_LIMIT, send_hints
@@ -62,7 +62,7 @@ def execute_preparation(preparation_id: int, *, tell_workers: bool = True) -> Jo
     return work(JudgePreparation, preparation_id, partial(_prepare, tell_workers=tell_workers))
 
 
-def is_about_to_add(run: JudgeRun, datasets: Sequence[Dataset], cases: Sequence[str]) -> bool:
+def will_add_cases(run: JudgeRun, datasets: Sequence[Dataset], cases: Sequence[str]) -> bool:
     """Whether the run is under preparation, and all these cases (none: whole datasets) are among
     those it was started for.
     """
@@ -180,5 +180,5 @@ def _comparisons(pairs: Sequence[tuple[Timeline, Timeline]]) -> dict[tuple[int, 
 
 def _seed(config: JudgeConfig, first: Timeline, second: Timeline) -> int:
     encounter = first.encounter
-    keys = [written(SourceKey(t.source, t.kind, t.alternative)) for t in (first, second)]
+    keys = [source_text(SourceKey(t.source, t.kind, t.alternative)) for t in (first, second)]
     return game_seed(config.seed, encounter.dataset.name, encounter.case_id, *keys)

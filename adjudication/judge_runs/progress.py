@@ -1,4 +1,4 @@
-"""Where a judge run stands: its games by what became of them, and whether anybody works on it."""
+"""Progress of a judge run: its games by result, and whether anybody works on it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from timelines.runs.progress import QUIET_AFTER, Preparation, preparation_of
 
 
 class GameStatus(StrEnum):
-    """What a page says of a game. Unjudged is not failed: a judge was asked and gave no answer that
-    holds.
-    """
+    """State of a game on pages. Unjudged differs from failed: the judge returned no valid answer."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -139,10 +137,10 @@ def totals_of(runs: Sequence[JudgeRun], closed: Closed = OPEN) -> dict[int, Game
     counts: dict[int, Counter[GameStatus]] = {run.pk: Counter() for run in runs}
     findings: Counter[int] = Counter()
     moved: dict[int, datetime] = {}
-    kept = (
+    stored = (
         JudgeCount.objects.filter(run__in=runs).order_by().values_list("run_id", "state", "outcome")
     )
-    for run, state, outcome, n, moved_at in kept.annotate(sum=Sum("n"), latest=Max("moved_at")):
+    for run, state, outcome, n, moved_at in stored.annotate(sum=Sum("n"), latest=Max("moved_at")):
         moved[run] = max(moved_at, moved.get(run, moved_at))
         if state:
             counts[run][status_of(Game(state=state, outcome=outcome))] += n
@@ -222,6 +220,6 @@ def waiting_warning(run: JudgeRun, totals: GameTotals) -> str:
         return ""
     return (
         f"No worker has taken a game of this run for {duration_words(quiet.total_seconds())}. Games"
-        " wait on the queue “judge”: start the workers with make run; elsewhere, ask whoever runs"
-        " them whether one listens. Nothing is lost while it waits."
+        " wait on the queue “judge”: start the workers with make run; elsewhere, ask your"
+        " administrator to check the workers. Nothing is lost while it waits."
     )

@@ -9,7 +9,7 @@ from adjudication.models import JudgeRun
 from timelines.access.authoring import SUPERSEDED
 from timelines.evaluation.values import SourceKey
 
-#: From a game: what tells its comparison's first timeline, then the second one.
+#: Fields of a game that identify its comparison's first timeline, then the second one.
 SIDES = tuple(
     f"comparison__{side}__{name}"
     for side in ("first", "second")
@@ -33,7 +33,7 @@ def label_among(labels: Sequence[str], source: str, kind: str, alternative: int)
 
 
 def labels_of_sides(labels: Sequence[str], sides: Sequence[Any]) -> tuple[str, str]:
-    """Of a comparison's first and second timeline, of which `sides` holds the values at SIDES;
-    `labels` are the run's.
+    """Return the labels of a comparison's two timelines; `sides` are the values at SIDES, `labels`
+    those of the run.
     """
     return label_among(labels, *sides[:3]), label_among(labels, *sides[3:])

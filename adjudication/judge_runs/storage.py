@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
-from adjudication.domain import Finding as Told
+from adjudication.domain import Finding as DomainFinding
 from adjudication.domain import Side
 from adjudication.judge_runs.data import LoadedGame
 from adjudication.judging.input import JudgedFinding, JudgeInput, with_labels_swapped
@@ -46,52 +46,52 @@ def _row(
     judged: JudgedFinding,
     series: Mapping[str, int],
 ) -> Finding:
-    told = judged.finding
+    finding = judged.finding
     start, end = judged.note_span or (None, None)
-    charged = charge(told)
+    charged = charge(finding)
     return Finding(
         game=game,
         ordinal=number,
-        type=told.type.value,
-        verdict=told.verdict.value,
-        polarity=told.polarity.value,
-        a_event=told.a_event,
-        a_time=told.a_time,
-        b_event=told.b_event,
-        b_time=told.b_time,
-        a_row=told.a_row,
-        b_row=told.b_row,
-        a_entry_id=None if told.a_row is None else loaded.entries[told.a_row],
-        b_entry_id=None if told.b_row is None else loaded.entries[told.b_row],
-        note_evidence=told.note_evidence,
+        type=finding.type.value,
+        verdict=finding.verdict.value,
+        polarity=finding.polarity.value,
+        a_event=finding.a_event,
+        a_time=finding.a_time,
+        b_event=finding.b_event,
+        b_time=finding.b_time,
+        a_row=finding.a_row,
+        b_row=finding.b_row,
+        a_entry_id=None if finding.a_row is None else loaded.entries[finding.a_row],
+        b_entry_id=None if finding.b_row is None else loaded.entries[finding.b_row],
+        note_evidence=finding.note_evidence,
         note_start=start,
         note_end=end,
-        table_evidence=told.table_evidence,
+        table_evidence=finding.table_evidence,
         series_id=None if judged.series_event is None else series.get(judged.series_event),
-        grounding=told.grounding.value,
-        relation=None if told.relation is None else told.relation.value,
-        reason=told.reason,
-        flagged=told.flagged,
+        grounding=finding.grounding.value,
+        relation=None if finding.relation is None else finding.relation.value,
+        reason=finding.reason,
+        flagged=finding.flagged,
         category="" if charged is None else charged.category.value,
         charged_first=None
         if charged is None
         else (charged.side is Side.A) == loaded.given.a_is_first,
-        subject_sha256=subject_of(told, loaded.given, comparison),
+        subject_sha256=subject_of(finding, loaded.given, comparison),
     )
 
 
-def subject_of(told: Told, given: JudgeInput, comparison: Comparison) -> str:
-    """SHA-256 of what a finding is about: the case, the two sources, its type and its occurrences,
-    told of the comparison's first timeline and then of its second. Verdict, evidence and hours are
-    not in it: a judge may change its mind about one subject.
+def subject_of(finding: DomainFinding, given: JudgeInput, comparison: Comparison) -> str:
+    """Hash what a finding is about: the case, the two sources, its type and its occurrences, first
+    timeline first. Verdict, evidence and hours are not in it: a judge may change its mind about
+    one subject.
     """
-    in_order = told if given.a_is_first else with_labels_swapped(told)
+    in_order = finding if given.a_is_first else with_labels_swapped(finding)
     rows = [given.by_row[n][1] if n is not None else None for n in (in_order.a_row, in_order.b_row)]
     names = ["" if r is None else (r.uid or r.event) for r in rows]
-    sources = [_named(comparison.first), _named(comparison.second)]
+    sources = [_timeline_label(comparison.first), _timeline_label(comparison.second)]
     parts = [str(comparison.encounter_id), *sources, in_order.type.value, *names]
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
 
-def _named(timeline: Timeline) -> str:
+def _timeline_label(timeline: Timeline) -> str:
     return SourceKey(timeline.source, timeline.kind, timeline.alternative).label

@@ -23,7 +23,7 @@ MOST_NEAR_PAIRS = 40_000
 
 
 class How(StrEnum):
-    """What tells that two rows are of one event."""
+    """Why two rows match."""
 
     UID = "identifier"
     SPAN = "span"
@@ -68,7 +68,7 @@ class Aligned:
         return [r.time for r in (self.first, self.second) if r is not None and r.time is not None]
 
 
-def aligned(
+def align_rows(
     first: Sequence[PlacedRow], second: Sequence[PlacedRow], *, shared_uids: bool
 ) -> list[Aligned]:
     """Every row of both once, by the earlier of its times, those without any last.
@@ -77,9 +77,9 @@ def aligned(
     """
     pairs: list[tuple[int, int, How]] = []
     pairs += _by_uid(first, second) if shared_uids else []
-    pairs += _found(first, second, pairs, _spans, How.SPAN)
-    pairs += _found(first, second, pairs, _same_words, How.WORDS)
-    pairs += _found(first, second, pairs, _near_words, How.NEAR)
+    pairs += _new_pairs(first, second, pairs, _spans, How.SPAN)
+    pairs += _new_pairs(first, second, pairs, _same_words, How.WORDS)
+    pairs += _new_pairs(first, second, pairs, _near_words, How.NEAR)
     ours, theirs = {a for a, _, _ in pairs}, {b for _, b, _ in pairs}
     rows = [Aligned(first[a], second[b], how) for a, b, how in pairs]
     rows += [Aligned(row, None) for n, row in enumerate(first) if n not in ours]
@@ -102,7 +102,7 @@ def _by_uid(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tup
     return [(n, places[row.uid], How.UID) for n, row in enumerate(first) if row.uid in places]
 
 
-def _found(
+def _new_pairs(
     first: Sequence[PlacedRow],
     second: Sequence[PlacedRow],
     taken: Iterable[tuple[int, int, How]],
@@ -127,14 +127,14 @@ def _spans(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tupl
 
 
 def _same_words(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tuple[int, int]]:
-    """The same words told several times are paired in their order."""
+    """Pair rows with the same words in their order, if the words occur several times."""
     waiting: dict[str, list[int]] = {}
     for n, row in enumerate(second):
-        waiting.setdefault(_folded(row), []).append(n)
+        waiting.setdefault(_folded_words(row), []).append(n)
     return [
-        (n, waiting[_folded(row)].pop(0))
+        (n, waiting[_folded_words(row)].pop(0))
         for n, row in enumerate(first)
-        if waiting.get(_folded(row))
+        if waiting.get(_folded_words(row))
     ]
 
 
@@ -142,7 +142,7 @@ def _near_words(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list
     if len(first) * len(second) > MOST_NEAR_PAIRS:
         return []
     return match_events(
-        levenshtein_distance([_folded(r) for r in first], [_folded(r) for r in second])
+        levenshtein_distance([_folded_words(r) for r in first], [_folded_words(r) for r in second])
     )
 
 
@@ -150,5 +150,5 @@ def _span(row: PlacedRow) -> tuple[int, int] | None:
     return None if row.start is None or row.end is None else (row.start, row.end)
 
 
-def _folded(row: PlacedRow) -> str:
+def _folded_words(row: PlacedRow) -> str:
     return " ".join(row.mention.casefold().split())

@@ -1,5 +1,5 @@
-"""Findings in the words of the unblinded pages: what kind of difference, what the judge held, and
-why somebody is charged.
+"""Findings in the words of the unblinded pages: the kind of difference, the judge's verdict, and why
+a side is charged.
 
 No Django here. A and B are the judge's labels; names of sources are given by the caller. Source:
 protocol section 4, "Charging".
@@ -19,7 +19,7 @@ TYPE_WORDS: Mapping[FindingType, str] = {
     FindingType.A_ONLY: "only in A",
     FindingType.B_ONLY: "only in B",
     FindingType.SHARED_UNSUPPORTED: "in both, unsupported",
-    FindingType.DUPLICATE: "told twice",
+    FindingType.DUPLICATE: "reported twice",
 }
 GROUNDING_WORDS: Mapping[Grounding, str] = {
     Grounding.NOTE: "note",
@@ -38,9 +38,9 @@ CATEGORY_WORDS: Mapping[Category, str] = {
 }
 _BECAUSE: Mapping[Category, str] = {
     Category.OVER_ANNOTATION: "it has an event that neither note nor record support",
-    Category.FALSE_DUPLICATE: "it tells one event twice",
-    Category.WRONG_TIME: "its time is held to be wrong",
-    Category.WRONG_VALUE: "what it says of the event is held to be wrong",
+    Category.FALSE_DUPLICATE: "it has one event twice",
+    Category.WRONG_TIME: "the judge found its time wrong",
+    Category.WRONG_VALUE: "the judge found its value or wording wrong",
     Category.MISSED_POSITIVE: "it lacks an event that is supported",
     Category.MISSED_NEGATIVE: "it lacks a supported statement that something was absent",
     Category.MISSED_RECURRENCE: "it lacks an event that really happened again",
@@ -57,16 +57,14 @@ UNSETTLED: Mapping[FindingType, str] = {
 
 
 def verdict_words(finding: Finding) -> str:
-    """What the judge held, short enough for a table: "A right", "supported", "extra copy",
-    "unclear".
-    """
+    """Return the verdict in words short enough for a table: "A right", "supported", "extra copy"."""
     verdict, holder = finding.verdict, finding.holder
     if verdict is Verdict.UNCLEAR:
         return "unclear"
     if verdict is Verdict.BOTH:
-        return "both stand"
+        return "both possible"
     if verdict is Verdict.NEITHER:
-        return "neither stands"
+        return "neither right"
     if holder is None:
         return f"{verdict} right"
     real = verdict.value == holder.value
@@ -76,7 +74,7 @@ def verdict_words(finding: Finding) -> str:
 
 
 def verdict_sentence(finding: Finding) -> str:
-    """What the judge held, as a sentence."""
+    """Return the judge's verdict as a sentence."""
     verdict, holder, kind = finding.verdict, finding.holder, finding.type
     if verdict is Verdict.UNCLEAR:
         return UNSETTLED.get(kind, "Note and record do not settle whether the event belongs here.")
@@ -85,7 +83,9 @@ def verdict_sentence(finding: Finding) -> str:
     what = "time" if kind is FindingType.TIMING else "value"
     if verdict in (Verdict.BOTH, Verdict.NEITHER):
         return (
-            f"Both {what}s can stand." if verdict is Verdict.BOTH else f"Neither {what} can stand."
+            f"Both {what}s are possible."
+            if verdict is Verdict.BOTH
+            else f"Neither {what} is right."
         )
     if holder is None:
         right = Side(verdict.value)
@@ -121,8 +121,8 @@ def flag_sentence(finding: Finding) -> str:
     """Why a finding is flagged; "" for one that is not."""
     if not finding.flagged:
         return ""
-    kept = "The finding is kept and charged; ratings are also shown without it."
-    return f"The two times lie within tolerance, where they count as equal. {kept}"
+    ratings = "The finding counts; ratings are also shown without it."
+    return f"The two times are within the tolerance, so they count as equal. {ratings}"
 
 
 def weight_words(category: Category) -> str:

@@ -68,7 +68,7 @@ class CandidateRow:
 class JudgeInput:
     """One game: the complete note, two timelines, the structured record.
 
-    `series` are the summaries that `record_text` holds, in its order. `rows` are the source rows of
+    `series` are the summaries in `record_text`, in its order. `rows` are the source rows of
     the encounter, hours from admission: for judges that read rows, never for a prompt. `a_is_first`
     unblinds: whether A is the comparison's first timeline.
     """
@@ -116,9 +116,7 @@ class JudgedFinding:
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """No answer that holds, which is not the same as no findings. `reasons` never quote patient
-    text.
-    """
+    """No valid answer, which differs from no findings. `reasons` never quote patient text."""
 
     reasons: tuple[str, ...]
 
@@ -177,8 +175,8 @@ def judge_input(
     """The game of two timelines: which is A is drawn by `seed`, and is the other one with `swap`
     (the rerun in swapped positions).
 
-    Rows are put in order of time, N/A last, so that the order a source writes in does not tell who
-    it is. `series` are all of the encounter; at most `limit` are supplied. Raises ValueError where
+    Rows are put in order of time, N/A last, so that the order of its rows does not reveal a
+    source. `series` are all of the encounter; at most `limit` are supplied. Raises ValueError where
     `uid_table` is asked for rows without UIDs.
     """
     if uid_table and any(c.uid is None for c in (*first, *second)):
@@ -189,7 +187,10 @@ def judge_input(
     numbers = rng.sample(
         range(ROW_NUMBERS_FROM, ROW_NUMBERS_FROM + ROW_NUMBERS_EACH * count), count
     )
-    one, two = _numbered(first, numbers[: len(first)]), _numbered(second, numbers[len(first) :])
+    one, two = (
+        _number_rows(first, numbers[: len(first)]),
+        _number_rows(second, numbers[len(first) :]),
+    )
     return JudgeInput(
         note=note,
         a_rows=one if first_is_a else two,
@@ -214,9 +215,7 @@ def whole_hours(hours: float | None) -> int | None:
 
 
 def with_labels_swapped(finding: Finding) -> Finding:
-    """The same finding told of swapped labels: type, verdict and sides are exchanged, nothing else
-    changes.
-    """
+    """Exchange the labels of a finding: type, verdict and sides; nothing else changes."""
     types = {FindingType.A_ONLY: FindingType.B_ONLY, FindingType.B_ONLY: FindingType.A_ONLY}
     verdicts = {Verdict.A: Verdict.B, Verdict.B: Verdict.A}
     return replace(
@@ -232,7 +231,7 @@ def with_labels_swapped(finding: Finding) -> Finding:
     )
 
 
-def _numbered(given: Sequence[Candidate], numbers: Sequence[int]) -> tuple[CandidateRow, ...]:
+def _number_rows(given: Sequence[Candidate], numbers: Sequence[int]) -> tuple[CandidateRow, ...]:
     rows = [
         CandidateRow(n, one_line(c.event), whole_hours(c.time), c)
         for n, c in zip(numbers, given, strict=True)

@@ -1,12 +1,12 @@
-"""Where a quote stands in the note: compared after mapping quotation marks and collapsing white
-space (protocol section 4). No Django.
+"""Find a quote in the note, ignoring kinds of quotation marks and white space (protocol section 4).
+No Django.
 """
 
 from __future__ import annotations
 
 #: What a judge writes where it looked for evidence and there is none.
 NOT_FOUND = "none found"
-#: A quote that holds a double quotation mark is written with single ones, so every kind is one.
+#: A quote that has a double quotation mark is written with single ones, so every kind is one.
 _MARKS = str.maketrans(dict.fromkeys("\"'`´‘’‚‛“”„‟′″«»‹›", "'"))
 
 
@@ -33,7 +33,7 @@ def locate(quote: str, note: str) -> tuple[int, int] | None:
     """`[start, end)` of the quote's first place in the note, in code points; None where it does not
     stand there word for word.
 
-    A quote holds a letter or digit, and does not begin or end within a word or number: "4" does not
+    A quote has a letter or digit, and does not begin or end within a word or number: "4" does not
     quote "14".
     """
     wanted, _ = plain(quote)

@@ -1,5 +1,5 @@
-"""Whether a cited structured event stands in a supplied summary, with that value at that time
-(protocol section 4). No Django.
+"""Check whether a supplied summary has a cited event, with that value at that time (protocol section
+4). No Django.
 
 It is cited as `<type> = <value> @ <hours>`, the type copied as the summary names it, the hours
 counted from admission ("+6h", "-12h", or "NA" where the record has no time); ` = <value>` is left
@@ -29,8 +29,8 @@ _FORM = "table_evidence is not of the form <type> = <value> @ <hours from admiss
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """`text` is what is kept (None for null), `series` the event name of the summary that holds it,
-    None where none is cited.
+    """`text` is the stored citation (None for null), `series` the event name of its summary, None if
+    none is cited.
     """
 
     text: str | None = None
@@ -50,8 +50,8 @@ def read_table_evidence(value: str | None, supplied: Mapping[str, Series], ancho
     named = list(_readings(match["what"], supplied))
     if not named:
         return Cited(faults=("table_evidence names no supplied event type; copy the type exactly",))
-    for series, told in named:
-        if _stands(series, told, hours, anchor):
+    for series, cited in named:
+        if _is_shown(series, cited, hours, anchor):
             return Cited(text, series.event)
     return Cited(faults=("table_evidence: the summary does not show that value at that time",))
 
@@ -69,8 +69,8 @@ def _readings(what: str, supplied: Mapping[str, Series]) -> Iterator[tuple[Serie
             yield series, what[end:] if at < len(what) else None
 
 
-def _stands(series: Series, value: str | None, hours: float | None, anchor: Anchor) -> bool:
-    for seen in _shown(series):
+def _is_shown(series: Series, value: str | None, hours: float | None, anchor: Anchor) -> bool:
+    for seen in _observations(series):
         if _same_time(seen, hours, anchor) and (
             value is None or _same_value(value, seen.value, seen.unit)
         ):
@@ -85,8 +85,8 @@ def _stands(series: Series, value: str | None, hours: float | None, anchor: Anch
     return known and _within(series, hours, anchor)
 
 
-def _shown(series: Series) -> Iterator[Observation]:
-    """The observations that a summary tells with both value and time."""
+def _observations(series: Series) -> Iterator[Observation]:
+    """Yield the observations that a summary gives with both value and time."""
     if series.observations is not None:
         yield from series.observations
     elif series.numbers is not None:
@@ -110,9 +110,9 @@ def _same_time(seen: Observation, hours: float | None, anchor: Anchor) -> bool:
     return abs(anchor.hours(seen.time) - hours) <= OFFSET_SLACK
 
 
-def _same_value(told: str, value: str, unit: str) -> bool:
+def _same_value(cited: str, value: str, unit: str) -> bool:
     """As written, with or without the unit; numbers by their value."""
-    bare, shown = told.casefold(), " ".join(value.split()).casefold()
+    bare, shown = cited.casefold(), " ".join(value.split()).casefold()
     measure = unit.casefold()
     if measure and bare.endswith(measure) and bare != shown:
         bare = bare[: -len(measure)].strip()

@@ -1,9 +1,8 @@
 """From what a judge answered to findings, or to every reason why not (protocol section 4,
 "Finding"). No Django here.
 
-Nothing is mended: an answer holds as a whole or is refused as a whole. Reasons name the finding's
-number and the rule, and never repeat the note, a row or the answer, because they are logged and
-shown.
+Nothing is repaired: an answer is valid or rejected as a whole. Reasons name the finding's number and
+the rule. They never repeat the note, a row or the answer, because they are logged and shown.
 """
 
 from __future__ import annotations
@@ -59,12 +58,12 @@ class Tolerance:
         return abs(first - second) < max(self.least, self.share * max(abs(first), abs(second)))
 
 
-#: The compatibility option: three hours wherever the event stands.
+#: The compatibility option: three hours at any distance from admission.
 FIXED_TOLERANCE = Tolerance(share=0.0)
 TOLERANCE = Tolerance()
 
 
-def checked_findings(
+def validate_findings(
     raw: Sequence[object], given: JudgeInput, tolerance: Tolerance = TOLERANCE
 ) -> list[JudgedFinding]:
     """The findings of one answer; [] for no findings. Raises AnswerRejected with the faults of all
@@ -75,13 +74,13 @@ def checked_findings(
     seen: set[tuple[object, ...]] = set()
     for number, one in enumerate(raw, start=1):
         try:
-            judged = checked_finding(one, given, tolerance)
+            judged = validate_finding(one, given, tolerance)
         except AnswerRejected as refused:
             faults += [f"finding {number}: {reason}" for reason in refused.reasons]
             continue
         about = (judged.finding.type, judged.finding.a_row, judged.finding.b_row)
         if about in seen:
-            faults.append(f"finding {number}: the same difference of the same rows is told twice")
+            faults.append(f"finding {number}: the same difference of the same rows occurs twice")
         seen.add(about)
         found.append(judged)
     if faults:
@@ -89,7 +88,7 @@ def checked_findings(
     return found
 
 
-def checked_finding(
+def validate_finding(
     raw: object, given: JudgeInput, tolerance: Tolerance = TOLERANCE
 ) -> JudgedFinding:
     """One finding. Raises AnswerRejected with every fault found."""
@@ -196,7 +195,7 @@ def _words(event: str) -> str:
 def _note_evidence(
     value: str | None, note: str
 ) -> tuple[str | None, tuple[int, int] | None, list[str]]:
-    """(what is kept, where it stands in the note, faults). A quote is kept as the note has it."""
+    """Return (the quote as the note has it, its place in the note, faults)."""
     if value is None or value.strip().casefold() == NOT_FOUND:
         return (None if value is None else NOT_FOUND), None, []
     span = locate(value, note)

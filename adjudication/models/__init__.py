@@ -1,5 +1,5 @@
 """Comparisons, games and findings; packets, slots and decisions of the blinded review. The database
-holds the protocol's rules too.
+enforces the protocol's rules too.
 """
 
 from adjudication.models.findings import CHOICES_OF_TYPE, CHOICES_OF_VERDICT, Finding

@@ -20,8 +20,8 @@ CHOICES_OF_VERDICT = [(v.value, v.value) for v in Verdict]
 
 
 class Finding(models.Model):
-    """One validated finding of a game, as the judge told it in its own labels;
-    `adjudication.domain.Finding` says what each field is.
+    """One validated finding of a game, in the judge's own labels; `adjudication.domain.Finding`
+    describes its fields.
     """
 
     public_id = models.CharField(
@@ -42,7 +42,7 @@ class Finding(models.Model):
     a_entry = models.ForeignKey(Entry, null=True, on_delete=models.CASCADE, related_name="+")
     b_entry = models.ForeignKey(Entry, null=True, on_delete=models.CASCADE, related_name="+")
     note_evidence = models.TextField(null=True)
-    #: Where the quote stands in the note, code points, end-exclusive.
+    #: Position of the quote in the note: code points, end-exclusive.
     note_start = models.PositiveIntegerField(null=True)
     note_end = models.PositiveIntegerField(null=True)
     table_evidence = models.TextField(null=True)
@@ -52,7 +52,7 @@ class Finding(models.Model):
         max_length=20, choices=[(r.value, r.value) for r in Relation], null=True
     )
     reason = models.TextField(blank=True)
-    #: A TIMING finding within tolerance: kept and charged, with ratings without such ones beside.
+    #: A TIMING finding within the tolerance. It counts; ratings are also shown without these.
     flagged = models.BooleanField(default=False)
     #: The charge after unblinding (`scoring.errors.charge`): which error, and whether the
     #: comparison's first timeline made it.
@@ -60,8 +60,8 @@ class Finding(models.Model):
         max_length=20, choices=[(c.value, c.value) for c in Category], blank=True
     )
     charged_first = models.BooleanField(null=True)
-    #: What it is about, whoever judged it and whatever the labels were
-    #: (`adjudication.judge_runs.storage.subject_of`): finds it in another judging.
+    #: What it is about, independent of judge and labels
+    #: (`adjudication.judge_runs.storage.subject_of`): identifies it in another judging.
     subject_sha256 = models.CharField(max_length=64, db_index=True)
 
     class Meta:

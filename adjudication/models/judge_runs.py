@@ -92,7 +92,7 @@ class Game(ClaimableJob):
     a_is_first = models.BooleanField(null=True)
     outcome = models.CharField(max_length=10, choices=Outcome.choices, blank=True)
     unjudged_reasons = ArrayField(models.TextField(), default=list, blank=True)
-    #: Of all that the judge was given, rendered: tells whether note, rows or timelines have changed
+    #: Of all that the judge was given, rendered: shows whether note, rows or timelines have changed
     #: since.
     input_sha256 = models.CharField(max_length=64, blank=True)
     #: Summaries that were supplied, and how many the limit left out.

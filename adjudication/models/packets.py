@@ -40,7 +40,7 @@ class Packet(models.Model):
     #: it: eligible, excluded, shortages.
     design = models.JSONField(default=dict)
     drawn = models.JSONField(default=dict)
-    #: The earlier packet of which this one holds only what has changed since.
+    #: The earlier packet; this one has only the findings that changed since.
     follows = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.RESTRICT, related_name="followed_by"
     )
@@ -116,12 +116,12 @@ class Assignment(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="review_assignments"
     )
     role = models.CharField(max_length=15, choices=Role.choices, default=Role.REVIEWER)
-    #: Draws this person's order of items and which candidate stands on which side.
+    #: Draws this person's order of items and the side of each candidate.
     seed = models.BigIntegerField()
     #: Pairings that this person decides on; empty takes all.
     pairings = ArrayField(models.CharField(max_length=300), default=list, blank=True)
     practised_at = models.DateTimeField(null=True, blank=True)
-    #: Set while signed; unsigning clears it and both stand in the chain.
+    #: Set while signed; unsigning clears it; the chain has both.
     signed_at = models.DateTimeField(null=True, blank=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

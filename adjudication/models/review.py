@@ -21,16 +21,16 @@ class Slot(models.Model):
     item = models.ForeignKey(PacketItem, on_delete=models.CASCADE, related_name="slots")
     purpose = models.CharField(max_length=15, choices=Purpose.choices, default=Purpose.REVIEW)
     number = models.PositiveSmallIntegerField()
-    #: Who holds it, by lease or by decision.
+    #: Its person, by lease or by decision.
     assignment = models.ForeignKey(
         Assignment, null=True, blank=True, on_delete=models.SET_NULL, related_name="slots"
     )
     lease_expires_at = models.DateTimeField(null=True, blank=True)
-    #: The decision that stands; null while none does.
+    #: The current decision; null if there is none.
     decision = models.OneToOneField(
         "Decision", null=True, blank=True, on_delete=models.SET_NULL, related_name="stands_in"
     )
-    #: What the reviewer has chosen and typed so far, kept for another device.
+    #: What the reviewer has chosen and typed so far, stored for another device.
     draft = models.JSONField(default=dict, blank=True)
     #: Seconds the item was before the reviewer's eyes, in hand.
     active_seconds = models.FloatField(default=0)
@@ -70,8 +70,8 @@ class Decision(models.Model):
     Append-only; the database refuses changes.
 
     `hash` covers every other field and the hash before (`adjudication.chain`). Answers are stored
-    in the judge's labels of the finding (A and B of the game), whatever side the reviewer saw them
-    on; `shown_swapped` says which.
+    in the judge's labels of the finding (A and B of the game), not by the side on the reviewer's
+    screen; `shown_swapped` says which side that was.
     """
 
     class Kind(models.TextChoices):

@@ -49,12 +49,12 @@ from timelines.evaluation.values import SourceKey
 from timelines.models import Timeline
 
 SWAPPED = "from the rerun in swapped positions"
-UNCHANGED = "told the same by the earlier run"
+UNCHANGED = "reported the same by the earlier run"
 LONGEST_LABEL = 200
 
 
 class PacketRefused(ValueError):
-    """What was asked cannot be done with this packet; the message says why and holds no patient
+    """An action that this packet's state does not allow; the message says why, without patient
     text.
     """
 
@@ -68,7 +68,7 @@ def pairings_of(judge_run: JudgeRun) -> tuple[str, ...]:
 
 
 def pairing_of(game: Game, judge_run: JudgeRun) -> str:
-    """The pairing of a game, "a | b" in the run's order whatever the order of its comparison."""
+    """Return the pairing of a game, "a | b" in the run's order, not the comparison's."""
     labels = [SourceKey(*source).label for source in judge_run.sources]
     pair = (_label(game.comparison.first), _label(game.comparison.second))
     return " | ".join(
@@ -88,8 +88,8 @@ def eligible_findings(judge_run: JudgeRun) -> Eligible:
         pairings[game.pk] = (case, pairing)
     found: list[EligibleFinding] = []
     excluded: Counter[str] = Counter()
-    told = Finding.objects.filter(game__run=judge_run, game__outcome=Game.Outcome.JUDGED)
-    for key, kind, verdict, game_id in told.order_by("pk").values_list(
+    findings = Finding.objects.filter(game__run=judge_run, game__outcome=Game.Outcome.JUDGED)
+    for key, kind, verdict, game_id in findings.order_by("pk").values_list(
         "public_id", "type", "verdict", "game_id"
     ):
         if game_id not in pairings:
@@ -143,12 +143,12 @@ def draw_changed(
     design: Design | None = None,
     seed: int | None = None,
 ) -> Packet:
-    """A draft packet of what another run tells differently about the earlier packet's cases;
+    """Draw a draft packet of the findings that another run changed in the earlier packet's cases;
     earlier decisions keep their versions.
 
-    A finding is the same where the earlier run has one with the same subject, verdict and judge's
+    A finding is the same if the earlier run has one with the same subject, verdict and judge's
     input. All that differ are taken, or a sample of them by `design`. Raises NotAllowed,
-    PacketRefused where nothing differs.
+    PacketRefused if nothing differs.
     """
     eligible = changed_findings(packet, judge_run)
     if design is None:
@@ -164,7 +164,7 @@ def draw_changed(
             redistribute=False,
         )
     chosen = secrets.randbits(62) if seed is None else seed
-    # reviewers read it: it does not say that the judge tells these otherwise now
+    # reviewers read it: it does not say that the judge reports these otherwise now
     words = label or f"{packet.label}, continued"
     drawn = _draw(
         packet.study,
@@ -183,13 +183,13 @@ def draw_changed(
 
 
 def changed_findings(packet: Packet, judge_run: JudgeRun) -> Eligible:
-    """What may be drawn of `judge_run`, only of the packet's cases and only what its own run does
-    not tell the same.
+    """Return the findings of `judge_run` in the packet's cases that its own run does not report the
+    same.
     """
     eligible = eligible_findings(judge_run)
     cases = set(packet.drawn.get("cases", []))
-    before = set(_told(packet.judge_run).values())
-    now = _told(judge_run)
+    before = set(_subjects(packet.judge_run).values())
+    now = _subjects(judge_run)
     within = [f for f in eligible.findings if f.case in cases]
     changed = tuple(f for f in within if now[f.key] not in before)
     excluded = Counter(eligible.excluded) + Counter({UNCHANGED: len(within) - len(changed)})
@@ -202,7 +202,7 @@ def second_reviewer(*, packet: Packet, pairing: str, by: User) -> int:
     """Have two people decide on each item of that pairing; returns how many items. Raises
     NotAllowed, PacketRefused once opened.
     """
-    mine = _managed(packet, by)
+    mine = _lock_managed_packet(packet, by)
     _check_draft(mine)
     changed = mine.items.filter(pairing=pairing, quota=1).update(quota=2)
     if not mine.items.filter(pairing=pairing).exists():
@@ -227,7 +227,7 @@ def assign(
     Raises NotAllowed (also for someone not eligible, with the reason), PacketRefused for a closed
     packet or an unknown pairing.
     """
-    mine = _managed(packet, by)
+    mine = _lock_managed_packet(packet, by)
     if mine.state == Packet.State.CLOSED:
         raise PacketRefused("The packet is closed.")
     if set(pairings) - set(mine.items.values_list("pairing", flat=True)):
@@ -262,7 +262,7 @@ def withdraw_assignment(*, assignment: Assignment, by: User) -> Assignment:
 
     Raises NotAllowed, PacketRefused where they are out already.
     """
-    mine = _managed(assignment.packet, by)
+    mine = _lock_managed_packet(assignment.packet, by)
     standing = (
         Assignment.objects.filter(pk=assignment.pk, withdrawn_at__isnull=True)
         .select_related("person")
@@ -291,7 +291,7 @@ def obstacles(packet: Packet) -> list[str]:
     """Why the packet cannot be opened now; [] where it can."""
     found = []
     if not packet.items.exists():
-        found.append("It holds no items.")
+        found.append("It has no items.")
     standing = list(packet.assignments.filter(withdrawn_at__isnull=True).select_related("person"))
     reviewers = [a for a in standing if a.role == Assignment.Role.REVIEWER]
     for pairing, quota in sorted(set(packet.items.values_list("pairing", "quota"))):
@@ -310,7 +310,7 @@ def open_packet(*, packet: Packet, by: User) -> Packet:
     """Freeze the items and let reviewers begin. Raises NotAllowed, InvalidTransition, PacketRefused
     with all `obstacles`.
     """
-    mine = _managed(packet, by)
+    mine = _lock_managed_packet(packet, by)
     state = next_packet_state(mine.state, "open")
     if faults := obstacles(mine):
         raise PacketRefused(" ".join(faults))
@@ -326,10 +326,10 @@ def open_packet(*, packet: Packet, by: User) -> Packet:
 
 @transaction.atomic
 def close_packet(*, packet: Packet, by: User) -> Packet:
-    """End the review: what is held returns, and what comes from now on is late. Raises NotAllowed,
+    """End the review: return leased items, store later answers as late. Raises NotAllowed,
     InvalidTransition.
     """
-    mine = _managed(packet, by)
+    mine = _lock_managed_packet(packet, by)
     state = next_packet_state(mine.state, "close")
     Slot.objects.filter(item__packet=mine, decision__isnull=True).update(
         assignment=None, lease_expires_at=None
@@ -355,7 +355,7 @@ def close_packet(*, packet: Packet, by: User) -> Packet:
 @transaction.atomic
 def delete_draft(*, packet: Packet, by: User) -> None:
     """Throw a draft away. Raises NotAllowed, PacketRefused once opened."""
-    mine = _managed(packet, by)
+    mine = _lock_managed_packet(packet, by)
     _check_draft(mine)
     _audit(mine, chain_storage.DELETED, by)
     mine.delete()
@@ -413,7 +413,7 @@ def _items(packet: Packet, judge_run: JudgeRun, drawn: Drawn, design: Design) ->
 
 
 def _versions(judge_run: JudgeRun, game: Game) -> dict[str, Any]:
-    """Judge, prompt and data as they stood when the finding was told."""
+    """Versions of judge, prompt and data at the time of the finding."""
     return {
         "judge_run": judge_run.public_id,
         "judge": judge_run.judge_name,
@@ -423,9 +423,9 @@ def _versions(judge_run: JudgeRun, game: Game) -> dict[str, Any]:
     }
 
 
-def _told(judge_run: JudgeRun) -> dict[str, tuple[str, str, str]]:
-    """Finding → its subject, its verdict as told of the comparison's first timeline, and what the
-    judge was given.
+def _subjects(judge_run: JudgeRun) -> dict[str, tuple[str, str, str]]:
+    """Map each finding to its subject, its verdict by the comparison's timelines, and the digest of
+    the judge's input.
     """
     rows = Finding.objects.filter(game__run=judge_run, game__swapped=False)
     fields = ("public_id", "subject_sha256", "verdict", "game__a_is_first", "game__input_sha256")
@@ -444,7 +444,7 @@ def _label(timeline: Timeline) -> str:
     return SourceKey(SUPERSEDED.sub("", timeline.source), timeline.kind, timeline.alternative).label
 
 
-def _managed(packet: Packet, by: User) -> Packet:
+def _lock_managed_packet(packet: Packet, by: User) -> Packet:
     """The packet, locked, if the person is an admin of its study and not blinded in it. Raises
     NotAllowed.
     """

@@ -41,7 +41,7 @@ def append(
     item: PacketItem | None = None,
     **values: Any,
 ) -> Decision:
-    """Append one link, at the database's time. The caller holds the packet by `locked_packet`.
+    """Append one link, at the database's time. The caller has locked the packet by `locked_packet`.
     `values`: further fields of Decision.
 
     Of an item, its versions and the digest of its finding are put into `detail`; of the person, one
@@ -60,8 +60,8 @@ def append(
 
 
 def payload_of(link: Decision) -> dict[str, Any]:
-    """What a link says, as plain values; other rows by their public ids. This is what an export
-    holds to recompute the hash.
+    """Return a link as plain values, other rows by their public ids. An export has these to recompute
+    the hash.
     """
     return {
         "public_id": link.public_id,
@@ -97,8 +97,8 @@ def head_of(packet: Packet) -> tuple[int, str]:
 
 
 def standing(links: list[Decision]) -> dict[tuple[int, int], Decision]:
-    """(assignment, item) → the decision that stands by the chain alone: the last answer or
-    amendment that nothing withdrew.
+    """(assignment, item) → the current decision by the chain alone: the last answer or amendment
+    that is not withdrawn.
     """
     found: dict[tuple[int, int], Decision] = {}
     for d in links:

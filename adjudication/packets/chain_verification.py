@@ -93,7 +93,7 @@ def faults_of(packet: Packet) -> list[Fault]:
     links = list(
         Decision.objects.filter(packet=packet).select_related(*_JOINED).order_by("sequence", "pk")
     )
-    noted = _noted(packet)
+    noted = _audited_details(packet)
     checks: tuple[Callable[[], Iterable[Break]], ...] = (
         lambda: breaks(Link(d.sequence, payload_of(d), d.previous_hash, d.hash) for d in links),
         lambda: [b for d in links for b in _link_breaks(d)],
@@ -105,14 +105,14 @@ def faults_of(packet: Packet) -> list[Fault]:
         lambda: _share_breaks(packet, noted),
         lambda: _end_breaks(packet, links),
     )
-    found = [b for check in checks for b in _checked(check)]
+    found = [b for check in checks for b in _run_check(check)]
     return [
         Fault(packet.public_id, b.sequence, b.reason)
         for b in sorted(set(found), key=lambda b: (b.sequence, b.reason))
     ]
 
 
-def _checked(check: Callable[[], Iterable[Break]]) -> list[Break]:
+def _run_check(check: Callable[[], Iterable[Break]]) -> list[Break]:
     """What a check finds; past foreign keys a row can be missing that another one refers to."""
     try:
         return list(check())
@@ -128,7 +128,7 @@ def audit_heads(packet: Packet) -> list[Head]:
     return [Head.of(detail) for detail in details]
 
 
-def _noted(packet: Packet) -> Mapping[str, Details]:
+def _audited_details(packet: Packet) -> Mapping[str, Details]:
     """Action → details of the audit events about the packet, oldest first; `person` of assignments
     is in them.
     """

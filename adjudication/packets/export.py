@@ -26,7 +26,7 @@ COLUMNS = (
     Column("pairing", TEXT, "", "the two sources, in the judge run's order", free=True),
     Column("stratum", TEXT, "", "stratum of the validation sample"),
     Column("finding", TEXT, "", "public id of the finding"),
-    Column("finding_type", TEXT, "", "type as the judge told it, in its own labels A and B"),
+    Column("finding_type", TEXT, "", "type as the judge reported it, in its own labels A and B"),
     Column("verdict", TEXT, "", "the judge's verdict, in its labels"),
     Column("answer", TEXT, "", "the reviewer's answer, in the judge's labels"),
     Column("answer_shown", TEXT, "", "the same in the labels the reviewer saw"),
@@ -38,7 +38,7 @@ COLUMNS = (
     Column("at", TEXT, "", "when it was stored, ISO 8601, UTC"),
     Column("amends", TEXT, "", "public id of the decision that this one amends or withdraws"),
     Column("decision", TEXT, "", "public id of this link"),
-    Column("judge", TEXT, "", "judge that told the finding, with its version", free=True),
+    Column("judge", TEXT, "", "judge that reported the finding, with its version", free=True),
     Column("previous_hash", TEXT, "", "hash of the link before"),
     Column("hash", TEXT, "", "SHA-256 over this link and the hash before (manage.py verify_chain)"),
     Column("comment", TEXT, "", "what the reviewer wrote", text=True),
@@ -84,7 +84,7 @@ def lines(packet: Packet) -> Iterator[dict[str, Any]]:
 def _line(d: Decision, *, stands: bool) -> dict[str, Any]:
     finding = d.item.finding if d.item else None
     versions = d.item.versions if d.item else {}
-    told = {
+    line = {
         "packet": d.packet.public_id, "sequence": d.sequence, "kind": d.kind, "stands": stands,
         "reviewer": d.assignment.person.get_username(), "role": d.assignment.role,
         "item": d.item.public_id if d.item else None,
@@ -101,18 +101,18 @@ def _line(d: Decision, *, stands: bool) -> dict[str, Any]:
         "payload": canonical(payload_of(d)).decode(),
     }  # fmt: skip
     names = ("a_event", "a_time", "b_event", "b_time", "note_evidence", "reason")
-    return told | {name: getattr(finding, name) if finding else None for name in names}
+    return line | {name: getattr(finding, name) if finding else None for name in names}
 
 
 def parts(packet: Packet, form: str, *, with_text: bool) -> Iterator[bytes]:
     """The file of one of `FORMATS`, as it is written."""
-    told = columns(with_text=with_text)
+    chosen = columns(with_text=with_text)
     if form == DICTIONARY:
-        return export_files.write_dictionary(told)
-    return export_files.FORMATS[form][2](lines(packet), told)
+        return export_files.write_dictionary(chosen)
+    return export_files.FORMATS[form][2](lines(packet), chosen)
 
 
 def file_name(packet: Packet, form: str, *, with_text: bool) -> str:
-    """What a downloaded file is called: a file that holds patients' text says so."""
+    """Name a downloaded file; the name of a file with patients' text says so."""
     stem = "data-dictionary" if form == DICTIONARY else "chain"
     return f"{stem}-{packet.public_id}{'-with-text' if with_text else ''}.{FORMATS[form][1]}"

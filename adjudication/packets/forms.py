@@ -59,7 +59,7 @@ class DrawForm(forms.Form):
         min_value=1,
         max_value=LONGEST_LEASE,
         initial=30,
-        label="Minutes an item is held",
+        label="Minutes an item is reserved for its reviewer",
         help_text="Then it returns; what was typed stays.",
     )
     seed = forms.IntegerField(
@@ -86,22 +86,22 @@ class DrawForm(forms.Form):
         return [self[quota_field(str(s))] for s in QUOTAS]
 
     def clean(self) -> dict[str, Any]:
-        told = super().clean() or {}
-        if not self.errors and not any(told[quota_field(str(s))] for s in QUOTAS):
+        values = super().clean() or {}
+        if not self.errors and not any(values[quota_field(str(s))] for s in QUOTAS):
             raise forms.ValidationError("Every quota is 0: there would be nothing to review.")
-        if told.get("second") and told["second"] not in told.get("pairings", []):
+        if values.get("second") and values["second"] not in values.get("pairings", []):
             self.add_error("second", "That pairing is not among those drawn.")
-        return told
+        return values
 
     def design(self) -> Design:
         """What the form asks for; valid forms only."""
-        told = self.cleaned_data
+        values = self.cleaned_data
         return Design(
-            pairings=tuple(told["pairings"]),
-            quotas={str(s): told[quota_field(str(s))] for s in QUOTAS},
-            cases=told["cases"],
-            redistribute=told["redistribute"],
-            own_per_item={told["second"]: 2} if told["second"] else {},
+            pairings=tuple(values["pairings"]),
+            quotas={str(s): values[quota_field(str(s))] for s in QUOTAS},
+            cases=values["cases"],
+            redistribute=values["redistribute"],
+            own_per_item={values["second"]: 2} if values["second"] else {},
         )
 
 

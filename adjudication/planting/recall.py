@@ -18,7 +18,7 @@ from timelines.domain import DAY, WEEK
 
 
 class Difference(StrEnum):
-    """A finding's type, told of the original and its twin and not of A and B."""
+    """A finding's type, by the original and its twin, not by A and B."""
 
     VALUE = "value"
     TIMING = "timing"
@@ -54,16 +54,16 @@ Key = tuple[Difference, str]
 class Tally:
     """Counts of one game or of many.
 
-    `planted` and `found` by (difference, size planted); `told` and `true` by (difference, size as
-    the judged rows tell it, ANY_SIZE where they do not); `kinds` and `kinds_found` by kind of
+    `planted` and `found` by (difference, size planted); `reported` and `true` by (difference, size
+    by the judged rows, ANY_SIZE if they have none); `kinds` and `kinds_found` by kind of
     change, where a quiet change counts as found when any finding is about its rows; `decided`
-    counts true findings with a decisive verdict, `right` those of them that hold the original
-    right.
+    counts true findings with a decisive verdict, `right` those of them that decide for the
+    original.
     """
 
     planted: Counter[Key] = field(default_factory=Counter)
     found: Counter[Key] = field(default_factory=Counter)
-    told: Counter[Key] = field(default_factory=Counter)
+    reported: Counter[Key] = field(default_factory=Counter)
     true: Counter[Key] = field(default_factory=Counter)
     kinds: Counter[Plant] = field(default_factory=Counter)
     kinds_found: Counter[Plant] = field(default_factory=Counter)
@@ -81,7 +81,7 @@ class Rates:
     size: str
     planted: int
     found: int
-    told: int
+    reported: int
     true: int
 
     @property
@@ -90,13 +90,13 @@ class Rates:
 
     @property
     def precision(self) -> float | None:
-        return _ratio(self.true, self.told)
+        return _ratio(self.true, self.reported)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Of `found` true findings of a difference `decided` hold a side right, and `right` of those
-    the original.
+    """Of `found` true findings of a difference `decided` have a verdict for a side, and `right` of
+    those one for the original.
     """
 
     difference: Difference
@@ -119,8 +119,8 @@ def tally(
     """The counts of a game whose first timeline is the original and whose second is its twin.
 
     A change is found by a finding of the expected difference about its rows, and one finding finds
-    one change: told twice, the second is false. A finding about rows of a quiet change, or of an
-    unexpected difference, is false.
+    one change: if a change is reported twice, the second finding is false. So is a finding about
+    rows of a quiet change, or of an unexpected difference.
     """
     result = Tally()
     for change in planted:
@@ -130,9 +130,9 @@ def tally(
     met: set[frozenset[str]] = set()
     for judged in findings:
         finding = judged.finding
-        difference, uids = told_of_original(finding, given), _uids(finding, given)
-        key = difference, _told_size(finding, given)
-        result.told[key] += 1
+        difference, uids = unblinded_difference(finding, given), _uids(finding, given)
+        key = difference, _judged_size(finding, given)
+        result.reported[key] += 1
         about = next((p for p in planted if uids and uids <= p.uids), None)
         if about is None:
             continue
@@ -151,7 +151,7 @@ def tally(
     return result
 
 
-def pooled(tallies: Iterable[Tally]) -> Tally:
+def pool_tallies(tallies: Iterable[Tally]) -> Tally:
     """The counts of many games in one."""
     total = Tally()
     for one in tallies:
@@ -161,11 +161,14 @@ def pooled(tallies: Iterable[Tally]) -> Tally:
 
 
 def rates(counts: Tally) -> list[Rates]:
-    """For every difference that was planted or told: all sizes together, then each of its sizes."""
+    """For every difference planted or reported: all sizes together, then each of its sizes."""
     rows = []
     for difference in Difference:
         keys = {
-            k for counter in (counts.planted, counts.told) for k in counter if k[0] is difference
+            k
+            for counter in (counts.planted, counts.reported)
+            for k in counter
+            if k[0] is difference
         }
         if not keys:
             continue
@@ -176,18 +179,16 @@ def rates(counts: Tally) -> list[Rates]:
 
 
 def overall(counts: Tally) -> tuple[float | None, float | None]:
-    """(recall, precision) of all differences together; None where nothing was planted, or nothing
-    told.
-    """
-    planted, found, told, true = (
-        c.total() for c in (counts.planted, counts.found, counts.told, counts.true)
+    """(recall, precision) of all differences together; None if none was planted, or none reported."""
+    planted, found, reported, true = (
+        c.total() for c in (counts.planted, counts.found, counts.reported, counts.true)
     )
-    return _ratio(found, planted), _ratio(true, told)
+    return _ratio(found, planted), _ratio(true, reported)
 
 
 def verdicts(counts: Tally) -> list[Verdicts]:
-    """For every difference that was truly found, how often a side was held right, and how often the
-    original was.
+    """For every difference truly found, the number of verdicts for a side, and of those for the
+    original.
     """
     found = {d: sum(n for key, n in counts.true.items() if key[0] is d) for d in Difference}
     return [Verdicts(d, n, counts.decided[d], counts.right[d]) for d, n in found.items() if n]
@@ -207,7 +208,7 @@ def report(counts: Tally) -> list[tuple[str, ...]]:
             "planted",
             "found",
             "recall",
-            "told",
+            "reported",
             "true",
             "precision",
             "decided",
@@ -221,20 +222,20 @@ def report(counts: Tally) -> list[tuple[str, ...]]:
             str(r.planted),
             str(r.found),
             _share(r.recall),
-            str(r.told),
+            str(r.reported),
             str(r.true),
             _share(r.precision),
         )
         table.append((str(r.difference), r.size or "all", *numbers, *decided))
     recall, precision = overall(counts)
-    planted, found, told, true = (
-        str(c.total()) for c in (counts.planted, counts.found, counts.told, counts.true)
+    planted, found, reported, true = (
+        str(c.total()) for c in (counts.planted, counts.found, counts.reported, counts.true)
     )
     decisive, right = counts.decided.total(), counts.right.total()
     shares = (_share(_ratio(decisive, counts.true.total())), _share(_ratio(right, decisive)))
     return [
         *table,
-        ("all", "all", planted, found, _share(recall), told, true, _share(precision), *shares),
+        ("all", "all", planted, found, _share(recall), reported, true, _share(precision), *shares),
     ]
 
 
@@ -242,7 +243,7 @@ def report_of_kinds(counts: Tally) -> list[tuple[str, ...]]:
     """A table in words, its head first: each kind of change and how many a finding was about, which
     for quiet ones should be none.
     """
-    table = [("change", "made", "told", "to be told")]
+    table = [("change", "made", "reported", "expected")]
     made = [kind for kind in Plant if counts.kinds[kind]]
     return [
         *table,
@@ -253,7 +254,7 @@ def report_of_kinds(counts: Tally) -> list[tuple[str, ...]]:
     ]
 
 
-def told_of_original(finding: Finding, given: JudgeInput) -> Difference:
+def unblinded_difference(finding: Finding, given: JudgeInput) -> Difference:
     """What a finding is about, unblinded."""
     if finding.type.one_sided:
         return (
@@ -274,10 +275,11 @@ def _share(rate: float | None) -> str:
 
 def _rates(counts: Tally, difference: Difference, size: str, keys: Iterable[Key]) -> Rates:
     keys = list(keys)
-    planted, found, told, true = (
-        sum(c[k] for k in keys) for c in (counts.planted, counts.found, counts.told, counts.true)
+    planted, found, reported, true = (
+        sum(c[k] for k in keys)
+        for c in (counts.planted, counts.found, counts.reported, counts.true)
     )
-    return Rates(difference, size, planted, found, told, true)
+    return Rates(difference, size, planted, found, reported, true)
 
 
 def _uids(finding: Finding, given: JudgeInput) -> frozenset[str]:
@@ -300,7 +302,7 @@ def _planted_size(change: Planted) -> str:
     return _band(change.size, VALUE_SIZES if change.kind is Plant.VALUE_CHANGED else TIME_SIZES)
 
 
-def _told_size(finding: Finding, given: JudgeInput) -> str:
+def _judged_size(finding: Finding, given: JudgeInput) -> str:
     """By the judged rows themselves: whole hours apart, or the one number that differs against the
     original's.
     """

@@ -1,9 +1,9 @@
 """Planted discrepancies: a perturbed twin of a timeline, and the list of what was changed in it.
 
-Held against its original, a twin tells how many differences a judge finds, and how many of its
-findings are differences. Two changes are none: a shift within the tolerance, and two events told as
-one. No Django here. Times in hours from admission. Source: protocol section 4 ("Beyond the paper";
-tolerance by whole hours).
+The differences that a judge finds between original and twin give its recall, and the findings that
+are differences its precision. Two changes do not count: a shift within the tolerance, and a merger
+of two events. No Django here. Times in hours from admission. Source: protocol section 4 ("Beyond the
+paper"; tolerance by whole hours).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MEASURED = re.compile(
 BEYOND, WITHIN = (1.5, 3.0, 10.0), (0.25, 0.5)
 #: Factors of a changed value.
 FACTORS = (0.5, 0.8, 1.25, 2.0)
-#: Events for a twin to invent; those that the timeline itself holds are not used.
+#: Events for a twin to invent, unless the timeline itself has them.
 INVENTED = (
     "acute appendicitis",
     "cochlear implant malfunction",
@@ -59,8 +59,8 @@ class Plant(StrEnum):
         return self in (Plant.SHIFTED_WITHIN, Plant.MERGED)
 
 
-class Held(StrEnum):
-    """Which timeline holds the rows that a difference is about."""
+class RowOwner(StrEnum):
+    """The timeline with the rows that a difference is about."""
 
     ORIGINAL = "original"
     TWIN = "twin"
@@ -78,7 +78,7 @@ class Planted:
 
     kind: Plant
     uids: frozenset[str]
-    held: Held
+    owner: RowOwner
     size: float | None = None
 
 
@@ -102,8 +102,8 @@ def plant(
     """The twin of `rows` with at most `each` changes of each of `kinds`, fewer where too few rows
     allow one. Same seed, same twin.
 
-    Raises ValueError for rows without UIDs, or two rows of one UID: nothing would tell which row a
-    finding is about.
+    Raises ValueError for rows without UIDs, or two rows of one UID: the row of a finding would be
+    unknown.
     """
     uids = [r.uid for r in rows if r.uid is not None]
     if len(uids) < len(rows) or len(set(uids)) < len(uids):
@@ -116,8 +116,8 @@ def plant(
             work.merge(each)
         else:
             work.change(each, kind)
-    kept = {r.uid for r in work.rows}
-    pruned = (replace(r, context=tuple(u for u in r.context if u in kept)) for r in work.rows)
+    remaining = {r.uid for r in work.rows}
+    pruned = (replace(r, context=tuple(u for u in r.context if u in remaining)) for r in work.rows)
     return Twin(tuple(pruned), tuple(work.planted))
 
 
@@ -133,13 +133,13 @@ class _Planting:
     def change(self, each: int, kind: Plant) -> None:
         """Changes of single rows, drawn until `each` are made or no row is left to try."""
         make: dict[
-            Plant, Callable[[Candidate], tuple[list[Candidate], Held, float | None] | None]
+            Plant, Callable[[Candidate], tuple[list[Candidate], RowOwner, float | None] | None]
         ] = {
             Plant.SHIFTED_BEYOND: lambda r: self._shifted(r, BEYOND, beyond=True),
             Plant.SHIFTED_WITHIN: lambda r: self._shifted(r, WITHIN, beyond=False),
             Plant.SIGN_FLIPPED: self._flipped,
-            Plant.DROPPED: lambda r: ([], Held.ORIGINAL, None),
-            Plant.DUPLICATED: lambda r: ([r, replace(r, uid=self._fresh())], Held.TWIN, None),
+            Plant.DROPPED: lambda r: ([], RowOwner.ORIGINAL, None),
+            Plant.DUPLICATED: lambda r: ([r, replace(r, uid=self._fresh())], RowOwner.TWIN, None),
             Plant.VALUE_CHANGED: self._revalued,
         }
         made = 0
@@ -148,9 +148,9 @@ class _Planting:
                 return
             if (changed := make[kind](row)) is None:
                 continue
-            into, held, size = changed
+            into, owner, size = changed
             self._replace(row, into)
-            self._record(kind, [row, *into], held, size)
+            self._record(kind, [row, *into], owner, size)
             made += 1
 
     def invent(self, each: int, pool: Sequence[str]) -> None:
@@ -165,7 +165,7 @@ class _Planting:
                 event=event, time=round(self.rng.uniform(0, max(last, 24.0)), 2), uid=self._fresh()
             )
             self.rows.append(row)
-            self._record(Plant.INVENTED, [row], Held.TWIN, None)
+            self._record(Plant.INVENTED, [row], RowOwner.TWIN, None)
 
     def merge(self, each: int) -> None:
         """Two neighbours of the note at equal times as one row, under the first one's UID and time."""
@@ -188,7 +188,7 @@ class _Planting:
             )
             self._replace(row, [merged])
             self._replace(other, [])
-            self._record(Plant.MERGED, [row, other], Held.BOTH, None)
+            self._record(Plant.MERGED, [row, other], RowOwner.BOTH, None)
             made += 1
 
     def _untouched(self) -> list[Candidate]:
@@ -198,7 +198,7 @@ class _Planting:
 
     def _shifted(
         self, row: Candidate, multiples: Sequence[float], *, beyond: bool
-    ) -> tuple[list[Candidate], Held, float] | None:
+    ) -> tuple[list[Candidate], RowOwner, float] | None:
         if row.time is None:
             return None
         reach = max(self.tolerance.least, self.tolerance.share * abs(row.time))
@@ -208,30 +208,30 @@ class _Planting:
         moved = replace(
             row, time=row.time + delta, lower=_plus(row.lower, delta), upper=_plus(row.upper, delta)
         )
-        return [moved], Held.BOTH, abs(delta)
+        return [moved], RowOwner.BOTH, abs(delta)
 
-    def _flipped(self, row: Candidate) -> tuple[list[Candidate], Held, float] | None:
+    def _flipped(self, row: Candidate) -> tuple[list[Candidate], RowOwner, float] | None:
         if row.time is None or self._equal(row.time, -row.time):
             return None
         lower, upper = (None if bound is None else -bound for bound in (row.upper, row.lower))
         return (
             [replace(row, time=-row.time, lower=lower, upper=upper)],
-            Held.BOTH,
+            RowOwner.BOTH,
             2 * abs(row.time),
         )
 
-    def _revalued(self, row: Candidate) -> tuple[list[Candidate], Held, float] | None:
+    def _revalued(self, row: Candidate) -> tuple[list[Candidate], RowOwner, float] | None:
         found = list(MEASURED.finditer(row.event))
         if not found:
             return None
         number = self.rng.choice(found)
         decimals = len(number[0].partition(".")[2])
         value = float(number[0])
-        told = f"{value * self.rng.choice(FACTORS):.{decimals}f}"
-        if value == 0 or float(told) == value:
+        number_text = f"{value * self.rng.choice(FACTORS):.{decimals}f}"
+        if value == 0 or float(number_text) == value:
             return None
-        event = row.event[: number.start()] + told + row.event[number.end() :]
-        return [replace(row, event=event)], Held.BOTH, abs(float(told) - value) / value
+        event = row.event[: number.start()] + number_text + row.event[number.end() :]
+        return [replace(row, event=event)], RowOwner.BOTH, abs(float(number_text) - value) / value
 
     def _equal(self, first: float | None, second: float | None) -> bool:
         return self.tolerance.equal(whole_hours(first), whole_hours(second))
@@ -241,11 +241,11 @@ class _Planting:
         self.rows[at : at + 1] = into
 
     def _record(
-        self, kind: Plant, rows: Sequence[Candidate], held: Held, size: float | None
+        self, kind: Plant, rows: Sequence[Candidate], owner: RowOwner, size: float | None
     ) -> None:
         uids = frozenset(r.uid for r in rows if r.uid is not None)
         self.touched |= uids
-        self.planted.append(Planted(kind, uids, held, size))
+        self.planted.append(Planted(kind, uids, owner, size))
 
     def _fresh(self) -> str:
         while (uid := f"{self.rng.randrange(0x10000):04x}") in self.used:

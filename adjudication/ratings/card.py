@@ -30,8 +30,8 @@ CLOSED = (
 
 
 def card_table(request: StudyRequest, packet: Packet, name: str, format: str) -> HttpResponse:
-    """One table of a packet that is open to the person as a file, told of in the trail. Raises
-    Http404 for no table or no format.
+    """Return one table of a packet as a file and record it in the audit trail. Raises Http404 for an
+    unknown table or format.
     """
     response = table_file(_table(packet, name), format, f"{name}-{packet.public_id}")
     record_opened(request, packet, "packet.export")
@@ -49,7 +49,7 @@ def table_file(table: Table, format: str, stem: str) -> HttpResponse:
     return response
 
 
-def revealed(request: StudyRequest, public_id: str) -> Packet:
+def revealed_packet(request: StudyRequest, public_id: str) -> Packet:
     """The packet, if this person may see what it found. Raises Http404, NotAllowed."""
     found = scoped(
         Packet.objects.filter(study=request.study), request.user, roles=ANY_ROLE
@@ -78,7 +78,7 @@ def _table(packet: Packet, name: str) -> Table:
 
 
 def record_opened(request: StudyRequest, packet: Packet, action: str, **detail: bool) -> None:
-    """For the trail; and whoever has read what a judge held of a case has seen it unblinded."""
+    """Record that the person opened judge's answers; this unblinds them for the packet's cases."""
     record(
         actor=request.user,
         study=packet.study,

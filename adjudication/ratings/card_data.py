@@ -5,7 +5,6 @@ that stand, and the corpus they sample.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 
 from django.db.models import QuerySet
 
@@ -22,8 +21,8 @@ CLINICIAN = "clinician"
 
 
 def card_of(packet: Packet) -> ReportCard:
-    """The card of everything that stands now. Answers of the third person are listed, never counted
-    as a reviewer's.
+    """Compute the report card of all current decisions. Answers of the third person are listed, never
+    counted as a reviewer's.
     """
     corpus, outside = corpus_of(packet.judge_run)
     return report_card(
@@ -61,7 +60,7 @@ def items_of(packet: Packet) -> list[Item]:
         if slot.purpose == Slot.Purpose.ADJUDICATION:
             third[slot.item_id] = made.answer
         elif slot.assignment is not None:
-            decided[slot.item_id].append(_reviewed(slot.assignment, made))
+            decided[slot.item_id].append(_reviewed_decision(slot.assignment, made))
     rows = packet.items.select_related("finding__game__comparison__encounter").order_by("ordinal")
     return [
         Item(
@@ -97,8 +96,8 @@ def corpus_of(judge_run: JudgeRun) -> tuple[dict[str, int], int]:
 
 
 def blinding_of(packet: Packet) -> BlindingCheck | None:
-    """How often reviewers told which side a clinician wrote, where just one was; None where none
-    was asked about such an item.
+    """Count how often reviewers recognised the side that a clinician wrote, if exactly one was; None
+    if nobody was asked about such an item.
 
     Of several guesses of one person on one item the last one counts.
     """
@@ -115,10 +114,10 @@ def blinding_of(packet: Packet) -> BlindingCheck | None:
         truth = clinician_side(guess)
         if truth is None:
             continue
-        told = guess.detail.get("guess")
-        right += told == truth
-        unsure += told not in ("A", "B")
-        wrong += told in ("A", "B") and told != truth
+        guessed = guess.detail.get("guess")
+        right += guessed == truth
+        unsure += guessed not in ("A", "B")
+        wrong += guessed in ("A", "B") and guessed != truth
     if not right + wrong + unsure:
         return None
     return blinding_check(right, right + wrong, unsure=unsure)
@@ -146,7 +145,7 @@ def _standing(packet: Packet) -> QuerySet[Slot]:
     return Slot.objects.filter(item__packet=packet, decision__isnull=False)
 
 
-def _reviewed(assignment: Assignment, made: Decision) -> Reviewed:
+def _reviewed_decision(assignment: Assignment, made: Decision) -> Reviewed:
     return Reviewed(
         reviewer=assignment.person.get_username(),
         answer=made.answer,
@@ -156,16 +155,3 @@ def _reviewed(assignment: Assignment, made: Decision) -> Reviewed:
         flagged=made.flagged,
         amended=made.kind == Decision.Kind.AMENDMENT,
     )
-
-
-def states_of(packet: Packet) -> Mapping[str, int]:
-    """How many review slots are decided, held and free."""
-    slots = Slot.objects.filter(item__packet=packet, purpose=Slot.Purpose.REVIEW)
-    decided = slots.filter(decision__isnull=False).count()
-    held = slots.filter(decision__isnull=True, assignment__isnull=False).count()
-    return {
-        "decided": decided,
-        "held": held,
-        "free": slots.count() - decided - held,
-        "total": slots.count(),
-    }

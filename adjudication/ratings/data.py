@@ -17,18 +17,20 @@ from adjudication.judge_runs.strata import strata
 from adjudication.models import Finding, Game, JudgeRun
 from adjudication.reports.league.compute import DECISIVE, judge_report
 from adjudication.reports.league.overlapping import Overlapping, family_of
-from adjudication.reports.league.values import CATEGORIES, Games, JudgeReport, Overlap, Told
+from adjudication.reports.league.values import CATEGORIES, FindingRow, Games, JudgeReport, Overlap
 from adjudication.scoring.errors import Category
 from timelines.evaluation.values import SourceKey
 
 CHUNK = 5000
-#: Comparisons whose findings are held in memory at once.
+#: Number of comparisons whose findings are in memory at once.
 BLOCK = 2000
 
 
 def report_of(run: JudgeRun) -> JudgeReport:
     """The report on what is judged by now."""
-    return judge_report(games_of(run), swap=_overlap(_judged_twice(run), (run, False), (run, True)))
+    return judge_report(
+        games_of(run), swap=_overlap(_twice_judged_comparisons(run), (run, False), (run, True))
+    )
 
 
 def games_of(run: JudgeRun) -> Games:
@@ -50,8 +52,8 @@ def games_of(run: JudgeRun) -> Games:
         .values_list(*fields)
     )
     rows = [
-        (pk, case, _index(labels, *told[:3]), _index(labels, *told[3:]))
-        for pk, case, *told in judged.iterator(chunk_size=CHUNK)
+        (pk, case, _index(labels, *sides[:3]), _index(labels, *sides[3:]))
+        for pk, case, *sides in judged.iterator(chunk_size=CHUNK)
     ]
     place = {row[0]: n for n, row in enumerate(rows)}
     strata_of = strata(run, {row[1] for row in rows})
@@ -81,8 +83,10 @@ def games_of(run: JudgeRun) -> Games:
     )
 
 
-def told_of(run: JudgeRun, comparisons: Sequence[int], *, swapped: bool) -> Iterator[Told]:
-    """The findings on these comparisons (primary keys), told of the comparison's first and second
+def judged_findings(
+    run: JudgeRun, comparisons: Sequence[int], *, swapped: bool
+) -> Iterator[FindingRow]:
+    """Yield the findings of these comparisons (primary keys), by the comparison's first and second
     timeline.
     """
     fields = (
@@ -105,7 +109,7 @@ def told_of(run: JudgeRun, comparisons: Sequence[int], *, swapped: bool) -> Iter
     for comparison, subject, kind, verdict, category, charged, a_is_first in rows.iterator(
         chunk_size=CHUNK
     ):
-        yield Told(
+        yield FindingRow(
             comparison,
             subject,
             FindingType(kind),
@@ -116,7 +120,7 @@ def told_of(run: JudgeRun, comparisons: Sequence[int], *, swapped: bool) -> Iter
 
 
 def agreement_of(first: JudgeRun, second: JudgeRun) -> tuple[int, tuple[Overlap, ...]]:
-    """(comparisons that both have judged, what both told of them)."""
+    """Return (comparisons that both have judged, the overlap of their findings)."""
     judged = [
         set(
             r.games.filter(outcome=Game.Outcome.JUDGED, swapped=False).values_list(
@@ -138,11 +142,11 @@ def _overlap(
     found = Overlapping()
     for at in range(0, len(comparisons), BLOCK):
         block = comparisons[at : at + BLOCK]
-        found.take(*(told_of(run, block, swapped=swapped) for run, swapped in (one, two)))
+        found.take(*(judged_findings(run, block, swapped=swapped) for run, swapped in (one, two)))
     return found.rows() if comparisons else ()
 
 
-def _judged(run: JudgeRun) -> set[int]:
+def _judged_comparisons(run: JudgeRun) -> set[int]:
     return set(
         run.games.filter(outcome=Game.Outcome.JUDGED, swapped=False).values_list(
             "comparison_id", flat=True
@@ -150,7 +154,7 @@ def _judged(run: JudgeRun) -> set[int]:
     )
 
 
-def _judged_twice(run: JudgeRun) -> list[int]:
+def _twice_judged_comparisons(run: JudgeRun) -> list[int]:
     """Comparisons that were judged in both positions."""
     twice = (
         run.games.filter(outcome=Game.Outcome.JUDGED)
@@ -244,8 +248,8 @@ def _by_pair(run: JudgeRun, labels: Sequence[str], condition: Q) -> dict[tuple[i
         .annotate(n=Count("pk"))
     )
     found: Counter[tuple[int, int]] = Counter()
-    for *told, n in rows:
-        found[_index(labels, *told[:3]), _index(labels, *told[3:])] += n
+    for *sides, n in rows:
+        found[_index(labels, *sides[:3]), _index(labels, *sides[3:])] += n
     return dict(found)
 
 
@@ -254,7 +258,7 @@ def _index(labels: Sequence[str], source: str, kind: str, alternative: int) -> i
 
 
 def _of_first(verdict: str, a_is_first: bool) -> str:
-    """The verdict told of the comparison: "first" and "second" for the sides."""
+    """Convert a verdict's label to the comparison's side: "first" or "second"."""
     if verdict not in (Verdict.A, Verdict.B):
         return verdict
     return "first" if (verdict == Verdict.A) == a_is_first else "second"

@@ -22,13 +22,13 @@ from adjudication.reports.league.values import JudgeReport
 from timelines.evaluation.tables import Table
 from timelines.models import Authoring
 
-#: Reports kept in a process: a run that is done never changes.
-KEPT = 16
+#: Reports that a process caches: a run that is done never changes.
+CACHED = 16
 
 
 def rated_table(request: StudyRequest, run: JudgeRun, name: str, format: str) -> HttpResponse:
-    """One table of a run that is open to the person as a file, told of in the trail. Raises Http404
-    for what is no table or no format.
+    """Return one table of a run as a file and record it in the audit trail. Raises Http404 for an
+    unknown table or format.
     """
     response = table_file(_table(request, run, name), format, f"{name}-{run.public_id}")
     record(
@@ -77,7 +77,7 @@ def _against(request: StudyRequest, others: list[JudgeRun]) -> JudgeRun | None:
 
 
 def rated_run(request: StudyRequest, public_id: str) -> JudgeRun:
-    """The judge run, unless cases of it are closed to the person: a sum over them tells of each.
+    """Return the judge run unless cases of it are closed to the person: its sums reveal each case.
     Raises Http404, NotAllowed.
     """
     found = scoped(
@@ -91,7 +91,7 @@ def rated_run(request: StudyRequest, public_id: str) -> JudgeRun:
 
 def current_report(run: JudgeRun) -> JudgeReport:
     """The report, computed again only where games have been judged since."""
-    return _kept(run.pk, state_of(run))
+    return _cached_report(run.pk, state_of(run))
 
 
 def state_of(run: JudgeRun) -> object:
@@ -108,18 +108,18 @@ def state_of(run: JudgeRun) -> object:
     return games, last, references
 
 
-@lru_cache(maxsize=KEPT)
-def _kept(run_id: int, state: object) -> JudgeReport:
+@lru_cache(maxsize=CACHED)
+def _cached_report(run_id: int, state: object) -> JudgeReport:
     return report_of(JudgeRun.objects.get(pk=run_id))
 
 
 def agreement_table(run: JudgeRun, other: JudgeRun) -> tuple[int, Table]:
-    """(comparisons that both judged, what both told of them)."""
-    return _compared(run.pk, other.pk, (state_of(run), state_of(other)))
+    """(comparisons that both judged, the overlap of their findings)."""
+    return _cached_overlap(run.pk, other.pk, (state_of(run), state_of(other)))
 
 
-@lru_cache(maxsize=KEPT)
-def _compared(run_id: int, other_id: int, state: object) -> tuple[int, Table]:
+@lru_cache(maxsize=CACHED)
+def _cached_overlap(run_id: int, other_id: int, state: object) -> tuple[int, Table]:
     run, other = JudgeRun.objects.get(pk=run_id), JudgeRun.objects.get(pk=other_id)
     count, found = agreement_of(run, other)
     return count, tables.overlap_table(

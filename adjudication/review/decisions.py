@@ -40,14 +40,14 @@ GUESSES = ("A", "B", "NO_IDEA")
 
 
 class DecisionRefused(ValueError):
-    """A value that cannot be stored; the message says which and holds no patient text."""
+    """A value that cannot be stored; the message says which, without patient text."""
 
     log_safe = True
 
 
 class Conflict(RuntimeError):
-    """The item stands otherwise than the page thought: decided on another device, say. `standing`
-    is what stands now, if anything.
+    """The item has changed since the page loaded, for example on another device. `standing` is the
+    current decision, if any.
     """
 
     log_safe = True
@@ -78,8 +78,8 @@ class NotFinished(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The link that was stored. `late`: the item's quota was taken or the packet closed, so it is
-    kept beside and does not stand.
+    """The stored link. `late`: it does not count, because enough others had answered the item or the
+    packet was closed.
     """
 
     decision: Decision
@@ -108,22 +108,22 @@ def decide(
     flagged: bool = False,
     active_seconds: float | None = None,
 ) -> Decided:
-    """Store an answer. It stands where the person holds the item's slot or can still take one; else
-    it is kept as late, and told so.
+    """Store an answer. It counts if the person has the item's slot or can still get one; else it is
+    stored as late.
 
     Raises NotAllowed, DecisionRefused, Conflict where the person has decided on the item already,
     InvalidTransition where they signed.
     """
     values = _values(answer, own_time, comment, flagged, active_seconds)
-    packet, mine = _locked(assignment, by)
-    if (known := _known(mine, token, item)) is not None:
+    packet, mine = _lock_assignment(assignment, by)
+    if (known := _find_stored(mine, token, item)) is not None:
         return Decided(known, known.kind == Decision.Kind.LATE)
     _check_item(mine, item)
     if packet.state == Packet.State.DRAFT:
         slots.check_working(mine)
-    held = slots.slot_of(assignment=mine, item=item)
-    if held is not None and held.decision is not None:
-        raise Conflict("You have decided on this item already.", held.decision)
+    existing = slots.slot_of(assignment=mine, item=item)
+    if existing is not None and existing.decision is not None:
+        raise Conflict("You have decided on this item already.", existing.decision)
     over = packet.state == Packet.State.CLOSED or mine.withdrawn_at is not None
     slot = None if over else slots.claim(assignment=mine, item=item)
     if slot is None:
@@ -137,7 +137,7 @@ def decide(
             **values,
         )
         return Decided(late, True)
-    made = _stored(packet, mine, item, token, shown_swapped=shown_swapped, **values)
+    made = _store_answer(packet, mine, item, token, shown_swapped=shown_swapped, **values)
     _stand(slot, made, values["active_seconds"])
     _settle_disagreement(item)
     return Decided(made, False)
@@ -158,14 +158,13 @@ def amend(
     flagged: bool = False,
     active_seconds: float | None = None,
 ) -> Decided:
-    """Replace the decision that stands (`expects`: its public id) by another; the earlier one stays
-    in the chain.
+    """Replace the current decision (`expects`: its public id); the earlier one stays in the chain.
 
-    Raises NotAllowed, DecisionRefused, InvalidTransition, Conflict where something else stands.
+    Raises NotAllowed, DecisionRefused, InvalidTransition, Conflict if the current one is another.
     """
     values = _values(answer, own_time, comment, flagged, active_seconds)
-    packet, mine = _locked(assignment, by)
-    if (known := _known(mine, token, item)) is not None:
+    packet, mine = _lock_assignment(assignment, by)
+    if (known := _find_stored(mine, token, item)) is not None:
         return Decided(known, known.kind == Decision.Kind.LATE)
     slots.check_working(mine)
     _check_item(mine, item)
@@ -175,16 +174,16 @@ def amend(
         .filter(assignment=mine, item=item)
         .first()
     )
-    stands = slot.decision if slot else None
-    if slot is None or stands is None or stands.public_id != expects:
-        raise Conflict("Your decision on this item has changed since.", stands)
+    current = slot.decision if slot else None
+    if slot is None or current is None or current.public_id != expects:
+        raise Conflict("Your decision on this item has changed since.", current)
     made = chain_storage.append(
         packet,
         assignment=mine,
         kind=Decision.Kind.AMENDMENT,
         token=token,
         item=item,
-        amends=stands,
+        amends=current,
         shown_swapped=shown_swapped,
         **values,
     )
@@ -195,13 +194,12 @@ def amend(
 
 @transaction.atomic
 def undo(*, assignment: Assignment, token: str, by: User) -> Undone | None:
-    """Take back this person's last decision that stands; its item is theirs again, with what they
-    had chosen as draft.
+    """Withdraw this person's last decision; its item is theirs again, with their choice as draft.
 
-    None where nothing stands. Raises NotAllowed, DecisionRefused, InvalidTransition.
+    Returns None if there is none. Raises NotAllowed, DecisionRefused, InvalidTransition.
     """
     _check_token(token)
-    packet, mine = _locked(assignment, by)
+    packet, mine = _lock_assignment(assignment, by)
     if (
         known := Decision.objects.filter(assignment=mine, token=token)
         .select_related("amends__item")
@@ -211,10 +209,12 @@ def undo(*, assignment: Assignment, token: str, by: User) -> Undone | None:
             raise Conflict("The token belongs to another step.", known)
         return Undone(known, known.amends)
     slots.check_working(mine)
-    held = Slot.objects.select_for_update(of=("self",)).filter(
+    decided = Slot.objects.select_for_update(of=("self",)).filter(
         assignment=mine, decision__isnull=False
     )
-    slot = held.select_related("decision", "item__finding").order_by("-decision__sequence").first()
+    slot = (
+        decided.select_related("decision", "item__finding").order_by("-decision__sequence").first()
+    )
     if slot is None or slot.decision is None:
         return None
     last = slot.decision
@@ -303,7 +303,7 @@ def guess(
     _check_token(token)
     if guessed not in GUESSES or not TOKEN.fullmatch(question):
         raise DecisionRefused("A guess is one of the two sides, or no idea.")
-    packet, mine = _locked(assignment, by)
+    packet, mine = _lock_assignment(assignment, by)
     if (known := Decision.objects.filter(assignment=mine, token=token).first()) is not None:
         return known
     slots.check_open(mine)
@@ -332,7 +332,7 @@ def history(*, assignment: Assignment) -> list[Decision]:
 
 @transaction.atomic
 def _sign(assignment: Assignment, by: User) -> Decision:
-    packet, mine = _locked(assignment, by)
+    packet, mine = _lock_assignment(assignment, by)
     next_assignment_state(_state(mine), "sign")
     slots.check_working(mine)
     progress = slots.progress(assignment=mine)
@@ -353,7 +353,7 @@ def _sign(assignment: Assignment, by: User) -> Decision:
     return link
 
 
-def _locked(assignment: Assignment, by: User) -> tuple[Packet, Assignment]:
+def _lock_assignment(assignment: Assignment, by: User) -> tuple[Packet, Assignment]:
     """The packet, then the assignment, locked in the order that everything here takes. Raises
     NotAllowed for anyone else's.
     """
@@ -387,7 +387,7 @@ def _check_token(token: str) -> None:
         raise DecisionRefused("A token is 1 to 64 letters, digits, hyphens or underscores.")
 
 
-def _known(assignment: Assignment, token: str, item: PacketItem) -> Decision | None:
+def _find_stored(assignment: Assignment, token: str, item: PacketItem) -> Decision | None:
     """What was stored under this token. Raises Conflict where that was another step or another
     item.
     """
@@ -424,7 +424,7 @@ def _values(
     }
 
 
-def _stored(
+def _store_answer(
     packet: Packet, assignment: Assignment, item: PacketItem, token: str, **values: Any
 ) -> Decision:
     """An answer; after one that was taken back, an amendment of that one: each person answers an

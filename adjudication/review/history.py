@@ -26,8 +26,8 @@ CLINICIAN = "clinician"
 
 @dataclass(frozen=True, slots=True)
 class AnswerLine:
-    """One answer that stands, in the labels that the person saw. `judge` and `upheld` only where
-    they may be seen.
+    """One current answer, in the labels that the person saw. `judge` and `upheld` only if they may
+    be seen.
     """
 
     item: str
@@ -54,13 +54,13 @@ class GuessLine:
 
 
 def own_answers(assignment: Assignment, may: MaySee) -> list[AnswerLine]:
-    """Every answer of this person that stands, in the order they were first given."""
+    """Return this person's current answers, in the order they were first given."""
     flagged = set(
         ItemMark.objects.filter(assignment=assignment, flagged=True).values_list(
             "item_id", flat=True
         )
     )
-    slots = _decided(assignment)
+    slots = _decided_slots(assignment)
     return [
         _line(assignment, s, number, s.item_id in flagged, may) for number, s in enumerate(slots, 1)
     ]
@@ -70,13 +70,13 @@ def guess_lines(assignment: Assignment) -> list[GuessLine]:
     """The items that the blinding check asks about: the same for the same person, drawn from all
     they decided on.
     """
-    items = [slot.item for slot in _decided(assignment)]
+    items = [slot.item for slot in _decided_slots(assignment)]
     asked = (
         items
         if len(items) <= ASKED
         else random.Random(assignment.seed).sample(sorted(items, key=lambda i: i.public_id), ASKED)
     )
-    before = _guessed(assignment)
+    before = _last_guesses(assignment)
     lines = []
     for item in asked:
         a, b = sides_of(assignment, item)
@@ -124,7 +124,7 @@ def _line(
     )
 
 
-def _decided(assignment: Assignment) -> list[Slot]:
+def _decided_slots(assignment: Assignment) -> list[Slot]:
     found = Slot.objects.filter(assignment=assignment, decision__isnull=False).select_related(
         "item__finding", "decision"
     )
@@ -136,7 +136,7 @@ def _decided(assignment: Assignment) -> list[Slot]:
     return sorted(found, key=lambda s: first.get(s.item_id, 0))
 
 
-def _guessed(assignment: Assignment) -> dict[int, str]:
+def _last_guesses(assignment: Assignment) -> dict[int, str]:
     """Item → the last guess, in the judge's labels."""
     links = Decision.objects.filter(
         assignment=assignment,

@@ -25,7 +25,7 @@ from timelines.models import Entry, Timeline
 from timelines.runs.storage import checked_text, note_of
 
 
-def blinded(*, assignment: Assignment, item: PacketItem) -> BlindedItem:
+def blind_item(*, assignment: Assignment, item: PacketItem) -> BlindedItem:
     """The item as this person sees it. Raises NoteChanged where the note is not what was imported,
     LookupError without a note.
     """
@@ -47,8 +47,8 @@ def blinded_series_rows(*, item: PacketItem, number: int) -> tuple[RecordRow, ..
 
 
 def material_of(item: PacketItem) -> ItemMaterial:
-    """What is known of an item. Of the judge's answer only the two rows are read, and whether a row
-    is held to be a repeat.
+    """Load the material of an item. Of the judge's answer it has only the two rows, and whether one
+    repeats an event.
     """
     finding, encounter = _finding(item), _encounter(item)
     note = note_of(encounter)

@@ -20,7 +20,7 @@ from adjudication.blinding.visibility import sides_swapped, unswapped
 from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem, Slot
 from adjudication.review import slots
 from adjudication.review.decisions import Conflict, DecisionRefused
-from adjudication.review.items import blinded
+from adjudication.review.items import blind_item
 from adjudication.review.slots import DraftRefused, Progress
 from adjudication.review.trail import record_item
 from adjudication.states import InvalidTransition
@@ -37,8 +37,7 @@ def own_assignment(request: StudyRequest, public_id: str, *, withdrawn: bool = F
     """The person's own assignment in one of their studies, of a packet past drafting. Raises
     Http404 for any other.
 
-    `withdrawn`: also one they were taken out of, so that an answer under way can be told that it is
-    late.
+    `withdrawn`: also one they were removed from, so that a late answer gets a clear response.
     """
     found = Assignment.objects.select_related("packet__study", "person").exclude(
         packet__state=Packet.State.DRAFT
@@ -86,7 +85,7 @@ def answers_refusals(
         except (DecisionRefused, DraftRefused) as error:
             return refusal(str(error), 422)
         except Conflict as error:
-            return refusal(f"{error} What was stored first stands; nothing was changed.", 409)
+            return refusal(f"{error} Your first answer stays; nothing was changed.", 409)
         except NotAllowed as error:
             return refusal(str(error), 403)
         except InvalidTransition as error:
@@ -100,11 +99,9 @@ def answers_refusals(
 def closed_words(error: InvalidTransition) -> str:
     """Why nothing more can be decided, for the reviewer."""
     return {
-        "closed": "The packet was closed. What you decided before is kept.",
+        "closed": "The packet was closed. Your earlier decisions are stored.",
         "signed": "You have signed this packet. Take the signature back, with a reason, to go on.",
-        "withdrawn": (
-            "You are not assigned to this packet any more. What you decided before is kept."
-        ),
+        "withdrawn": "You are not assigned to this packet any more. Your earlier decisions are stored.",
     }.get(error.state, "The packet is not open yet.")
 
 
@@ -133,9 +130,9 @@ def item_context(
 
     Raise NoteChanged.
     """
-    kept = kept_of(decided) if decided else slots.draft_of(assignment=assignment, item=item)
+    draft = decision_draft(decided) if decided else slots.draft_of(assignment=assignment, item=item)
     mark = ItemMark.objects.filter(assignment=assignment, item=item).first()
-    page = page_of(blinded(assignment=assignment, item=item))
+    page = page_of(blind_item(assignment=assignment, item=item))
     record_item(assignment=assignment, item=item)
     return {
         "item_id": item.public_id,
@@ -143,7 +140,7 @@ def item_context(
             "adjudication:review_chosen", args=[assignment.public_id, item.public_id]
         ),
         "page": page,
-        "kept": on_page(assignment, item, kept),
+        "draft": on_page(assignment, item, draft),
         "flagged": mark is not None and mark.flagged,
         "decided": decided,
         "commit_words": "Change answer" if decided else "",
@@ -155,7 +152,7 @@ def item_html(assignment: Assignment, item: PacketItem) -> str:
     return render_to_string("adjudication/_review_item.html", item_context(assignment, item))
 
 
-def kept_of(decision: Decision) -> dict[str, Any]:
+def decision_draft(decision: Decision) -> dict[str, Any]:
     """A stored decision as the page's fields begin with it, in the judge's labels like a draft."""
     return {
         "answer": decision.answer,
@@ -165,14 +162,14 @@ def kept_of(decision: Decision) -> dict[str, Any]:
     }
 
 
-def on_page(assignment: Assignment, item: PacketItem, kept: Mapping[str, Any]) -> dict[str, Any]:
-    """A draft, which is kept in the judge's labels, in the labels that this person sees."""
-    own_time = kept.get("own_time")
+def on_page(assignment: Assignment, item: PacketItem, draft: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert a draft from the judge's labels to those that this person sees."""
+    own_time = draft.get("own_time")
     return {
         "answer": unswapped(
-            str(kept.get("answer") or ""), sides_swapped(assignment.seed, item.public_id)
+            str(draft.get("answer") or ""), sides_swapped(assignment.seed, item.public_id)
         ),
         "own_time_entered": hours_entered(own_time) if isinstance(own_time, int | float) else "",
-        "comment": str(kept.get("comment") or ""),
-        "active_seconds": float(kept.get("active_seconds") or 0.0),
+        "comment": str(draft.get("comment") or ""),
+        "active_seconds": float(draft.get("active_seconds") or 0.0),
     }

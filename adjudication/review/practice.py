@@ -24,8 +24,8 @@ def next_practice(assignment: Assignment) -> int | None:
 
 @transaction.atomic
 def answer_practice(*, assignment: Assignment, number: int, answer: str, by: User) -> bool:
-    """Keep the answer (a later one replaces it) and tell whether it is right. With the last case of
-    the round, it is done.
+    """Store the answer (a later one replaces it) and return whether it is right. The last case ends
+    the round.
 
     Raises NotAllowed for somebody else's, DecisionRefused for an answer or a case that does not
     exist.

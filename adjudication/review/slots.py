@@ -1,9 +1,8 @@
-"""Slots of a packet: each is a place for one decision, held by a lease on database time, and handed
-to one person at a time.
+"""Slots of a packet: each is a place for one decision, leased on database time to one person.
 
-No sweeper is needed: whether a lease has run out is judged when somebody asks for an item. What a
-reviewer has typed is kept in the slot under their own id, so it is there again on another device,
-and after somebody else has held the slot in between.
+No sweeper is needed: a lease is checked when somebody asks for an item. The slot stores what each
+reviewer typed under their own id, so they find it again on another device, and after somebody else
+had the slot.
 """
 
 from __future__ import annotations
@@ -46,10 +45,10 @@ class DraftRefused(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """Whether the lease is still held. The draft is kept either way."""
+class SavedDraft:
+    """`leased`: whether the person still has the slot. The draft is stored either way."""
 
-    held: bool
+    leased: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +70,8 @@ class Progress:
 
 @transaction.atomic
 def next_item(*, assignment: Assignment, besides: Collection[str] = ()) -> Slot | None:
-    """The slot to work on now, leased: the one already held, else the next free one in this
-    person's order; skipped ones last.
+    """Lease the slot to work on now: the one already leased, else the next free one in this person's
+    order; skipped ones last.
 
     `besides`: public ids of items that the page has in hand already, when it asks for the one
     after. None where nothing is left for this person. Raises InvalidTransition while the packet is
@@ -80,9 +79,9 @@ def next_item(*, assignment: Assignment, besides: Collection[str] = ()) -> Slot 
     """
     mine = _working(assignment)
     candidates = _claimable(mine).annotate(
-        skipped=_skipped(mine), held=_held(mine), place=_place(mine.seed)
+        skipped=_skipped(mine), leased=_leased(mine), place=_place(mine.seed)
     )
-    order = (F("skipped").asc(nulls_first=True), "-held", "place", "number")
+    order = (F("skipped").asc(nulls_first=True), "-leased", "place", "number")
     ordered = candidates.exclude(item__public_id__in=besides).order_by(*order)
     # Somebody's autosave may have a row locked for a moment. Only among the free ones is another as
     # good.
@@ -101,13 +100,16 @@ def claim(*, assignment: Assignment, item: PacketItem) -> Slot | None:
     """
     mine = _working(assignment)
     slot = _first(
-        _claimable(mine).filter(item=item).annotate(held=_held(mine)).order_by("-held", "number")
+        _claimable(mine)
+        .filter(item=item)
+        .annotate(leased=_leased(mine))
+        .order_by("-leased", "number")
     )
     return None if slot is None else _lease(slot, mine)
 
 
 def slot_of(*, assignment: Assignment, item: PacketItem) -> Slot | None:
-    """The slot of the item that this person holds or has decided, or None."""
+    """Return the item's slot that this person has leased or decided, or None."""
     return Slot.objects.filter(assignment=assignment, item=item).select_related("decision").first()
 
 
@@ -123,11 +125,11 @@ def draft_of(*, assignment: Assignment, item: PacketItem) -> dict[str, Any]:
 @transaction.atomic
 def keep_draft(
     *, assignment: Assignment, item: PacketItem, draft: Mapping[str, Any], active_seconds: float
-) -> Kept:
-    """Keep what was typed and the seconds in hand so far, and renew the lease. Raises DraftRefused.
+) -> SavedDraft:
+    """Store what was typed and the seconds so far, and renew the lease. Raises DraftRefused.
 
-    Where the lease was lost meanwhile and nobody has the slot, it is taken again; else the draft is
-    kept without a lease.
+    If the lease ran out and nobody has the slot, it is leased again; else the draft is stored
+    without a lease.
     """
     if sum(len(str(value)) for value in draft.values()) > LONGEST_DRAFT:
         raise DraftRefused("a draft is too long to keep")
@@ -135,21 +137,21 @@ def keep_draft(
         slot = claim(assignment=assignment, item=item)
     except InvalidTransition:
         slot = None
-    kept_in = (
+    home = (
         slot
         or Slot.objects.select_for_update()
         .filter(item=item, purpose=_purpose(assignment))
         .order_by("number")
         .first()
     )
-    if kept_in is None:
-        return Kept(False)
-    drafts = {**kept_in.draft, assignment.public_id: {**draft, "active_seconds": active_seconds}}
+    if home is None:
+        return SavedDraft(False)
+    drafts = {**home.draft, assignment.public_id: {**draft, "active_seconds": active_seconds}}
     changes: dict[str, Any] = {"draft": drafts} | (
         {"active_seconds": active_seconds} if slot else {}
     )
-    Slot.objects.filter(pk=kept_in.pk).update(**changes)
-    return Kept(slot is not None)
+    Slot.objects.filter(pk=home.pk).update(**changes)
+    return SavedDraft(slot is not None)
 
 
 @transaction.atomic
@@ -170,13 +172,13 @@ def flag(*, assignment: Assignment, item: PacketItem, flagged: bool = True) -> N
 
 
 def expire_leases(packet: Packet | None = None) -> int:
-    """Give back what is held by a lease that ran out; returns how many. Claims judge leases
-    themselves: this only tidies up.
+    """Free the slots whose lease ran out; return how many. Claims check leases themselves: this only
+    tidies up.
     """
-    held = Slot.objects.filter(decision__isnull=True, lease_expires_at__lte=database_time())
+    expired = Slot.objects.filter(decision__isnull=True, lease_expires_at__lte=database_time())
     if packet is not None:
-        held = held.filter(item__packet=packet)
-    return held.update(assignment=None, lease_expires_at=None)
+        expired = expired.filter(item__packet=packet)
+    return expired.update(assignment=None, lease_expires_at=None)
 
 
 def progress(*, assignment: Assignment) -> Progress:
@@ -246,7 +248,7 @@ def _purpose(assignment: Assignment) -> str:
 
 
 def _claimable(assignment: Assignment) -> QuerySet[Slot]:
-    """Open slots that are this person's, or nobody's: never held, given back, lease run out."""
+    """Open slots that are this person's, or nobody's: never leased, returned, lease run out."""
     free = (
         Q(assignment__isnull=True)
         | Q(lease_expires_at__lte=database_time())
@@ -256,8 +258,8 @@ def _claimable(assignment: Assignment) -> QuerySet[Slot]:
 
 
 def _open(assignment: Assignment) -> QuerySet[Slot]:
-    """Undecided slots of this person's items, whoever has them in hand, but none of an item of
-    which they have another slot.
+    """Undecided slots of this person's items, leased or not, but none of an item of which they have
+    another slot.
     """
     other = Slot.objects.filter(item=OuterRef("item"), assignment=assignment).exclude(
         pk=OuterRef("pk")
@@ -281,7 +283,7 @@ def _first(found: QuerySet[Slot], *, skip_locked: bool = False) -> Slot | None:
     return found.select_for_update(of=("self",), skip_locked=skip_locked).first()
 
 
-def _held(assignment: Assignment) -> Case:
+def _leased(assignment: Assignment) -> Case:
     return Case(
         When(assignment=assignment, then=Value(True)),
         default=Value(False),

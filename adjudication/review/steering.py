@@ -1,5 +1,5 @@
-"""What the packet page shows: items by pairing and stratum, who reviews and how far they are, and
-what stands in the way.
+"""Data of the packet page: items by pairing and stratum, reviewers and their progress, and open
+problems.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class PairingLine:
 
 @dataclass(frozen=True, slots=True)
 class PersonLine:
-    """Somebody of the packet. `late` are answers that came too late to stand; `reasons` why they
+    """Somebody of the packet. `late` are answers that came too late to count; `reasons` why they
     may not review it; `state` in words.
     """
 
@@ -70,8 +70,8 @@ def pairing_lines(packet: Packet) -> list[PairingLine]:
 
 
 def shortages(packet: Packet) -> list[Shortage]:
-    """What was wanted and not there when the packet was drawn."""
-    return [Shortage(**told) for told in packet.drawn.get("shortages", [])]
+    """Return the findings that were requested but missing when the packet was drawn."""
+    return [Shortage(**line) for line in packet.drawn.get("shortages", [])]
 
 
 def people(packet: Packet) -> list[PersonLine]:
@@ -91,7 +91,7 @@ def people(packet: Packet) -> list[PersonLine]:
 
 
 def unfinished(packet: Packet) -> Unfinished:
-    """What is still open in it, for whoever is about to close it."""
+    """Count the open work in the packet, for the person who is about to close it."""
     review = Slot.objects.filter(item__packet=packet, purpose=Slot.Purpose.REVIEW)
     third, settled = disagreements(packet)
     unsigned = packet.assignments.filter(withdrawn_at__isnull=True, signed_at__isnull=True)
@@ -129,5 +129,5 @@ def disagreements(packet: Packet) -> tuple[int, int]:
 
 
 def chain_faults(packet: Packet) -> list[chain_verification.Fault]:
-    """What is wrong with the packet's chain of decisions; [] where every link holds."""
+    """Return the faults of the packet's chain of decisions; [] if the chain is valid."""
     return chain_verification.faults_of(packet)

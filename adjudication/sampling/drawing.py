@@ -1,9 +1,9 @@
 """Drawing a validation sample: quotas for each pairing and stratum, seeded, balanced over cases
 (protocol section 4). No Django here.
 
-The same findings, design and seed give the same sample, whatever order the findings come in. Quotas
-bind; balance over cases is best effort. What is short is told, and given to other strata only where
-the design asks for it.
+The same findings, design and seed give the same sample, in any order of the findings. Quotas bind;
+balance over cases is best effort. Shortages are reported, and filled from other strata only if the
+design asks for it.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def draw(eligible: Eligible, design: Design, seed: int) -> Drawn:
     was not judged in all pairings.
     """
     rng = random.Random(seed)
-    cases = chosen_cases(eligible, design, rng)
+    cases = choose_cases(eligible, design, rng)
     within = [f for f in eligible.findings if f.pairing in design.pairings and f.case in cases]
     items: list[EligibleFinding] = []
     shortages: list[Shortage] = []
@@ -184,11 +184,13 @@ def draw(eligible: Eligible, design: Design, seed: int) -> Drawn:
         items += taken
         shortages += short
     rng.shuffle(items)
-    excluded = Counter(eligible.excluded) + _left_out(eligible.findings, design, set(cases))
+    excluded = Counter(eligible.excluded) + _exclusion_reasons(
+        eligible.findings, design, set(cases)
+    )
     return Drawn(tuple(items), tuple(cases), tuple(shortages), dict(excluded))
 
 
-def chosen_cases(eligible: Eligible, design: Design, rng: random.Random) -> list[str]:
+def choose_cases(eligible: Eligible, design: Design, rng: random.Random) -> list[str]:
     """The seeded cases among those judged in all pairings of the design, sorted; all of them where
     there are no more than asked for.
     """
@@ -214,7 +216,7 @@ def _draw_pairing(
     for stratum in sorted(wanted, key=lambda s: (available[s] - wanted[s], s)):
         taken += _take(left[stratum], wanted[stratum], load)
     missing = {s: n - available[s] for s, n in wanted.items() if available[s] < n}
-    given = _given_instead(left, missing, load) if design.redistribute else []
+    given = _replace_missing(left, missing, load) if design.redistribute else []
     shortages = []
     remaining = len(given)
     for s, lacking in missing.items():
@@ -254,7 +256,7 @@ def _take(
     return taken
 
 
-def _given_instead(
+def _replace_missing(
     left: Mapping[str, dict[str, list[EligibleFinding]]],
     missing: Mapping[str, int],
     load: Counter[str],
@@ -272,7 +274,9 @@ def _given_instead(
     return given
 
 
-def _left_out(findings: Iterable[EligibleFinding], design: Design, cases: set[str]) -> Counter[str]:
+def _exclusion_reasons(
+    findings: Iterable[EligibleFinding], design: Design, cases: set[str]
+) -> Counter[str]:
     """Why eligible findings were out of this draw's reach (not: lost it)."""
     found: Counter[str] = Counter()
     for f in findings:

@@ -21,8 +21,8 @@ SCALE = 400.0 / np.log(10.0)
 RESAMPLES = 2000
 SEED = 20260904
 
-#: A block of resamples holds about so many numbers in its Hessians, and so stays in a processor's
-#: cache; but is at least so long.
+#: Numbers in a block's Hessians, so that they stay in a processor's cache; and the least length of a
+#: block.
 _BLOCK, _LEAST_BLOCK = 40_000, 64
 #: Cases that a block draws in all: some 160 MB of counts.
 _DRAWN = 20_000_000
@@ -52,13 +52,13 @@ def ratings(
     malformed input.
     """
     i, j, s = _games(first, second, share, n_sources)
-    earned = _earned(i, j, s, n_sources)
+    earned = _sum_points(i, j, s, n_sources)
     if why := undetermined(earned, names):
         raise Undetermined(why)
     fitted, converged = _fit(earned + earned.T, earned.sum(axis=1))
     if not converged:
         raise Undetermined("the computation did not converge")
-    return _rated(fitted)
+    return _scale_strengths(fitted)
 
 
 def bootstrap_ratings(
@@ -99,7 +99,9 @@ def bootstrap_ratings(
         sound = determined(pairs, one, two)
         games = (one + two)[:, sound]
         fitted, converged = strengths(pairs, games, surplus(pairs, one[:, sound], games), start)
-        found[np.flatnonzero(sound)[converged] + block.start] = _rated(fitted[:, converged].T)
+        found[np.flatnonzero(sound)[converged] + block.start] = _scale_strengths(
+            fitted[:, converged].T
+        )
     return found
 
 
@@ -131,12 +133,12 @@ def ratings_from_totals(games: Matrix, earned: ArrayLike) -> Matrix:
     fitted, converged = _fit(games, gained)
     if not converged:
         raise Undetermined("no finite ratings follow from these totals")
-    return _rated(fitted)
+    return _scale_strengths(fitted)
 
 
 def undetermined(earned: Matrix, names: Sequence[str] | None = None) -> str:
-    """Why no finite ratings follow from what each source earned against each other; "" where they
-    do. Sources are told by `names`, by index without them."""
+    """Return why the points earned give no finite ratings; "" if they do. The words name sources by
+    `names`, else by index."""
     n = len(earned)
     if n < 2:
         return "one source alone has nothing to be rated against"
@@ -145,17 +147,17 @@ def undetermined(earned: Matrix, names: Sequence[str] | None = None) -> str:
     if len(groups) > 1:
         return (
             f"the sources fall into {len(groups)} groups that never meet:"
-            f" {'; '.join(_named(g, names) for g in groups)}"
+            f" {'; '.join(_join_names(g, names) for g in groups)}"
         )
     if not strongly_connected(earned[None] > 0)[0]:
         reach = _reachability(earned[None] > 0)[0]
         unbeaten = [k for k in range(n) if not reach[:, k].all() and reach[k].all()]
         lost = [k for k in range(n) if not reach[k].all() and reach[:, k].all()]
         if unbeaten:
-            return (
-                f"perfect separation: sources {_named(unbeaten, names)} lost nothing to the others"
-            )
-        return f"perfect separation: sources {_named(lost, names)} earned nothing of the others"
+            return f"perfect separation: sources {_join_names(unbeaten, names)} lost nothing to the others"
+        return (
+            f"perfect separation: sources {_join_names(lost, names)} earned nothing of the others"
+        )
     return ""
 
 
@@ -182,15 +184,15 @@ def _games(
     if not all(np.issubdtype(k.dtype, np.number) and (k % 1 == 0).all() for k in (i, j)):
         raise ValueError("source indices are integers")
     if i.size and (min(i.min(), j.min()) < 0 or max(i.max(), j.max()) >= n):
-        raise ValueError(f"a source index lies outside 0…{n - 1}")
+        raise ValueError(f"a source index is outside 0…{n - 1}")
     if (i == j).any():
         raise ValueError("a source does not play itself")
     if not ((s >= 0) & (s <= 1)).all():
-        raise ValueError("a share lies in 0…1")
+        raise ValueError("a share must be in 0…1")
     return i.astype(np.intp), j.astype(np.intp), s
 
 
-def _earned(i: NDArray[np.intp], j: NDArray[np.intp], s: Matrix, n: int) -> Matrix:
+def _sum_points(i: NDArray[np.intp], j: NDArray[np.intp], s: Matrix, n: int) -> Matrix:
     earned = np.zeros((n, n))
     np.add.at(earned, (i, j), s)
     np.add.at(earned, (j, i), 1.0 - s)
@@ -235,7 +237,7 @@ def _counts(drawn: NDArray[np.int64], cases: int) -> Matrix:
     )
 
 
-def _rated(strengths: Matrix) -> Matrix:
+def _scale_strengths(strengths: Matrix) -> Matrix:
     rated: Matrix = CENTRE + SCALE * (strengths - strengths.mean(-1, keepdims=True))
     return rated
 
@@ -245,13 +247,13 @@ def _groups(met: NDArray[np.bool_]) -> list[list[int]]:
     return sorted(list(np.flatnonzero(row)) for row in np.unique(reach, axis=0))
 
 
-def _named(indices: list[int], names: Sequence[str] | None) -> str:
+def _join_names(indices: list[int], names: Sequence[str] | None) -> str:
     return ", ".join(str(int(k)) if names is None else names[k] for k in indices)
 
 
 def _blocks(resamples: int, n: int, cases: int) -> Iterator[slice]:
-    """Of so many resamples that neither matrices of n × n sources nor counts of cases outgrow
-    memory, whatever the cohort.
+    """Split the resamples so that neither matrices of n × n sources nor counts of cases outgrow
+    memory for any cohort.
     """
     size = max(1, min(max(_LEAST_BLOCK, _BLOCK // max(1, n * n)), _DRAWN // max(1, cases)))
     for at in range(0, resamples, size):

@@ -1,8 +1,8 @@
 """Charging: which error a decisive finding is, which side made it, and what it costs (protocol
 section 4, "Charging").
 
-Swapping A and B with everything that names them changes no charge: each follows from which side
-holds what, never from a label.
+Swapping A and B with everything that names them changes no charge: each follows from the rows of
+the sides, never from a label.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def charge(finding: Finding) -> Charge | None:
     One-sided and rejected: over-annotation by its holder. One-sided and supported: missed by the
     other side, positive or negative. DUPLICATE rejected as an extra copy: false duplicate of the
     side that repeats; a real recurrence: missed by the other side. Decisive TIMING and VALUE:
-    charged to the side that is not held right. Flagged findings are charged like any other.
+    charged to the side that is judged wrong. Flagged findings are charged like any other.
     """
     if not finding.verdict.decisive:
         return None
@@ -77,7 +77,7 @@ def charge(finding: Finding) -> Charge | None:
     )
 
 
-def charged(
+def total_charges(
     findings: Iterable[Finding], weights: Mapping[Category, float] = WEIGHTS
 ) -> tuple[float, float]:
     """(points charged to A, points charged to B) over the findings of one game."""

@@ -1,8 +1,8 @@
 """Many Bradley–Terry problems over the same pairs of sources, solved at once. No Django here.
 
-Problems stand in the last axis, which keeps their numbers side by side in memory; only pairs that
-meet in some problem are held, so that a schedule of few pairs among many sources stays small.
-Source: protocol section 4, "Share".
+Problems are the last axis, which puts their numbers next to each other in memory. Only pairs that
+meet in some problem are stored, so a schedule of few pairs among many sources stays small. Source:
+protocol section 4, "Share".
 """
 
 from __future__ import annotations
@@ -69,11 +69,11 @@ def determined(pairs: Pairs, first: Matrix, second: Matrix) -> Flags:
 
 
 def _strong(pairs: Pairs, forth: Flags, back: Flags) -> Flags:
-    found: Flags = _all_reached(pairs, forth, back) & _all_reached(pairs, back, forth)
+    found: Flags = _reaches_all(pairs, forth, back) & _reaches_all(pairs, back, forth)
     return found
 
 
-def _all_reached(pairs: Pairs, forth: Flags, back: Flags) -> Flags:
+def _reaches_all(pairs: Pairs, forth: Flags, back: Flags) -> Flags:
     """(r,) whether source 0 reaches all sources; `forth`, `back` (pairs, r): whether the pair leads
     from one to two, and back.
     """
@@ -94,7 +94,7 @@ def strengths(pairs: Pairs, games: Matrix, beyond: Matrix, start: Matrix) -> tup
     `start` (n,).
 
     `games` (pairs, r) how often each pair met, `beyond` (n, r) the surplus of each source. The last
-    source's strength is held, as only differences mean anything. A step is at most 2 in any
+    source's strength is fixed, as only differences mean anything. A step is at most 2 in any
     strength, which keeps far starts from overshooting.
     """
     count = games.shape[1]
@@ -111,7 +111,7 @@ def strengths(pairs: Pairs, games: Matrix, beyond: Matrix, start: Matrix) -> tup
         p *= 1.0 - p
         p *= games
         try:
-            step = _solved(pairs, p, gradient)
+            step = _solve(pairs, p, gradient)
         except np.linalg.LinAlgError:
             break
         size = np.abs(step).max(axis=0)
@@ -127,7 +127,7 @@ def strengths(pairs: Pairs, games: Matrix, beyond: Matrix, start: Matrix) -> tup
     )
 
 
-def _solved(pairs: Pairs, weight: Matrix, gradient: Matrix) -> Matrix:
+def _solve(pairs: Pairs, weight: Matrix, gradient: Matrix) -> Matrix:
     """(n − 1, r) the steps: the solution of the Hessian, less the last source's row and column, for
     each gradient.
     """
@@ -136,12 +136,12 @@ def _solved(pairs: Pairs, weight: Matrix, gradient: Matrix) -> Matrix:
     hessian[pairs.one, pairs.two] = hessian[pairs.two, pairs.one] = -weight
     hessian[np.arange(n), np.arange(n)] = np.abs(pairs.incidence) @ weight
     if n - 1 <= _FEW_UNKNOWNS:
-        return _eliminated(hessian[:-1, :-1], gradient)
+        return _eliminate(hessian[:-1, :-1], gradient)
     matrices = np.ascontiguousarray(hessian[:-1, :-1].transpose(2, 0, 1))
     return np.asarray(np.linalg.solve(matrices, gradient.T[..., None])[..., 0].T, dtype=np.float64)
 
 
-def _eliminated(a: Matrix, b: Matrix) -> Matrix:
+def _eliminate(a: Matrix, b: Matrix) -> Matrix:
     """Gauss's elimination in place, without pivots: the matrices `a` (m, m, r) are symmetric and
     positive definite.
     """

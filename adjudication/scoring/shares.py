@@ -102,7 +102,7 @@ def controlled(
         by_case = [
             np.bincount(cases, of_game, n).astype(np.float64) for of_game in (two, one + two)
         ]
-        mine, points = _resampled(by_case[0], by_case[1], resamples, seed)
+        mine, points = _resample_sums(by_case[0], by_case[1], resamples, seed)
         found = mine[points > 0] / points[points > 0]
         low, high = (
             (float(v) for v in np.percentile(found, [2.5, 97.5])) if len(found) else (None, None)
@@ -120,7 +120,7 @@ def controlled(
     )
 
 
-def _resampled(
+def _resample_sums(
     mine: NDArray[np.float64], points: NDArray[np.float64], resamples: int, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Sums of both over cases drawn with replacement, (resamples,) each. Drawn block by block, the

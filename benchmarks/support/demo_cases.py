@@ -22,7 +22,7 @@ from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.run import Case, Record, Tools, reconstruct
 
 
-def reconstructed(folders: Sequence[Path]) -> list[Reconstruction]:
+def reconstruct_cases(folders: Sequence[Path]) -> list[Reconstruction]:
     """Each case through all stages; seconds a case."""
     roles = ModelRoles()
     tools = Tools(rules_backbone(), roles.embedder(), roles.reranker(), PipelineConfig())

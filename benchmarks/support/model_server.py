@@ -34,7 +34,7 @@ class Rates:
     slots: int = 8
     prefill: float = 120_000.0
     decode: float = 4_500.0
-    #: Tokens that the prefix cache holds ("GPU KV cache size" in vLLM's log).
+    #: Size of the prefix cache in tokens ("GPU KV cache size" in vLLM's log).
     cache: int = 250_000
 
 
@@ -57,15 +57,15 @@ class Seen:
 
 @dataclass
 class Running:
-    """A started server; `seen` ends its work and tells what it did."""
+    """A started server; `seen` stops it and returns its counts."""
 
     url: str
     _pipe: Connection
 
     def seen(self) -> Seen:
         self._pipe.send("stop")
-        told: Seen = self._pipe.recv()
-        return told
+        counts: Seen = self._pipe.recv()
+        return counts
 
 
 @contextmanager
@@ -119,12 +119,12 @@ class Engine:
                     name, _, value = header.partition(b":")
                     length = int(value) if name.lower() == b"content-length" else length
                 body = json.loads(await reader.readexactly(length)) if length else {}
-                told = json.dumps(await self._answer(f"{method} {path}", body)).encode()
+                body_bytes = json.dumps(await self._answer(f"{method} {path}", body)).encode()
                 head = (
                     "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length:"
-                    f" {len(told)}\r\n\r\n"
+                    f" {len(body_bytes)}\r\n\r\n"
                 )
-                writer.write(head.encode() + told)
+                writer.write(head.encode() + body_bytes)
                 await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
@@ -205,7 +205,7 @@ class Engine:
 
 
 def _blocks(prompt: list[str]) -> list[int]:
-    """A number for each whole block that stands for it and everything before it."""
+    """Return a number for each whole block that identifies it and everything before it."""
     found, before = [], 0
     for at in range(0, len(prompt) - BLOCK + 1, BLOCK):
         before = hash((before, *prompt[at : at + BLOCK]))
@@ -255,7 +255,7 @@ def _rows(uids: list[str], number: int) -> dict[str, Any]:
 
 
 def _revised(uids: list[str], number: int) -> dict[str, Any]:
-    """One row in five kept from the text; of a later timeline, one more in two as in the first."""
+    """Leave one row in five as in the text; in a later timeline, one more in two as in the first."""
     rows = _rows(uids, number)
     for at, uid in enumerate(uids):
         if at % 5 == 0:

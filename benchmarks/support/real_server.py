@@ -28,7 +28,7 @@ from timelines.pipeline.config import PipelineConfig
 CASES, EVENTS, BATCH = 6, 6, 2
 
 
-def measured() -> None:
+def measure_server() -> None:
     """Print tokens a second of both and their ratio; a line that says why where the server cannot
     be had.
     """

@@ -54,8 +54,8 @@ def start(paths: ServicePaths) -> None:
     """Start the broker, or attach to it; to be called under the services lock. Raises ServiceError
     with the log's last lines.
 
-    If it cannot start with its file but can without, the file is set aside: it holds only hints,
-    and the sweeper sends them again.
+    If it cannot start with its file but can without, the file is set aside: it has only hints, and
+    the sweeper sends them again.
     """
     if not processes_in(paths.broker_data):
         reason = _launch(paths)

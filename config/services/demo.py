@@ -32,7 +32,7 @@ EVALUATED = "demo"
 #: What the ablation table compares; the variants keep the full run's occurrences, text-only times
 #: and searches.
 VARIANTS = "full,unimodal,no_uid,no_query,no_rows,no_reranker"
-#: What the judge holds against the record, every two of them in both positions.
+#: Sources that the judge compares, each pair in both positions.
 JUDGED = "reference,rules@revised,rules@text_only"
 
 
@@ -97,7 +97,7 @@ def reconstruct(supervisor: Supervisor) -> None:
             "--missing",
             "--wait",
         ]
-        if _watched(supervisor, command("reconstruct", *arguments)) != 0:
+        if _run_watched(supervisor, command("reconstruct", *arguments)) != 0:
             raise ServiceError(
                 f"Reconstructing {name} failed. The worker's log is"
                 f" {supervisor.logs / 'worker.log'}."
@@ -117,7 +117,7 @@ def evaluate(supervisor: Supervisor) -> None:
         "--out",
         os.devnull,
     ]
-    if _watched(supervisor, command("evaluate", *arguments)) != 0:
+    if _run_watched(supervisor, command("evaluate", *arguments)) != 0:
         raise ServiceError(f"Evaluating {EVALUATED} failed; its own words are above.")
 
 
@@ -135,7 +135,7 @@ def judge(supervisor: Supervisor) -> None:
         "--missing",
         "--wait",
     ]
-    if _watched(supervisor, command("judge", *arguments)) != 0:
+    if _run_watched(supervisor, command("judge", *arguments)) != 0:
         raise ServiceError(
             f"Judging {EVALUATED} failed. The worker's log is {supervisor.logs / 'worker.log'}."
         )
@@ -156,7 +156,7 @@ def draw_packet() -> None:
     _manage("drawing a packet for the reviewer", "draw_packet", *arguments)
 
 
-def _watched(supervisor: Supervisor, command: list[str]) -> int:
+def _run_watched(supervisor: Supervisor, command: list[str]) -> int:
     """Run a command to its end while the supervisor keeps its children running; returns the exit
     status.
     """

@@ -1,5 +1,5 @@
-"""Start, attach to, and stop the embedded services as one; whatever an address in the environment
-replaces is left alone.
+"""Start, attach to, and stop the embedded services together. A service that an address in the
+environment replaces is left alone.
 """
 
 from __future__ import annotations

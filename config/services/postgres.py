@@ -69,8 +69,7 @@ def start(paths: ServicePaths) -> None:
     try:
         _create_database(paths)
     except psycopg.OperationalError as error:
-        # It may still be recovering, or have been killed meanwhile: whoever keeps it running asks
-        # again.
+        # It may still be recovering, or have been killed meanwhile: its supervisor asks again.
         raise ServiceError(
             f"PostgreSQL broke off ({str(error).splitlines()[-1]}). See the logs in {paths.logs}."
         ) from error
@@ -207,9 +206,7 @@ def _check_version(paths: ServicePaths) -> None:
 
 
 def _postmaster(paths: ServicePaths) -> psutil.Process | None:
-    """The live server process that owns the data directory, whatever the pid file says about dead
-    ones.
-    """
+    """Return the live server process that owns the data directory; the pid file may name a dead one."""
     try:
         pid = int((paths.postgres_data / "postmaster.pid").read_text().split("\n", 1)[0])
     except (OSError, ValueError):

@@ -62,9 +62,7 @@ def private_directory(paths: ServicePaths, directory: Path) -> Path:
 
 
 def passable_directory(paths: ServicePaths, directory: Path) -> None:
-    """Make `directory` if there is none; whatever the umask says, the service user may pass through
-    what is made here.
-    """
+    """Make `directory` if there is none, open to the service user under any umask."""
     if not directory.exists():
         directory.mkdir()
         if paths.drops_privileges:
@@ -72,7 +70,7 @@ def passable_directory(paths: ServicePaths, directory: Path) -> None:
 
 
 def readable_copy(paths: ServicePaths, folders: list[Path], *, name: str) -> Path:
-    """The folder that holds `folders` in a place the service user can read: their own parent, or a
+    """Return the parent of `folders` in a place the service user can read: their own parent, or a
     root-owned copy of it.
 
     A home directory is usually closed to other users, and the Python packages that carry the

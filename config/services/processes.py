@@ -32,7 +32,7 @@ def is_alive(process: psutil.Process) -> bool:
 
 
 def wait_until(condition: Callable[[], bool], *, seconds: float) -> bool:
-    """Poll `condition` until it holds (True) or the time is over (False)."""
+    """Poll `condition` until it is true (True) or the time is over (False)."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
@@ -42,7 +42,7 @@ def wait_until(condition: Callable[[], bool], *, seconds: float) -> bool:
 
 
 def end(processes: list[psutil.Process], *, signal: int, patience: float) -> None:
-    """Send `signal` to each process and wait; whatever is left after `patience` seconds is killed."""
+    """Send `signal` to each process and wait; kill those left after `patience` seconds."""
     for process in processes:
         _send(process, signal)
     if not wait_until(lambda: not any(map(is_alive, processes)), seconds=patience):
@@ -52,9 +52,7 @@ def end(processes: list[psutil.Process], *, signal: int, patience: float) -> Non
 
 
 def listener_on(port: int) -> str | None:
-    """Who listens on a TCP port, as "name (pid 123)", as far as the system tells us; None where it
-    does not.
-    """
+    """Return who listens on a TCP port, as "name (pid 123)"; None if the system does not say."""
     try:
         connections = psutil.net_connections(kind="tcp")
     except psutil.AccessDenied:

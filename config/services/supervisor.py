@@ -98,7 +98,7 @@ class Supervisor:
             self._revive(child)
 
     def watch(self, until: Callable[[], bool]) -> None:
-        """Tick until the condition holds."""
+        """Tick until the condition is true."""
         while not until():
             self.tick()
             time.sleep(TICK_SECONDS)

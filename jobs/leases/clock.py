@@ -17,5 +17,5 @@ def database_time(delay: timedelta = timedelta(0)) -> ExpressionWrapper:
 
 
 def default_lease() -> timedelta:
-    """How long a claim holds without a heartbeat (`JOB_LEASE_SECONDS`)."""
+    """How long a claim lasts without a heartbeat (`JOB_LEASE_SECONDS`)."""
     return timedelta(seconds=settings.JOB_LEASE_SECONDS)

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 
 from jobs.errors import JobCancelled, LostLease, OutOfTime, WorkerStops
 from jobs.leases.clock import database_time
-from jobs.leases.stopping import asked_to_stop
+from jobs.leases.stopping import stop_requested
 from jobs.models import ClaimableJob, JobState
 
 
@@ -26,7 +26,7 @@ class TimeLimit:
     setting: str
 
     def words(self) -> str:
-        """Why a job failed that took longer."""
+        """Return why a job failed that took longer."""
         return (
             f"it took longer than {self.seconds:g} s. Raise {self.setting} and retry, or leave the"
             " case out"
@@ -56,7 +56,7 @@ class Hold:
         )
 
     def check(self) -> None:
-        """Raise LostLease or JobCancelled where the heartbeat has noticed either, WorkerStops,
+        """Raise LostLease or JobCancelled if the heartbeat has noticed either, WorkerStops, or
         OutOfTime past the limit.
 
         It costs next to nothing: call it before each step that takes longer than a second.
@@ -65,7 +65,7 @@ class Hold:
             raise LostLease("the lease was lost")
         if self.cancelled.is_set():
             raise JobCancelled("cancelled on request")
-        if asked_to_stop():
+        if stop_requested():
             raise WorkerStops("the worker is stopping")
         if self.limit is not None and self.seconds_left() < 0:
             raise OutOfTime(self.limit.words())
@@ -77,7 +77,7 @@ class Hold:
         )
 
     def report(self, *, done: int, total: int, words: str) -> None:
-        """Show what the job is doing now. `words` never holds patient text. Raises LostLease."""
+        """Show what the job is doing now. `words` never has patient text. Raises LostLease."""
         with write_guard(self):
             self.row.update(progress={"done": done, "total": total, "words": words})
 
@@ -89,7 +89,7 @@ def assert_fence(hold: Hold) -> None:
     Raises LostLease; RuntimeError outside a transaction, where the lock would end at once.
     """
     if not connection.in_atomic_block:
-        raise RuntimeError("assert_fence() holds only inside a transaction")
+        raise RuntimeError("assert_fence() works only inside a transaction")
     rows = hold.row.filter(lease_expires_at__gt=database_time()).select_for_update()
     asked_to_stop = rows.values_list("cancel_requested", flat=True).first()
     if asked_to_stop is None:

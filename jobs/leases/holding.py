@@ -1,9 +1,9 @@
-"""Holding a claimed job: a heartbeat beside the work, and a guard around every write.
+"""Keep the lease of a claimed job: a heartbeat during the work, and a guard around every write.
 
 job = claim(StageRun, job_id)
-with held(job) as hold:
+with keep_lease(job) as hold:
     for batch in batches:
-        hold.check()                 # raises where the work must end
+        hold.check()                 # raises if the work must end
         result = model(batch)        # no transaction spans a model call
         with write_guard(hold):      # one transaction: fence checked, batch stored
             store(result)
@@ -29,7 +29,7 @@ def hold_of(job: ClaimableJob, limit: TimeLimit | None = None) -> Hold:
 
 
 @contextmanager
-def held(
+def keep_lease(
     job: ClaimableJob,
     *,
     lease: timedelta | None = None,
@@ -44,7 +44,7 @@ def held(
     heartbeat could not see the row.
     """
     if connection.in_atomic_block:
-        raise RuntimeError("held() needs committed rows: it was called inside a transaction")
+        raise RuntimeError("keep_lease() needs committed rows: it was called inside a transaction")
     lease = lease or default_lease()
     hold = hold_of(job, limit)
     heartbeat = Heartbeat(hold, lease=lease, interval=interval or lease / 3, overdue=overdue)

@@ -18,6 +18,6 @@ def ask_to_stop(*args: object, **options: object) -> None:
     _asked[0] = 1
 
 
-def asked_to_stop() -> bool:
+def stop_requested() -> bool:
     """Whether somebody did."""
     return _asked[0] != 0

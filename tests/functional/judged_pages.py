@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from adjudication.domain import FindingType
-from adjudication.findings.listing import told_of
+from adjudication.findings.listing import domain_finding
 from adjudication.judging.input import whole_hours
 from adjudication.models import Comparison, Finding, Game, JudgeRun
 from adjudication.scoring.errors import charge
@@ -175,7 +175,7 @@ def _store(
         a_row=None if a is None else 100 + ordinal, b_row=None if b is None else 200 + ordinal,
         **{**values, **fields},
     )  # fmt: skip
-    charged = charge(told_of(finding))
+    charged = charge(domain_finding(finding))
     finding.category = "" if charged is None else charged.category.value
     finding.charged_first = None if charged is None else charged.side.value == "A"
     finding.save()

@@ -24,7 +24,7 @@ from accounts.models import Role, Study, User
 from adjudication.judge_runs import actions
 from adjudication.judging.config import JudgeConfig
 from adjudication.judging.input import CandidateRow, JudgedFinding, JudgeInput, Unjudged
-from adjudication.judging.validation import checked_findings
+from adjudication.judging.validation import validate_findings
 from adjudication.models import Assignment, Decision, Game, JudgeRun, Packet
 from adjudication.packets import actions as packets
 from adjudication.sampling.drawing import Design
@@ -56,7 +56,7 @@ class Differences:
     refuse: frozenset[int] = field(default_factory=frozenset)
 
     def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
-        return checked_findings(list(self._told(given)), given)
+        return validate_findings(list(self._told(given)), given)
 
     def _told(self, given: JudgeInput) -> Iterator[dict[str, Any]]:
         one, two = (

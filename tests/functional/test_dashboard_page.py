@@ -79,7 +79,7 @@ def test_every_source_is_plotted_and_stands_in_the_table(opened):
     expect(page.locator("#ratings tbody tr")).to_have_count(len(SOURCES))
     assert page.locator("[data-figure=ratings] .scatterlayer .point").count() >= len(SOURCES)
     said = [
-        page.locator("#ratings tbody tr").nth(n).locator(".told").nth(1).inner_text()
+        page.locator("#ratings tbody tr").nth(n).locator(".cell-words").nth(1).inner_text()
         for n in range(len(SOURCES))
     ]
     assert sorted(map(int, said), reverse=True) == list(map(int, said)), "best first"
@@ -124,7 +124,7 @@ def test_looks(opened, page, theme, size):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1"), (
         "the page itself does not scroll sideways"
     )
-    short = page.locator(".rated-table td.wrap .told")
+    short = page.locator(".rated-table td.wrap .cell-words")
     broken = short.evaluate_all(
         "found => found.filter(e => e.getClientRects().length > 1).map(e => e.textContent)"
     )

@@ -192,7 +192,7 @@ def test_findings_are_narrowed_in_place_and_read_by_keyboard(opened, judged):
 def test_a_click_anywhere_in_a_row_opens_the_finding(opened, judged):
     page = opened(f"/adjudication/runs/{judged.first.public_id}/findings/?type=DUPLICATE")
     page.locator(".findings tbody tr").first.locator("td").nth(4).click()
-    expect(page.locator("h1")).to_contain_text("told twice")
+    expect(page.locator("h1")).to_contain_text("reported twice")
 
 
 def test_case_page_leads_to_the_comparison(opened, world):

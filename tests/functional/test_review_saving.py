@@ -170,7 +170,7 @@ def test_the_second_of_two_windows_is_told_what_stands(reviewing, packed, new_wi
         if "decided on this item already" in page.locator("[data-notice]").inner_text()
         else other
     )
-    expect(late.locator("[data-notice]")).to_contain_text("What was stored first stands")
+    expect(late.locator("[data-notice]")).to_contain_text("Your first answer stays")
     assert packed.kinds() == ["answer"]
     ready(late)
 

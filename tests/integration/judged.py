@@ -18,7 +18,7 @@ from accounts.models import Study
 from adjudication.judge_runs import actions
 from adjudication.judging.config import JudgeConfig
 from adjudication.judging.input import Candidate, JudgedFinding, JudgeInput, Unjudged
-from adjudication.judging.validation import checked_findings
+from adjudication.judging.validation import validate_findings
 from adjudication.models import Game, JudgeRun
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
@@ -49,7 +49,7 @@ RECORD = (
 
 @dataclass(frozen=True)
 class StandIn:
-    """A judge that says what is written here of whatever rows there are, and may refuse some games."""
+    """A judge with fixed answers for any rows; it may refuse some games."""
 
     version: str = "1"
     refuse: frozenset[int] = frozenset()
@@ -60,7 +60,7 @@ class StandIn:
     def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
         if len(given.a_rows) in self.refuse:
             return Unjudged(("attempt 1: the answer must be one JSON object",))
-        return checked_findings(list(self._told(given)), given)
+        return validate_findings(list(self._told(given)), given)
 
     def _told(self, given: JudgeInput) -> Iterator[dict[str, Any]]:
         note, rash, hip = {"grounding": "NOTE"}, r"rash \| resolved", "fractured hip"
@@ -114,20 +114,20 @@ def make_case(
             for hours, value, unit in values
         ]
         factories.make_series(encounter, event, rows)
-    for source, told in (sources or SOURCES).items():
-        make_source(encounter, source, told)
+    for source, candidates in (sources or SOURCES).items():
+        make_source(encounter, source, candidates)
     assert note.sha256
     return encounter
 
 
-def make_source(encounter: Encounter, source: str, told: Sequence[Candidate]) -> Timeline:
+def make_source(encounter: Encounter, source: str, candidates: Sequence[Candidate]) -> Timeline:
     """A finished timeline that says this, over a sealed inventory; spans are where the words stand
     in the note.
     """
     note = encounter.notes.get()
     inventory = factories.make_inventory(note, origin="import")
     entries = []
-    for c in told:
+    for c in candidates:
         words = c.event.split(" ")[0].capitalize()
         start = note.text.find(words)
         span = None if start < 0 else (start, start + len(words))

@@ -108,8 +108,8 @@ def test_what_cannot_be_judged_is_refused_by_its_field(world, admin):
         "sources": [f"{name}@revised" for name in SOURCES],
     }
     for change, field in REFUSED:
-        status, told = admin.post("judge-runs/", **{**body, **change})
-        assert (status, told["code"], list(told["fields"])) == (400, "invalid", [field])
+        status, answer = admin.post("judge-runs/", **{**body, **change})
+        assert (status, answer["code"], list(answer["fields"])) == (400, "invalid", [field])
     assert JudgeRun.objects.count() == 1
 
 
@@ -175,20 +175,20 @@ def test_a_run_is_paused_resumed_cancelled_and_retried(world, admin):
 
 def test_findings_come_whole_in_pages_of_any_size(world, admin):
     path = f"judge-runs/{world.run.public_id}/findings/"
-    told = everything(admin, path, limit=500)
-    assert [f["id"] for f in told] == list(
+    answer = everything(admin, path, limit=500)
+    assert [f["id"] for f in answer] == list(
         Finding.objects.order_by("game_id", "ordinal").values_list("public_id", flat=True)
     )
-    for limit in (1, 7, len(told), len(told) + 1):
-        assert everything(admin, path, limit=limit) == told
-    one = Finding.objects.select_related("game").get(public_id=told[0]["id"])
-    assert (told[0]["type"], told[0]["verdict"], told[0]["reason"]) == (
+    for limit in (1, 7, len(answer), len(answer) + 1):
+        assert everything(admin, path, limit=limit) == answer
+    one = Finding.objects.select_related("game").get(public_id=answer[0]["id"])
+    assert (answer[0]["type"], answer[0]["verdict"], answer[0]["reason"]) == (
         one.type,
         one.verdict,
         one.reason,
     )
     if one.verdict in ("A", "B"):
-        assert told[0]["b" if one.verdict == "A" else "a"]["charged"] is True
+        assert answer[0]["b" if one.verdict == "A" else "a"]["charged"] is True
 
 
 FILTERS = [
@@ -203,9 +203,9 @@ def test_filters_are_those_of_the_page(world, admin):
     sizes = []
     for asked in FILTERS:
         expected = findings_of(world.run, FindingFilter.of(asked, len(SOURCES)))
-        told = everything(admin, path, limit=5, **asked)
-        assert {f["id"] for f in told} == set(expected.values_list("public_id", flat=True)), asked
-        sizes.append(len(told))
+        answer = everything(admin, path, limit=5, **asked)
+        assert {f["id"] for f in answer} == set(expected.values_list("public_id", flat=True)), asked
+        sizes.append(len(answer))
     assert sum(n > 0 for n in sizes) >= 8
     case = world.encounters[0]
     assert {f["case"] for f in everything(admin, path, case=case.public_id)} == {case.public_id}
@@ -320,8 +320,8 @@ def test_what_changed_between_two_judges(world, admin):
     assert everything(admin, path, limit=2) == body["results"]
     assert admin.get(path, after="nowhere")[0] == 404
     for asked in ({"change": "other"}, {"type": "timing"}, {"limit": "0"}):
-        status, told = admin.get(path, **asked)
-        assert (status, list(told["fields"])) == (400, list(asked))
+        status, answer = admin.get(path, **asked)
+        assert (status, list(answer["fields"])) == (400, list(asked))
     assert admin.get(f"judge-runs/{later.public_id}/changes/{later.public_id}/")[0] == 404
 
 
@@ -336,16 +336,16 @@ def test_a_table_comes_as_the_file_of_the_page(world, admin):
     path = f"judge-runs/{world.run.public_id}/report/"
     _, report = admin.get(path)
     for table in report["tables"]:
-        status, told = admin.get(f"{path}{table['name']}/json/")
-        assert (status, told) == (200, table)
+        status, answer = admin.get(f"{path}{table['name']}/json/")
+        assert (status, answer) == (200, table)
     status, text = admin.get(path + "ratings/csv/")
     assert status == 200
     assert {line[0] for line in csv.reader(io.StringIO(text))} >= {key.label for key in KEYS}
     assert r"\begin{tabular}" in admin.get(path + "ratings/latex/")[1]
     assert admin.get(path + "agreement/csv/")[0] == 404
     other = judged_run(world.dataset, StandIn(version="2"), label="second opinion")
-    status, told = admin.get(path + "agreement/json/", against=other.public_id)
-    assert (status, told["title"]) == (200, "Against second opinion")
+    status, answer = admin.get(path + "agreement/json/", against=other.public_id)
+    assert (status, answer["title"]) == (200, "Against second opinion")
 
 
 def test_findings_come_as_files_with_and_without_text(world, admin):

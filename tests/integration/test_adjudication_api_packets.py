@@ -48,8 +48,8 @@ def test_a_packet_from_what_may_be_drawn_to_its_report_card(world, admin, draw):
     assert {line["pairing"]: line["strata"] for line in packet["pairings"]} == preview["pairings"]
     assert (packet["state"], packet["seed"], packet["design"]["quotas"]) == ("draft", 11, QUOTAS)
     path = f"packets/{packet['id']}/"
-    status, told = admin.post(path + "actions/open/")
-    assert (status, told["code"]) == (422, "refused")
+    status, answer = admin.post(path + "actions/open/")
+    assert (status, answer["code"]) == (422, "refused")
 
     person = factories.make_user(world.study, Role.REVIEWER)
     (candidate,) = [
@@ -71,8 +71,8 @@ def test_a_packet_from_what_may_be_drawn_to_its_report_card(world, admin, draw):
             == 200
         )
     assert reviewer.post(f"review/{mine}/sign/", password=factories.PASSWORD)[0] == 200
-    status, told = admin.post(f"{path}assignments/{mine}/unsign/", reason="a note was missing")
-    assert (status, told["assignments"][0]["signed_at"]) == (200, None)
+    status, answer = admin.post(f"{path}assignments/{mine}/unsign/", reason="a note was missing")
+    assert (status, answer["assignments"][0]["signed_at"]) == (200, None)
 
     status, packet = admin.post(path + "actions/close/")
     assert (packet["state"], packet["decided"], packet["slots"]) == (
@@ -113,10 +113,10 @@ REFUSED = [
 def test_what_cannot_be_drawn_is_refused_by_its_field(world, admin, draw):
     for change, field in REFUSED:
         for path in ("draw/preview/", "draw/"):
-            status, told = admin.post(
+            status, answer = admin.post(
                 f"judge-runs/{world.run.public_id}/{path}", **{**draw, **change}
             )
-            assert (status, list(told["fields"])) == (400, [field]), change
+            assert (status, list(answer["fields"])) == (400, [field]), change
     assert not Packet.objects.exists()
 
 
@@ -140,8 +140,8 @@ def test_somebody_who_is_not_eligible_is_refused_with_the_reason(world, admin, d
     _, packet = admin.post(f"judge-runs/{world.run.public_id}/draw/", **draw)
     path = f"packets/{packet['id']}/"
     (line,) = [c for c in admin.get(path + "candidates/")[1] if c["person"] == clinician.public_id]
-    status, told = admin.post(path + "assignments/", person=clinician.public_id)
-    assert (status, told["detail"]) == (
+    status, answer = admin.post(path + "assignments/", person=clinician.public_id)
+    assert (status, answer["detail"]) == (
         403,
         f"{clinician.username} cannot review this packet. {line['reasons'][0]}",
     )

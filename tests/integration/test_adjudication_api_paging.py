@@ -92,8 +92,8 @@ def scans(plan):
 def explained(query):
     with connection.cursor() as cursor:
         cursor.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + query.replace("%", "%%"))
-        told = cursor.fetchone()[0]
-    return list(scans((told if isinstance(told, list) else json.loads(told))[0]["Plan"]))
+        plan = cursor.fetchone()[0]
+    return list(scans((plan if isinstance(plan, list) else json.loads(plan))[0]["Plan"]))
 
 
 LISTS = [
@@ -110,9 +110,9 @@ def test_no_page_skips_or_counts_and_each_takes_the_same_queries(world, admin, a
     ((whole, _),) = pages(admin, path, 500)
     assert len(whole) > 6
     for limit in (1, 5, len(whole), len(whole) - 1):
-        told = pages(admin, path, limit)
-        assert [row for rows, _ in told for row in rows] == whole
-        queries = [asked for _, asked in told]
+        fetched = pages(admin, path, limit)
+        assert [row for rows, _ in fetched for row in rows] == whole
+        queries = [asked for _, asked in fetched]
         assert not any(" OFFSET " in query for asked in queries for query in asked)
         assert not any(
             "COUNT(*)" in query.upper() and "changes/" not in address

@@ -301,8 +301,8 @@ def test_practice_comes_first(world):
         assert case.explanation not in str(shown)
         wrong = "UNCLEAR" if case.answer != "UNCLEAR" else "A"
         assert api.post(f"{path}practice/{case.number}/", answer=wrong)[1]["right"] is False
-        status, told = api.post(f"{path}practice/{case.number}/", answer=case.answer)
-        assert told == {"right": True, "answer": case.answer, "explanation": case.explanation}
+        status, answer = api.post(f"{path}practice/{case.number}/", answer=case.answer)
+        assert answer == {"right": True, "answer": case.answer, "explanation": case.explanation}
     assert all(line["answered"] for line in api.get(path + "practice/")[1])
     assert api.post(path + "next/")[0] == 200
 
@@ -367,9 +367,9 @@ def test_odd_bodies_are_refused(reviewer):
     item = reviewer.item()
     path = f"{reviewer.path}items/{item['id']}/decide/"
     for body, status in ODD:
-        answered, told = reviewer.api.send("post", path, body.encode("latin-1"))
-        assert answered == status, (body[:20], told)
-        assert set(told) >= {"code", "detail"}
+        answered, answer = reviewer.api.send("post", path, body.encode("latin-1"))
+        assert answered == status, (body[:20], answer)
+        assert set(answer) >= {"code", "detail"}
 
 
 def test_a_review_is_its_reviewers_alone(world):

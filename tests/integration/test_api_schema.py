@@ -1,5 +1,5 @@
 """The OpenAPI description: of every address, with types and refusals, without a warning, and open
-to whoever may ask.
+to all who may ask.
 """
 
 import io
@@ -26,9 +26,9 @@ def schema():
 
 def operations(schema):
     return [
-        (path, method, told)
+        (path, method, operation)
         for path, methods in schema["paths"].items()
-        for method, told in methods.items()
+        for method, operation in methods.items()
     ]
 
 
@@ -52,22 +52,22 @@ def test_every_address_is_in_it(schema):
 
 
 def test_every_operation_says_what_it_gives_and_how_it_refuses(schema):
-    for path, method, told in operations(schema):
-        assert told["description"], (path, method)
-        assert {"401", "404"} <= set(told["responses"]), (path, method)
-        assert any(status.startswith("2") for status in told["responses"])
-        for status, response in told["responses"].items():
+    for path, method, operation in operations(schema):
+        assert operation["description"], (path, method)
+        assert {"401", "404"} <= set(operation["responses"]), (path, method)
+        assert any(status.startswith("2") for status in operation["responses"])
+        for status, response in operation["responses"].items():
             if status != "204":
                 assert response["content"], (path, method, status)
             if status.startswith("4"):
                 (content,) = response["content"].values()
                 assert content["schema"] == {"$ref": "#/components/schemas/Error"}
                 assert content["examples"]
-        assert {"token": []} in told["security"]
+        assert {"token": []} in operation["security"]
 
 
 def test_names_of_operations_are_told_once(schema):
-    names = [told["operationId"] for _, _, told in operations(schema)]
+    names = [operation["operationId"] for _, _, operation in operations(schema)]
     assert len(names) == len(set(names))
 
 

@@ -177,11 +177,11 @@ def test_the_page_shows_a_new_token_once(client, person):
 
 
 def test_the_command_issues_lists_and_revokes(client, person):
-    out, told = StringIO(), StringIO()
-    call_command("api_token", person.username, "--label", "cron", stdout=out, stderr=told)
+    out, messages = StringIO(), StringIO()
+    call_command("api_token", person.username, "--label", "cron", stdout=out, stderr=messages)
     secret = out.getvalue().strip()
     assert asked(client, secret).status_code == 200
-    assert "only now" in told.getvalue()
+    assert "only now" in messages.getvalue()
     listed = StringIO()
     call_command("api_token", person.username, "--list", stdout=listed)
     assert "cron" in listed.getvalue()

@@ -34,11 +34,11 @@ def test_a_packet_is_drawn_assigned_and_opened():
         "open": True,
         "once": True,
     }
-    told = draw(**asked)
+    output = draw(**asked)
     packet = Packet.objects.get()
-    assert f"packet {packet.public_id}: {packet.items.count()} items from 2 cases" in told
+    assert f"packet {packet.public_id}: {packet.items.count()} items from 2 cases" in output
     assert (
-        "short: TIMING decisive of author:vega · revised | rules-orion · revised: 4 of 15" in told
+        "short: TIMING decisive of author:vega · revised | rules-orion · revised: 4 of 15" in output
     )
     assert packet.state == Packet.State.OPEN
     assert Slot.objects.filter(item__packet=packet).count() == packet.items.count()

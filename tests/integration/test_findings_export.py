@@ -50,12 +50,12 @@ def rows(content: bytes) -> list[dict[str, str]]:
 
 
 def test_every_finding_is_a_line_and_its_charge_is_told_by_source(world, fetched):
-    told = {row["finding"]: row for row in rows(fetched("csv", text=True))}
-    assert len(told) == Finding.objects.filter(game__run=world.run).count() > 0
+    by_finding = {row["finding"]: row for row in rows(fetched("csv", text=True))}
+    assert len(by_finding) == Finding.objects.filter(game__run=world.run).count() > 0
     for f in Finding.objects.filter(game__run=world.run).select_related(
         "game__comparison__first", "game__comparison__second"
     ):
-        row = told[f.public_id]
+        row = by_finding[f.public_id]
         first, second = row["first_source"], row["second_source"]
         assert first == f"{f.game.comparison.first.source} · revised"
         assert (row["a_source"], row["b_source"]) == (
@@ -63,12 +63,12 @@ def test_every_finding_is_a_line_and_its_charge_is_told_by_source(world, fetched
         )
         assert row["swapped"] == str(f.game.swapped).lower()
         if f.category:
-            # The side that is charged is the one not held right.
+            # The charged side is the one that is judged wrong.
             assert {row["charged_source"], row["right_source"]} == {first, second}
             assert row["charged_source"] == (first if f.charged_first else second)
         else:
             assert (row["charged_source"], row["points"]) == ("", "")
-    by_category = {row["category"]: row["points"] for row in told.values()}
+    by_category = {row["category"]: row["points"] for row in by_finding.values()}
     assert by_category["over_annotation"] == "3.0"
     assert by_category["missed_negative"] == "0.5"
 
@@ -102,7 +102,7 @@ def test_the_three_formats_hold_the_same_values(fetched):
 
 
 def test_cells_that_a_spreadsheet_would_run_are_made_safe(world, fetched):
-    # A finding never changes: one more is told, of words that begin as formulas do.
+    # A finding never changes: one more is added, with words that begin like formulas.
     game = world.run.games.first()
     one_sided = {
         "type": "A_ONLY",
@@ -128,7 +128,7 @@ def test_parquet_goes_out_in_row_groups_that_read_as_one_table(world, monkeypatc
     from adjudication.access.closed import Closed
 
     monkeypatch.setattr(export_files, "ROW_GROUP", 7)
-    found = findings_export.exported(world.run, Closed(frozenset(), frozenset()))
+    found = findings_export.exportable_findings(world.run, Closed(frozenset(), frozenset()))
     parts = list(
         export_files.write_parquet(
             findings_export.lines(world.run, found), findings_export.columns(with_text=False)
@@ -143,13 +143,15 @@ def test_parquet_goes_out_in_row_groups_that_read_as_one_table(world, monkeypatc
 
 def test_the_dictionary_tells_every_column(fetched):
     for text in (False, True):
-        told = [row["column"] for row in rows(fetched("dictionary", text=text))]
-        assert told == list(rows(fetched("csv", text=text))[0])
+        described = [row["column"] for row in rows(fetched("dictionary", text=text))]
+        assert described == list(rows(fetched("csv", text=text))[0])
 
 
 def test_the_dictionary_says_which_cells_of_a_csv_file_may_have_an_apostrophe_more(fetched):
-    told = {row["column"]: row["meaning"] for row in rows(fetched("dictionary", text=True))}
-    marked = {column for column, meaning in told.items() if "take one apostrophe away" in meaning}
+    meanings = {row["column"]: row["meaning"] for row in rows(fetched("dictionary", text=True))}
+    marked = {
+        column for column, meaning in meanings.items() if "take one apostrophe away" in meaning
+    }
     sources = {
         "first_source",
         "second_source",
@@ -178,7 +180,7 @@ def test_findings_of_closed_cases_stay_away(world):
 
     closed = Closed(frozenset({world.encounters[0].pk}), frozenset())
     cases = set(
-        findings_export.exported(world.run, closed).values_list(
+        findings_export.exportable_findings(world.run, closed).values_list(
             "game__comparison__encounter", flat=True
         )
     )

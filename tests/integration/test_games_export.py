@@ -96,21 +96,21 @@ def test_shares_and_ratings_follow_from_both_files_alone(run):
     low, high, _ = interval(
         bootstrap_ratings(first, second, found, [g["case_id"] for g in games], len(names))
     )
-    told = report.rated.ratings
-    assert [r.source for r in told] == names
-    assert rated.tolist() == pytest.approx([r.rating for r in told], abs=1e-6)
+    expected = report.rated.ratings
+    assert [r.source for r in expected] == names
+    assert rated.tolist() == pytest.approx([r.rating for r in expected], abs=1e-6)
     assert (low.tolist(), high.tolist()) == (
-        pytest.approx([r.low for r in told]),
-        pytest.approx([r.high for r in told]),
+        pytest.approx([r.low for r in expected]),
+        pytest.approx([r.high for r in expected]),
     )
     assert mean_shares(first, second, found, len(names)).tolist() == pytest.approx(
-        [r.mean_share for r in told]
+        [r.mean_share for r in expected]
     )
     draws = np.isclose(found, 0.5)
     assert [
         int(sum(draws[n] for n in range(len(games)) if at in (first[n], second[n])))
         for at in range(len(names))
-    ] == [r.draws for r in told]
+    ] == [r.draws for r in expected]
 
 
 def test_the_three_formats_hold_the_same_values_and_the_dictionary_every_column(run):
@@ -143,25 +143,26 @@ def test_games_without_an_answer_have_no_share():
     factories.change_past_guards(
         Game.objects.filter(pk=waiting.pk), outcome="", state="queued", a_is_first=None
     )
-    told = {
-        row["game"]: row for row in games_export.lines(run, games_export.exported(run, EVERYTHING))
+    by_game = {
+        row["game"]: row
+        for row in games_export.lines(run, games_export.exportable_games(run, EVERYTHING))
     }
-    assert {row["outcome"] for row in told.values()} >= {"unjudged", "open"}
-    for row in told.values():
+    assert {row["outcome"] for row in by_game.values()} >= {"unjudged", "open"}
+    for row in by_game.values():
         if row["outcome"] != "judged":
             assert (row["points_first"], row["points_second"], row["share_first"]) == (
                 None,
                 None,
                 None,
             )
-    assert told[waiting.public_id]["a_source"] is None
+    assert by_game[waiting.public_id]["a_source"] is None
 
 
 def test_a_superseded_submission_keeps_the_name_that_the_run_has_for_it():
     run = judged_world(cases=1).run
     before = {
         row["game"]: row["first_source"]
-        for row in games_export.lines(run, games_export.exported(run, EVERYTHING))
+        for row in games_export.lines(run, games_export.exportable_games(run, EVERYTHING))
     }
     author = next(t for t in Timeline.objects.filter(source__startswith="author:"))
     Timeline.objects.filter(pk=author.pk).update(source=f"{author.source}#1")
@@ -181,7 +182,7 @@ def test_the_number_of_queries_does_not_grow_and_no_word_leaves():
         run = judged_world(cases=cases).run
         with CaptureQueriesContext(connection) as asked:
             assert (
-                len(list(games_export.lines(run, games_export.exported(run, EVERYTHING))))
+                len(list(games_export.lines(run, games_export.exportable_games(run, EVERYTHING))))
                 == 3 * cases
             )
         counts.append(len(asked))
@@ -194,7 +195,10 @@ def test_the_number_of_queries_does_not_grow_and_no_word_leaves():
 def test_closed_cases_stay_away_and_the_trail_says_who_took_what(run):
     case = run.games.first().comparison.encounter
     closed = Closed(frozenset({case.pk}), frozenset())
-    left = {row["case_id"] for row in games_export.lines(run, games_export.exported(run, closed))}
+    left = {
+        row["case_id"]
+        for row in games_export.lines(run, games_export.exportable_games(run, closed))
+    }
     assert left == {f"case-{n}" for n in range(1, 6)} - {case.case_id}
     fetch = Fetch(run)
     fetch("games", "csv")

@@ -15,7 +15,7 @@ from jobs.errors import LostLease
 from jobs.leases.claims import claim
 from jobs.leases.clock import database_time
 from jobs.leases.hold import assert_fence, write_guard
-from jobs.leases.holding import held, hold_of
+from jobs.leases.holding import hold_of, keep_lease
 from tests.integration.job_rows import expire, stage_row
 from timelines.models import StageBatch, StageRun
 
@@ -122,7 +122,11 @@ def test_the_guard_needs_a_transaction_and_the_heartbeat_needs_none():
     job = claim(StageRun, stage_row().pk)
     with pytest.raises(RuntimeError, match="inside a transaction"):
         assert_fence(hold_of(job))
-    with pytest.raises(RuntimeError, match="inside a transaction"), transaction.atomic(), held(job):
+    with (
+        pytest.raises(RuntimeError, match="inside a transaction"),
+        transaction.atomic(),
+        keep_lease(job),
+    ):
         pytest.fail("the block must not run")
 
 

@@ -17,7 +17,7 @@ from jobs.errors import JobCancelled, LostLease, PermanentFailure
 from jobs.leases.claims import claim
 from jobs.leases.clock import database_time
 from jobs.leases.hold import write_guard
-from jobs.leases.holding import held
+from jobs.leases.holding import keep_lease
 from jobs.worker import work
 from llm_runtime.base import ProviderError
 from tests.integration.job_rows import expire, stage_row
@@ -38,7 +38,7 @@ def wait_for(condition, seconds: float = 120) -> None:
 
 def test_the_heartbeat_outlives_the_first_lease_on_a_connection_of_its_own():
     job = claim(StageRun, stage_row().pk, lease=LEASE)
-    with held(job, lease=LEASE, interval=INTERVAL) as hold:
+    with keep_lease(job, lease=LEASE, interval=INTERVAL) as hold:
         time.sleep(5.5)
         assert StageRun.objects.filter(pk=job.pk, lease_expires_at__gt=database_time()).exists()
         hold.check()
@@ -49,7 +49,7 @@ def test_the_heartbeat_outlives_the_first_lease_on_a_connection_of_its_own():
 
 def test_after_the_block_nothing_extends_the_lease():
     job = claim(StageRun, stage_row().pk, lease=LEASE)
-    with held(job, lease=LEASE, interval=INTERVAL):
+    with keep_lease(job, lease=LEASE, interval=INTERVAL):
         time.sleep(0.2)
     before = StageRun.objects.get(pk=job.pk).lease_expires_at
     time.sleep(0.2)
@@ -58,7 +58,7 @@ def test_after_the_block_nothing_extends_the_lease():
 
 def test_the_heartbeat_notices_that_another_worker_took_over():
     job = claim(StageRun, stage_row().pk)
-    with held(job, interval=INTERVAL) as hold:
+    with keep_lease(job, interval=INTERVAL) as hold:
         StageRun.objects.filter(pk=job.pk).update(fence=job.fence + 1)
         wait_for(hold.lost.is_set)
         with pytest.raises(LostLease):
@@ -68,7 +68,7 @@ def test_the_heartbeat_notices_that_another_worker_took_over():
 def test_the_heartbeat_notices_a_cancellation_and_the_worker_obeys(django_user_model):
     admin = django_user_model.objects.create(username="admin")
     job = claim(StageRun, stage_row().pk)
-    with held(job, interval=INTERVAL) as hold:
+    with keep_lease(job, interval=INTERVAL) as hold:
         assert cancel_all(jobs=StageRun.objects.all(), by=admin, study=None) == 1
         wait_for(hold.cancelled.is_set)
         with pytest.raises(JobCancelled):
@@ -79,7 +79,7 @@ def test_the_heartbeat_notices_a_cancellation_and_the_worker_obeys(django_user_m
 
 def test_a_broken_connection_is_replaced_before_the_lease_ends():
     job = claim(StageRun, stage_row().pk)
-    with held(job, lease=timedelta(seconds=20), interval=INTERVAL) as hold:
+    with keep_lease(job, lease=timedelta(seconds=20), interval=INTERVAL) as hold:
         wait_for(lambda: StageRun.objects.get(pk=job.pk).heartbeat_at > job.heartbeat_at)
         with connection.cursor() as cursor:
             cursor.execute(
@@ -148,8 +148,8 @@ def test_a_provider_that_cannot_be_built_fails_at_once_with_its_sentence_and_no_
     row.refresh_from_db()
     sentence = "ProviderError: the provider 'openai' needs the package openai: pip install openai"
     assert (row.attempt, row.reasons) == (1, [f"attempt 1: {sentence}"])
-    (told,) = [record for record in caplog.records if sentence in record.getMessage()]
-    assert told.exc_info is None
+    (record,) = [record for record in caplog.records if sentence in record.getMessage()]
+    assert record.exc_info is None
 
 
 def test_work_that_lost_its_lease_ends_quietly_and_changes_nothing():
@@ -217,7 +217,7 @@ def test_a_killed_workers_job_is_taken_over_after_its_lease_and_keeps_what_was_s
     finally:
         holder.kill()
         holder.wait()
-    assert claim(StageRun, row.pk) is None  # the lease still stands
+    assert claim(StageRun, row.pk) is None  # the lease has not expired
     wait_for(
         lambda: StageRun.objects.filter(pk=row.pk, lease_expires_at__lte=database_time()).exists()
     )

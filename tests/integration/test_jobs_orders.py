@@ -1,4 +1,4 @@
-"""In whatever order workers and people act on a run, every stage comes to an end, following it
+"""In any order of actions by workers and people on a run, every stage comes to an end, following it
 returns, and Retry covers each case.
 """
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from accounts.models import User
 from ehr.models import Encounter
-from jobs.actions import cancel_all, fail, finish, hand_on, settle_abandoned
+from jobs.actions import cancel_all, fail, finish, requeue, settle_abandoned
 from jobs.errors import LostLease
 from jobs.leases.claims import claim, due
 from jobs.leases.hold import Hold, write_guard
@@ -36,7 +36,7 @@ STAGES, CASES = 3, 2
 
 
 class World:
-    """A run of two cases with three stages each, and the holds that workers have on them."""
+    """A run of two cases with three stages each, and the leases that workers have on them."""
 
     def __init__(self, by: User) -> None:
         self.by = by
@@ -58,7 +58,7 @@ class World:
         ]
         self.keys = [row.pk for row in rows]
         self.stages.filter(pk__in=self.keys[::STAGES]).update(state="queued")
-        self.holds: dict[int, Hold] = {}
+        self.claims: dict[int, Hold] = {}
         #: Workers that lost their lease and do not know it yet.
         self.late: list[Hold] = []
 
@@ -70,13 +70,13 @@ class World:
         self.stages.filter(pk=key).update(not_before=None)
         run = Run.objects.get(pk=self.run.pk)
         if run.paused_at is None and (job := claim(StageRun, key)) is not None:
-            if key in self.holds:
-                self.late.append(self.holds.pop(key))
-            self.holds[key] = hold_of(job)
+            if key in self.claims:
+                self.late.append(self.claims.pop(key))
+            self.claims[key] = hold_of(job)
 
     def work(self, key: int, end: Callable[[Hold], object]) -> None:
         """What the worker of that stage does, and those that are late: they must not succeed."""
-        if (hold := self.holds.pop(key, None)) is not None:
+        if (hold := self.claims.pop(key, None)) is not None:
             end(hold)
         for late in self.late:
             with pytest.raises(LostLease):
@@ -88,8 +88,8 @@ class World:
 
     def lose(self, key: int) -> None:
         """The worker is killed, or cut off until its lease has run out."""
-        if key in self.holds:
-            hold = self.holds.pop(key)
+        if key in self.claims:
+            hold = self.claims.pop(key)
             expire(StageRun.objects.get(pk=key))
             self.late.append(hold)
 
@@ -97,7 +97,7 @@ class World:
         acts: dict[str, Callable[[], object]] = {
             "claim": lambda: self.claim(key),
             "finish": lambda: self.finish(key),
-            "hand on": lambda: self.work(key, lambda hold: hand_on(hold=hold)),
+            "requeue": lambda: self.work(key, lambda hold: requeue(hold=hold)),
             "fail": lambda: self.work(key, lambda hold: fail(hold=hold, reasons=["stumbled"])),
             "fail for good": lambda: self.work(
                 key, lambda hold: fail(hold=hold, reasons=["never"], retryable=False)
@@ -115,21 +115,21 @@ class World:
         acts[event]()
 
     def drain(self) -> None:
-        """Let workers do all that can be done: what they have in hand, then whatever waits."""
+        """Let workers do all that can be done: their claimed stages, then the waiting ones."""
         self.happen("resume", 0)
         for _ in range(10 * len(self.keys)):
-            for key in list(self.holds):
+            for key in list(self.claims):
                 self.finish(key)
             settle_abandoned(jobs=self.stages)
             self.stages.update(not_before=None)
             for key in self.stages.filter(due()).values_list("pk", flat=True):
                 self.claim(key)
-            if not self.holds:
+            if not self.claims:
                 return
         raise AssertionError("the work has no end")
 
 
-ENDINGS = ["hand on", "fail", "fail for good", "outage", "lose"]
+ENDINGS = ["requeue", "fail", "fail for good", "outage", "lose"]
 EVENTS = ["claim"] * 4 + ["finish"] * 3 + ENDINGS + ["sweep", "cancel", "pause", "resume", "retry"]
 orders = st.lists(
     st.tuples(st.sampled_from(EVENTS), st.integers(0, STAGES * CASES - 1)), max_size=40
@@ -182,7 +182,7 @@ def test_every_order_of_events_ends_however_many_are_tried(happened, django_user
 
 
 ENDS: dict[str, Callable[[Hold, StageRun], object]] = {
-    "hand on": lambda hold, row: hand_on(hold=hold),
+    "requeue": lambda hold, row: requeue(hold=hold),
     "fail": lambda hold, row: fail(hold=hold, reasons=["stumbled"]),
     "outage": lambda hold, row: fail(hold=hold, reasons=["away"], outage=True),
     "finish": lambda hold, row: finish(hold=hold, then=lambda: release_next(row)),
@@ -234,6 +234,6 @@ def test_a_batch_stored_before_the_hand_on_does_not_hide_the_cancellation(django
     with write_guard(hold):
         pass
     cancel_all(jobs=StageRun.objects.all(), by=admin, study=None)
-    assert hand_on(hold=hold) is JobState.CANCELLED
+    assert requeue(hold=hold) is JobState.CANCELLED
     row.refresh_from_db()
     assert (row.state, row.finished_at is not None) == ("cancelled", True)

@@ -12,7 +12,7 @@ from django.db import connection
 
 from adjudication.domain import FindingType
 from adjudication.judging.input import JudgeInput
-from adjudication.judging.validation import checked_findings
+from adjudication.judging.validation import validate_findings
 from adjudication.management.commands import judge_planted
 from tests import factories
 from tests.integration.judged import make_case
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class FindsTimes:
-    """Tells every pair of rows of one UID whose hours differ, holds the first timeline right, and
+    """Reports every pair of rows of one UID whose hours differ, judges the first timeline right, and
     sees nothing else.
     """
 
@@ -38,29 +38,29 @@ class FindsTimes:
             for r in first
             if r.uid in by_uid and abs((r.time or 0) - (by_uid[r.uid].time or 0)) > 10
         ]
-        return checked_findings(
+        return validate_findings(
             [raw(given, FindingType.TIMING, a, b, "FIRST") for a, b in apart], given
         )
 
 
 def run(**options):
-    out, told = StringIO(), StringIO()
-    call_command("judge_planted", stdout=out, stderr=told, **options)
-    return out.getvalue(), told.getvalue()
+    out, messages = StringIO(), StringIO()
+    call_command("judge_planted", stdout=out, stderr=messages, **options)
+    return out.getvalue(), messages.getvalue()
 
 
 def test_what_was_planted_and_found_is_counted_by_difference(monkeypatch):
     dataset = factories.make_dataset(name="cohort")
     make_case(dataset, "one")
     monkeypatch.setattr(judge_planted, "judge_of", lambda *args, **options: FindsTimes())
-    table, told = run(dataset="cohort", source="author:vega@revised", each=1)
+    table, messages = run(dataset="cohort", source="author:vega@revised", each=1)
     assert table.splitlines()[0].split()[-2:] == ["original", "right"]
-    assert "one: 6 changes, 2 findings" in told
+    assert "one: 6 changes, 2 findings" in messages
     timing = next(
         line.split() for line in table.splitlines() if line.startswith("timing") and " all " in line
     )
-    # timing all: planted found recall told true precision decided right; each one that is found
-    # holds the original right.
+    # timing all: planted found recall reported true precision decided right; each one that is found
+    # judges the original right.
     planted, found, _, told_count, true, precision, decided, right = timing[2:]
     assert int(found) <= int(planted)
     assert int(true) == int(found) == int(told_count)

@@ -58,8 +58,8 @@ def test_columns_hold_what_the_findings_say():
     assert games.sources == tuple(key.label for key in KEYS)
     assert len(games) == 9, "games in first positions alone"
     weights = [WEIGHTS[c] for c in CATEGORIES]
-    told = [tuple(float(x) for x in (row * weights).sum(1)) for row in games.charges]
-    assert told == list(by_hand(world.run).values())
+    computed = [tuple(float(x) for x in (row * weights).sum(1)) for row in games.charges]
+    assert computed == list(by_hand(world.run).values())
     straight = Finding.objects.filter(game__run=world.run, game__swapped=False)
     assert games.findings.sum() == straight.count()
     assert len(games.timing_game) == straight.filter(type="TIMING").exclude(category="").count() > 0
@@ -72,14 +72,14 @@ def test_columns_hold_what_the_findings_say():
 
 def test_two_times_that_are_n_a_are_within_every_tolerance_as_the_flag_has_it():
     dataset = factories.make_dataset()
-    untimed = {name: tuple(replace(c, time=None) for c in told) for name, told in SOURCES.items()}
+    untimed = {name: tuple(replace(c, time=None) for c in rows) for name, rows in SOURCES.items()}
     make_case(dataset, "one", untimed)
     run = judged_run(dataset)
     decisive = Finding.objects.filter(game__run=run, type="TIMING").exclude(category="")
     assert decisive.count() == decisive.filter(flagged=True).count() > 0
     every, *beyond = report_of(run).tolerance
-    assert (every.kept, every.left_out) == (decisive.count(), 0)
-    assert {(step.kept, step.left_out) for step in beyond} == {(0, decisive.count())}
+    assert (every.charged, every.left_out) == (decisive.count(), 0)
+    assert {(step.charged, step.left_out) for step in beyond} == {(0, decisive.count())}
 
 
 def test_the_number_of_queries_does_not_grow_with_the_cohort():
@@ -124,7 +124,7 @@ def test_strata_are_the_protocols_under_which_references_were_written():
 def test_unjudged_games_are_counted_and_are_no_games_without_findings():
     dataset = factories.make_dataset()
     make_case(dataset, "one")
-    # Refuses whatever shows seven rows as A: the first and the third source have so many, the
+    # Refuses games with seven rows as A: the first and the third source have so many, the
     # second has six.
     run = judged_run(dataset, StandIn(refuse=frozenset({7})))
     unjudged = run.games.filter(outcome="unjudged").count()
@@ -171,9 +171,9 @@ def test_the_command_prints_every_form(form):
     for key in KEYS:
         assert (key.source if form != "--latex" else key.source.replace("_", r"\_")) in text
     if form == "--json":
-        told = json.loads(text)
-        assert told["games"] == 6
-        assert {t["name"] for t in told["tables"]} >= {
+        exported = json.loads(text)
+        assert exported["games"] == 6
+        assert {t["name"] for t in exported["tables"]} >= {
             "ratings",
             "profile",
             "matchups",
@@ -218,12 +218,12 @@ def test_the_page_shows_every_source_and_every_table_comes_as_a_file():
             )
             assert answer.status_code == 200, (name, format)
             assert name in answer["Content-Disposition"]
-    told = json.loads(
+    exported = json.loads(
         client.get(
             reverse("adjudication:dashboard_table", args=[world.run.public_id, "ratings", "json"])
         ).content
     )
-    assert {row[0]: row[2]["value"] for row in told["rows"]} == {
+    assert {row[0]: row[2]["value"] for row in exported["rows"]} == {
         r.source: pytest.approx(r.rating) for r in report.rated.ratings
     }
     assert AuditEvent.objects.filter(action="judge.export").exists()

@@ -16,7 +16,7 @@ from adjudication.judge_runs import actions
 from adjudication.judge_runs import progress as judge_progress
 from adjudication.judge_runs.data import input_digest, load_game, sources_of
 from adjudication.judging.config import JudgeConfig, SourceUnknown, parse_source
-from adjudication.judging.validation import checked_findings
+from adjudication.judging.validation import validate_findings
 from adjudication.management.commands.judge import Command
 from adjudication.models import Comparison, Finding, Game, JudgeRun
 from jobs.errors import PermanentFailure
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def charges(run):
-    """What each comparison's findings charge, whatever the labels were."""
+    """What each comparison's findings charge, without the labels."""
     rows = Finding.objects.filter(game__run=run).values_list(
         "game__comparison_id", "game__swapped", "subject_sha256", "category", "charged_first"
     )
@@ -70,7 +70,7 @@ def test_findings_are_stored_with_entries_span_series_and_charge():
         world.encounters[0].notes.get().text[fever.note_start : fever.note_end]
         == "Fever for three days"
     )
-    # The first timeline was held right: the second is charged with a wrong time.
+    # The first timeline was judged right: the second is charged with a wrong time.
     assert (fever.category, fever.charged_first) == ("wrong_time", False)
     value = next(f for f in game.findings.all() if f.table_evidence)
     assert value.series.event == "lab:lactate::"
@@ -92,7 +92,7 @@ def test_evidence_is_stored_with_its_series_however_the_name_is_spaced():
         def judge(self, given):
             first, second = (row_of(given, "fever", first=f) for f in (True, False))
             evidence = {"table_evidence": "chart:pain level:: = 3 @ 1h", "grounding": "TABLE"}
-            return checked_findings(
+            return validate_findings(
                 [raw(given, "TIMING", first, second, "UNCLEAR", **evidence)], given
             )
 
@@ -281,13 +281,13 @@ def test_the_database_refuses_what_the_protocol_forbids():
 
 
 def test_no_prompt_names_a_source():
-    from adjudication.judging.prompted.judge import rendered
+    from adjudication.judging.prompted.judge import render_game
 
     world = judged_world(cases=1)
     for game in world.run.games.all():
         for uid_table in (False, True):
             given = load_game(game, JudgeConfig(uid_table=uid_table)).given
-            words = " ".join(m.content for m in rendered(given).messages)
+            words = " ".join(m.content for m in render_game(given).messages)
             assert "fever" in words
             assert not [
                 key.source

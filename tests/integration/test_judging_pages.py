@@ -20,7 +20,7 @@ from adjudication.access.eligibility import cases_of
 from adjudication.findings.changes import Change, ChangeFilter, Changes
 from adjudication.findings.listing import FindingFilter, findings_of
 from adjudication.judge_runs import actions
-from adjudication.judge_runs.forms import suggested
+from adjudication.judge_runs.forms import suggest_sources
 from adjudication.judging.config import JudgeConfig
 from adjudication.models import Finding, Game, JudgeRun
 from jobs.models import JobState
@@ -116,8 +116,8 @@ def test_whole_systems_in_their_first_alternative_are_suggested_and_variants_onl
         SourceKey("rules/no_uid", "revised"),
         SourceKey("rules/no_uid", "revised", 2),
     ]
-    assert suggested([*keys, *variants]) == ["reference@reference", "rules@revised"]
-    assert suggested([keys[1], *variants]) == [
+    assert suggest_sources([*keys, *variants]) == ["reference@reference", "rules@revised"]
+    assert suggest_sources([keys[1], *variants]) == [
         "rules@revised",
         "rules/no_query@revised",
         "rules/no_uid@revised",
@@ -385,7 +385,7 @@ def test_a_finding_shows_both_rows_quote_rows_reason_and_who_is_charged_why(web,
     shown = text_of(response)
     assert "author:vega · revised" in shown
     assert (
-        "rules-orion · revised is charged with a wrong time, 2 points, because its time is held to be wrong"
+        "rules-orion · revised is charged with a wrong time, 2 points, because the judge found its time wrong"
         in shown
     )
     assert '<mark id="quote">Fever for three days</mark>' in response.content.decode()
@@ -410,14 +410,14 @@ def test_a_finding_shows_both_rows_quote_rows_reason_and_who_is_charged_why(web,
 
 def test_the_words_of_a_finding_name_the_right_source_when_positions_are_exchanged(web):
     world = judged_world(cases=1, swap=True)
-    told = {
+    by_swap = {
         f.game.swapped: f
         for f in Finding.objects.filter(
             a_event="fever", game__run=world.run, game__comparison=game_of(world).comparison
         )
     }
     words = [
-        text_of(web_of(world).get(at("finding", told[swapped].public_id)))
+        text_of(web_of(world).get(at("finding", by_swap[swapped].public_id)))
         for swapped in (False, True)
     ]
     assert all("rules-orion · revised is charged with a wrong time" in w for w in words)
@@ -440,11 +440,11 @@ def web_of(world) -> Client:
 def test_what_comes_from_outside_stays_text_on_every_page(client):
     """Events, notes, values, reasons and labels with markup are shown as they are and run nowhere."""
     dataset = factories.make_dataset()
-    told = {
+    candidates = {
         name: [replace(c, event=f"{c.event} {MARKUP}") if c.event == "fever" else c for c in rows]
         for name, rows in SOURCES.items()
     }
-    encounter = make_case(dataset, "case-x", told)
+    encounter = make_case(dataset, "case-x", candidates)
     run = judged_run(dataset, StandIn(), label=MARKUP)
     game = Game.objects.filter(run=run).first()
     rows = {
@@ -528,7 +528,7 @@ def test_an_unaided_author_sees_nothing_of_the_case_until_they_submit(world):
 
 
 def test_a_fellow_author_sees_no_other_authors_timeline_here_either(world):
-    """Whoever authors a case and has not seen all submissions must not meet another author's rows
+    """An author of a case who has not seen all submissions must not meet another author's rows
     through a finding or a comparison.
     """
     writer = factories.make_user(world.study, Role.CLINICIAN, username="writer")
@@ -641,9 +641,9 @@ def test_a_comparison_pairs_rows_marks_differences_and_puts_findings_in_place(we
     only = {i["m"]: i["s"] for i in data["items"] if not ("a" in i and "b" in i)}
     assert only["no chest pain"] == "only-a"
     assert only['pain "worst ever"'] == "only-b"
-    (told,) = items["fever"]["f"]
-    assert told["held"] == "author:vega · revised right"
-    assert told["charged"] == "rules-orion · revised: wrong time, 2 points"
+    (finding,) = items["fever"]["f"]
+    assert finding["held"] == "author:vega · revised right"
+    assert finding["charged"] == "rules-orion · revised: wrong time, 2 points"
     assert len(data["items"]) == len({i["u"] for i in data["items"]})
 
 

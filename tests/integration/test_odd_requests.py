@@ -166,8 +166,8 @@ def names_of_parameters() -> tuple[dict[str, set[str]], set[str]]:
     asked = {
         p["name"]
         for methods in schema["paths"].values()
-        for told in methods.values()
-        for p in told.get("parameters", [])
+        for operation in methods.values()
+        for p in operation.get("parameters", [])
     }
     forms = set(
         re.findall(
@@ -211,7 +211,7 @@ def _read_by(node: ast.AST) -> Iterator[str]:
 
 
 def known_ids(demo: Demo) -> dict[str, str]:
-    """What stands in the addresses: by the segment before it, or by its name."""
+    """Values in the addresses: by the segment before them, or by name."""
     review = Assignment.objects.filter(person=demo.people["reviewer"]).get()
     practised = Assignment.objects.filter(person=demo.people["adjudicator"]).get()
     run, judged, packet = (
@@ -368,7 +368,7 @@ def requests_to(
 
 
 def send(clients: Mapping[str, Client], odd: Odd) -> int:
-    """The status; whatever the request did to the database is undone."""
+    """The status; the request's changes of the database are undone."""
     client, headers = clients[odd.person], dict(odd.headers or {})
     cookies = client.cookies.output(header="", sep=";")
     with transaction.atomic():

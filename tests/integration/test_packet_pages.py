@@ -38,9 +38,9 @@ def judged():
 
 
 def fields(judged, **changes):
-    told = {"label": "spring sample", "pairings": list(pairings_of(judged.run)), "cases": "", "second": "", "reveal": "after_close",
+    values = {"label": "spring sample", "pairings": list(pairings_of(judged.run)), "cases": "", "second": "", "reveal": "after_close",
             "lease_minutes": 30, "seed": 5, **{quota_field(s): n for s, n in QUOTAS.items()}}  # fmt: skip
-    return told | changes
+    return values | changes
 
 
 def test_what_may_be_drawn_stands_before_the_form_and_a_preview_draws_nothing(client, judged):
@@ -52,7 +52,7 @@ def test_what_may_be_drawn_stands_before_the_form_and_a_preview_draws_nothing(cl
     assert "This would be drawn: 20 items from among 3 cases" in shown
     assert 'action="#preview-title"' in shown
     assert '<h2 id="preview-title" tabindex="-1">' in shown, (
-        "the page that comes back stands at the preview"
+        "the page that comes back is at the preview"
     )
     assert "DUPLICATE of rules-orion · revised | llm-lyra · revised: 0 of 1" in shown
     assert not Packet.objects.exists()
@@ -140,11 +140,11 @@ def test_the_report_card_counts_what_stands(client, judged):
     assert f"{total} of {total} items decided" in page
     assert "the packet is still open" in page
     differing = card.agreements[0].disagreements[0]
-    told = [
+    lines = [
         f"{person}: {ANSWER_WORDS[answer]}"
         for person, answer in ((first, differing.first), (second, differing.second))
     ]
-    assert "<br>".join(told) in page
+    assert "<br>".join(lines) in page
     assert "NOT_A_FINDING" not in page
     assert (
         reverse("adjudication:report_table", args=[world.packet.public_id, "decisions", "csv"])
@@ -168,12 +168,12 @@ def test_the_report_card_counts_what_stands(client, judged):
             )
             assert answer.status_code == 200, name
             assert answer.content
-    told = json.loads(
+    exported = json.loads(
         client.get(
             reverse("adjudication:report_table", args=[world.packet.public_id, "agreement", "json"])
         ).content
     )
-    assert told["rows"][0][1] == total
+    assert exported["rows"][0][1] == total
     for name in ("confusion-1", "nothing"):
         assert (
             client.get(

@@ -37,7 +37,7 @@ from timelines.models import Timeline
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 
 JUDGE = StandIn(name="zqjudgename", version="zqjudgeversion")
-#: Of the judge's answer and of colleagues: for nobody who reviews, whatever else they are.
+#: Of the judge's answer and of colleagues: for no reviewer, in any other role too.
 ANSWERS = (
     "the stand-in says so",
     "= 4.1 mmol/l @ 0h",
@@ -74,7 +74,7 @@ class Asked:
     content: bytes
     headers: str
 
-    def held(self, secrets: Iterable[str]) -> list[str]:
+    def find_secrets(self, secrets: Iterable[str]) -> list[str]:
         """Those that stand in it in plain, or in base64 whichever byte it begins with; upper or
         lower case.
         """
@@ -289,8 +289,8 @@ DESCRIPTIONS = {"api-schema"}
 
 
 def leaks(found: Iterable[Asked], secrets: Iterable[str]) -> tuple[list[str], Counter[str]]:
-    """What holds a secret; and which patterns answered with a page or a file of their own."""
-    wanted, told, opened = tuple(secrets), [], Counter[str]()
+    """Answers with a secret; and which patterns answered with a page or a file of their own."""
+    wanted, leaked, opened = tuple(secrets), [], Counter[str]()
     for one in found:
         opened[one.name] += one.status == 200
         looked_for = (
@@ -298,10 +298,11 @@ def leaks(found: Iterable[Asked], secrets: Iterable[str]) -> tuple[list[str], Co
             if one.name in DESCRIPTIONS
             else wanted
         )
-        told += [
-            f"{one.method} {one.path} ({one.status}): {secret}" for secret in one.held(looked_for)
+        leaked += [
+            f"{one.method} {one.path} ({one.status}): {secret}"
+            for secret in one.find_secrets(looked_for)
         ]
-    return told, opened
+    return leaked, opened
 
 
 REVIEW_PAGES = {
@@ -333,7 +334,7 @@ REVIEW_PAGES = {
 }
 
 
-#: Open to no one who reviews a packet of the study's only case, whatever their roles.
+#: Open to no one who reviews a packet of the study's only case, in any role.
 CLOSED = {
     *(
         f"adjudication:{name}"
@@ -381,8 +382,8 @@ def test_a_blinded_reviewer_meets_no_secret_at_any_address(review: Review, role:
     answer_some(reviewer)
     mine = reviewer if role == "reviewer" else third
     assert slots.next_item(assignment=mine) is not None
-    told, opened = leaks(walk(review, mine, post=True), (*ANSWERS, *SOURCES, *KINDS))
-    assert told == []
+    leaked, opened = leaks(walk(review, mine, post=True), (*ANSWERS, *SOURCES, *KINDS))
+    assert leaked == []
     assert {name for name in REVIEW_PAGES if opened[name]} == REVIEW_PAGES
     assert {name for name, _ in patterns()} - set(opened) == set()
 
@@ -390,8 +391,8 @@ def test_a_blinded_reviewer_meets_no_secret_at_any_address(review: Review, role:
 def test_whoever_else_they_are_they_meet_neither_the_judges_nor_a_colleagues_answer(
     review: Review,
 ) -> None:
-    told, opened = leaks(walk(review, also(review), post=False), ANSWERS)
-    assert told == []
+    leaked, opened = leaks(walk(review, also(review), post=False), ANSWERS)
+    assert leaked == []
     assert opened["adjudication:review_queue"]
     assert opened["timelines:cases"]
     assert opened["adjudication:judge_runs"]
@@ -405,8 +406,8 @@ def test_the_walk_finds_what_it_looks_for(review: Review) -> None:
     """
     outside = Assignment(person=review.admin, public_id="nothing", packet=review.packet)
     outside.pk = 0
-    told, _ = leaks(walk(review, outside, post=False), (*ANSWERS, *SOURCES))
-    found = {line.rpartition(": ")[2] for line in told}
+    leaked, _ = leaks(walk(review, outside, post=False), (*ANSWERS, *SOURCES))
+    found = {line.rpartition(": ")[2] for line in leaked}
     assert found >= {
         "the stand-in says so",
         "= 4.1 mmol/l @ 0h",

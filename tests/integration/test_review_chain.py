@@ -160,12 +160,12 @@ def test_a_chain_cut_off_at_its_end_is_found(review):
 def test_a_late_answer_cut_off_after_the_last_signature_is_found():
     made = open_review(pairings=1, reviewers=2)
     me, other = made.assignments[:2]
-    held = slots.next_item(assignment=other)
-    expire(held)
+    slot = slots.next_item(assignment=other)
+    expire(slot)
     work_through(me)
     decisions.sign(assignment=me, password=PASSWORD, by=me.person)
     packets.close_packet(packet=made.packet, by=made.admin)
-    assert decide(other, held.item).late
+    assert decide(other, slot.item).late
     late = Decision.objects.order_by("sequence").last()
     assert late.kind == "late"
     assert faults(made) == []

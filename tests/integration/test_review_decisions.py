@@ -88,7 +88,7 @@ def test_an_expired_lease_returns_and_the_late_answer_is_kept_as_late(review, me
     kept = slots.keep_draft(
         assignment=me, item=slot.item, draft={"comment": "more"}, active_seconds=50.0
     )
-    assert not kept.held
+    assert not kept.leased
     answered = decide(other, slot.item, "B")
     late = decide(me, slot.item, "A")
     assert (answered.late, late.late) == (False, True)
@@ -108,10 +108,10 @@ def test_an_expired_lease_that_nobody_took_is_no_harm(me):
 
 def test_leases_that_ran_out_can_be_tidied_up(review, me):
     mine = slots.next_item(assignment=me)
-    held = slots.next_item(assignment=review.assignments[1])
+    slot = slots.next_item(assignment=review.assignments[1])
     expire(mine)
     assert slots.expire_leases(review.packet) == 1
-    assert list(Slot.objects.filter(assignment__isnull=False)) == [held]
+    assert list(Slot.objects.filter(assignment__isnull=False)) == [slot]
 
 
 def test_an_answer_after_the_packet_closed_is_kept_as_late(review, me):
@@ -331,12 +331,12 @@ def test_a_disagreement_that_is_gone_takes_its_place_along():
     one, two = review.assignments
     item = review.items[0]
     decide(one, item, "A")
-    stands = decide(two, item, "B").decision
+    current = decide(two, item, "B").decision
     assert Slot.objects.filter(item=item, purpose="adjudication").exists()
     decisions.amend(
         assignment=two,
         item=item,
-        expects=stands.public_id,
+        expects=current.public_id,
         answer="A",
         shown_swapped=False,
         token=token(),
@@ -352,7 +352,7 @@ def test_what_a_third_person_has_in_hand_stays_theirs_when_the_others_come_to_ag
     one, two = review.assignments[:2]
     item = review.items[0]
     decide(one, item, "A")
-    stands = decide(two, item, "B").decision
+    current = decide(two, item, "B").decision
     assert slots.next_item(assignment=third).item_id == item.pk
     if typed:
         slots.keep_draft(
@@ -362,7 +362,7 @@ def test_what_a_third_person_has_in_hand_stays_theirs_when_the_others_come_to_ag
     decisions.amend(
         assignment=two,
         item=item,
-        expects=stands.public_id,
+        expects=current.public_id,
         answer="A",
         shown_swapped=False,
         token=token(),
@@ -386,11 +386,11 @@ def test_the_database_refuses_a_slot_beyond_the_quota_and_a_changed_decision(rev
 
 def test_who_is_withdrawn_gives_back_what_they_hold_and_keeps_what_they_decided(review, me):
     decide(me, slots.next_item(assignment=me).item)
-    held = slots.next_item(assignment=me)
+    slot = slots.next_item(assignment=me)
     packets.withdraw_assignment(assignment=me, by=review.admin)
-    assert Slot.objects.get(pk=held.pk).assignment_id is None
+    assert Slot.objects.get(pk=slot.pk).assignment_id is None
     assert Slot.objects.filter(decision__isnull=False).count() == 1
     me.refresh_from_db()
-    assert decide(me, held.item).late
+    assert decide(me, slot.item).late
     with pytest.raises(InvalidTransition):
         slots.next_item(assignment=me)

@@ -46,7 +46,7 @@ ITEM = re.compile(r'data-item="([^"]+)" data-url="([^"]+)"')
 @dataclass
 class Reviewer:
     """One person with a session of their own, as many connections as they have devices, and a log
-    of what the server told them.
+    of what the server answered.
     """
 
     port: int
@@ -94,10 +94,10 @@ class Reviewer:
         if self.chance.random() < 0.15:
             self.break_off(f"{address}decide/", body)
         if self.chance.random() < 0.15:
-            self.told(item, *self.post(connection, "again", f"{address}decide/", body))
-        self.told(item, *self.post(connection, "decide", f"{address}decide/", body))
+            self.record_answer(item, *self.post(connection, "again", f"{address}decide/", body))
+        self.record_answer(item, *self.post(connection, "decide", f"{address}decide/", body))
 
-    def told(self, item: str, status: int, body: dict[str, object]) -> None:
+    def record_answer(self, item: str, status: int, body: dict[str, object]) -> None:
         assert status in (200, 409), body
         if status == 409:
             self.conflicts.append(item)
@@ -192,7 +192,7 @@ def test_fifty_reviewers_at_once(
     took = work_all(awake)
     for sleeper, (item, address) in zip(sleepers, asleep, strict=True):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
-        sleeper.told(
+        sleeper.record_answer(
             item,
             *sleeper.post(
                 connection, "late", f"{address}decide/", {"token": f"late-{item}", "answer": "A"}
@@ -216,8 +216,8 @@ def fall_asleep(sleepers: list[Reviewer], review: Review) -> list[tuple[str, str
         assert item is not None
         taken.append(item)
         connection.close()
-    held = Slot.objects.filter(item__packet=review.packet, lease_expires_at__isnull=False)
-    assert held.update(lease_expires_at=database_time(timedelta(seconds=-1))) == len(sleepers)
+    leased = Slot.objects.filter(item__packet=review.packet, lease_expires_at__isnull=False)
+    assert leased.update(lease_expires_at=database_time(timedelta(seconds=-1))) == len(sleepers)
     return taken
 
 
@@ -251,7 +251,7 @@ def check_quotas(review: Review) -> None:
 
 
 def check_hands(review: Review, awake: list[Reviewer]) -> None:
-    """No item was in more hands than it has slots: whoever was handed one (and did not sleep) has
+    """No item was in more hands than it has slots: a person who got one (and did not sleep) has
     decided on it.
     """
     hands = Counter(item for person in awake for item in set(person.handed))
@@ -262,14 +262,14 @@ def check_hands(review: Review, awake: list[Reviewer]) -> None:
 def check_nothing_is_lost(
     review: Review, awake: list[Reviewer], sleepers: list[Reviewer], asleep: list[tuple[str, str]]
 ) -> None:
-    """What the server acknowledged is stored, once; a late answer was told so and kept as late."""
+    """What the server acknowledged is stored, once; a late answer was reported and stored as late."""
     stored = Counter(
         Decision.objects.filter(packet=review.packet, kind="answer").values_list("token", flat=True)
     )
-    told = {token for person in awake for token in person.acknowledged.values()}
-    assert set(stored) == told
+    acknowledged = {token for person in awake for token in person.acknowledged.values()}
+    assert set(stored) == acknowledged
     assert set(stored.values()) == {1}
-    assert sum(item.quota for item in review.items) == len(told)
+    assert sum(item.quota for item in review.items) == len(acknowledged)
     assert [sleeper.late for sleeper in sleepers] == [[item] for item, _ in asleep]
     late = Decision.objects.filter(packet=review.packet, kind="late").values_list(
         "item__public_id", "token"

@@ -66,7 +66,7 @@ def test_an_autosave_renews_the_lease_though_the_row_is_locked(me):
                 assignment=me, item=slot.item, draft={"comment": "…"}, active_seconds=2.0
             )
         ).settle()
-    assert kept.answer().held
+    assert kept.answer().leased
 
 
 def test_the_item_in_hand_comes_again_though_its_row_is_locked(me):

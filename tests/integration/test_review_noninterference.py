@@ -1,6 +1,6 @@
 """Two worlds that differ only in sources, verdicts, judge's evidence and decimals of hours give the
-same blinded items, and the same bytes at every address that a reviewer can reach, whatever their
-other roles, tokens aside.
+same blinded items, and the same bytes at every address that a reviewer can reach, in any other
+role too, tokens aside.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from adjudication.blinding.visibility import BlindedItem
 from adjudication.judge_runs import actions
 from adjudication.judging.config import JudgeConfig
 from adjudication.judging.input import Candidate, JudgedFinding, JudgeInput
-from adjudication.judging.validation import checked_findings
+from adjudication.judging.validation import validate_findings
 from adjudication.models import Assignment, Finding, Game, Packet, PacketItem
 from adjudication.packets import actions as packets
 from adjudication.review import slots
-from adjudication.review.items import blinded, blinded_series_rows
+from adjudication.review.items import blind_item, blinded_series_rows
 from adjudication.sampling.drawing import Design
 from tests import factories
 from tests.integration.judged import judged_by, make_case
@@ -69,7 +69,7 @@ class Teller:
         )
         pain = row_of(given, "no chest pain", first=True)
         rash = row_of(given, r"rash \| resolved", first=True, at=1)
-        told = [
+        findings = [
             raw(given, "TIMING", fever[0], fever[1], self.verdict, **said, **note),
             raw(
                 given, "VALUE" if self.evidence else "TIMING", hip[0], hip[1], self.verdict, **said
@@ -95,7 +95,7 @@ class Teller:
             ),
             raw(given, "DUPLICATE", rash, None, self.verdict, **said),
         ]
-        return checked_findings(told, given)
+        return validate_findings(findings, given)
 
 
 def with_decimals(rows: Sequence[Candidate], by: float) -> list[Candidate]:
@@ -149,13 +149,13 @@ def world(names: tuple[str, str], teller: Teller, decimals: float, case_id: str)
     assignment = packets.assign(packet=packet, person=person, by=admin, seed=11)
     packets.open_packet(packet=packet, by=admin)
     order = in_order(packet, assignment)
-    shown = [blinded(assignment=assignment, item=item) for item in order]
+    shown = [blind_item(assignment=assignment, item=item) for item in order]
     rows = [blinded_series_rows(item=item, number=2) for item in order]
     Assignment.objects.filter(pk=assignment.pk).update(practised_at=packet.created_at)
     return Seen(shown, list(rows), list(walked(assignment, order)))
 
 
-#: What is different at each request, whatever is shown: tokens against forgery, the nonce of the
+#: What differs at each request, independent of the page: tokens against forgery, the nonce of the
 #: content security policy.
 TOKENS = re.compile(
     r"(?<=csrfmiddlewaretoken\" value=\")\w+|(?<=X-CSRFToken\": \")\w+|(?<=nonce-)[\w+/=-]+|(?<=nonce=\")[\w+/=-]+"
@@ -305,16 +305,18 @@ def test_nothing_that_a_reviewer_reaches_depends_on_what_was_made_of_the_case(
         seen.append(
             {"clinician": clinician, "admin": walk(world, world.people["admin"], besides=besides)}
         )
-    told = []
+    differences = []
     for role in seen[0]:
         one, other = seen[0][role].found, seen[1][role].found
-        told += [f"{role}, in one world alone: {key}" for key in sorted(set(one) ^ set(other))]
-        told += [
+        differences += [
+            f"{role}, in one world alone: {key}" for key in sorted(set(one) ^ set(other))
+        ]
+        differences += [
             f"{role}, {differing(key, one[key], other[key])}"
             for key in sorted(set(one) & set(other))
             if one[key] != other[key]
         ]
-    assert not told, f"{len(told)} addresses differ\n" + "\n".join(told)
+    assert not differences, f"{len(differences)} addresses differ\n" + "\n".join(differences)
     assert OPENED - seen[0]["clinician"].opened - seen[0]["admin"].opened == set()
     assert {"timelines:cases", "timelines:run", "adjudication:findings"} <= seen[0][
         "clinician"

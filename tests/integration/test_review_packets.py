@@ -221,8 +221,10 @@ def test_exposure_to_many_cases_is_one_insert():
     with CaptureQueriesContext(connection) as queries:
         record_exposure(user=person, encounters=world.encounters, page="findings")
     assert sum(query["sql"].startswith("INSERT") for query in queries) == 1
-    told = AuditEvent.objects.filter(actor=person, action="case.unblinded")
-    assert set(told.values_list("object_id", flat=True)) == {e.public_id for e in world.encounters}
+    events = AuditEvent.objects.filter(actor=person, action="case.unblinded")
+    assert set(events.values_list("object_id", flat=True)) == {
+        e.public_id for e in world.encounters
+    }
 
 
 def test_another_open_packet_with_the_case_keeps_a_revealed_one_closed(review, client):
@@ -316,8 +318,8 @@ def test_only_what_another_run_tells_differently_comes_back():
     other = judged_run(review.world.dataset, StandIn(version="3", fever="SECOND"))
     changed = packets.draw_changed(packet=review.packet, judge_run=other, by=review.admin)
     assert changed.follows == review.packet
-    told = Finding.objects.filter(items__packet=changed)
-    assert {(f.type, f.a_event) for f in told} == {("TIMING", "fever")}
+    findings = Finding.objects.filter(items__packet=changed)
+    assert {(f.type, f.a_event) for f in findings} == {("TIMING", "fever")}
     assert {i.versions["judge_version"] for i in changed.items.all()} == {"3"}
     assert {i.versions["judge_version"] for i in review.items} == {"1"}
     assert changed.drawn["excluded"][UNCHANGED] > 0

@@ -60,12 +60,12 @@ def answer(client: Client, mine: Assignment, item: str, value: str = "A", **more
 def test_the_next_item_is_leased_and_the_ones_in_hand_are_left_out(reviewer, mine, review):
     seen: list[str] = []
     for _ in review.items:
-        told = post(reviewer, "next", mine.public_id, besides=seen).json()
+        response = post(reviewer, "next", mine.public_id, besides=seen).json()
         seen.append(
             next(
                 i.public_id
                 for i in review.items
-                if i.public_id in told["html"] and i.public_id not in seen
+                if i.public_id in response["html"] and i.public_id not in seen
             )
         )
     assert len(set(seen)) == len(review.items)
@@ -89,7 +89,7 @@ def test_an_answer_is_stored_in_the_judges_labels(reviewer, mine, review):
 
 def test_a_draft_is_kept_and_shown_in_the_labels_of_the_page(reviewer, mine, review):
     item = first_item(reviewer, mine)
-    told = post(
+    response = post(
         reviewer,
         "draft",
         mine.public_id,
@@ -99,7 +99,7 @@ def test_a_draft_is_kept_and_shown_in_the_labels_of_the_page(reviewer, mine, rev
         comment='"quoted" <b>',
         active_seconds=31.5,
     )
-    assert told.json() == {"held": True}
+    assert response.json() == {"held": True}
     page = reviewer.get(reverse("adjudication:review_item", args=[mine.public_id])).content.decode()
     assert 'data-answer="B"' in page
     assert 'data-seconds="31.5"' in page
@@ -115,7 +115,7 @@ def test_the_same_token_is_stored_once(reviewer, mine, review):
     assert Decision.objects.count() == 1
     again = answer(reviewer, mine, item)
     assert again.status_code == 409
-    assert "What was stored first stands" in again.json()["message"]
+    assert "Your first answer stays" in again.json()["message"]
 
 
 @pytest.mark.parametrize(
@@ -139,13 +139,13 @@ def test_the_same_token_is_stored_once(reviewer, mine, review):
 )
 def test_what_cannot_be_stored_is_refused_with_a_sentence(reviewer, mine, body, status):
     item = first_item(reviewer, mine)
-    told = (
+    response = (
         answer(reviewer, mine, item, **body)
         if "answer" not in body
         else answer(reviewer, mine, item, body["answer"])
     )
-    assert told.status_code == status
-    assert told.json()["message"]
+    assert response.status_code == status
+    assert response.json()["message"]
     assert Decision.objects.count() == 0
 
 
@@ -169,9 +169,9 @@ def test_nothing_is_handed_out_before_practice(reviewer, mine, review):
         ("skip", (item,)),
         ("series", (item, 0)),
     ):
-        told = post(reviewer, name, mine.public_id, *args, token="t", answer="A")
-        assert told.status_code == 403
-        assert "Practice comes first" in told.json()["message"]
+        response = post(reviewer, name, mine.public_id, *args, token="t", answer="A")
+        assert response.status_code == 403
+        assert "Practice comes first" in response.json()["message"]
     assert (
         reviewer.get(reverse("adjudication:review_chosen", args=[mine.public_id, item])).status_code
         == 302
@@ -183,10 +183,10 @@ def test_practice_is_done_with_its_last_case_whatever_was_answered(reviewer, min
     Assignment.objects.update(practised_at=None)
     for case in practice_cases():
         assert Assignment.objects.get().practised_at is None
-        told = post(
+        response = post(
             reviewer, "practice_decide", mine.public_id, case.number, answer="NEITHER"
         ).json()
-        assert (told["right"], told["answer"], told["explanation"]) == (
+        assert (response["right"], response["answer"], response["explanation"]) == (
             case.answer == "NEITHER",
             case.answer,
             case.explanation,
@@ -263,10 +263,10 @@ def test_undo_without_an_answer_says_nothing_and_with_one_brings_it_back(reviewe
     assert "html" not in post(reviewer, "undo", mine.public_id, token=token()).json()
     item = first_item(reviewer, mine)
     answer(reviewer, mine, item, "B", comment="so be it")
-    told = post(reviewer, "undo", mine.public_id, token=token()).json()
-    assert f'data-item="{item}"' in told["html"]
-    assert 'data-answer="B"' in told["html"]
-    assert told["progress"]["done"] == 0
+    response = post(reviewer, "undo", mine.public_id, token=token()).json()
+    assert f'data-item="{item}"' in response["html"]
+    assert 'data-answer="B"' in response["html"]
+    assert response["progress"]["done"] == 0
 
 
 def test_all_rows_of_a_series_and_none_beyond(reviewer, mine):
@@ -289,9 +289,9 @@ def test_nothing_of_a_review_is_stored_by_a_cache(reviewer, mine):
         ("history", (packet,)),
         ("chosen", (packet, item)),
     ):
-        told = reviewer.get(reverse(f"adjudication:review_{name}", args=args))
-        assert told.status_code == 200
-        assert "no-store" in told["Cache-Control"]
+        response = reviewer.get(reverse(f"adjudication:review_{name}", args=args))
+        assert response.status_code == 200
+        assert "no-store" in response["Cache-Control"]
     assert "no-store" in answer(reviewer, mine, item)["Cache-Control"]
 
 

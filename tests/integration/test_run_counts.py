@@ -1,6 +1,4 @@
-"""Counts of a run are what a count of its stages would find, whoever changes them at the same time;
-a poll reads the counts alone.
-"""
+"""Counts of a run equal a count of its stages under concurrent changes; a poll reads the counts alone."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from django.utils import timezone
 
 from accounts.models import Role, User
 from ehr.models import Encounter
-from jobs.actions import fail, finish, hand_on, stop
+from jobs.actions import fail, finish, requeue, stop
 from jobs.errors import LostLease
 from jobs.leases.claims import claim
 from jobs.leases.holding import hold_of
@@ -158,7 +156,7 @@ def _end(job: StageRun, drawn: float) -> None:
     elif drawn < 0.8:
         fail(hold=hold, reasons=["made up"], retryable=False)
     elif drawn < 0.9:
-        hand_on(hold=hold)
+        requeue(hold=hold)
     else:
         stop(hold=hold)
 

@@ -269,7 +269,7 @@ def test_each_row_that_is_taken_away_is_missed(world, owner):
 
 
 def test_an_exposure_is_missed_with_its_link_too_unless_it_was_the_last_event(world):
-    """The end of the trail is missed by whoever noted its head."""
+    """The end of the trail is missed by a person who noted its head."""
     *covered, last = (
         AuditEvent.objects.filter(action="case.unblinded")
         .order_by("pk")
@@ -295,9 +295,9 @@ def test_packets_and_signatures_need_their_events(world, action):
         run(f"DELETE FROM accounts_auditevent WHERE id = {event.pk}")
         rewrite_the_trail()
         assert chain_faults() == []
-        told = verify()
-        assert f"{world.packet.public_id}: " in told
-        assert "BROKEN" in told
+        report = verify()
+        assert f"{world.packet.public_id}: " in report
+        assert "BROKEN" in report
 
 
 def rewrite_the_trail() -> None:

@@ -1,5 +1,5 @@
-"""A stage ends within its limit with a sentence, and obeys a cancellation within seconds, whatever
-its work is made of.
+"""A stage ends within its limit with a sentence, and obeys a cancellation within seconds, during
+any kind of work.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ everything an address answers there.
 A world has an open case, a case that the person reviews, and runs, judge runs, evaluations,
 timelines of authors and model calls of both. Two worlds differ in the reviewed case alone: in names
 and number of its sources, in how many occurrences they have and where, in how its stages, calls and
-games ended, and in what the judge held of it.
+games ended, and in the judge's verdicts on it.
 """
 
 from __future__ import annotations
@@ -150,8 +150,8 @@ def build(variation: Variation) -> World:
     # The reviewed stay, imported again under another name.
     copy = make_case(factories.make_dataset(study, "Copied cohort"), "b-reviewed", {})
     for case in (opened, reviewed):
-        for name, told in zip(STEADY, (FIRST, SECOND), strict=True):
-            make_source(case, name, told)
+        for name, candidates in zip(STEADY, (FIRST, SECOND), strict=True):
+            make_source(case, name, candidates)
     shared = _run(dataset, "shared")
     _reconstruct(shared, opened, 3, [JobState.SUCCEEDED] * 5, 100)
     _evaluate(aside, distant, "distant")
@@ -187,9 +187,9 @@ def _vary(
             v.tokens,
         )
     rows: tuple[Sequence[Candidate], ...] = (_moved(FIRST, v.decimals), _moved(SECOND, -v.decimals))
-    for name, told in zip(v.sources, rows, strict=True):
-        make_source(case, name, told)
-        make_source(copy, name, told)
+    for name, candidates in zip(v.sources, rows, strict=True):
+        make_source(case, name, candidates)
+        make_source(copy, name, candidates)
     _reconstruct(_run(copy.dataset, "copied"), copy, v.occurrences, v.states, v.tokens)
     _judge(copy.dataset, v.sources, judge, "copied")
     _evaluate(copy.dataset, copy, v.sources[0])
@@ -381,7 +381,7 @@ def ids(*models: type[Model]) -> Callable[[], list[Any]]:
 
 #: The public id of nothing.
 NOBODYS = "z" * PUBLIC_ID_LENGTH
-#: What stands in an address behind the word before it. Words and parameters that are not here are
+#: Values in an address, by the word before them. Words and parameters that are not here are
 #: asked for by KNOWN.
 BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "cases": ids(Encounter),
@@ -483,7 +483,7 @@ def _values(route: str, parameter: str) -> Sequence[Any]:
     if parameter in KNOWN:
         return KNOWN[parameter]
     found = BEHIND.get("/".join(words[-2:])) or BEHIND.get(words[-1])
-    assert found is not None, f"say in BEHIND or KNOWN what {parameter} stands for in {route}"
+    assert found is not None, f"say in BEHIND or KNOWN what {parameter} means in {route}"
     return found()
 
 

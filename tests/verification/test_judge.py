@@ -32,7 +32,7 @@ TWO = (Candidate(event="fever", time=72.0), Candidate(event="no chest pain", tim
 BEYOND_THE_SCHEMA = (
     "is not the text of row",
     "is not the time of row",
-    "told twice",
+    "occurs twice",
     "note_evidence is not copied word for word",
     "note_evidence is not a text",
     "table_evidence",

@@ -29,7 +29,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Issue unless told otherwise. Raises CommandError."""
+        """Issue a token by default. Raises CommandError."""
         user = User.objects.filter(username=options["username"]).first()
         if user is None:
             raise CommandError("There is no such account.")

@@ -21,7 +21,7 @@ from adjudication.findings.evidence import (
     sides_of_finding,
 )
 from adjudication.findings.listing import FindingLine, SideLine, finding_line
-from adjudication.judge_runs.calls import both_named, sides_of
+from adjudication.judge_runs.calls import sides_of, source_names
 from adjudication.judge_runs.progress import (
     GameStatus,
     GameTotals,
@@ -31,7 +31,7 @@ from adjudication.judge_runs.progress import (
     waiting_warning,
 )
 from adjudication.judging.aligning import PlacedRow
-from adjudication.judging.config import written
+from adjudication.judging.config import source_text
 from adjudication.models import Finding, Game, JudgeRun
 from adjudication.scoring.errors import WEIGHTS, Category
 from ehr.models import Encounter
@@ -47,7 +47,7 @@ def source_body(key: SourceKey) -> dict[str, Any]:
         "kind": key.kind,
         "alternative": key.alternative,
         "label": key.label,
-        "written": written(key),
+        "written": source_text(key),
     }
 
 
@@ -80,8 +80,8 @@ def findings_in(games: Sequence[Game]) -> dict[int, int]:
 
 
 def game_body(game: Game, findings: int) -> dict[str, Any]:
-    """One game; `run` and `comparison` with its case and timelines loaded."""
-    first, second = both_named(game.comparison)
+    """Build the body of a game; `run` and `comparison` with its case and timelines are loaded."""
+    first, second = source_names(game.comparison)
     status, sides, encounter = status_of(game), sides_of(game), game.comparison.encounter
     return {
         "id": game.public_id,
@@ -118,8 +118,8 @@ def finding_body(line: FindingLine, run: JudgeRun) -> dict[str, Any]:
         "type": found.type,
         "verdict": found.verdict,
         "polarity": found.polarity,
-        "a": _judged(line.a, found.a_time),
-        "b": _judged(line.b, found.b_time),
+        "a": _side_body(line.a, found.a_time),
+        "b": _side_body(line.b, found.b_time),
         "apart": apart,
         "grounding": found.grounding,
         "relation": found.relation,
@@ -142,7 +142,7 @@ def finding_detail_body(found: Finding, encounter: Encounter) -> dict[str, Any]:
     return {
         **finding_body(finding_line(found), found.game.run),
         "quote": _quote(found, encounter),
-        "series": None if series is None else _cited(series, encounter),
+        "series": None if series is None else _series_body(series, encounter),
         "a_timeline": _timeline(a),
         "b_timeline": _timeline(b),
     }
@@ -163,8 +163,8 @@ def compared_body(line: CompareRow) -> dict[str, Any]:
         "number": line.number,
         "state": line.state,
         "how": line.row.how,
-        "a": _placed(line.row.first),
-        "b": _placed(line.row.second),
+        "a": _row_body(line.row.first),
+        "b": _row_body(line.row.second),
         "findings": [found.finding.public_id for found in line.findings],
     }
 
@@ -188,7 +188,7 @@ def _run(run: JudgeRun, totals: GameTotals) -> dict[str, Any]:
     }
 
 
-def _judged(side: SideLine, hours: int | None) -> dict[str, Any]:
+def _side_body(side: SideLine, hours: int | None) -> dict[str, Any]:
     return {
         "source": side.source,
         "event": side.event,
@@ -208,7 +208,7 @@ def _quote(found: Finding, encounter: Encounter) -> dict[str, Any] | None:
     }
 
 
-def _cited(series: CitedSeries, encounter: Encounter) -> dict[str, Any]:
+def _series_body(series: CitedSeries, encounter: Encounter) -> dict[str, Any]:
     anchor, _ = stay(encounter)
     rows = [
         {
@@ -243,7 +243,7 @@ def _timeline(side: Side) -> dict[str, Any]:
     }
 
 
-def _placed(row: PlacedRow | None) -> dict[str, Any] | None:
+def _row_body(row: PlacedRow | None) -> dict[str, Any] | None:
     if row is None:
         return None
     return {

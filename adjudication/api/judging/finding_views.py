@@ -56,8 +56,8 @@ from timelines.runs.storage import checked_text, note_of
 _RELATED = tuple(f"game__{path}" for path in GAME_RELATED)
 FILTERS = [
     choice("type", TYPES, "Kind of difference."),
-    choice("verdict", VERDICTS, "What the judge held; `decisive`: for one side."),
-    choice("grounding", Grounding, "What it rests on."),
+    choice("verdict", VERDICTS, "The judge's verdict; `decisive`: for one side."),
+    choice("grounding", Grounding, "The evidence for it."),
     choice("category", Category, "Which error is charged."),
     choice("size", SIZES, "How far apart both times are."),
     choice("rerun", RERUNS, "Which positions; first ones by default."),
@@ -146,7 +146,7 @@ class JudgeRunChanges(ApiView):
         responses={200: bodies.ChangesSerializer, **errors(400, 403)},
     )
     def get(self, request: Request, run_id: str, later_id: str) -> Response:
-        """Findings of one subject held together, over comparisons that both runs judged."""
+        """Compare the findings of two runs, subject by subject, where both judged."""
         earlier, later = judge_run_of(request, run_id), judge_run_of(request, later_id)
         if earlier.pk == later.pk or earlier.study_id != later.study_id:
             raise Http404
@@ -184,7 +184,7 @@ class CaseComparison(ApiView):
             OpenApiParameter(
                 "b",
                 str,
-                description="Of another one; by default its reference or whatever else there is.",
+                description="Public id of the second timeline. Default: the reference, else another one.",
             ),
             OpenApiParameter(
                 "run",

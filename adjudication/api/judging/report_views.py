@@ -1,5 +1,6 @@
-"""What a judge run adds up to and everything it told, as bodies and as files: unblinded, with
-guards and exposure as on the pages.
+"""Reports and findings of a judge run as bodies and files.
+
+They are unblinded: guards and exposure work as on the pages.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class JudgeReport(ApiView):
         """Ratings, error profile, sensitivity, strata, matchups, consistency: every table. Closed
         while cases of the run are to you.
         """
-        run = _rated(request, run_id)
+        run = _open_judge_run(request, run_id)
         report = current_report(run)
         record(
             actor=person_of(request),
@@ -62,11 +63,11 @@ class JudgeReport(ApiView):
             object_type="adjudication.judgerun",
             object_id=run.public_id,
         )
-        told = {
+        values = {
             "run": run.public_id,
             "tables": [json.loads(build(report).to_json()) for build in tables.TABLES.values()],
         }
-        return Response(bodies.JudgeReportSerializer(told).data)
+        return Response(bodies.JudgeReportSerializer(values).data)
 
 
 class JudgeReportTable(ApiView):
@@ -96,7 +97,7 @@ class JudgeReportTable(ApiView):
     )
     def get(self, request: Request, run_id: str, name: str, form: str) -> HttpResponse:
         """One table as a file. Closed while cases of the run are to you."""
-        return rated_table(page_request(request), _rated(request, run_id), name, form)
+        return rated_table(page_request(request), _open_judge_run(request, run_id), name, form)
 
 
 class FindingsFile(ApiView):
@@ -135,9 +136,10 @@ class GamesFile(ApiView):
         return games_file(page_request(request), judge_run_of(request, run_id), form)
 
 
-def _rated(request: Request, public_id: str) -> JudgeRun:
-    """A judge run of which no case is closed to the person: a sum over them tells of each. Raises
-    Http404, NotAllowed.
+def _open_judge_run(request: Request, public_id: str) -> JudgeRun:
+    """Return a judge run with no case closed to the person: its sums reveal each case.
+
+    Raises Http404, NotAllowed.
     """
     run = judge_run_of(request, public_id)
     if has_closed_games(run, closed_to(person_of(request))):

@@ -33,9 +33,7 @@ class SourceSerializer(Body):
 
 
 class CountsSerializer(Body):
-    """Games by what became of them. Unjudged: the judge gave no answer that holds, which is not the
-    same as no findings.
-    """
+    """Games by result. Unjudged: the judge returned no valid answer. That differs from no findings."""
 
     waiting = serializers.IntegerField()
     running = serializers.IntegerField()
@@ -189,7 +187,7 @@ class FindingPageSerializer(Body):
 
 
 class QuoteSerializer(Body):
-    """Where the quote stands in the case's note: code points, end-exclusive."""
+    """Position of the quote in the case's note: code points, end-exclusive."""
 
     start = serializers.IntegerField()
     end = serializers.IntegerField()
@@ -260,7 +258,7 @@ class ChangesSerializer(Body):
     counts = serializers.DictField(
         child=serializers.IntegerField(),
         allow_null=True,
-        help_text="Change → subjects, whatever the filter; null after the first page.",
+        help_text="Change → subjects, without the filter; null after the first page.",
     )
     next = serializers.CharField(
         allow_null=True, help_text="Ask again with `after` set to this; null after the last page."
@@ -287,7 +285,7 @@ class PlacedSerializer(Body):
 
 
 class ComparedRowSerializer(Body):
-    """One line of both timelines together. `how` tells why two rows are of one event."""
+    """One line of both timelines together. `how` says why the two rows match."""
 
     number = serializers.IntegerField()
     state = serializers.ChoiceField(["differs", "agrees", "only-a", "only-b"])

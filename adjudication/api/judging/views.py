@@ -29,12 +29,12 @@ from adjudication.api.access import (
     ADMINS,
     STUDY,
     ApiView,
-    asked_studies,
     judge_run_of,
     one_study,
     page_request,
     person_of,
     read,
+    requested_studies,
     studies_with,
 )
 from adjudication.api.errors import Refusal, errors
@@ -47,7 +47,15 @@ from adjudication.api.judging.bodies import (
     runs_body,
     source_body,
 )
-from adjudication.api.paging import AFTER, LIMIT, OFFSET, games_after, limit_of, page_of, paged
+from adjudication.api.paging import (
+    AFTER,
+    LIMIT,
+    OFFSET,
+    games_after,
+    limit_of,
+    page_of,
+    page_response,
+)
 from adjudication.findings.listing import finding_line
 from adjudication.judge_runs import actions
 from adjudication.judge_runs.data import sources_of
@@ -92,14 +100,18 @@ class JudgeRuns(ApiView):
     def get(self, request: Request) -> Response:
         """Those of your studies, newest first."""
         closed = closed_to(person_of(request))
-        runs = open_judge_runs(JudgeRun.objects.filter(study__in=asked_studies(request)), closed)
+        runs = open_judge_runs(
+            JudgeRun.objects.filter(study__in=requested_studies(request)), closed
+        )
         runs = (
             runs.select_related("study", "created_by")
             .prefetch_related("datasets")
             .order_by("-created_at", "-pk")
         )
         pages, found = page_of(request, runs)
-        return paged(pages, bodies.JudgeRunSerializer(runs_body(found, closed), many=True).data)
+        return page_response(
+            pages, bodies.JudgeRunSerializer(runs_body(found, closed), many=True).data
+        )
 
     @extend_schema(
         operation_id="judge_run_start",
@@ -110,11 +122,11 @@ class JudgeRuns(ApiView):
     def post(self, request: Request) -> Response:
         """Start a judge over every two of the sources in each case that has both. Study admins."""
         studies_with(request, ADMINS)
-        told = read(bodies.JudgeStartSerializer, request)
-        study = one_study(request, told["study"])
+        values = read(bodies.JudgeStartSerializer, request)
+        study = one_study(request, values["study"])
         closed = closed_to(person_of(request))
         form = JudgeForm(
-            {**told, "cases": "\n".join(told["cases"])}, study=study, closed=closed.cases
+            {**values, "cases": "\n".join(values["cases"])}, study=study, closed=closed.cases
         )
         if not form.is_valid():
             raise serializers.ValidationError(
@@ -154,7 +166,7 @@ class JudgeRunOne(ApiView):
         responses={200: bodies.JudgeRunDetailSerializer, **errors(403)},
     )
     def get(self, request: Request, run_id: str) -> Response:
-        """Where it stands, and everything that its answers depend on."""
+        """One judge run: its progress and all its settings."""
         run, closed = judge_run_of(request, run_id), closed_to(person_of(request))
         check_judge_run_is_open(run, closed)
         return Response(bodies.JudgeRunDetailSerializer(run_body(run, closed)).data)
@@ -208,10 +220,10 @@ class Games(ApiView):
         found, after = games_after(
             games.select_related(*GAME_RELATED), run, asked, limit_of(request)
         )
-        told = findings_in(found)
-        seen = {game.comparison.encounter for game in found if told.get(game.pk)}
+        values = findings_in(found)
+        seen = {game.comparison.encounter for game in found if values.get(game.pk)}
         record_exposure(user=person_of(request), encounters=seen, page="judge run")
-        lines = [game_body(game, told.get(game.pk, 0)) for game in found]
+        lines = [game_body(game, values.get(game.pk, 0)) for game in found]
         return Response(bodies.GamePageSerializer({"next": after, "results": lines}).data)
 
 

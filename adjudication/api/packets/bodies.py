@@ -15,8 +15,8 @@ from adjudication.review.steering import PersonLine
 from adjudication.sampling.drawing import Drawn, Eligible
 
 
-def counted(found: QuerySet[Packet]) -> QuerySet[Packet]:
-    """With what `packet_body` tells of each, in one query."""
+def with_counts(found: QuerySet[Packet]) -> QuerySet[Packet]:
+    """Annotate packets with the counts that `packet_body` reads, in one query."""
     review = Q(items__slots__purpose="review")
     return found.select_related("study", "judge_run", "follows").annotate(
         n_items=Count("items", distinct=True),
@@ -31,7 +31,7 @@ def counted(found: QuerySet[Packet]) -> QuerySet[Packet]:
 
 
 def packet_body(packet: Packet) -> dict[str, Any]:
-    """A packet that `counted` gave."""
+    """A packet of `with_counts`."""
     return {
         "id": packet.public_id,
         "study": packet.study.public_id,
@@ -53,7 +53,7 @@ def packet_body(packet: Packet) -> dict[str, Any]:
 
 
 def packet_detail_body(packet: Packet) -> dict[str, Any]:
-    """With what is in it, who reviews, and what stands in the way."""
+    """Build the packet's body with its items, reviewers and open problems."""
     third, settled = packet_page.disagreements(packet)
     return {
         **packet_body(packet),

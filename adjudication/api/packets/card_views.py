@@ -49,7 +49,7 @@ class ReportCard(ApiView):
     )
     def get(self, request: Request, public_id: str) -> Response:
         """Every table of it. Study admins, and reviewers where the closed packet reveals it."""
-        packet = _revealed(request, public_id)
+        packet = _revealed_packet(request, public_id)
         card = card_of(packet)
         found = [
             *(build(card) for build in tables.TABLES.values()),
@@ -86,7 +86,7 @@ class ReportCardTable(ApiView):
     )
     def get(self, request: Request, public_id: str, name: str, form: str) -> HttpResponse:
         """One table as a file. Study admins, and reviewers where the closed packet reveals it."""
-        return card_table(page_request(request), _revealed(request, public_id), name, form)
+        return card_table(page_request(request), _revealed_packet(request, public_id), name, form)
 
 
 class DecisionsFile(ApiView):
@@ -106,7 +106,7 @@ class DecisionsFile(ApiView):
         """Every link of the chain, a line each. Study admins, and reviewers where the closed packet
         reveals it.
         """
-        packet = _revealed(request, public_id)
+        packet = _revealed_packet(request, public_id)
         if form not in packet_export.FORMATS:
             raise Http404
         with_text = request.query_params.get("text") == "1"
@@ -118,7 +118,7 @@ class DecisionsFile(ApiView):
         return response
 
 
-def _revealed(request: Request, public_id: str) -> Packet:
+def _revealed_packet(request: Request, public_id: str) -> Packet:
     """The packet, if this person may see what it found. Raises Http404, NotAllowed."""
     packets_of_mine = scoped(
         Packet.objects.select_related("study", "judge_run"), person_of(request), roles=ANY_ROLE

@@ -29,7 +29,7 @@ class PacketSerializer(Body):
     seed = serializers.IntegerField()
     lease_minutes = serializers.IntegerField()
     follows = serializers.CharField(
-        allow_null=True, help_text="The earlier packet of which this holds what has changed."
+        allow_null=True, help_text="The earlier packet; this one has only changed findings."
     )
     items = serializers.IntegerField()
     slots = serializers.IntegerField(help_text="Decisions that are due; none before it is opened.")
@@ -71,14 +71,14 @@ class PersonSerializer(Body):
     signed_at = serializers.DateTimeField(allow_null=True)
     withdrawn_at = serializers.DateTimeField(allow_null=True)
     progress = ProgressSerializer()
-    late = serializers.IntegerField(help_text="Answers that came too late to stand.")
+    late = serializers.IntegerField(help_text="Answers that came too late to count.")
     reasons = serializers.ListField(
         child=serializers.CharField(), help_text="Why they must not decide on this packet."
     )
 
 
 class PacketDetailSerializer(PacketSerializer):
-    """With what is in it, who reviews, and what stands in the way."""
+    """A packet with its items, reviewers and open problems."""
 
     design = serializers.DictField()
     pairings = PairingSerializer(many=True)

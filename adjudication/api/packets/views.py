@@ -23,22 +23,22 @@ from adjudication.api.access import (
     ADMINS,
     STUDY,
     ApiView,
-    asked_studies,
     judge_run_of,
     person_of,
     read,
+    requested_studies,
     studies_with,
 )
 from adjudication.api.errors import errors
 from adjudication.api.packets import serializers as bodies
 from adjudication.api.packets.bodies import (
-    counted,
     drawn_body,
     eligible_body,
     packet_body,
     packet_detail_body,
+    with_counts,
 )
-from adjudication.api.paging import LIMIT, OFFSET, page_of, paged
+from adjudication.api.paging import LIMIT, OFFSET, page_of, page_response
 from adjudication.api.review.serializers import UnsignRequestSerializer
 from adjudication.models import Assignment, JudgeRun, Packet
 from adjudication.packets import actions as packets
@@ -65,11 +65,13 @@ class Packets(ApiView):
     def get(self, request: Request) -> Response:
         """Those of your studies, newest first."""
         found = open_packets(
-            Packet.objects.filter(study__in=asked_studies(request, ADMINS)),
+            Packet.objects.filter(study__in=requested_studies(request, ADMINS)),
             closed_to(person_of(request)),
         )
-        pages, rows = page_of(request, counted(found).order_by("-created_at", "-pk"))
-        return paged(pages, bodies.PacketSerializer([packet_body(p) for p in rows], many=True).data)
+        pages, rows = page_of(request, with_counts(found).order_by("-created_at", "-pk"))
+        return page_response(
+            pages, bodies.PacketSerializer([packet_body(p) for p in rows], many=True).data
+        )
 
 
 class Eligible(ApiView):
@@ -119,12 +121,12 @@ class Draw(ApiView):
         """Draw a packet. It is a draft until it is opened."""
         run = _drawable(request, run_id)
         form = _draw_form(request, run)
-        told = form.cleaned_data
+        values = form.cleaned_data
         packet = packets.draw_packet(
-            study=run.study, judge_run=run, label=told["label"], design=form.design(), seed=told["seed"], reveal=told["reveal"],
-            lease_minutes=told["lease_minutes"], by=person_of(request),
+            study=run.study, judge_run=run, label=values["label"], design=form.design(), seed=values["seed"], reveal=values["reveal"],
+            lease_minutes=values["lease_minutes"], by=person_of(request),
         )  # fmt: skip
-        return _told(packet, HTTPStatus.CREATED)
+        return _packet_response(packet, HTTPStatus.CREATED)
 
 
 class PacketOne(ApiView):
@@ -136,8 +138,8 @@ class PacketOne(ApiView):
         responses={200: bodies.PacketDetailSerializer, **errors(403)},
     )
     def get(self, request: Request, public_id: str) -> Response:
-        """What is in it, who reviews and how far they are. Closed to whoever is assigned to it."""
-        return _told(_packet(request, public_id))
+        """One packet: items, reviewers, progress. Closed to its reviewers."""
+        return _packet_response(_packet(request, public_id))
 
     @extend_schema(
         operation_id="packet_delete", tags=TAGS, responses={204: None, **errors(403, 409)}
@@ -166,7 +168,7 @@ class PacketStep(ApiView):
         if (step := _STEPS.get(action)) is None:
             raise Http404
         step(packet=packet, by=person_of(request))
-        return _told(packet)
+        return _packet_response(packet)
 
 
 class Second(ApiView):
@@ -196,11 +198,11 @@ class Changed(ApiView):
         responses={201: bodies.PacketDetailSerializer, **errors(400, 403, 422)},
     )
     def post(self, request: Request, public_id: str) -> Response:
-        """Draw a packet of what another judge run tells differently about this packet's cases."""
+        """Draw a packet of the findings that another judge run changed in this packet's cases."""
         packet = _packet(request, public_id)
         wanted = read(bodies.ChangedSerializer, request)["judge_run"]
         run = get_object_or_404(JudgeRun, study=packet.study, public_id=wanted)
-        return _told(
+        return _packet_response(
             packets.draw_changed(packet=packet, judge_run=run, by=person_of(request)),
             HTTPStatus.CREATED,
         )
@@ -248,16 +250,16 @@ class Assignments(ApiView):
         form = AssignForm(dict(read(bodies.AssignSerializer, request)), packet=packet)
         if not form.is_valid():
             raise _invalid(form)
-        told = form.cleaned_data
-        pairings = [told["pairing"]] if told["pairing"] else []
+        values = form.cleaned_data
+        pairings = [values["pairing"]] if values["pairing"] else []
         packets.assign(
             packet=packet,
-            person=told["person"],
-            role=told["role"],
+            person=values["person"],
+            role=values["role"],
             pairings=pairings,
             by=person_of(request),
         )
-        return _told(packet, HTTPStatus.CREATED)
+        return _packet_response(packet, HTTPStatus.CREATED)
 
 
 class Withdraw(ApiView):
@@ -275,7 +277,7 @@ class Withdraw(ApiView):
         packets.withdraw_assignment(
             assignment=_assignment(packet, assignment_id), by=person_of(request)
         )
-        return _told(packet)
+        return _packet_response(packet)
 
 
 class VoidSignature(ApiView):
@@ -292,7 +294,7 @@ class VoidSignature(ApiView):
         packet = _packet(request, public_id)
         reason = read(UnsignRequestSerializer, request)["reason"]
         unsign(assignment=_assignment(packet, assignment_id), reason=reason, by=person_of(request))
-        return _told(packet)
+        return _packet_response(packet)
 
 
 def _drawable(request: Request, run_id: str) -> JudgeRun:
@@ -327,9 +329,9 @@ def _packet(request: Request, public_id: str) -> Packet:
     return packet
 
 
-def _told(packet: Packet, status: HTTPStatus = HTTPStatus.OK) -> Response:
-    """The packet as it stands now."""
-    found = counted(Packet.objects.filter(pk=packet.pk)).get()
+def _packet_response(packet: Packet, status: HTTPStatus = HTTPStatus.OK) -> Response:
+    """Respond with the packet's current state."""
+    found = with_counts(Packet.objects.filter(pk=packet.pk)).get()
     return Response(bodies.PacketDetailSerializer(packet_detail_body(found)).data, status=status)
 
 
@@ -341,9 +343,9 @@ def _assignment(packet: Packet, public_id: str) -> Assignment:
 
 def _draw_form(request: Request, run: JudgeRun) -> DrawForm:
     """The page's own form, filled from the body. Raises ValidationError."""
-    told: dict[str, Any] = dict(read(bodies.DrawSerializer, request))
-    quotas = {quota_field(stratum): n for stratum, n in told.pop("quotas").items()}
-    form = DrawForm({"pairings": list(packets.pairings_of(run)), **told, **quotas}, judge_run=run)
+    values: dict[str, Any] = dict(read(bodies.DrawSerializer, request))
+    quotas = {quota_field(stratum): n for stratum, n in values.pop("quotas").items()}
+    form = DrawForm({"pairings": list(packets.pairings_of(run)), **values, **quotas}, judge_run=run)
     if not form.is_valid():
         raise _invalid(form)
     return form

@@ -23,8 +23,8 @@ from adjudication.judging.input import whole_hours
 from adjudication.models import Assignment, Decision, ItemMark, PacketItem, Slot
 from adjudication.review import slots
 from adjudication.review.history import AnswerLine, GuessLine, guess_lines, own_answers
-from adjudication.review.items import blinded
-from adjudication.review.opening import kept_of
+from adjudication.review.items import blind_item
+from adjudication.review.opening import decision_draft
 from adjudication.review.trail import record_item
 
 _VALUES = {words: value for value, words in ANSWER_WORDS.items()}
@@ -64,18 +64,18 @@ def item_body(
     """Return the blinded item with one's own draft or decision. The trail records it. Raise
     NoteChanged.
     """
-    kept = kept_of(decided) if decided else slots.draft_of(assignment=assignment, item=item)
+    draft = decision_draft(decided) if decided else slots.draft_of(assignment=assignment, item=item)
     marked = ItemMark.objects.filter(assignment=assignment, item=item, flagged=True).exists()
-    shown = blinded(assignment=assignment, item=item)
+    shown = blind_item(assignment=assignment, item=item)
     record_item(assignment=assignment, item=item)
     return {
         "id": item.public_id,
-        **_shown(shown),
+        **_content_body(shown),
         "stay_hours": whole_hours(shown.stay_hours),
         "admitted_at": shown.admitted_at.isoformat(timespec="minutes")
         if shown.admitted_at
         else None,
-        "draft": _draft(assignment, item, kept),
+        "draft": _draft(assignment, item, draft),
         "flagged": marked,
         "decision": decided.public_id if decided else None,
     }
@@ -83,7 +83,7 @@ def item_body(
 
 def practice_body(case: PracticeCase) -> dict[str, Any]:
     """A made-up case, without its answer."""
-    return {"number": case.number, **_shown(case.item)}
+    return {"number": case.number, **_content_body(case.item)}
 
 
 def rows_body(rows: Iterable[RecordRow]) -> list[dict[str, Any]]:
@@ -116,7 +116,7 @@ def guesses_body(assignment: Assignment) -> list[dict[str, Any]]:
     return [_guess(line) for line in guess_lines(assignment)]
 
 
-def _shown(item: BlindedItem) -> dict[str, Any]:
+def _content_body(item: BlindedItem) -> dict[str, Any]:
     return {
         "question": item.question.value,
         "a": _side(item.left),
@@ -148,15 +148,15 @@ def _series(series: ShownSeries) -> dict[str, Any]:
     }
 
 
-def _draft(assignment: Assignment, item: PacketItem, kept: Mapping[str, Any]) -> dict[str, Any]:
-    """Kept in the judge's labels, told in one's own."""
+def _draft(assignment: Assignment, item: PacketItem, draft: Mapping[str, Any]) -> dict[str, Any]:
+    """Build a draft's body: stored in the judge's labels, shown in the reviewer's."""
     return {
         "answer": unswapped(
-            str(kept.get("answer") or ""), sides_swapped(assignment.seed, item.public_id)
+            str(draft.get("answer") or ""), sides_swapped(assignment.seed, item.public_id)
         ),
-        "own_time": kept.get("own_time"),
-        "comment": str(kept.get("comment") or ""),
-        "active_seconds": float(kept.get("active_seconds") or 0.0),
+        "own_time": draft.get("own_time"),
+        "comment": str(draft.get("comment") or ""),
+        "active_seconds": float(draft.get("active_seconds") or 0.0),
     }
 
 
@@ -170,18 +170,18 @@ def _answer(assignment: Assignment, line: AnswerLine, decision: Decision | None)
         "comment": line.comment,
         "flagged": line.flagged,
         "amended": line.amended,
-        "a": _said(line.a),
-        "b": _said(line.b),
+        "a": _row_body(line.a),
+        "b": _row_body(line.b),
         "judge": _VALUES[line.judge] if line.judge else None,
         "upheld": line.upheld,
     }
 
 
 def _guess(line: GuessLine) -> dict[str, Any]:
-    return {"item": line.item, "a": _said(line.a), "b": _said(line.b), "guess": line.guess}
+    return {"item": line.item, "a": _row_body(line.a), "b": _row_body(line.b), "guess": line.guess}
 
 
-def _said(row: RowLine | None) -> dict[str, Any] | None:
+def _row_body(row: RowLine | None) -> dict[str, Any] | None:
     return (
         None if row is None else {"event": row.event, "hours": row.at, "candidate": row.candidate}
     )

@@ -73,8 +73,8 @@ class PracticeOne(ReviewView):
         right = answer_practice(
             assignment=assignment, number=number, answer=answer, by=person_of(request)
         )
-        told = {"right": right, "answer": case.answer, "explanation": case.explanation}
-        return Response(bodies.PracticeAnswerSerializer(told).data)
+        values = {"right": right, "answer": case.answer, "explanation": case.explanation}
+        return Response(bodies.PracticeAnswerSerializer(values).data)
 
 
 class BlindingCheck(ReviewView):
@@ -87,7 +87,7 @@ class BlindingCheck(ReviewView):
     )
     def get(self, request: Request, public_id: str) -> Response:
         """The items that are asked about, once all are decided and while the packet is open."""
-        assignment = _finished(request, public_id)
+        assignment = _finished_assignment(request, public_id)
         record_answers(assignment=assignment)
         return Response(bodies.GuessSerializer(guesses_body(assignment), many=True).data)
 
@@ -99,17 +99,17 @@ class BlindingCheck(ReviewView):
     )
     def post(self, request: Request, public_id: str) -> Response:
         """Keep a guess; a later one on the same item replaces it."""
-        assignment = _finished(request, public_id)
-        told = read(bodies.GuessRequestSerializer, request)
-        if told["item"] not in {line["item"] for line in guesses_body(assignment)}:
+        assignment = _finished_assignment(request, public_id)
+        values = read(bodies.GuessRequestSerializer, request)
+        if values["item"] not in {line["item"] for line in guesses_body(assignment)}:
             raise Http404
-        item = own_item(assignment, told["item"])
+        item = own_item(assignment, values["item"])
         swapped = sides_swapped(assignment.seed, item.public_id)
         decisions.guess(
             assignment=assignment,
             question=CLINICIAN,
-            guessed=unswapped(told["guess"], swapped),
-            token=told["token"],
+            guessed=unswapped(values["guess"], swapped),
+            token=values["token"],
             by=person_of(request),
             item=item,
             shown_swapped=swapped,
@@ -168,7 +168,7 @@ class Receipt(ReviewView):
         responses={200: bodies.ReceiptSerializer, **errors()},
     )
     def get(self, request: Request, public_id: str) -> Response:
-        """Of the signature that stands; 404 without one."""
+        """The receipt of your current signature; 404 if you have not signed."""
         return _receipt(_mine(request, public_id))
 
 
@@ -183,7 +183,7 @@ def _case(number: int) -> PracticeCase:
     return found
 
 
-def _finished(request: Request, public_id: str) -> Assignment:
+def _finished_assignment(request: Request, public_id: str) -> Assignment:
     """One's review with all items decided, in an open packet."""
     assignment = _mine(request, public_id)
     progress = slots.progress(assignment=assignment)
@@ -208,7 +208,7 @@ def _receipt(assignment: Assignment) -> Response:
     )
     if link is None or assignment.signed_at is None:
         raise Http404
-    told = {
+    values = {
         "packet": assignment.packet.public_id,
         "review": assignment.public_id,
         "signed_by": assignment.person.get_username(),
@@ -218,4 +218,4 @@ def _receipt(assignment: Assignment) -> Response:
         "head": link.detail.get("head"),
         "hash": link.hash,
     }
-    return Response(bodies.ReceiptSerializer(told).data)
+    return Response(bodies.ReceiptSerializer(values).data)

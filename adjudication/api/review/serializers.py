@@ -127,7 +127,7 @@ class ReviewItemSerializer(Body):
     flagged = serializers.BooleanField()
     decision = serializers.CharField(
         allow_null=True,
-        help_text="Public id of your decision that stands; an amendment expects it.",
+        help_text="Public id of your current decision; an amendment expects it.",
     )
 
 
@@ -193,7 +193,7 @@ class DecideRequestSerializer(Body):
 
 
 class AmendRequestSerializer(DecideRequestSerializer):
-    """Another answer in place of the decision that stands."""
+    """Another answer that replaces the current decision."""
 
     expects = serializers.CharField(
         max_length=20, help_text="Public id of the decision that it replaces."
@@ -220,7 +220,7 @@ class DecidedSerializer(Body):
 
 
 class HeldSerializer(Body):
-    """`held`: whether the item is still yours. What was sent is kept either way."""
+    """`held`: whether the item is still yours. The draft is stored either way."""
 
     held = serializers.BooleanField()
 
@@ -232,9 +232,7 @@ class RowsSerializer(Body):
 
 
 class AnswerSerializer(Body):
-    """An answer of yours that stands. `judge` and `upheld` come where the packet reveals them, else
-    null.
-    """
+    """One of your current answers. `judge` and `upheld` are null unless the packet reveals them."""
 
     item = serializers.CharField()
     decision = serializers.CharField()
@@ -267,7 +265,7 @@ class GuessRequestSerializer(Body):
 
 
 class SignRequestSerializer(Body):
-    """Signing asks for the password again, whatever named you before."""
+    """Signing asks for the password again, however you authenticated."""
 
     password = serializers.CharField(
         trim_whitespace=False, max_length=4096, style={"input_type": "password"}, write_only=True

@@ -41,7 +41,7 @@ class ReviewView(ApiView):
     """A view of one's own review; why nothing can be decided now is said in the reviewer's words."""
 
     def handle_exception(self, exc: Exception) -> Response:
-        """A packet that is closed, a signature that stands: 409 with the sentence of the page."""
+        """Answer 409 with the page's message for a closed packet or a signed assignment."""
         if isinstance(exc, InvalidTransition):
             code = exc.state if exc.state in ("closed", "signed", "withdrawn") else "not_now"
             words = (
@@ -62,7 +62,7 @@ class Reviews(ReviewView):
         responses={200: bodies.ReviewSerializer(many=True), **errors()},
     )
     def get(self, request: Request) -> Response:
-        """Your packets, open ones first. Drafts are not told of."""
+        """Your packets, open ones first, without drafts."""
         person = person_of(request)
         studies = set(studies_of(person).values_list("pk", flat=True))
         mine = [
@@ -97,7 +97,7 @@ class NextItem(ReviewView):
         """Lease the item to work on now: the one you hold, else the next free one in your order;
         skipped ones come last.
         """
-        assignment = _practised(request, public_id)
+        assignment = _practised_assignment(request, public_id)
         besides = read(bodies.NextRequestSerializer, request)["besides"]
         slot = slots.next_item(assignment=assignment, besides=besides)
         item = None if slot is None else item_body(assignment, slot.item)
@@ -120,8 +120,8 @@ class Item(ReviewView):
         """
         assignment, item = _item(request, public_id, item_id)
         slots.check_working(assignment)
-        held = slots.slot_of(assignment=assignment, item=item)
-        decided = held.decision if held else None
+        slot = slots.slot_of(assignment=assignment, item=item)
+        decided = slot.decision if slot else None
         if decided is None and slots.claim(assignment=assignment, item=item) is None:
             raise Refusal(HTTPStatus.CONFLICT, "taken", "Somebody else has that item now.")
         return Response(bodies.ReviewItemSerializer(item_body(assignment, item, decided)).data)
@@ -209,14 +209,16 @@ class Decide(ReviewView):
         responses={200: bodies.DecidedSerializer, **errors(400, 403, 409, 422)},
     )
     def post(self, request: Request, public_id: str, item_id: str) -> Response:
-        """Store your answer. 409 `late`: kept, but it does not stand; 409 `conflict`: you have
+        """Store your answer. 409 `late`: stored, but it does not count; 409 `conflict`: you have
         decided already, see `standing`.
 
         The same token again gives the same answer and stores nothing.
         """
         assignment, item = _item(request, public_id, item_id, withdrawn=True)
-        told = read(bodies.DecideRequestSerializer, request)
-        return _decided(assignment, decisions.decide(**_values(request, assignment, item, told)))
+        values = read(bodies.DecideRequestSerializer, request)
+        return _decision_response(
+            assignment, decisions.decide(**_values(request, assignment, item, values))
+        )
 
 
 class Amend(ReviewView):
@@ -229,14 +231,16 @@ class Amend(ReviewView):
         responses={200: bodies.DecidedSerializer, **errors(400, 403, 409, 422)},
     )
     def post(self, request: Request, public_id: str, item_id: str) -> Response:
-        """Replace your decision that stands; the earlier one stays in the chain. 409 `conflict`
-        where something else stands.
+        """Replace your current decision; the earlier one stays in the chain. 409 `conflict` if the
+        current decision is another one.
         """
         assignment, item = _item(request, public_id, item_id)
-        told = read(bodies.AmendRequestSerializer, request)
-        return _decided(
+        values = read(bodies.AmendRequestSerializer, request)
+        return _decision_response(
             assignment,
-            decisions.amend(expects=told["expects"], **_values(request, assignment, item, told)),
+            decisions.amend(
+                expects=values["expects"], **_values(request, assignment, item, values)
+            ),
         )
 
 
@@ -250,10 +254,10 @@ class Undo(ReviewView):
         responses={200: bodies.NextSerializer, **errors(400, 403, 409)},
     )
     def post(self, request: Request, public_id: str) -> Response:
-        """Take back your last answer that stands: its item is yours again, with what you had
-        chosen. Null where nothing stands.
+        """Withdraw your last answer: its item is yours again, with your earlier choice. Null if you
+        have no answer.
         """
-        assignment = _practised(request, public_id)
+        assignment = _practised_assignment(request, public_id)
         token = read(bodies.TokenRequestSerializer, request)["token"]
         undone = decisions.undo(assignment=assignment, token=token, by=person_of(request))
         item = undone.undone.item if undone else None
@@ -286,7 +290,7 @@ def _mine(request: Request, public_id: str, *, withdrawn: bool = False) -> Assig
     return own_assignment(page_request(request), public_id, withdrawn=withdrawn)
 
 
-def _practised(request: Request, public_id: str) -> Assignment:
+def _practised_assignment(request: Request, public_id: str) -> Assignment:
     assignment = _mine(request, public_id)
     check_practised(assignment)
     return assignment
@@ -302,25 +306,25 @@ def _item(
 
 
 def _values(
-    request: Request, assignment: Assignment, item: PacketItem, told: Mapping[str, Any]
+    request: Request, assignment: Assignment, item: PacketItem, values: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What an answer is stored with; A and B become the judge's."""
     swapped = sides_swapped(assignment.seed, item.public_id)
-    kept = {
-        name: told[name] for name in ("token", "own_time", "comment", "flagged", "active_seconds")
+    fields = {
+        name: values[name] for name in ("token", "own_time", "comment", "flagged", "active_seconds")
     }
-    answer = unswapped(told["answer"], swapped)
+    answer = unswapped(values["answer"], swapped)
     return {
         "assignment": assignment,
         "item": item,
         "by": person_of(request),
         "answer": answer,
         "shown_swapped": swapped,
-        **kept,
+        **fields,
     }
 
 
-def _decided(assignment: Assignment, made: decisions.Decided) -> Response:
+def _decision_response(assignment: Assignment, made: decisions.Decided) -> Response:
     if made.late:
         raise Refusal(HTTPStatus.CONFLICT, "late", LATE)
     return Response(
@@ -330,12 +334,12 @@ def _decided(assignment: Assignment, made: decisions.Decided) -> Response:
     )
 
 
-def _keep(assignment: Assignment, item: PacketItem, told: Mapping[str, Any]) -> bool:
-    answer = unswapped(told["answer"], sides_swapped(assignment.seed, item.public_id))
-    draft = {"answer": answer, "own_time": told["own_time"], "comment": told["comment"]}
+def _keep(assignment: Assignment, item: PacketItem, values: Mapping[str, Any]) -> bool:
+    answer = unswapped(values["answer"], sides_swapped(assignment.seed, item.public_id))
+    draft = {"answer": answer, "own_time": values["own_time"], "comment": values["comment"]}
     return slots.keep_draft(
-        assignment=assignment, item=item, draft=draft, active_seconds=told["active_seconds"]
-    ).held
+        assignment=assignment, item=item, draft=draft, active_seconds=values["active_seconds"]
+    ).leased
 
 
 def _progress(assignment: Assignment) -> Response:

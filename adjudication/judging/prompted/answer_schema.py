@@ -67,8 +67,8 @@ def _finding(
     relation: Schema = _NULL,
 ) -> Schema:
     sides = {
-        f"{side}_{part}": _ref(side, part) if held else _NULL
-        for side, held in (("a", a), ("b", b))
+        f"{side}_{part}": _ref(side, part) if present else _NULL
+        for side, present in (("a", a), ("b", b))
         for part in _PARTS
     }
     fields: dict[str, Schema] = {

@@ -13,7 +13,7 @@ from random import Random
 from adjudication.domain import Side
 from adjudication.judging.input import CandidateRow, JudgedFinding, JudgeInput, Unjudged, one_line
 from adjudication.judging.prompted.answer_schema import answer_schema
-from adjudication.judging.validation import TOLERANCE, Tolerance, checked_findings
+from adjudication.judging.validation import TOLERANCE, Tolerance, validate_findings
 from llm_runtime.base import ModelReply
 from llm_runtime.calls.budget import room
 from llm_runtime.calls.calling import Asker
@@ -33,7 +33,7 @@ UID_HEADER = "row | uid4 | event | time | bounds | known | context uid4s | sourc
 
 @dataclass(frozen=True)
 class PromptedJudge:
-    """`asker` is that of role "judge". A server that holds no answer to a schema is asked for a
+    """`asker` is that of role "judge". A server that cannot constrain an answer to a schema gets a
     bare list instead.
     """
 
@@ -76,7 +76,7 @@ class PromptedJudge:
 
     async def _ask(self, given: JudgeInput, *, schema: bool) -> list[JudgedFinding]:
         model = self.asker.model
-        prompt = rendered(given, self.tolerance, schema=schema)
+        prompt = render_game(given, self.tolerance, schema=schema)
         thinking = model.limits.reasoning
         prompt = as_reasoned(prompt, thinking) if schema else prompt
         most = LEAST_TOKENS + thinking + FINDING_TOKENS * (len(given.a_rows) + len(given.b_rows))
@@ -93,7 +93,7 @@ class PromptedJudge:
         )
 
 
-def rendered(
+def render_game(
     given: JudgeInput, tolerance: Tolerance = TOLERANCE, *, schema: bool = True
 ) -> Rendered:
     """The prompt of one game; note, timelines and record stand in it as data."""
@@ -128,11 +128,11 @@ def timeline_table(side: Side, given: JudgeInput) -> str:
     rows = given.a_rows if side is Side.A else given.b_rows
     if not given.uid_table:
         return "\n".join([HEADER, *(f"{r.row} | {r.event} | {hours_text(r.time)}" for r in rows)])
-    shown = _told_apart(given)[side]
+    shown = _distinct_events(given)[side]
     return "\n".join([UID_HEADER, *(_uid_line(r, given.note, shown) for r in rows)])
 
 
-def _told_apart(given: JudgeInput) -> Mapping[Side, Mapping[str, str]]:
+def _distinct_events(given: JudgeInput) -> Mapping[Side, Mapping[str, str]]:
     """Side → UIDs that the prompt replaces there: two inventories may have one in common by chance,
     and equal UIDs are read as one occurrence. The line with the higher row number gets another one,
     so that swapping the labels swaps the tables and no more."""
@@ -175,11 +175,11 @@ def read_answer(
 ) -> list[JudgedFinding]:
     """The findings of a reply in either form; [] for none. Raises AnswerRejected."""
     if not schema:
-        return checked_findings(json_array(text), given, tolerance)
+        return validate_findings(json_array(text), given, tolerance)
     answer = json_object(text)
     answer.pop("reasoning", None)
     if faults := keys_exactly(answer, ["findings"], "answer"):
         raise AnswerRejected(faults)
     if not isinstance(answer["findings"], list):
         raise AnswerRejected(["findings is not a list"])
-    return checked_findings(answer["findings"], given, tolerance)
+    return validate_findings(answer["findings"], given, tolerance)

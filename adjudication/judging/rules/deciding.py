@@ -30,21 +30,21 @@ _FITS, _CLEARLY = 0.5, 0.4
 #: Bounds of the note's reading no wider than this many hours, or this share of its distance from
 #: admission, settle a time.
 _NARROW_HOURS, _NARROW_SHARE = 6.0, 0.2
-#: At least this share of an event's words in its sentence: it is told there. At most the other one:
-#: nothing like it is told.
-_TOLD, _UNTOLD = 0.5, 0.34
+#: Shares of an event's words in its sentence. From the first on, the sentence mentions the event; up
+#: to the second, it mentions nothing like it.
+_MENTIONED, _UNMENTIONED = 0.5, 0.34
 #: A timeline that has the very hour of the judge's own reading this often was read by the same
 #: rules: the reading is no second witness. One that has the hours of one timeline more often than
-#: those of the other by this share leans to it. With fewer rows nothing is told.
-_SAME_READER, _PARTIAL, _ROWS_TO_TELL = 0.8, 0.05, 30
+#: those of the other by this share leans to it. Fewer rows are too few to say.
+_SAME_READER, _PARTIAL, _ENOUGH_ROWS = 0.8, 0.05, 30
 #: Words less apart than this may tell the same event.
 _ALIKE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`right` is the row that is held right, None where nothing is settled; `rejected`: the only
-    row there is, is held wrong.
+    """`right` is the row judged right, None if nothing is settled; `rejected`: the only row is
+    judged wrong.
 
     `quote` is a place in the note, `table` a line of evidence; `sought`: the note was searched in
     vain.
@@ -84,7 +84,7 @@ class Ruling:
         quote = self.reading.quoted(span) if span else None
         rows = [self.reading.support(r, r.time) for r in (one, other)]
         by_note = self._noted(one, other, entry) if self._independent else None
-        by_rows = _recorded(one, other, *rows)
+        by_rows = _recorded_row(one, other, *rows)
         if by_note is not None and by_rows is not None and by_note is not by_rows:
             return Decision(
                 None, "the note's words and a row of the record speak for different times", quote
@@ -120,9 +120,7 @@ class Ruling:
         return Decision(right, "; ".join(reasons), quote, table)
 
     def value(self, one: CandidateRow, other: CandidateRow) -> Decision:
-        """The number that the note tells at the event's place, where it does not tell the other one
-        there.
-        """
+        """Decide by the number in the note at the event's place, if only one row has it."""
         one, other = _in_order(one, other)
         span = self.reading.spans.get(one.row) or self.reading.spans.get(other.row)
         if span is None:
@@ -132,8 +130,8 @@ class Ruling:
             return Decision(None, "the note does not settle which is right", quote)
         values = [numbers(r.event, also_times=True) for r in (one, other)]
         for place in (span, self.reading.sentence(span)):
-            told = numbers(self.note[place[0] : place[1]], also_times=True)
-            fits = [not (v - told) for v in values]
+            stated = numbers(self.note[place[0] : place[1]], also_times=True)
+            fits = [not (v - stated) for v in values]
             if fits[0] != fits[1]:
                 return Decision(
                     one if fits[0] else other,
@@ -143,7 +141,7 @@ class Ruling:
         return Decision(None, "the note does not settle which value is right", quote)
 
     def alone(self, row: CandidateRow, others: Sequence[CandidateRow]) -> Decision:
-        """Right where the note tells it at its place; wrong where neither note nor record has
+        """Judge right what the note mentions at its place; wrong if neither note nor record has
         anything like it.
 
         Nothing is settled for words that name no clinical concept, for what the note denies and the
@@ -165,7 +163,7 @@ class Ruling:
             )
         quote = self.reading.quoted(span)
         words, (start, end) = content_words(row.event), self.reading.sentence(span)
-        if quote is None or len(words & content_words(self.note[start:end])) < _TOLD * max(
+        if quote is None or len(words & content_words(self.note[start:end])) < _MENTIONED * max(
             1, len(words)
         ):
             return Decision(None, "its place in the note does not tell it in these words", quote)
@@ -173,7 +171,7 @@ class Ruling:
             return Decision(None, "its words name no event that could be looked for", quote)
         if self.reading.polarity(span) is not row.source.polarity:
             return Decision(None, "whether the note affirms or denies it is not settled", quote)
-        if self._maybe_told(row, span, others):
+        if self._maybe_elsewhere(row, span, others):
             return Decision(None, "the other timeline may tell it in another row", quote)
         return Decision(row, "the note tells it, and the other timeline does not have it", quote)
 
@@ -201,12 +199,10 @@ class Ruling:
             return False
         unknown = {w for w in words if w not in self._note_words and w not in self._record_words}
         most = max((len(words & s) for _, s in self._sentence_words), default=0)
-        return len(unknown) > len(words) / 2 and most <= max(_UNTOLD * len(words), 0)
+        return len(unknown) > len(words) / 2 and most <= max(_UNMENTIONED * len(words), 0)
 
     def is_detail(self, row: CandidateRow, others: Sequence[CandidateRow]) -> bool:
-        """Whether the other side tells something of it: a row at an overlapping place, at an equal
-        time.
-        """
+        """Whether the other side has part of it: a row at an overlapping place, at an equal time."""
         span = self.reading.spans.get(row.row)
         if span is None:
             return False
@@ -234,20 +230,22 @@ class Ruling:
                 for r in rows
                 if (e := self.reading.entry(r)) is not None and e.time is not None and r.time
             ]
-            if len(read) >= _ROWS_TO_TELL:
-                shares.append(sum(whole_hours(told) == time for time, told in read) / len(read))
+            if len(read) >= _ENOUGH_ROWS:
+                shares.append(sum(whole_hours(stated) == time for time, stated in read) / len(read))
         if any(s >= _SAME_READER for s in shares):
             return False
         return len(shares) < 2 or abs(shares[0] - shares[1]) <= _PARTIAL
 
-    def _maybe_told(self, row: CandidateRow, span: Span, others: Sequence[CandidateRow]) -> bool:
-        """Whether a row of the other side at an equal time is of the same sentence, or tells of the
-        like with no other number.
+    def _maybe_elsewhere(
+        self, row: CandidateRow, span: Span, others: Sequence[CandidateRow]
+    ) -> bool:
+        """Whether the other side has it in another row at an equal time: in the same sentence, or
+        with similar words and no other number.
 
-        Two sources word one event differently more often than a sentence tells two events of one
+        Two sources word one event differently more often than a sentence has two events of one
         hour: "neo off", "phenylephrine stopped".
         """
-        told = numbers(row.event, also_times=False)
+        stated = numbers(row.event, also_times=False)
         start, end = self.reading.sentence(span)
         near = [o for o in others if self.tolerance.equal(row.time, o.time)]
         for other, distance in (
@@ -258,7 +256,7 @@ class Ruling:
             place = self.reading.spans.get(other.row)
             if place is not None and place[0] < end and start < place[1]:
                 return True
-            if distance < _ALIKE and not contradict(told, numbers(other.event, also_times=False)):
+            if distance < _ALIKE and not contradict(stated, numbers(other.event, also_times=False)):
                 return True
         return False
 
@@ -286,7 +284,7 @@ class Ruling:
         return low and (entry.upper is None or row.time <= entry.upper + 1)
 
     def _against(self, right: CandidateRow, wrong: CandidateRow, entry: Entry | None) -> bool:
-        """Whether the note's reading lies nearer to the time that the record does not have."""
+        """Whether the note's reading is nearer to the time that the record does not have."""
         if entry is None or entry.time is None or right.time is None:
             return entry is not None and entry.time is not None
         if wrong.time is None:
@@ -302,7 +300,7 @@ def _in_order(one: CandidateRow, other: CandidateRow) -> tuple[CandidateRow, Can
     return first, second
 
 
-def _recorded(
+def _recorded_row(
     one: CandidateRow, other: CandidateRow, first: RowSupport | None, second: RowSupport | None
 ) -> CandidateRow | None:
     """The row whose time the record has, where it does not have the other's or has it clearly

@@ -1,9 +1,9 @@
 """The judge without a language model: it pairs the rows of two timelines, and lets note and record
 decide what differs.
 
-It holds a side right only where note or record settle it, and abstains otherwise. Deterministic;
-the same charges whichever timeline is called A; no source name reaches it. No Django here. Source:
-protocol section 4.
+It decides for a side only if note or record settle it, and abstains otherwise. It is deterministic,
+and charges do not depend on which timeline is called A. It gets no source names. No Django here.
+Source: protocol section 4.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from adjudication.domain import Finding, FindingType, Grounding, Relation, Side,
 from adjudication.judging.input import CandidateRow, JudgedFinding, JudgeInput, Unjudged
 from adjudication.judging.quotes import NOT_FOUND
 from adjudication.judging.rules.deciding import Decision, Ruling
-from adjudication.judging.rules.pairing import Pairing, is_linked, paired, tells_other_value
+from adjudication.judging.rules.pairing import Pairing, contradict_values, is_linked, pair_rows
 from adjudication.judging.rules.reading import CaseReading
 from adjudication.judging.table_evidence import read_table_evidence
 from adjudication.judging.validation import TOLERANCE, Tolerance
@@ -42,9 +42,7 @@ class RulesJudge:
         return VERSION
 
     def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
-        """Every difference, in the order of row numbers. Unjudged without a note: nothing could be
-        held against it.
-        """
+        """Return every difference, in the order of row numbers; Unjudged if there is no note."""
         if not given.note.strip():
             return Unjudged(("the note is empty",))
         return _Game(given, self.tolerance, self.check).findings()
@@ -54,8 +52,8 @@ class _Game:
     def __init__(self, given: JudgeInput, tolerance: Tolerance, check: Check) -> None:
         self.given, self.tolerance, self.check = given, tolerance, check
         self.ruling = Ruling(CaseReading(given), tolerance)
-        self.pairing: Pairing = paired(given, tolerance)
-        #: Rows whose occurrence is known to be another one than any that stands alone.
+        self.pairing: Pairing = pair_rows(given, tolerance)
+        #: Rows of occurrences that differ from every unpaired one.
         self._settled = {r.row for pair in self.pairing.pairs if is_linked(*pair) for r in pair}
 
     def findings(self) -> list[JudgedFinding]:
@@ -80,7 +78,7 @@ class _Game:
                 )
             ]
         found = []
-        if tells_other_value(a, b):
+        if contradict_values(a, b):
             found.append(self._finding(FindingType.VALUE, self.ruling.value(a, b), a, b))
         if not self.tolerance.equal(a.time, b.time):
             found.append(self._finding(FindingType.TIMING, self.ruling.timing(a, b), a, b))

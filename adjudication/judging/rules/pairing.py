@@ -1,4 +1,4 @@
-"""Which rows of two timelines tell the same occurrence (protocol section 4, "match"): by
+"""Find the rows of two timelines for the same occurrence (protocol section 4, "match"): by
 identifier, by place in the note, by words.
 
 Nothing here depends on which timeline is called A: swapping the labels swaps the sides of the
@@ -24,7 +24,7 @@ from adjudication.judging.rules.words import (
 from adjudication.judging.validation import Tolerance
 from timelines.evaluation.matching import match_events
 
-#: Least overlap of two spans that tell the same occurrence, as in evaluation.
+#: Least overlap of two spans of the same occurrence, as in evaluation.
 _OVERLAP = 0.4
 #: Most distance of wordings: with overlapping spans, with places in the note that differ, and where
 #: a place is not known.
@@ -38,7 +38,7 @@ _APART = 9.0
 @dataclass(frozen=True, slots=True)
 class Pairing:
     """`pairs` are (A, B). `copies` are (row, the row of the same timeline it repeats). `alone` are
-    told by their timeline only.
+    rows that only their timeline has.
     """
 
     pairs: tuple[tuple[CandidateRow, CandidateRow], ...]
@@ -46,31 +46,30 @@ class Pairing:
     alone: tuple[CandidateRow, ...]
 
 
-def paired(given: JudgeInput, tolerance: Tolerance) -> Pairing:
-    """Every row of the game is in one pair, a copy, alone, or told within a row of the other side
-    and left out.
+def pair_rows(given: JudgeInput, tolerance: Tolerance) -> Pairing:
+    """Sort every row of the game into pairs, copies and rows alone. A row that the other side has
+    within its own rows is left out.
     """
     pairs = _by_identifier(given.a_rows, given.b_rows)
-    pairs += _the_same(given.a_rows, given.b_rows, pairs, tolerance)
+    pairs += _equal_pairs(given.a_rows, given.b_rows, pairs, tolerance)
     copies: list[tuple[CandidateRow, CandidateRow]] = []
     a, b = (
-        _left(given.a_rows, pairs, 0, copies, tolerance),
-        _left(given.b_rows, pairs, 1, copies, tolerance),
+        _unpaired_rows(given.a_rows, pairs, 0, copies, tolerance),
+        _unpaired_rows(given.b_rows, pairs, 1, copies, tolerance),
     )
     pairs += _by_distance(a, b, tolerance)
     a, b = (
-        _left(given.a_rows, pairs, 0, copies, tolerance),
-        _left(given.b_rows, pairs, 1, copies, tolerance),
+        _unpaired_rows(given.a_rows, pairs, 0, copies, tolerance),
+        _unpaired_rows(given.b_rows, pairs, 1, copies, tolerance),
     )
-    alone = [r for r in a if not _told_within(r, given.b_rows, tolerance)] + [
-        r for r in b if not _told_within(r, given.a_rows, tolerance)
+    alone = [r for r in a if not _is_covered(r, given.b_rows, tolerance)] + [
+        r for r in b if not _is_covered(r, given.a_rows, tolerance)
     ]
     return Pairing(tuple(pairs), tuple(copies), tuple(sorted(alone, key=lambda r: r.row)))
 
 
-def tells_other_value(one: CandidateRow, other: CandidateRow) -> bool:
-    """Whether the words of a pair contradict each other: one denies what the other tells, or a
-    number differs.
+def contradict_values(one: CandidateRow, other: CandidateRow) -> bool:
+    """Whether the words of a pair contradict each other: one denies the other, or a number differs.
 
     Wordings of two inventories may put the same facts otherwise ("two boluses of 500", "1 litre"):
     between those only one number in otherwise like words counts, and none that says when.
@@ -107,14 +106,14 @@ def _by_identifier(
     return pairs
 
 
-def _the_same(
+def _equal_pairs(
     a: Sequence[CandidateRow],
     b: Sequence[CandidateRow],
     pairs: Sequence[tuple[CandidateRow, CandidateRow]],
     tolerance: Tolerance,
 ) -> list[tuple[CandidateRow, CandidateRow]]:
     """Of the rows without a partner those alike in words, place and time, earliest first: what both
-    tell twice, neither repeats.
+    have twice, neither repeats.
     """
     gone = {r.row for pair in pairs for r in pair}
     theirs = [r for r in b if r.row not in gone]
@@ -127,7 +126,7 @@ def _the_same(
     return found
 
 
-def _left(
+def _unpaired_rows(
     rows: Sequence[CandidateRow],
     pairs: Sequence[tuple[CandidateRow, CandidateRow]],
     side: int,
@@ -135,13 +134,13 @@ def _left(
     tolerance: Tolerance,
 ) -> list[CandidateRow]:
     """The rows without a partner; those that repeat a row which has one are put among the `copies`."""
-    told = [pair[side] for pair in pairs]
-    gone = {r.row for r in told} | {copy.row for copy, _ in copies}
+    partners = [pair[side] for pair in pairs]
+    gone = {r.row for r in partners} | {copy.row for copy, _ in copies}
     left = []
     for row in rows:
         if row.row in gone:
             continue
-        pattern = next((t for t in told if _repeats(row, t, tolerance)), None)
+        pattern = next((t for t in partners if _repeats(row, t, tolerance)), None)
         if pattern is None:
             left.append(row)
         else:
@@ -149,13 +148,13 @@ def _left(
     return left
 
 
-def _repeats(row: CandidateRow, told: CandidateRow, tolerance: Tolerance) -> bool:
+def _repeats(row: CandidateRow, partners: CandidateRow, tolerance: Tolerance) -> bool:
     """The same words, from the same place of the note, at equal times."""
     return (
-        row.event.casefold() == told.event.casefold()
-        and row.source.polarity is told.source.polarity
-        and (row.source.start, row.source.end) == (told.source.start, told.source.end)
-        and tolerance.equal(row.time, told.time)
+        row.event.casefold() == partners.event.casefold()
+        and row.source.polarity is partners.source.polarity
+        and (row.source.start, row.source.end) == (partners.source.start, partners.source.end)
+        and tolerance.equal(row.time, partners.time)
     )
 
 
@@ -219,9 +218,9 @@ def _spans(rows: Sequence[CandidateRow]) -> tuple[NDArray[np.int64], NDArray[np.
     return starts, ends
 
 
-def _told_within(row: CandidateRow, others: Sequence[CandidateRow], tolerance: Tolerance) -> bool:
-    """Whether the other side tells it in longer or shorter rows: all its words, at an equal time,
-    at the same place of the note.
+def _is_covered(row: CandidateRow, others: Sequence[CandidateRow], tolerance: Tolerance) -> bool:
+    """Whether the other side has it in longer or shorter rows: all its words, at an equal time, at
+    the same place of the note.
     """
     words = content_words(row.event)
     same = [

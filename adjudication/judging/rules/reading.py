@@ -80,8 +80,8 @@ class CaseReading:
 
     @cached_property
     def spans(self) -> Mapping[int, Span]:
-        """Row number → its place in the note; rows without one stand where their very words are
-        told first.
+        """Row number → its place in the note. A row without one gets the first place of its exact
+        words.
         """
         found = {}
         for row in (*self.given.a_rows, *self.given.b_rows):
@@ -95,7 +95,7 @@ class CaseReading:
         return found
 
     def sentence(self, span: Span) -> Span:
-        """The sentence that holds a span, without the white space around it."""
+        """Return the sentence around a span, without the white space around it."""
         sentence = self._analysis.sentence_at(span[0])
         start, end = (sentence.start, max(sentence.end, span[1])) if sentence is not None else span
         text = self.given.note[start:end]
@@ -134,8 +134,8 @@ class CaseReading:
         near = self._rows[
             bisect_left(self._times, time - ROW_HOURS) : bisect_right(self._times, time + ROW_HOURS)
         ]
-        # Without bounds: a row is held against the words of the occurrence, not against a time that
-        # either timeline gives.
+        # Without bounds: compare a row with the words of the occurrence, not with a time that either
+        # timeline gives.
         found: list[RowVerdict] = self._row_judge.verdicts(
             self._readings[uid], Entry(uid, None), near
         )
@@ -152,7 +152,7 @@ class CaseReading:
             v.row.time for v in series if v.cost <= best.cost + _AS_WELL and v.row.time is not None
         ]
         only = max(like) - min(like) <= ROW_HOURS
-        return RowSupport(best.row, best.cost, best.reason, only, cited(best.row, self.given))
+        return RowSupport(best.row, best.cost, best.reason, only, cite_row(best.row, self.given))
 
     def is_clinical(self, row: CandidateRow) -> bool:
         """Whether its words name something clinical: a subject that the record could have, or a
@@ -186,7 +186,7 @@ class CaseReading:
 
     @cached_property
     def _tagged(self) -> TaggedNote:
-        """The note with every place that either timeline tells, once; of two wordings the one whose
+        """The note with every place of either timeline, once. Of two wordings it has the one whose
         text comes first.
         """
         wording: dict[Span, CandidateRow] = {}
@@ -229,7 +229,7 @@ class CaseReading:
         return RowJudge([Evidence("", 0, row, 0, 0.0) for row in self._rows])
 
 
-def cited(row: SourceRow, given: JudgeInput) -> str | None:
+def cite_row(row: SourceRow, given: JudgeInput) -> str | None:
     """The row as table evidence, `<type> = <value> @ <hours>`; None where the supplied summaries do
     not show it.
     """

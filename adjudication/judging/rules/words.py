@@ -60,21 +60,21 @@ def numbers(text: str, *, also_times: bool) -> Counter[float]:
 
 
 def one_denies(first: str, second: str) -> bool:
-    """Whether one is told as absent, and the other without a word of denial."""
+    """Whether one is said to be absent, and the other has no word of denial."""
     return any(
         denies(a) and _DENIAL.search(b) is None for a, b in ((first, second), (second, first))
     )
 
 
 def denies(text: str) -> bool:
-    """Whether an event as a whole is told as absent: "no fever". A negative result of something
+    """Whether an event as a whole is said to be absent: "no fever". A negative result of something
     done is not.
     """
     return _DENIAL.match(text.lstrip()) is not None
 
 
 def contradict(first: Counter[float], second: Counter[float]) -> bool:
-    """Whether each tells a number that the other does not; a number told by one alone is a detail."""
+    """Whether each has a number that the other lacks; a number in only one is a detail."""
     return bool(first - second) and bool(second - first)
 
 

@@ -15,13 +15,13 @@ from adjudication.judge_runs.actions import (
     UNJUDGED,
     JudgingRefused,
     execute_game,
-    judged_before,
+    find_equal_run,
     start_judging,
 )
 from adjudication.judge_runs.data import sources_of
 from adjudication.judge_runs.preparing import execute_preparation
 from adjudication.judge_runs.tools import JUDGES, RULES, UnknownJudge
-from adjudication.judging.config import SEED, JudgeConfig, SourceUnknown, parse_source, written
+from adjudication.judging.config import SEED, JudgeConfig, SourceUnknown, parse_source, source_text
 from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE
 from adjudication.models import Finding, Game, JudgePreparation, JudgeRun
 from jobs.actions import settle_abandoned
@@ -140,7 +140,7 @@ class Command(BaseCommand):
             "config": config,
         }
         if options["missing"] and (
-            found := judged_before(study=datasets[0].study, cases=options["cases"], **asked)
+            found := find_equal_run(study=datasets[0].study, cases=options["cases"], **asked)
         ):
             under_way = _is_under_way(found)
             self._say(
@@ -156,19 +156,19 @@ class Command(BaseCommand):
             **asked,
         )
         self._say(
-            f"judge run {run.public_id}: {_size(run)} of {', '.join(map(written, sources))} by"
+            f"judge run {run.public_id}: {_size(run)} of {', '.join(map(source_text, sources))} by"
             f" {run.judge_name}"
         )
         return run
 
     def _follow(self, run: JudgeRun, *, inline: bool) -> None:
-        told, moved = "", time.monotonic()
+        shown, moved = "", time.monotonic()
         while _is_under_way(run):
             settle_abandoned(jobs=_preparation(run))  # the sweeper may not be running here
             settle_abandoned(jobs=run.games.all())
-            if (words := _progress(run)) != told:
+            if (words := _progress(run)) != shown:
                 self._say(words)
-                told, moved = words, time.monotonic()
+                shown, moved = words, time.monotonic()
             if inline and _prepare(run):
                 continue
             waiting = run.games.filter(due() | expired()).order_by("pk").first() if inline else None
@@ -179,7 +179,7 @@ class Command(BaseCommand):
         self._say(_progress(run))
 
     def _check_workers(self, run: JudgeRun, moved: float) -> None:
-        """Raises CommandError where the run stands still and nobody listens."""
+        """Raise CommandError if the run makes no progress and no worker listens."""
         running = (
             run.games.filter(state=JobState.RUNNING).exists()
             or _preparation(run).filter(state=JobState.RUNNING).exists()

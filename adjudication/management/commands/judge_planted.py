@@ -13,7 +13,7 @@ from adjudication.judge_runs.data import candidates_of, material_of, pairable, s
 from adjudication.judge_runs.tools import JUDGES, RULES, UnknownJudge, judge_of, models_of_judge
 from adjudication.judging.config import SEED, JudgeConfig, SourceUnknown, parse_source
 from adjudication.judging.input import Unjudged, judge_input
-from adjudication.planting.recall import Tally, pooled, report, report_of_kinds, tally
+from adjudication.planting.recall import Tally, pool_tallies, report, report_of_kinds, tally
 from adjudication.planting.twins import plant
 from ehr.models import Dataset
 from jobs.errors import PermanentFailure
@@ -23,7 +23,7 @@ from timelines.cases.datasets import find_dataset
 from timelines.runs.language_models import UnknownModel
 from timelines.runs.storage import NoteChanged
 
-#: Whose calls the ledger holds; they go with the dataset.
+#: Owner of these calls in the ledger; they are deleted with the dataset.
 CALLS_OWNER = "adjudication.planted"
 
 
@@ -86,8 +86,10 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         if not tallies:
             raise CommandError("no game was judged: nothing to count")
-        counts = pooled(tallies)
-        self.stdout.write(aligned(report(counts)) + "\n\n" + aligned(report_of_kinds(counts)))
+        counts = pool_tallies(tallies)
+        self.stdout.write(
+            align_columns(report(counts)) + "\n\n" + align_columns(report_of_kinds(counts))
+        )
 
     def _tallies(self, dataset: Dataset, options: dict[str, Any]) -> Iterator[Tally]:
         source = parse_source(options["source"], sources_of([dataset]))
@@ -116,7 +118,7 @@ class Command(BaseCommand):
             yield tally(twin.planted, given, answer)
 
 
-def aligned(table: list[tuple[str, ...]]) -> str:
+def align_columns(table: list[tuple[str, ...]]) -> str:
     """Columns for a terminal."""
     widths = [max(len(row[at]) for row in table) for at in range(len(table[0]))]
     return "\n".join(

@@ -47,13 +47,13 @@ class Command(BaseCommand):
         out: Path | None = options["out"]
         if out is not None and not out.absolute().parent.is_dir():
             raise CommandError(f"--out: there is no folder {out.absolute().parent}")
-        run = judge_run_named(options["run"])
-        other = judge_run_named(options["against"]) if options["against"] else None
+        run = find_judge_run(options["run"])
+        other = find_judge_run(options["against"]) if options["against"] else None
         report = report_of(run)
         found = [table for build in tables.TABLES.values() if (table := build(report)).rows]
         if other is not None:
             found.append(_agreement(run, other))
-        text = written(report, found, options["form"])
+        text = format_report(report, found, options["form"])
         if out is None:
             self.stdout.write(text)
         else:
@@ -64,7 +64,7 @@ class Command(BaseCommand):
             self.stderr.write(f"written to {out}")
 
 
-def judge_run_named(name: str) -> JudgeRun:
+def find_judge_run(name: str) -> JudgeRun:
     """The judge run of that public id, else the one of that label. Raises CommandError saying what
     there is.
     """
@@ -85,7 +85,7 @@ def judge_run_named(name: str) -> JudgeRun:
     raise CommandError(f"there is no judge run {name!r}; the latest are: {there}")
 
 
-def written(report: JudgeReport, found: list[Table], form: str | None) -> str:
+def format_report(report: JudgeReport, found: list[Table], form: str | None) -> str:
     """The tables in the form asked for, for a terminal by default."""
     if form == "json":
         return json.dumps(
@@ -115,13 +115,13 @@ def counts(report: JudgeReport) -> dict[str, int]:
 def warnings(report: JudgeReport) -> list[str]:
     """What is to be known before a rating is quoted."""
     rated = report.rated
-    told = [f"No ratings follow from these games: {rated.why}."] if rated.why else []
+    warnings = [f"No ratings follow from these games: {rated.why}."] if rated.why else []
     if rated.lost:
-        told.append(
+        warnings.append(
             f"{rated.lost} of {rated.resamples} resamples have no ratings and are left out of the"
             " intervals."
         )
-    return told
+    return warnings
 
 
 def _agreement(run: JudgeRun, other: JudgeRun) -> Table:

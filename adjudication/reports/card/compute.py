@@ -81,7 +81,7 @@ def reviewer_card(items: Sequence[Item], reviewer: str, corpus: Mapping[str, int
         decided=len(mine),
         raw=_rate([(i, d.answer) for i, d in mine]),
         strata=tuple(strata),
-        standardised=_standardised(strata),
+        standardised=_standardise(strata),
         pairings=tuple(
             (p, _rate([(i, d.answer) for i, d in mine if i.pairing == p])) for p in pairings
         ),
@@ -175,8 +175,7 @@ def blinding_check(
     """Guesses of the source behind a side against chance: exact two-sided binomial (outcomes no
     likelier than the one seen).
 
-    Those who said that they could not tell are counted apart. Raises ValueError for counts that
-    cannot be.
+    Answers of "no idea" are counted apart. Raises ValueError for impossible counts.
     """
     if not 0 <= right <= guesses or not 0 < chance < 1:
         raise ValueError("0 ≤ right ≤ guesses and 0 < chance < 1")
@@ -185,7 +184,7 @@ def blinding_check(
     likely = [
         comb(guesses, k) * chance**k * (1 - chance) ** (guesses - k) for k in range(guesses + 1)
     ]
-    # The relative slack takes outcomes of the same likelihood as equal whatever their rounding.
+    # The relative slack takes outcomes of the same likelihood as equal despite rounding.
     p = sum(x for x in likely if x <= likely[right] * (1 + 1e-9))
     return BlindingCheck(guesses, right, chance, min(1.0, p), unsure)
 
@@ -200,7 +199,7 @@ def _share(corpus: Mapping[str, int], stratum: str, total: int) -> float | None:
     return corpus.get(stratum, 0) / total if total else None
 
 
-def _standardised(strata: Sequence[StratumRate]) -> Standardised:
+def _standardise(strata: Sequence[StratumRate]) -> Standardised:
     shares = [s.corpus or 0.0 for s in strata]
     if not any(shares):
         return Standardised(None, why="the judge run has no finding within the five strata")

@@ -8,7 +8,7 @@ from adjudication.reports.card.compute import reviews_needed
 from adjudication.reports.card.values import STRATA, Agreement, Item, Rate, ReportCard
 from timelines.evaluation.tables import Cell, Table, TableRow
 
-#: Widths of interval for which the reviews that are still needed are told.
+#: Widths of interval for which the table gives the number of reviews still needed.
 WIDTHS = (0.20, 0.15, 0.10, 0.05)
 ANSWERS = ("A", "B", "BOTH", "NEITHER", "UNCLEAR", "NOT_A_FINDING")
 NONE_DECIDED = "nothing decided yet"
@@ -34,8 +34,8 @@ def uphold(card: ReportCard) -> Table:
 
 
 def strata(card: ReportCard) -> Table:
-    """A line a stratum of the primary reviewer, as in the published table, with what the corpus
-    holds of it.
+    """A row for each stratum of the primary reviewer, as in the published table, with its counts in
+    the corpus.
     """
     primary = next((r for r in card.reviewers if r.reviewer == card.primary), None)
     rows = []
@@ -122,14 +122,14 @@ def disagreements(card: ReportCard) -> Table:
     rows: list[TableRow] = []
     for a in card.agreements:
         for d in a.disagreements:
-            told = (f"{a.first}: {d.first}", f"{a.second}: {d.second}")
+            answers = (f"{a.first}: {d.first}", f"{a.second}: {d.second}")
             rows.append(
                 (
                     d.number,
                     d.case,
                     d.stratum,
                     d.verdict,
-                    *told,
+                    *answers,
                     d.about,
                     _yes(d.splits),
                     d.adjudicated or "open",
@@ -202,19 +202,19 @@ def seconds(card: ReportCard) -> Table:
 
 
 def decisions(items: Sequence[Item]) -> Table:
-    """Every decision that stands, a line each."""
+    """A row for each current decision."""
     rows: list[TableRow] = []
     for i in items:
         for d in i.decisions:
             measured = (Cell(d.active_seconds, decimals=1), Cell(d.own_time, decimals=2))
-            told = (i.verdict, d.reviewer, d.answer, _yes(i.upheld(d.answer)))
+            answers = (i.verdict, d.reviewer, d.answer, _yes(i.upheld(d.answer)))
             rows.append(
                 (
                     i.number,
                     i.case,
                     i.pairing,
                     i.stratum,
-                    *told,
+                    *answers,
                     *measured,
                     _yes(d.flagged),
                     _yes(d.amended),
@@ -234,7 +234,7 @@ def decisions(items: Sequence[Item]) -> Table:
         "Flagged",
         "Amended",
     )
-    return Table("decisions", "Decisions that stand", heads, tuple(rows))
+    return Table("decisions", "Current decisions", heads, tuple(rows))
 
 
 #: By the name that addresses and files use.

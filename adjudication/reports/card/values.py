@@ -16,7 +16,7 @@ EMISSION, WHICH_SIDE = "emission or abstention", "which side"
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """One decision that stands. `active_seconds` is None where it was not measured; `own_time` in
+    """One current decision. `active_seconds` is None if it was not measured; `own_time` in
     hours from admission.
     """
 

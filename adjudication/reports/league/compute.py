@@ -100,10 +100,10 @@ def judge_report(
             (name, profiles(games, mask)) for name, mask in strata if several and mask.any()
         ),
         matchups=matchups(games, resamples=resamples, seed=seed),
-        tolerance=tuple(_step(games, *told, resamples=resamples, seed=seed) for told in TOLERANCES),
+        tolerance=tuple(_step(games, *step, resamples=resamples, seed=seed) for step in TOLERANCES),
         swap=tuple(swap),
         verdicts=verdicts(games),
-        favoured=_favoured(*games.for_a),
+        favoured=_position_preference(*games.for_a),
     )
 
 
@@ -244,10 +244,10 @@ def verdicts(games: Games) -> tuple[VerdictLine, ...]:
 
 
 def _verdicts(name: str, tally: Mapping[tuple[str, str, str, bool], int]) -> VerdictLine:
-    mine = [(told, n) for told, n in tally.items() if name in (ALL, told[0])]
+    mine = [(key, n) for key, n in tally.items() if name in (ALL, key[0])]
 
     def counted(at: int, value: object) -> int:
-        return sum(n for told, n in mine if told[at] == value)
+        return sum(n for key, n in mine if key[at] == value)
 
     return VerdictLine(
         type=name,
@@ -261,7 +261,7 @@ def _verdicts(name: str, tally: Mapping[tuple[str, str, str, bool], int]) -> Ver
     )
 
 
-def _favoured(for_a: int, n: int) -> Favoured | None:
+def _position_preference(for_a: int, n: int) -> Favoured | None:
     ends = wilson(for_a, n)
     return None if ends is None else Favoured(for_a, n, *ends)
 

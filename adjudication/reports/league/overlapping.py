@@ -1,9 +1,8 @@
-"""Two judgings of the same comparisons laid side by side: exchanged positions, or two judges. No
-Django here.
+"""Compare two judgings of the same comparisons: exchanged positions, or two judges. No Django here.
 
-Findings are the same when they are of one comparison and one subject, several of one subject in
-their order, as `adjudication.findings.changes` holds them together in the database. Verdicts are
-told of the comparison's timelines, so that a swap of labels is no difference.
+Findings match by comparison and subject; several of one subject match in their order, as
+`adjudication.findings.changes` matches them in the database. Verdicts name the comparison's
+timelines, so that a swap of labels is no difference.
 """
 
 from __future__ import annotations
@@ -12,37 +11,35 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from adjudication.domain import FindingType
-from adjudication.reports.league.values import Overlap, Told
+from adjudication.reports.league.values import FindingRow, Overlap
 from adjudication.scoring.agreement import cohen_kappa
 
 ALL, ONE_SIDED = "all", "one-sided"
-#: Types of findings in the order of tables; which label stands for which timeline names one-sided
-#: ones, so these are one type.
+#: Types of findings in the order of tables. The labels alone distinguish the one-sided types, so
+#: these are one type.
 FAMILIES = ("TIMING", "VALUE", ONE_SIDED, "DUPLICATE", "SHARED_UNSUPPORTED")
 #: Comparison, subject, which of several findings of the subject.
 Subject = tuple[int, str, int]
 
 
 class Overlapping:
-    """Counts that grow block by block: a comparison's findings, by both judgings, stand in one
-    block.
-    """
+    """Counts that grow block by block. A block has a comparison's findings by both judgings."""
 
     def __init__(self) -> None:
         self._counts: dict[str, Counter[str]] = defaultdict(Counter)
         self._sides: dict[str, Counter[tuple[bool, bool]]] = defaultdict(Counter)
 
-    def take(self, first: Iterable[Told], second: Iterable[Told]) -> None:
+    def take(self, first: Iterable[FindingRow], second: Iterable[FindingRow]) -> None:
         """The findings of some comparisons that both have judged."""
-        one, two = _numbered(first), _numbered(second)
-        for told in one.values():
-            self._counts[family_of(told.type)]["first"] += 1
-        for told in two.values():
-            self._counts[family_of(told.type)]["second"] += 1
+        one, two = _by_subject(first), _by_subject(second)
+        for finding in one.values():
+            self._counts[family_of(finding.type)]["first"] += 1
+        for finding in two.values():
+            self._counts[family_of(finding.type)]["second"] += 1
         for subject in one.keys() & two.keys():
             self._pair(one[subject], two[subject])
 
-    def _pair(self, a: Told, b: Told) -> None:
+    def _pair(self, a: FindingRow, b: FindingRow) -> None:
         counts = self._counts[family_of(a.type)]
         counts["both"] += 1
         if a.verdict_first == b.verdict_first:
@@ -74,7 +71,7 @@ class Overlapping:
         )
 
 
-def overlaps(first: Iterable[Told], second: Iterable[Told]) -> tuple[Overlap, ...]:
+def overlaps(first: Iterable[FindingRow], second: Iterable[FindingRow]) -> tuple[Overlap, ...]:
     """The same of two whole judgings. Comparisons that only one has judged are the caller's to
     leave out.
     """
@@ -88,10 +85,10 @@ def family_of(kind: FindingType) -> str:
     return ONE_SIDED if kind.one_sided else kind.value
 
 
-def _numbered(told: Iterable[Told]) -> dict[Subject, Told]:
+def _by_subject(finding: Iterable[FindingRow]) -> dict[Subject, FindingRow]:
     times: Counter[tuple[int, str]] = Counter()
     found = {}
-    for t in told:
+    for t in finding:
         found[t.comparison, t.subject, times[t.comparison, t.subject]] = t
         times[t.comparison, t.subject] += 1
     return found

@@ -21,7 +21,7 @@ from timelines.evaluation.tables import Cell, Content, Table
 Links = Mapping[tuple[int, int], str]
 
 
-#: Stands between a source and the kind of its timeline.
+#: Separates a source from the kind of its timeline.
 MARK = " · "
 
 
@@ -53,7 +53,7 @@ class LinkedTable:
     rows: tuple[tuple[ShownCell, ...], ...]
 
 
-def linked(table: Table, links: Links) -> LinkedTable:
+def link_table(table: Table, links: Links) -> LinkedTable:
     """The table for a page."""
     columns = [[row[at] for row in table.rows] for at in range(len(table.heads))]
     numbers = [
@@ -61,7 +61,9 @@ def linked(table: Table, links: Links) -> LinkedTable:
         for at, cells in enumerate(columns)
     ]
     rows = tuple(
-        tuple(_shown(cell, numbers[at], links.get((line, at), "")) for at, cell in enumerate(row))
+        tuple(
+            _shown_cell(cell, numbers[at], links.get((line, at), "")) for at, cell in enumerate(row)
+        )
         for line, row in enumerate(table.rows)
     )
     return LinkedTable(
@@ -72,7 +74,7 @@ def linked(table: Table, links: Links) -> LinkedTable:
     )
 
 
-def _shown(cell: Content, number: bool, query: str) -> ShownCell:
+def _shown_cell(cell: Content, number: bool, query: str) -> ShownCell:
     if not isinstance(cell, Cell):
         return ShownCell(str(cell), number=number, query=query if cell else "")
     if cell.value is None:
@@ -108,7 +110,7 @@ def _verdicts(report: JudgeReport) -> Iterator[tuple[tuple[int, int], str]]:
         kind = "" if v.type == ALL else v.type
         asked: list[dict[str, str]] = [
             {},
-            *({"verdict": held} for held in (DECISIVE, "BOTH", "NEITHER", "UNCLEAR")),
+            *({"verdict": verdict} for verdict in (DECISIVE, "BOTH", "NEITHER", "UNCLEAR")),
             {"flagged": "1"},
         ]
         for at, more in enumerate([*asked, *({"grounding": g.value} for g in Grounding)], start=1):

@@ -14,7 +14,7 @@ EMPTY = "no game"
 
 
 def ratings(report: JudgeReport) -> Table:
-    """A line a source: rating, mean share, record, and what stands behind it."""
+    """A row for each source: rating, mean share, record, and their numbers of games."""
     heads = (
         "Source",
         "Games",
@@ -112,7 +112,7 @@ def tolerance(report: JudgeReport) -> Table:
         rows.append(
             (
                 step.words,
-                step.kept,
+                step.charged,
                 step.left_out,
                 *_by_source(report, step.rated),
                 step.rated.draws,
@@ -149,7 +149,7 @@ def matchups(report: JudgeReport) -> Table:
         c = m.result
         share = Cell(_percent(c.share), _percent(c.low), _percent(c.high), 1, "nothing was charged")
         record = f"{c.wins}–{c.losses}–{c.ties}"
-        told = (
+        counts = (
             c.cases,
             m.findings,
             Cell(c.points, decimals=1),
@@ -157,7 +157,7 @@ def matchups(report: JudgeReport) -> Table:
             "yes" if c.separated else "no",
         )
         rows.append(
-            (m.first, m.second, m.differ or "–", *told, record, c.empty, m.unjudged, m.open)
+            (m.first, m.second, m.differ or "–", *counts, record, c.empty, m.unjudged, m.open)
         )
     heads = (
         "First", "Second", "Differ in", "Games", "Findings", "Points", "First's share, %", "Separated", "W–L–T", "Empty", "Unjudged",
@@ -186,12 +186,12 @@ def overlap_table(
             o.first,
             o.second,
             o.both,
-            Cell(_percent(o.shared), decimals=1, why="neither told any"),
-            Cell(_percent(o.same), decimals=1, why="none was told by both"),
+            Cell(_percent(o.shared), decimals=1, why="neither reported any"),
+            Cell(_percent(o.same), decimals=1, why="both reported none"),
             Cell(
                 _percent(o.charged_alike / o.both if o.both else None),
                 decimals=1,
-                why="none was told by both",
+                why="both reported none",
             ),
             o.turned,
             Cell(o.kappa, why="too few, or all one side"),
@@ -206,7 +206,7 @@ def overlap_table(
         "Same verdict, %",
         "Same charge, %",
         "Turned",
-        "κ of the side held right",
+        "κ of the side judged right",
     )
     return Table(name, title, heads, tuple(rows))
 

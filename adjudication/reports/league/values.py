@@ -47,10 +47,10 @@ class Games:
     timing_side: Ints
     timing_apart: Floats
     timing_far: Floats
-    #: (first, second) → games without an answer that holds; and games that failed or are under way.
+    #: (first, second) → games without a valid answer; and games that failed or are under way.
     unjudged: Mapping[tuple[int, int], int]
     open: Mapping[tuple[int, int], int]
-    #: The same sources as keys, where it is known what they are: tells which pairs are controlled
+    #: The same sources as keys, if they are known: identify the pairs that are controlled
     #: comparisons.
     keys: tuple[SourceKey, ...] = ()
     #: (type, verdict, grounding, flagged) → findings; A_ONLY and B_ONLY are "one-sided", A and B
@@ -153,7 +153,7 @@ class VerdictLine:
 
 @dataclass(frozen=True, slots=True)
 class Favoured:
-    """Decisive findings that hold A right; one half for a judge without a preference. `low`,
+    """Decisive findings for A; one half for a judge without a preference. `low`,
     `high`: Wilson's interval.
     """
 
@@ -169,15 +169,15 @@ class Favoured:
 
 @dataclass(frozen=True, slots=True)
 class ToleranceStep:
-    """Ratings with only those TIMING findings charged that lie beyond a tolerance."""
+    """Ratings if only TIMING findings beyond a tolerance are charged."""
 
     words: str
-    kept: int
+    charged: int
     left_out: int
     rated: Rated
 
 
-class Told(NamedTuple):
+class FindingRow(NamedTuple):
     """A finding as two judgings are laid side by side. `charged_first` is None where nothing is
     charged. A tuple: there are many.
     """
@@ -192,11 +192,11 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Two judgings of the same comparisons, for one type of finding (or all): what both told, and
-    told alike.
+    """Two judgings of the same comparisons, for one type of finding (or all): subjects and
+    verdicts in both.
 
     `alike`: with the same verdict; `charged_alike`: with the same charge too, or none in both;
-    `turned`: each for another side. `kappa` is of which side is held right, over subjects on which
+    `turned`: each for another side. `kappa` is of the side judged right, over subjects on which
     both are decisive.
     """
 
@@ -211,13 +211,13 @@ class Overlap:
 
     @property
     def shared(self) -> float | None:
-        """Subjects that both told, of all that either told."""
+        """Subjects that both reported, of all that either reported."""
         union = self.first + self.second - self.both
         return self.both / union if union else None
 
     @property
     def same(self) -> float | None:
-        """Of those that both told, the share with the same verdict."""
+        """Of those that both reported, the share with the same verdict."""
         return self.alike / self.both if self.both else None
 
 

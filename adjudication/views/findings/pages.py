@@ -29,11 +29,11 @@ from adjudication.findings.listing import (
     VERDICTS,
     FindingFilter,
     counted_by_type,
+    domain_finding,
     finding_line,
     findings_of,
     sources_of_run,
 )
-from adjudication.findings.listing import told_of as told
 from adjudication.judge_runs.calls import calls_of
 from adjudication.judging.finding_words import (
     CATEGORY_WORDS,
@@ -140,7 +140,7 @@ def finding(request: StudyRequest, public_id: str) -> HttpResponse:
     """One finding with its evidence."""
     found = finding_of(request, public_id)
     game, encounter = found.game, found.game.comparison.encounter
-    line, value = finding_line(found), told(found)
+    line, value = finding_line(found), domain_finding(found)
     try:
         quote = quote_of(found, encounter)
     except NoteChanged:
@@ -205,8 +205,8 @@ def finding_of(request: StudyRequest, public_id: str) -> Finding:
 
 
 def _to_case(request: HttpRequest, run: JudgeRun, closed: Closed) -> HttpResponse:
-    """From a typed case id to its public id, which may stand in an address; the other filters stay."""
-    kept = {name: value for name, value in request.GET.items() if name not in ("case", "page")}
+    """Redirect from a typed case id to its public id, which is safe in an address; keep other filters."""
+    filters = {name: value for name, value in request.GET.items() if name not in ("case", "page")}
     wanted = request.POST.get("case", "").strip()
     cases = without(Encounter.objects.filter(comparisons__games__run=run), closed.cases, "pk")
     found = (
@@ -216,12 +216,14 @@ def _to_case(request: HttpRequest, run: JudgeRun, closed: Closed) -> HttpRespons
         else None
     )
     if found is not None:
-        kept["case"] = found.public_id
+        filters["case"] = found.public_id
     elif wanted:
         messages.warning(
             request, "No case of this judge run has an id like that. All its cases are shown."
         )
-    return redirect(f"{reverse('adjudication:findings', args=[run.public_id])}?{urlencode(kept)}")
+    return redirect(
+        f"{reverse('adjudication:findings', args=[run.public_id])}?{urlencode(filters)}"
+    )
 
 
 def _head(name: str, words: str, look: str, sort: str) -> Head:

@@ -18,7 +18,7 @@ from adjudication.access.exposure import record_exposure
 from adjudication.access.games import check_user_may_see_game
 from adjudication.findings.listing import finding_line
 from adjudication.judge_runs import actions
-from adjudication.judge_runs.calls import both_named, calls_of, sides_of
+from adjudication.judge_runs.calls import calls_of, sides_of, source_names
 from adjudication.judge_runs.progress import status_of
 from adjudication.models import Finding, Game
 from llm_runtime.accounting import spent_by_owner, total
@@ -42,8 +42,8 @@ def judge_game(request: StudyRequest, public_id: str, game_id: str) -> HttpRespo
     game = game_of(request, game_id, run_id=public_id)
     calls = calls_of(Game.objects.filter(pk=game.pk))
     findings = Finding.objects.filter(game=game).order_by("ordinal")
-    first, second = both_named(game.comparison)
-    _exposed(request, game, "game")
+    first, second = source_names(game.comparison)
+    _record_exposure(request, game, "game")
     context = {
         "game": game,
         "run": game.run,
@@ -92,7 +92,7 @@ def judge_call(request: StudyRequest, public_id: str) -> HttpResponse:
     if found is None:
         raise Http404
     game = game_of(request, found[0], run_id=found[1])
-    _exposed(request, game, "call")
+    _record_exposure(request, game, "call")
     schema = json.loads(call.request.body).get("schema")
     context = {
         "call": call,
@@ -118,6 +118,6 @@ def game_of(request: StudyRequest, game_id: str, *, run_id: str) -> Game:
     return game
 
 
-def _exposed(request: HttpRequest, game: Game, page: str) -> None:
+def _record_exposure(request: HttpRequest, game: Game, page: str) -> None:
     assert request.user.is_authenticated
     record_exposure(user=request.user, encounters=[game.comparison.encounter], page=page)

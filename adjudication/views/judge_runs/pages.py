@@ -24,7 +24,7 @@ from adjudication.access.closed import Closed, closed_to, open_games, open_judge
 from adjudication.access.judge_runs import _open_run, judge_run_of
 from adjudication.findings.changes import comparable_runs
 from adjudication.judge_runs import actions
-from adjudication.judge_runs.calls import both_named, run_spent, sides_of
+from adjudication.judge_runs.calls import run_spent, sides_of, source_names
 from adjudication.judge_runs.forms import JudgeForm
 from adjudication.judge_runs.progress import (
     GameStatus,
@@ -122,7 +122,7 @@ def judge_run_new(request: StudyRequest) -> HttpResponse:
         except _REFUSALS as refused:
             form.add_error(None, f"Nothing was started: {refused}.")
         else:
-            messages.success(request, _started(started, closed))
+            messages.success(request, _start_message(started, closed))
             return redirect("adjudication:judge_run", started.public_id)
     return render(request, "adjudication/judge_run_new.html", {"form": form})
 
@@ -252,9 +252,9 @@ def _page(
 
 
 def _game_line(game: Game) -> GameLine:
-    first, second = both_named(game.comparison)
+    first, second = source_names(game.comparison)
     status, sides = status_of(game), sides_of(game)
-    told = (
+    reasons = (
         game.unjudged_reasons
         if status is GameStatus.UNJUDGED
         else game.reasons
@@ -268,7 +268,7 @@ def _game_line(game: Game) -> GameLine:
         second,
         sides[0] if sides else "",
         getattr(game, "found", 0),
-        tuple(told),
+        tuple(reasons),
     )
 
 
@@ -305,7 +305,7 @@ def _partial(request: HttpRequest, part: str, whole: str, context: dict[str, Any
     return response
 
 
-def _started(run: JudgeRun, closed: Closed) -> str:
+def _start_message(run: JudgeRun, closed: Closed) -> str:
     """What the person who started the run reads next."""
     totals = totals_of([run], closed)[run.pk]
     if totals.preparation is None:

@@ -17,7 +17,7 @@ from accounts.scoping import StudyRequest, study_role_required
 from adjudication.access.eligibility import may_see
 from adjudication.blinding.page import ANSWER_WORDS
 from adjudication.packets import export as packet_export
-from adjudication.ratings.card import card_table, record_opened, revealed
+from adjudication.ratings.card import card_table, record_opened, revealed_packet
 from adjudication.ratings.card_data import card_of
 from adjudication.reports.card import tables
 from adjudication.reports.card.values import Agreement, Disagreement, ReportCard
@@ -26,8 +26,8 @@ from timelines.evaluation.tables import Cell, Content, Table
 
 @dataclass(frozen=True, slots=True)
 class ShownTable:
-    """A table with its columns of numbers told apart: heads and cells each come with whether they
-    are one.
+    """A table that marks its columns of numbers: heads and cells each come with whether they are
+    one.
 
     Each row comes with whether its first cell says again what the row above said.
     """
@@ -73,8 +73,8 @@ class ShownDisagreement:
 @require_GET
 @study_role_required()
 def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
-    """The card of what stands now."""
-    found = revealed(request, public_id)
+    """The card of all current decisions."""
+    found = revealed_packet(request, public_id)
     card = card_of(found)
     context: dict[str, Any] = {
         "packet": found,
@@ -96,14 +96,14 @@ def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required()
 def report_table(request: StudyRequest, public_id: str, name: str, format: str) -> HttpResponse:
     """One table as a file."""
-    return card_table(request, revealed(request, public_id), name, format)
+    return card_table(request, revealed_packet(request, public_id), name, format)
 
 
 @require_GET
 @study_role_required()
 def packet_download(request: StudyRequest, public_id: str, format: str) -> HttpResponseBase:
     """Every link of the chain as a file; `text=1` adds what patients' notes and reviewers said."""
-    found = revealed(request, public_id)
+    found = revealed_packet(request, public_id)
     if format not in packet_export.FORMATS:
         raise Http404
     with_text = request.GET.get("text") == "1"

@@ -51,13 +51,13 @@ def dashboard(request: StudyRequest, public_id: str) -> HttpResponse:
         "run": run,
         "report": report,
         "tables": {
-            name: dashboard_tables.linked(build(report), links.get(name, {}))
+            name: dashboard_tables.link_table(build(report), links.get(name, {}))
             for name, build in tables.TABLES.items()
         },
         "others": others,
         "against": against,
         "compared": compared,
-        "agreement": dashboard_tables.linked(agreement, {}) if agreement else None,
+        "agreement": dashboard_tables.link_table(agreement, {}) if agreement else None,
         "favoured_percent": _percent(report.favoured) if report.favoured else "",
         "formats": [(name, "LaTeX" if name == "latex" else name.upper()) for name in FORMATS],
         "file_formats": [
@@ -113,14 +113,14 @@ def _plots(report: JudgeReport) -> dict[str, Any]:
         for p in profiles
     ]
     return {
-        "ratings": _rated(report.rated),
-        "without": _rated(report.without_flagged) if report.flagged else [],
+        "ratings": _rating_rows(report.rated),
+        "without": _rating_rows(report.without_flagged) if report.flagged else [],
         "categories": [CATEGORY_WORDS[c] for c in CATEGORIES],
         "costs": costs,
     }
 
 
-def _rated(rated: Rated) -> list[list[Any]]:
+def _rating_rows(rated: Rated) -> list[list[Any]]:
     return [
         [r.source, *(None if v is None else round(v, 1) for v in (r.rating, r.low, r.high))]
         for r in rated.ratings

@@ -93,7 +93,7 @@ def review_item(request: StudyRequest, public_id: str) -> HttpResponseBase:
             return redirect("adjudication:review_packet", public_id)
         return _page(request, assignment, item_context(assignment, slot.item))
     except (NotAllowed, InvalidTransition, NoteChanged) as error:
-        return _led_back(request, public_id, error)
+        return _redirect_with_reason(request, public_id, error)
 
 
 @require_GET
@@ -107,14 +107,14 @@ def review_chosen(request: StudyRequest, public_id: str, item_id: str) -> HttpRe
     try:
         check_practised(assignment)
         slots.check_working(assignment)
-        held = slots.slot_of(assignment=assignment, item=item)
-        decided = held.decision if held else None
+        slot = slots.slot_of(assignment=assignment, item=item)
+        decided = slot.decision if slot else None
         if decided is None and slots.claim(assignment=assignment, item=item) is None:
             messages.info(request, "Somebody else has that item now.")
             return redirect("adjudication:review_packet", public_id)
         return _page(request, assignment, item_context(assignment, item, decided))
     except (NotAllowed, InvalidTransition, NoteChanged) as error:
-        return _led_back(request, public_id, error)
+        return _redirect_with_reason(request, public_id, error)
 
 
 @require_GET
@@ -159,7 +159,9 @@ def _page(request: StudyRequest, assignment: Assignment, item: dict[str, Any]) -
     return render(request, "adjudication/review_item.html", context)
 
 
-def _led_back(request: StudyRequest, public_id: str, error: Exception) -> HttpResponseBase:
+def _redirect_with_reason(
+    request: StudyRequest, public_id: str, error: Exception
+) -> HttpResponseBase:
     """To the packet's page, with the reason as a message."""
     words = (
         closed_words(error)

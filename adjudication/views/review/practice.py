@@ -39,7 +39,7 @@ def review_practice_case(request: StudyRequest, public_id: str, number: int) -> 
         "item_id": case.item.item,
         "item_url": reverse("adjudication:review_practice_case", args=[public_id, number]),
         "page": page_of(case.item),
-        "kept": {"answer": ""},
+        "draft": {"answer": ""},
         "commit_words": "Answer",
         "done": number - 1,
         "total": len(practice_cases()),

@@ -49,7 +49,7 @@ def review_guess(request: StudyRequest, public_id: str) -> HttpResponseBase:
     for item_id, guessed in chosen.items():
         if guessed in decisions.GUESSES:
             _guess(request, assignment, item_id, guessed)
-    messages.success(request, "Your guesses are kept. Thank you.")
+    messages.success(request, "Your guesses are stored. Thank you.")
     return redirect("adjudication:review_packet", public_id)
 
 
@@ -124,7 +124,7 @@ def review_unsign(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @require_GET
 @study_role_required()
 def review_receipt(request: StudyRequest, public_id: str) -> HttpResponse:
-    """The receipt of the signature that stands. Raises Http404 without one."""
+    """The receipt of the current signature. Raises Http404 without one."""
     assignment = own_assignment(request, public_id)
     context = {
         "assignment": assignment,

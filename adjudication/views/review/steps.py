@@ -64,14 +64,14 @@ def review_next(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @study_role_required()
 @answers_refusals
 def review_decide(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
-    """Store an answer, or with `expects` another one in place of that decision. `late`: kept
-    beside, it does not stand.
+    """Store an answer, or with `expects` replace that decision. `late`: stored, but it does not
+    count.
     """
     assignment = own_assignment(request, public_id, withdrawn=True)
     item = own_item(assignment, item_id)
     check_practised(assignment)
     body = json_body(request)
-    typed = _typed(body, assignment, item)
+    typed = _read_typed(body, assignment, item)
     values: dict[str, Any] = {
         "assignment": assignment,
         "item": item,
@@ -93,11 +93,11 @@ def review_decide(request: StudyRequest, public_id: str, item_id: str) -> HttpRe
 @study_role_required()
 @answers_refusals
 def review_draft(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
-    """Keep what was chosen and typed so far. `held`: whether the item is still theirs."""
+    """Store what was chosen and typed so far. `held`: whether the item is still theirs."""
     assignment = own_assignment(request, public_id)
     item = own_item(assignment, item_id)
     check_practised(assignment)
-    typed = _typed(json_body(request), assignment, item)
+    typed = _read_typed(json_body(request), assignment, item)
     return JsonResponse({"held": _keep(assignment, item, typed)})
 
 
@@ -109,7 +109,7 @@ def review_skip(request: StudyRequest, public_id: str, item_id: str) -> HttpResp
     assignment = own_assignment(request, public_id)
     item = own_item(assignment, item_id)
     check_practised(assignment)
-    _keep(assignment, item, _typed(json_body(request), assignment, item))
+    _keep(assignment, item, _read_typed(json_body(request), assignment, item))
     slots.skip(assignment=assignment, item=item)
     return JsonResponse({"progress": progress_json(assignment)})
 
@@ -132,8 +132,8 @@ def review_flag(request: StudyRequest, public_id: str, item_id: str) -> HttpResp
 @study_role_required()
 @answers_refusals
 def review_undo(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """Take back the last answer that stands: `html` with its item, with what was chosen; nothing
-    but the progress where none stands.
+    """Withdraw the last answer: `html` with its item and the earlier choice; only the progress if
+    there is none.
     """
     assignment = own_assignment(request, public_id)
     check_practised(assignment)
@@ -182,10 +182,10 @@ def _keep(assignment: Assignment, item: PacketItem, typed: Typed) -> bool:
     draft = {"answer": typed.answer, "own_time": typed.own_time, "comment": typed.comment}
     return slots.keep_draft(
         assignment=assignment, item=item, draft=draft, active_seconds=typed.active_seconds
-    ).held
+    ).leased
 
 
-def _typed(body: dict[str, Any], assignment: Assignment, item: PacketItem) -> Typed:
+def _read_typed(body: dict[str, Any], assignment: Assignment, item: PacketItem) -> Typed:
     """Read what the page says; A and B become the judge's. Raises BadBody."""
     flagged = body.get("flagged", False)
     if not isinstance(flagged, bool):

@@ -16,7 +16,7 @@ from tests.integration.matrix.world import Answer, Row, World, answers, everyone
 
 
 def _reviewers_own(answer: Answer) -> Mapping[str, Answer]:
-    """The assigned person alone; that there is a review at all is told to nobody else."""
+    """The assigned person alone; nobody else learns that there is a review."""
     return answers(
         anonymous=401,
         clinician=404,
@@ -85,7 +85,7 @@ REVIEW = [
 
 
 def _readers(answer: Answer) -> Mapping[str, Answer]:
-    """Those who read cases in the study; whoever does so in another one is told that there is no
+    """Those who read cases in the study; people who do so in another one learn that there is no
     such thing.
     """
     return answers(

@@ -36,7 +36,7 @@ STEER = answers(
     nobody=403,
     superuser=403,
 )
-#: Nobody but an admin is told that there is a packet they are not in.
+#: Only an admin learns that there is a packet they are not in.
 CARD = answers(
     anonymous=SIGN_IN,
     clinician=404,

@@ -1,5 +1,5 @@
 """Who gets where in the blinded review: the assigned person alone; that a review is there at all is
-told to nobody else.
+shown to nobody else.
 """
 
 from __future__ import annotations
@@ -113,16 +113,16 @@ def _decided(world: World) -> dict[str, str]:
 
 
 def _signed(world: World) -> dict[str, str]:
-    told = _decided(world)
+    decision = _decided(world)
     review = _review(world)
     # The people of the matrix have no password, and a new one would end the session that asks.
     with mock.patch.object(decisions, "check_password_of", return_value=review.person):
         decisions.sign(assignment=review, password="", by=review.person)
-    return told
+    return decision
 
 
 def _draft(world: World) -> dict[str, str]:
-    """Of a packet that is not open yet nobody is told."""
+    """Nobody learns of a packet that is not open yet."""
     review = _review(world)
     packet = Packet.objects.create(
         study=world.study, label="draft", judge_run=review.packet.judge_run, seed=1

@@ -104,7 +104,7 @@ def raw(
     right: str,
     **fields: Any,
 ) -> dict[str, Any]:
-    """A raw finding told of the comparison's first and second timeline; `kind` may be FIRST_ONLY,
+    """A raw finding by the comparison's first and second timeline; `kind` may be FIRST_ONLY,
     `right` FIRST or SECOND.
     """
     labels = {"FIRST": "A", "SECOND": "B"} if given.a_is_first else {"FIRST": "B", "SECOND": "A"}
@@ -115,18 +115,18 @@ def raw(
     def time(row: CandidateRow | None) -> int | str | None:
         return None if row is None else "N/A" if row.time is None else row.time
 
-    told: dict[str, Any] = {
+    finding: dict[str, Any] = {
         "type": f"{labels[side]}_ONLY" if one_sided else kind,
         "a_row": a and a.row, "a_event": a and a.event, "a_time": time(a),
         "b_row": b and b.row, "b_event": b and b.event, "b_time": time(b),
         "note_evidence": "none found", "table_evidence": None, "grounding": "NONE", "polarity": "present",
-        "relation": "novel_event" if one_sided else None, "verdict": labels.get(right, right), "reason": "told by neither",
+        "relation": "novel_event" if one_sided else None, "verdict": labels.get(right, right), "reason": "supported by neither",
     }  # fmt: skip
-    return {**told, **fields}
+    return {**finding, **fields}
 
 
 def good_findings(given: JudgeInput) -> list[dict[str, Any]]:
-    """One valid finding of each type and more, whichever label stands for which timeline."""
+    """One valid finding of each type and more, for either order of the labels."""
 
     def one(event: str, at: int = 0) -> CandidateRow:
         return row_of(given, event, first=True, at=at)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudication.judging.aligning import How, PlacedRow, aligned
+from adjudication.judging.aligning import How, PlacedRow, align_rows
 
 
 def row(
@@ -24,7 +24,7 @@ def row(
 def pairs(first, second, *, shared_uids=False):
     return {
         (r.first and r.first.entry, r.second and r.second.entry): r.how
-        for r in aligned(first, second, shared_uids=shared_uids)
+        for r in align_rows(first, second, shared_uids=shared_uids)
     }
 
 
@@ -64,7 +64,7 @@ def test_nearly_the_same_words_come_last_and_below_a_tenth():
 def test_rows_stand_by_the_earlier_of_their_times_and_unplaced_ones_last():
     first = [row(1, "late", 30.0), row(2, "never", None), row(3, "both", 20.0)]
     second = [row(11, "both", -5.0), row(12, "alone", 10.0)]
-    order = [(r.either.mention, r.times) for r in aligned(first, second, shared_uids=False)]
+    order = [(r.either.mention, r.times) for r in align_rows(first, second, shared_uids=False)]
     assert order == [("both", [20.0, -5.0]), ("alone", [10.0]), ("late", [30.0]), ("never", [])]
 
 
@@ -80,13 +80,14 @@ _ROWS = st.lists(
 
 @given(_ROWS, _ROWS)
 def test_every_row_of_both_stands_there_once(ours, theirs):
-    def rows(told, base):
+    def rows(specs, base):
         return [
-            row(base + n, m, t, None, s and (s[0], s[0] + s[1])) for n, (m, t, s) in enumerate(told)
+            row(base + n, m, t, None, s and (s[0], s[0] + s[1]))
+            for n, (m, t, s) in enumerate(specs)
         ]
 
     first, second = rows(ours, 0), rows(theirs, 100)
-    found = aligned(first, second, shared_uids=False)
+    found = align_rows(first, second, shared_uids=False)
     assert sorted(r.first.entry for r in found if r.first) == [r.entry for r in first]
     assert sorted(r.second.entry for r in found if r.second) == [r.entry for r in second]
     assert all((r.how is not None) == (r.first is not None and r.second is not None) for r in found)

@@ -12,14 +12,14 @@ from adjudication.planting.recall import (
     Difference,
     Rates,
     overall,
-    pooled,
+    pool_tallies,
     rates,
     report,
     report_of_kinds,
     tally,
     verdicts,
 )
-from adjudication.planting.twins import Held, Plant, Planted
+from adjudication.planting.twins import Plant, Planted, RowOwner
 from timelines.domain import Anchor
 
 ORIGINAL = [
@@ -32,9 +32,9 @@ TWIN = [
 ]
 TWIN += [Candidate(event="snake bite", time=3, uid="0003")]
 PLANTED = [
-    Planted(Plant.SHIFTED_BEYOND, frozenset({"0001"}), Held.BOTH, 48.0),
-    Planted(Plant.VALUE_CHANGED, frozenset({"0002"}), Held.BOTH, 0.5),
-    Planted(Plant.INVENTED, frozenset({"0003"}), Held.TWIN),
+    Planted(Plant.SHIFTED_BEYOND, frozenset({"0001"}), RowOwner.BOTH, 48.0),
+    Planted(Plant.VALUE_CHANGED, frozenset({"0002"}), RowOwner.BOTH, 0.5),
+    Planted(Plant.INVENTED, frozenset({"0003"}), RowOwner.TWIN),
 ]
 
 
@@ -113,14 +113,14 @@ def test_a_difference_told_twice_is_true_once() -> None:
         for r in rates(tally(PLANTED, given, twice))
         if (r.difference, r.size) == (Difference.VALUE, "half or more")
     ]
-    assert (value.planted, value.found, value.told, value.true) == (1, 1, 2, 1)
+    assert (value.planted, value.found, value.reported, value.true) == (1, 1, 2, 1)
 
 
 def test_what_is_no_difference_must_not_be_found() -> None:
     given = _game(0)
     quiet = [
-        Planted(Plant.SHIFTED_WITHIN, frozenset({"0001"}), Held.BOTH, 2.0),
-        Planted(Plant.MERGED, frozenset({"0002"}), Held.BOTH),
+        Planted(Plant.SHIFTED_WITHIN, frozenset({"0001"}), RowOwner.BOTH, 2.0),
+        Planted(Plant.MERGED, frozenset({"0002"}), RowOwner.BOTH),
     ]
     counts = tally(quiet, given, [_finding(given, FindingType.TIMING, "0001", "0001")])
     assert counts.kinds_found == {Plant.SHIFTED_WITHIN: 1}
@@ -133,7 +133,9 @@ def test_games_are_pooled_by_adding_counts() -> None:
     one = tally(PLANTED, given, [_finding(given, FindingType.VALUE, "0002", "0002")])
     none = tally(PLANTED, given, [])
     (value,) = [
-        r for r in rates(pooled([one, none])) if (r.difference, r.size) == (Difference.VALUE, "")
+        r
+        for r in rates(pool_tallies([one, none]))
+        if (r.difference, r.size) == (Difference.VALUE, "")
     ]
     assert (value.planted, value.found, value.recall, value.precision) == (2, 1, 0.5, 1.0)
 
@@ -157,7 +159,7 @@ def test_the_report_tells_rates_and_verdicts_in_words() -> None:
 
 def test_each_kind_of_change_is_told_with_whether_it_should_have_been() -> None:
     given = _game(0)
-    quiet = Planted(Plant.SHIFTED_WITHIN, frozenset({"0002"}), Held.BOTH, 1.0)
+    quiet = Planted(Plant.SHIFTED_WITHIN, frozenset({"0002"}), RowOwner.BOTH, 1.0)
     counts = tally(
         [PLANTED[0], PLANTED[2], quiet],
         given,
@@ -167,7 +169,7 @@ def test_each_kind_of_change_is_told_with_whether_it_should_have_been() -> None:
         ],
     )
     assert report_of_kinds(counts) == [
-        ("change", "made", "told", "to be told"),
+        ("change", "made", "reported", "expected"),
         ("shifted beyond the tolerance", "1", "1", "yes"),
         ("shifted within the tolerance", "1", "1", "no"),
         ("invented", "1", "0", "yes"),

@@ -1,4 +1,4 @@
-"""Drawing by hand-made cohorts, and what holds of every draw."""
+"""Drawing by hand-made cohorts, and properties of every draw."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_cases_come_evenly_where_there_is_enough() -> None:
 
 
 def test_a_scarce_stratum_does_not_make_the_cases_uneven() -> None:
-    """Case x holds all three duplicates: of the six others, y and z then give three each."""
+    """Case x has all three duplicates: of the six others, y and z then give three each."""
     eligible = cohort(
         {
             ("x", "p", "DUPLICATE"): 3,

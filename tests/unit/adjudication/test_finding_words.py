@@ -1,4 +1,4 @@
-"""What pages say of findings: the right side is named whatever the labels are, and nobody is
+"""What pages say of findings: the right side is named under any labels, and nobody is
 charged without a decisive verdict.
 """
 
@@ -70,7 +70,7 @@ def _unchecked(fields: dict) -> Finding:
     ("finding", "words", "sentence"),
     [
         (TIMING, "A right", "The time in A is right, the one in B is not."),
-        (replace(TIMING, verdict=Verdict.BOTH), "both stand", "Both times can stand."),
+        (replace(TIMING, verdict=Verdict.BOTH), "both possible", "Both times are possible."),
         (
             replace(TIMING, type=FindingType.VALUE, verdict=Verdict.UNCLEAR),
             "unclear",
@@ -92,11 +92,11 @@ def test_verdicts_are_said_as_what_they_mean_for_the_kind(finding, words, senten
 
 
 @pytest.mark.parametrize(
-    ("finding", "told"),
+    ("finding", "sentence"),
     [
         (
             TIMING,
-            "two is charged with a wrong time, 2 points, because its time is held to be wrong.",
+            "two is charged with a wrong time, 2 points, because the judge found its time wrong.",
         ),
         (
             replace(ONLY_A, verdict=Verdict.B),
@@ -112,7 +112,7 @@ def test_verdicts_are_said_as_what_they_mean_for_the_kind(finding, words, senten
         ),
         (
             TWICE_IN_B,
-            "two is charged with a false duplicate, 2 points, because it tells one event twice.",
+            "two is charged with a false duplicate, 2 points, because it has one event twice.",
         ),
         (
             replace(TWICE_IN_B, verdict=Verdict.B),
@@ -121,8 +121,8 @@ def test_verdicts_are_said_as_what_they_mean_for_the_kind(finding, words, senten
         (replace(TIMING, verdict=Verdict.NEITHER), "Nobody is charged"),
     ],
 )
-def test_a_charge_names_source_error_weight_and_why(finding, told):
-    assert charge_sentence(finding, "one", "two").startswith(told)
+def test_a_charge_names_source_error_weight_and_why(finding, sentence):
+    assert charge_sentence(finding, "one", "two").startswith(sentence)
 
 
 @pytest.mark.parametrize(

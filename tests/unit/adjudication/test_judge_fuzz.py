@@ -29,11 +29,11 @@ from tests.unit.adjudication.judge_spoils import SPOILS, Spoil, answer_text, spo
 
 SEEDS = range(45)
 GAME = game()
-#: By whether the answer is held to a schema; both label orders are played.
+#: By whether a schema constrains the answer; both label orders are played.
 GAMES = {True: GAME, False: GAME.swapped()}
 NEVER_HARMLESS = {"drop_field", "extra_field", "told_twice", "cut", "key_twice", "nested_field"}
 NEVER_REFUSED = {"two_times"}
-#: What the summaries of the game show, told by hand: (value, hours from admission), None for what
+#: What the summaries of the game show, written by hand: (value, hours from admission), None for what
 #: the record has no time for.
 SHOWN: dict[str, list[tuple[str, float | None]]] = {
     "admission:admission_type:": [("emergency", 0.0)],
@@ -57,17 +57,17 @@ def said(text: str) -> list[dict[str, Any]]:
     return list(value["findings"] if isinstance(value, dict) else value)
 
 
-def breaks(judged: JudgedFinding, told: dict[str, Any], given: JudgeInput) -> Iterator[str]:
+def breaks(judged: JudgedFinding, answer: dict[str, Any], given: JudgeInput) -> Iterator[str]:
     """The rules that a finding breaks; from protocol section 4, not from the validator."""
     f = judged.finding
     for name in ("type", "verdict", "grounding", "polarity", "relation"):
-        if getattr(f, name) != told[name]:
+        if getattr(f, name) != answer[name]:
             yield f"{name} is not what was said"
     for side, number, event, time in (
         (Side.A, f.a_row, f.a_event, f.a_time),
         (Side.B, f.b_row, f.b_event, f.b_time),
     ):
-        yield from row_breaks(side, number, event, time, told, given)
+        yield from row_breaks(side, number, event, time, answer, given)
     if "".join(
         s for s, row in (("A", f.a_row), ("B", f.b_row)) if row is not None
     ) not in LEGAL_SIDES.get(f.type, ["AB"]):
@@ -83,11 +83,11 @@ def breaks(judged: JudgedFinding, told: dict[str, Any], given: JudgeInput) -> It
         f.table_evidence not in (None, "none found"),
     )
     if quoted != (judged.note_span is not None) or (
-        quoted and not quotes_truly(judged, told["note_evidence"])
+        quoted and not quotes_truly(judged, answer["note_evidence"])
     ):
         yield "quote"
     if cited != (judged.series_event is not None) or (
-        cited and not cites_truly(told["table_evidence"], judged.series_event or "")
+        cited and not cites_truly(answer["table_evidence"], judged.series_event or "")
     ):
         yield "citation"
     if not {
@@ -97,7 +97,7 @@ def breaks(judged: JudgedFinding, told: dict[str, Any], given: JudgeInput) -> It
         "NONE": not quoted and not cited,
     }[f.grounding]:
         yield "grounding"
-    if not f.reason.strip() or f.reason != " ".join(told["reason"].split()):
+    if not f.reason.strip() or f.reason != " ".join(answer["reason"].split()):
         yield "reason"
     if f.flagged != close(f.type, f.a_time, f.b_time):
         yield "flag"
@@ -108,40 +108,46 @@ def row_breaks(
     number: int | None,
     event: str | None,
     time: int | None,
-    told: dict[str, Any],
+    answer: dict[str, Any],
     given: JudgeInput,
 ) -> Iterator[str]:
     name = side.lower()
     if number is None:
-        if (event, time, told[f"{name}_row"], told[f"{name}_event"], told[f"{name}_time"]) != (
-            None,
-        ) * 5:
+        if (
+            event,
+            time,
+            answer[f"{name}_row"],
+            answer[f"{name}_event"],
+            answer[f"{name}_time"],
+        ) != (None,) * 5:
             yield "half a row"
         return
     rows = {r.row: r for r in (given.a_rows if side is Side.A else given.b_rows)}
     if number not in rows or (event, time) != (rows[number].event, rows[number].time):
         yield "not a supplied row"
-    if (told[f"{name}_row"], told[f"{name}_time"]) != (number, "N/A" if time is None else time):
+    if (answer[f"{name}_row"], answer[f"{name}_time"]) != (number, "N/A" if time is None else time):
         yield "not the row that was named"
-    if squeezed(told[f"{name}_event"]).replace("\\", "") != squeezed(event or "").replace("\\", ""):
+    if squeezed(answer[f"{name}_event"]).replace("\\", "") != squeezed(event or "").replace(
+        "\\", ""
+    ):
         yield "not the words that were said"
 
 
-def quotes_truly(judged: JudgedFinding, told: str) -> bool:
+def quotes_truly(judged: JudgedFinding, answer: str) -> bool:
     start, end = judged.note_span or (0, 0)
     here = NOTE[start:end]
     whole_words = not (NOTE[start - 1 : start] + here[:1]).isalnum() if start else True
     ends_whole = not (here[-1:] + NOTE[end : end + 1]).isalnum() if end < len(NOTE) else True
     return (
         here == judged.finding.note_evidence
-        and squeezed(here) == squeezed(told)
+        and squeezed(here) == squeezed(answer)
         and whole_words
         and ends_whole
     )
 
 
-def cites_truly(told: str, event: str) -> bool:
-    what, _, when = " ".join(told.split()).removeprefix("- ").rpartition("@")
+def cites_truly(answer: str, event: str) -> bool:
+    what, _, when = " ".join(answer.split()).removeprefix("- ").rpartition("@")
     hours = None if "N" in when.upper() else float(when.strip().removesuffix("h"))
     if not what.startswith(event):
         return False
@@ -190,7 +196,7 @@ def test_no_spoiled_answer_crashes_the_judge_or_lets_an_illegal_finding_in(spoil
         raw = said(text)
         assert len(raw) == len(found)
         assert [
-            list(breaks(judged, told, given)) for judged, told in zip(found, raw, strict=True)
+            list(breaks(judged, answer, given)) for judged, answer in zip(found, raw, strict=True)
         ] == [[]] * len(found)
         assert all(
             charge(judged.finding) is None or judged.finding.verdict.decisive for judged in found

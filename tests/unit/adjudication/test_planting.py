@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adjudication.judging.input import Candidate, whole_hours
 from adjudication.judging.validation import TOLERANCE
-from adjudication.planting.twins import MEASURED, Held, Plant, plant
+from adjudication.planting.twins import MEASURED, Plant, RowOwner, plant
 
 EVENTS = [
     "fever",
@@ -75,7 +75,7 @@ def test_rows_are_dropped_and_copied() -> None:
     one, two = (r for r in copied.rows if r.uid in planted.uids)
     assert one.uid != two.uid
     assert replace(two, uid=one.uid) == one
-    assert planted.held is Held.TWIN
+    assert planted.owner is RowOwner.TWIN
 
 
 def test_a_value_is_changed_in_the_words_alone() -> None:

@@ -1,4 +1,4 @@
-"""The practice round: every case holds together, and the round shows what the answers are for."""
+"""The practice round: every case is consistent, and the round shows what the answers are for."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def test_the_place_and_the_rows_are_there(case):
     ((start, end),) = item.spans
     assert item.note[start:end].strip()
     assert [s.label for s in (item.left, item.right)] == ["A", "B"]
-    held = [side for side in (item.left, item.right) if side.row is not None]
-    assert len(held) == (2 if item.question is Question.TWO_ROWS else 1)
-    for side in held:
+    sides = [side for side in (item.left, item.right) if side.row is not None]
+    assert len(sides) == (2 if item.question is Question.TWO_ROWS else 1)
+    for side in sides:
         assert sum(row.candidate for row in side.timeline) == 1
     assert all(series.rows for series in item.series)
     assert len(case.explanation) > 40

@@ -22,7 +22,7 @@ from adjudication.judging.input import (
 from adjudication.judging.prompted.judge import (
     PromptedJudge,
     read_answer,
-    rendered,
+    render_game,
     tolerance_words,
 )
 from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE
@@ -152,7 +152,7 @@ def test_the_schema_answer_holds_findings_and_nothing_else() -> None:
 
 
 def test_the_prompt_holds_the_complete_note_both_timelines_and_the_record_as_data() -> None:
-    text = rendered(GIVEN).messages[1].content
+    text = render_game(GIVEN).messages[1].content
     for name, body in (("NOTE", NOTE), ("RECORD", GIVEN.record_text)):
         assert re.search(
             rf"<<<BEGIN {name} ([0-9a-f]{{8}})>>>\n{re.escape(body)}\n<<<END {name} \1>>>", text
@@ -166,7 +166,7 @@ def test_the_prompt_holds_the_complete_note_both_timelines_and_the_record_as_dat
         assert len(table[1].split("\n")) == len(rows) + 1
     assert tolerance_words(TOLERANCE) in text
     assert tolerance_words(FIXED_TOLERANCE) == "3 hours"
-    assert rendered(GIVEN, FIXED_TOLERANCE).sha256 == rendered(GIVEN).sha256
+    assert render_game(GIVEN, FIXED_TOLERANCE).sha256 == render_game(GIVEN).sha256
 
 
 SOURCES = ("GLM-5.2", "text-only", "Dr. Quincy", "reconstruction-77")
@@ -205,7 +205,7 @@ def test_no_name_of_a_source_can_appear_in_a_prompt(
         rows=rows,
         uid_table=uid_table,
     )
-    text = "\n".join(m.content for m in rendered(given, schema=schema).messages)
+    text = "\n".join(m.content for m in render_game(given, schema=schema).messages)
     assert "fever" in text
     assert not [
         name
@@ -221,7 +221,7 @@ def test_named_lines_carry_no_name_of_a_source_either_and_equal_rows_make_equal_
             NamedTimeline((NamedTime("fall", 2.0, decided_by=name, reason=name),), 3)
         )
         return (
-            rendered(judge_input(lines, lines, note=NOTE, anchor=ANCHOR, seed=5))
+            render_game(judge_input(lines, lines, note=NOTE, anchor=ANCHOR, seed=5))
             .messages[1]
             .content
         )
@@ -236,7 +236,7 @@ def test_a_table_of_uids_shows_six_columns_and_the_words_of_the_span() -> None:
     )
     rows = candidates(timeline, inventory)
     given = judge_input(rows, rows, note=NOTE, anchor=ANCHOR, seed=0, uid_table=True)
-    text = rendered(given).messages[1].content
+    text = render_game(given).messages[1].content
     assert f"{given.a_rows[0].row} | 00aa | fever | -72 | [-80, N/A] | 1 | [] | Fever\n" in text
 
 
@@ -244,7 +244,7 @@ def uid_tables(given: JudgeInput) -> list[list[list[str]]]:
     """The cells of both tables as the prompt has them, without their heads."""
     tables = re.findall(
         r"<<<BEGIN TIMELINE [AB] \w+>>>\n(.*?)\n<<<END",
-        rendered(given).messages[1].content,
+        render_game(given).messages[1].content,
         re.DOTALL,
     )
     return [[line.split(" | ") for line in table.split("\n")[1:]] for table in tables]
@@ -266,7 +266,7 @@ def test_a_uid_that_two_inventories_share_by_chance_is_not_shown_as_one_occurren
     )
     given = judge_input(first, second, note=NOTE, anchor=ANCHOR, seed=seed, uid_table=True)
     a, b = uid_tables(given)
-    # "00bb" is one place in both and stays; "00aa" stands on one side for the fever, on the other
+    # "00bb" is one place in both and stays; "00aa" is the fever on one side, on the other
     # for the pain.
     links = {line[1] for line in a} & {line[1] for line in b}
     assert links == {"00bb"}
@@ -280,7 +280,7 @@ def test_a_uid_that_two_inventories_share_by_chance_is_not_shown_as_one_occurren
 
 
 def test_swapped_positions_show_the_same_two_tables_under_the_other_labels() -> None:
-    texts = [rendered(g).messages[1].content for g in (GIVEN, GIVEN.swapped())]
+    texts = [render_game(g).messages[1].content for g in (GIVEN, GIVEN.swapped())]
     tables = [
         re.findall(r"<<<BEGIN TIMELINE [AB] \w+>>>\n(.*?)\n<<<END", t, re.DOTALL) for t in texts
     ]
@@ -295,6 +295,6 @@ def test_name_and_version_tell_model_and_prompt() -> None:
 
 
 def test_each_label_of_the_finding_schema_stands_in_the_prompt() -> None:
-    text = rendered(GIVEN).messages[1].content
+    text = render_game(GIVEN).messages[1].content
     assert all(re.search(rf"\b{verdict}\b", text) for verdict in Verdict)
     assert "900 types" in text

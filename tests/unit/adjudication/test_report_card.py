@@ -42,8 +42,8 @@ def published_items():
     """A packet of 150 with the published counts; the second reviewer decided on 50 of them as
     published.
     """
-    told = PUBLISHED["validation_strata"]
-    pairs = {name: (told[name]["upheld"], told[name]["n"]) for name in STRATA}
+    published = PUBLISHED["validation_strata"]
+    pairs = {name: (published[name]["upheld"], published[name]["n"]) for name in STRATA}
     items = []
     for stratum, (upheld, n) in pairs.items():
         items += [item(len(items) + k, stratum, first="A" if k < upheld else "B") for k in range(n)]
@@ -77,11 +77,14 @@ def test_the_published_table_is_reproduced():
     assert card.primary == "first"
     first, second = card.reviewers
     assert (first.raw.upheld, first.raw.n) == (122, 150)
-    for rate, told in ((first.raw, PUBLISHED["wilson"][0]), (second.raw, PUBLISHED["wilson"][2])):
-        assert round(100 * rate.rate, 1) == told["rate_percent"]
+    for rate, published in (
+        (first.raw, PUBLISHED["wilson"][0]),
+        (second.raw, PUBLISHED["wilson"][2]),
+    ):
+        assert round(100 * rate.rate, 1) == published["rate_percent"]
         assert (round(100 * rate.low, 1), round(100 * rate.high, 1)) == (
-            told["low_percent"],
-            told["high_percent"],
+            published["low_percent"],
+            published["high_percent"],
         )
     strata = PUBLISHED["validation_strata"]
     for found in first.strata:
@@ -98,11 +101,11 @@ def test_the_published_table_is_reproduced():
 
 def test_the_published_agreement_is_reproduced():
     (found,) = report_card(published_items(), ["first", "second"], corpus()).agreements
-    told = PUBLISHED["agreement"]
+    published = PUBLISHED["agreement"]
     assert found.table == ((42, 1), (4, 3))
-    assert round(found.kappa, 3) == told["cohen_kappa"]
-    assert round(found.pabak, 3) == told["pabak"]
-    assert round(100 * found.raw.rate, 1) == told["raw_percent"]
+    assert round(found.kappa, 3) == published["cohen_kappa"]
+    assert round(found.pabak, 3) == published["pabak"]
+    assert round(100 * found.raw.rate, 1) == published["raw_percent"]
     assert (round(100 * found.raw.low, 1), round(100 * found.raw.high, 1)) == (78.6, 95.7)
     assert len(found.disagreements) == 5
 

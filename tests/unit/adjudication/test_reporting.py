@@ -22,7 +22,7 @@ from adjudication.reports.league.compute import (
     shares,
 )
 from adjudication.reports.league.overlapping import overlaps
-from adjudication.reports.league.values import CATEGORIES, Games, Told
+from adjudication.reports.league.values import CATEGORIES, FindingRow, Games
 from adjudication.scoring.errors import Category
 
 PUBLISHED = json.loads(
@@ -100,8 +100,8 @@ def test_what_has_no_rating_says_why_and_names_sources():
 
 def test_the_average_source_is_as_published():
     """Errors of all games over the sum of games of all sources: 374 games, 748 places."""
-    told = PUBLISHED["decisive_counts"]
-    errors = [category for category in Category for _ in range(told[category.value])]
+    counts = PUBLISHED["decisive_counts"]
+    errors = [category for category in Category for _ in range(counts[category.value])]
     played = [(0, 1, n, 0, [], []) for n in range(374)]
     played[0] = (0, 1, 0, 0, errors, [])
     average = profiles(games(*played, sources=("a", "b")))[-1]
@@ -150,14 +150,17 @@ def test_a_tolerance_leaves_out_times_inside_it_and_keeps_those_of_no_number():
         timing=timing,
     )
     steps = {s.words: s for s in judge_report(played, resamples=20).tolerance}
-    assert (steps["beyond 3 h"].kept, steps["beyond 3 h"].left_out) == (2, 0)
+    assert (steps["beyond 3 h"].charged, steps["beyond 3 h"].left_out) == (2, 0)
     # 4 h lie within 10 % of 100 h; N/A against a time is within nothing.
-    assert (steps["beyond max(3 h, 10 %)"].kept, steps["beyond max(3 h, 10 %)"].left_out) == (1, 1)
+    assert (steps["beyond max(3 h, 10 %)"].charged, steps["beyond max(3 h, 10 %)"].left_out) == (
+        1,
+        1,
+    )
 
 
 def test_two_judgings_are_laid_side_by_side_by_subject():
-    def told(comparison, subject, kind, verdict, charged=None):
-        return Told(
+    def finding(comparison, subject, kind, verdict, charged=None):
+        return FindingRow(
             comparison,
             subject,
             FindingType(kind),
@@ -167,14 +170,14 @@ def test_two_judgings_are_laid_side_by_side_by_subject():
         )
 
     first = [
-        told(1, "s1", "TIMING", "first", False),
-        told(1, "s2", "A_ONLY", "UNCLEAR"),
-        told(2, "s1", "TIMING", "second", True),
+        finding(1, "s1", "TIMING", "first", False),
+        finding(1, "s2", "A_ONLY", "UNCLEAR"),
+        finding(2, "s1", "TIMING", "second", True),
     ]
     second = [
-        told(1, "s1", "TIMING", "first", False),
-        told(1, "s2", "B_ONLY", "UNCLEAR"),
-        told(2, "s1", "TIMING", "first", False),
+        finding(1, "s1", "TIMING", "first", False),
+        finding(1, "s2", "B_ONLY", "UNCLEAR"),
+        finding(2, "s1", "TIMING", "first", False),
     ]
     rows = {o.type: o for o in overlaps(first, second)}
     assert (rows["all"].both, rows["all"].alike, rows["all"].shared) == (3, 2, 1.0)

@@ -21,8 +21,8 @@ from adjudication.reports.league.controlled import (
     fuller_is_second,
 )
 from adjudication.reports.league.overlapping import Overlapping, overlaps
-from adjudication.reports.league.pages import linked, links_of
-from adjudication.reports.league.values import CATEGORIES, Games, Told
+from adjudication.reports.league.pages import link_table, links_of
+from adjudication.reports.league.values import CATEGORIES, FindingRow, Games
 from adjudication.scoring.errors import Category
 from timelines.evaluation.values import SourceKey
 
@@ -117,18 +117,19 @@ def test_one_case_has_ratings_and_no_interval():
 
 
 def test_several_findings_of_one_subject_are_held_together_in_their_order():
-    def told(verdict, charged=None, category="wrong_time"):
-        return Told(
+    def finding(verdict, charged=None, category="wrong_time"):
+        return FindingRow(
             1, "s", FindingType.TIMING, verdict, category if charged is not None else "", charged
         )
 
     everything, _ = overlaps(
-        [told("first", False), told("second", True)], [told("first", False), told("UNCLEAR")]
+        [finding("first", False), finding("second", True)],
+        [finding("first", False), finding("UNCLEAR")],
     )
     assert (everything.first, everything.second, everything.both, everything.alike) == (2, 2, 2, 1)
     again, _ = overlaps(
-        [told("first", False), told("first", False)],
-        [told("second", True), told("first", False, "missed_negative")],
+        [finding("first", False), finding("first", False)],
+        [finding("second", True), finding("first", False, "missed_negative")],
     )
     assert (again.alike, again.charged_alike, again.turned) == (1, 0, 1)
 
@@ -136,18 +137,20 @@ def test_several_findings_of_one_subject_are_held_together_in_their_order():
 def test_blocks_of_comparisons_add_up_to_the_whole():
     kinds = (FindingType.TIMING, FindingType.A_ONLY, FindingType.B_ONLY)
     first = [
-        Told(c, f"s{n}", kinds[n % 3], "first", "wrong_time", c % 2 == 0)
+        FindingRow(c, f"s{n}", kinds[n % 3], "first", "wrong_time", c % 2 == 0)
         for c in range(6)
         for n in range(4)
     ]
     second = [
-        Told(t.comparison, t.subject, t.type, t.verdict_first, t.category, t.comparison % 3 == 0)
+        FindingRow(
+            t.comparison, t.subject, t.type, t.verdict_first, t.category, t.comparison % 3 == 0
+        )
         for t in first
         if t.subject != "s3"
     ]
     parts = Overlapping()
     for one, two in ((0, 2), (2, 6)):
-        parts.take(*([t for t in told if one <= t.comparison < two] for told in (first, second)))
+        parts.take(*([t for t in rows if one <= t.comparison < two] for rows in (first, second)))
     assert parts.rows() == overlaps(first, second)
     everything = parts.rows()[0]
     # Of comparisons 0…5 the first charges its first timeline in 0, 2, 4 and the second in 0, 3:
@@ -164,7 +167,7 @@ def test_blocks_of_comparisons_add_up_to_the_whole():
 def test_numbers_lead_to_the_findings_that_they_count():
     report = judge_report(games(PLAYED, tally=TALLY), resamples=20)
     links = links_of(report)
-    profile = linked(tables.profile(report), links["profile"])
+    profile = link_table(tables.profile(report), links["profile"])
     at = profile.heads.index(next(h for h in profile.heads if h.words.startswith("wrong time")))
     assert [row[at].query for row in profile.rows] == [
         *(f"category=wrong_time&charged={n}" for n in range(3)),
@@ -174,10 +177,10 @@ def test_numbers_lead_to_the_findings_that_they_count():
     assert {row[over].query for row in profile.rows} == {""}, (
         "nothing is counted, so there is nothing to read"
     )
-    ratings = linked(tables.ratings(report), links["ratings"])
+    ratings = link_table(tables.ratings(report), links["ratings"])
     flagged = next(n for n, h in enumerate(ratings.heads) if h.words == "Flagged charges")
     assert {at for _, at in links["ratings"]} == {flagged}
-    verdicts = linked(tables.verdicts(report), links["verdicts"])
+    verdicts = link_table(tables.verdicts(report), links["verdicts"])
     timing = verdicts.rows[1]
     assert [c.query for c in timing[1:4]] == ["type=TIMING", "type=TIMING&verdict=decisive", ""]
     assert timing[6].query == "type=TIMING&flagged=1"
@@ -211,8 +214,8 @@ def test_published_ratings_and_mean_shares_come_out_of_whole_games():
 
 def test_counts_in_files_are_numbers():
     report = judge_report(games(PLAYED, tally=TALLY), resamples=20)
-    told = json.loads(tables.ratings(report).to_json())["rows"]
-    assert [(row[1], row[5]) for row in told] == [(r.games, r.draws) for r in report.rated.ratings]
+    rows = json.loads(tables.ratings(report).to_json())["rows"]
+    assert [(row[1], row[5]) for row in rows] == [(r.games, r.draws) for r in report.rated.ratings]
     counted = [
         row
         for build in tables.TABLES.values()

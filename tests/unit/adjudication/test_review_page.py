@@ -101,7 +101,7 @@ def test_what_the_answers_mean_where_both_have_a_row():
         ("2", "B", "B is right"),
         ("3", "Both", "each is defensible"),
         ("4", "Neither", "each is wrong"),
-        ("5", "Unclear", "cannot be told"),
+        ("5", "Unclear", "not settled"),
         ("6", "Not a finding", "wrongly raised"),
     ]
 

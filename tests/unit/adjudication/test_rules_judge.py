@@ -24,7 +24,7 @@ NOTE = (
 UNDATED = NOTE.replace("extubated at noon on hospital day 3", "extubated without any difficulty at")
 
 
-def told(
+def candidate(
     words: str, event: str, time: float | None, uid: str, polarity: Polarity = Polarity.PRESENT
 ) -> Candidate:
     """A row whose place in the note is where `words` stand."""
@@ -34,11 +34,11 @@ def told(
     )
 
 
-FEVER = told("Fever began three days before admission", "fever", -72.0, "0001")
-LACTATE = told("lactate was 4.1", "lactate 4.1", 0.0, "0002")
-PAIN = told("chest pain", "no chest pain", 0.0, "0003", Polarity.ABSENT)
-EXTUBATED = told("extubated at noon on hospital day 3", "extubation", 45.5, "0004")
-VANCOMYCIN = told("Vancomycin was started", "vancomycin started", 5.0, "0005")
+FEVER = candidate("Fever began three days before admission", "fever", -72.0, "0001")
+LACTATE = candidate("lactate was 4.1", "lactate 4.1", 0.0, "0002")
+PAIN = candidate("chest pain", "no chest pain", 0.0, "0003", Polarity.ABSENT)
+EXTUBATED = candidate("extubated at noon on hospital day 3", "extubation", 45.5, "0004")
+VANCOMYCIN = candidate("Vancomycin was started", "vancomycin started", 5.0, "0005")
 ROWS = [FEVER, LACTATE, PAIN, EXTUBATED, VANCOMYCIN]
 
 

@@ -17,7 +17,7 @@ import pytest
 from adjudication.domain import FindingType, Verdict
 from adjudication.judging.input import Candidate, JudgeInput, candidates, judge_input
 from adjudication.judging.rules.judge import RulesJudge
-from adjudication.planting.recall import Tally, overall, pooled, rates, tally, verdicts
+from adjudication.planting.recall import Tally, overall, pool_tallies, rates, tally, verdicts
 from adjudication.planting.twins import Plant
 from ehr.summarise import Series
 from tests.unit.adjudication.planted_games import DEMO, QUALITY, games, read_case
@@ -58,7 +58,7 @@ def measured(folders: Sequence[Path], view: View) -> Tally:
         found = RulesJudge().judge(view(given))
         assert isinstance(found, list)
         tallies.append(tally(planted, given, found))
-    return pooled(tallies)
+    return pool_tallies(tallies)
 
 
 @pytest.mark.parametrize("folders", [DEMO, QUALITY], ids=["demo", "quality"])
@@ -81,7 +81,7 @@ def test_planted_differences_are_found_and_little_else(folders: Sequence[Path], 
 
 def test_a_timeline_read_by_the_judge_s_own_rules_gains_nothing_by_it() -> None:
     """Against the reference, which rests on rows, a text-only timeline of the very rules the judge
-    reads with is seldom held right.
+    reads with is seldom judged right.
     """
     for_reference = for_rules = 0
     for folder in DEMO[:6]:

@@ -1,4 +1,4 @@
-"""Whatever the timelines hold: legal findings, and the same charges whichever timeline is called A."""
+"""For any timelines: legal findings, and the same charges whichever timeline is called A."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adjudication.judging.input import (
     with_labels_swapped,
 )
 from adjudication.judging.rules.judge import RulesJudge
-from adjudication.judging.validation import FIELDS, N_A, checked_findings
+from adjudication.judging.validation import FIELDS, N_A, validate_findings
 from adjudication.scoring.errors import Category, charge
 from tests.unit.adjudication.judge_games import ANCHOR, NOTE, SERIES
 from tests.unit.adjudication.planted_games import DEMO, QUALITY, game
@@ -102,7 +102,7 @@ def assert_same_when_swapped(given: JudgeInput) -> None:
 
 def assert_legal(given: JudgeInput) -> None:
     found = findings(given)
-    again = checked_findings([raw(j) for j in found], given)
+    again = validate_findings([raw(j) for j in found], given)
     assert [j.finding for j in again] == [j.finding for j in found]
     for judged in found:
         finding = judged.finding

@@ -26,7 +26,7 @@ from adjudication.scoring.bradley_terry import (
     ratings,
     ratings_from_totals,
 )
-from adjudication.scoring.errors import WEIGHTS, Category, charge, charged
+from adjudication.scoring.errors import WEIGHTS, Category, charge, total_charges
 from adjudication.scoring.intervals import standardised, wilson
 from adjudication.scoring.sensitivity import SCHEMES
 from adjudication.scoring.shares import controlled, mean_shares, share
@@ -135,7 +135,7 @@ def test_a_duplicate_fills_exactly_one_side_and_relation_belongs_to_one_sided_fi
         Finding(type=FindingType.DUPLICATE, verdict=Verdict.A, a_event="x", b_event="x")
     with pytest.raises(IllegalFinding, match="relation"):
         Finding(type=FindingType.A_ONLY, verdict=Verdict.A, a_event="x")
-    with pytest.raises(IllegalFinding, match="b_time stands without"):
+    with pytest.raises(IllegalFinding, match="b_time has no"):
         Finding(
             type=FindingType.A_ONLY,
             verdict=Verdict.A,
@@ -151,9 +151,9 @@ def test_points_of_a_game_are_summed_by_side() -> None:
         finding(FindingType.A_ONLY, Verdict.B),
         finding(FindingType.VALUE, Verdict.UNCLEAR),
     ]
-    assert charged(game) == (3.0, 2.0)
-    assert charged(game, SCHEMES["timing only"]) == (0.0, 2.0)
-    assert charged([]) == (0.0, 0.0)
+    assert total_charges(game) == (3.0, 2.0)
+    assert total_charges(game, SCHEMES["timing only"]) == (0.0, 2.0)
+    assert total_charges([]) == (0.0, 0.0)
 
 
 # Shares
@@ -210,7 +210,7 @@ def games(
 
 def optimised(first: np.ndarray, second: np.ndarray, s: np.ndarray, n: int) -> np.ndarray:
     """Another way to the same maximum: a general optimiser on the log-likelihood, where the first
-    source stands at nought.
+    source is at 0.
     """
 
     def parts(free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -381,8 +381,8 @@ def test_published_agreement() -> None:
 
 
 def test_published_standardised_rate() -> None:
-    told = PUBLISHED["validation_strata"]
-    strata = [v for v in told.values() if isinstance(v, dict)]
+    published = PUBLISHED["validation_strata"]
+    strata = [v for v in published.values() if isinstance(v, dict)]
     for s in strata:
         assert round(100 * s["upheld"] / s["n"], 1) == s["rate_percent"]
     found = standardised(
@@ -391,9 +391,9 @@ def test_published_standardised_rate() -> None:
         [s["corpus_percent"] for s in strata],
     )
     assert found is not None
-    assert round(100 * found[0], 1) == told["standardised_percent"]
-    assert abs(100 * found[1] - told["low_percent"]) <= told["interval_tolerance"]
-    assert abs(100 * found[2] - told["high_percent"]) <= told["interval_tolerance"]
+    assert round(100 * found[0], 1) == published["standardised_percent"]
+    assert abs(100 * found[1] - published["low_percent"]) <= published["interval_tolerance"]
+    assert abs(100 * found[2] - published["high_percent"]) <= published["interval_tolerance"]
 
 
 def test_published_ratings_follow_from_shares_and_schedule() -> None:
@@ -452,7 +452,7 @@ def test_published_controlled_records_and_empty_games_follow_from_their_games() 
 
 
 def test_published_error_profiles_add_up_to_the_decisive_counts() -> None:
-    told = {
+    by_source = {
         source: row
         for source, row in PUBLISHED["errors_per_matchup"].items()
         if source != "columns"
@@ -461,11 +461,11 @@ def test_published_error_profiles_add_up_to_the_decisive_counts() -> None:
         name: sum(n for *pair, n in PUBLISHED["schedule"] if name in pair)
         for name in PUBLISHED["ratings"]
     }
-    assert {source: row[-1] for source, row in told.items()} == games
-    for row in told.values():
+    assert {source: row[-1] for source, row in by_source.items()} == games
+    for row in by_source.values():
         assert sum(row[:7]) == pytest.approx(row[7], abs=0.041)
     rounding = 0.005 * sum(games.values())
     for at, category in enumerate(Category):
-        assert sum(row[at] * row[-1] for row in told.values()) == pytest.approx(
+        assert sum(row[at] * row[-1] for row in by_source.values()) == pytest.approx(
             PUBLISHED["decisive_counts"][category.value], abs=rounding
         )

@@ -17,8 +17,8 @@ from adjudication.judging.table_evidence import read_table_evidence
 from adjudication.judging.validation import (
     FIXED_TOLERANCE,
     TOLERANCE,
-    checked_finding,
-    checked_findings,
+    validate_finding,
+    validate_findings,
 )
 from adjudication.scoring.errors import Category, charge
 from llm_runtime.errors import AnswerRejected
@@ -41,7 +41,7 @@ def test_valid_findings_pass_and_are_charged_to_the_same_timeline_whatever_its_l
 ) -> None:
     given = game(seed=seed)
     charges = []
-    for judged in checked_findings(good_findings(given), given):
+    for judged in validate_findings(good_findings(given), given):
         found = charge(judged.finding)
         charges.append(found and ((found.side == "A") == given.a_is_first, found.category))
     assert charges == [
@@ -58,7 +58,7 @@ def test_valid_findings_pass_and_are_charged_to_the_same_timeline_whatever_its_l
 
 
 def test_no_findings_are_no_fault() -> None:
-    assert checked_findings([], game()) == []
+    assert validate_findings([], game()) == []
 
 
 KINDS = ("TIMING", "VALUE", "FIRST_ONLY", "SECOND_ONLY", "SHARED_UNSUPPORTED", "DUPLICATE")
@@ -68,7 +68,7 @@ KINDS = ("TIMING", "VALUE", "FIRST_ONLY", "SECOND_ONLY", "SHARED_UNSUPPORTED", "
 def test_swapping_a_and_b_with_all_labels_leaves_every_charge_the_same(
     data: st.DataObject, seed: int
 ) -> None:
-    """The same finding, legal or not, told of one game and of its swapped twin: refused alike, or
+    """The same finding, legal or not, in one game and in its swapped twin: refused alike, or
     charged to the same timeline.
     """
     straight, twin = game(seed=seed), game(seed=seed, swap=True)
@@ -90,7 +90,7 @@ def test_swapping_a_and_b_with_all_labels_leaves_every_charge_the_same(
     outcomes: list[tuple[bool, Finding | None, object]] = []
     for given in (straight, twin):
         try:
-            finding = checked_finding(
+            finding = validate_finding(
                 raw(given, kind, first, second, right, **fields), given
             ).finding
             found = charge(finding)
@@ -113,9 +113,9 @@ def test_swapping_a_and_b_with_all_labels_leaves_every_charge_the_same(
 
 def faults(number: int = 0, **changes: Any) -> str:
     given = game()
-    told = {**good_findings(given)[number], **changes}
+    answers = {**good_findings(given)[number], **changes}
     with pytest.raises(AnswerRejected) as refused:
-        checked_finding(told, given)
+        validate_finding(answers, given)
     return "; ".join(refused.value.reasons)
 
 
@@ -165,32 +165,32 @@ def test_each_rule_refuses_what_breaks_it(
 
 def test_a_row_of_the_other_timeline_is_no_row_of_this_one() -> None:
     given = game()
-    told = good_findings(given)[0]
-    assert "no row of timeline" in faults(0, a_row=told["b_row"])
+    answers = good_findings(given)[0]
+    assert "no row of timeline" in faults(0, a_row=answers["b_row"])
 
 
 @pytest.mark.parametrize("field", ["a_row", "table_evidence", "reason"])
 def test_every_field_must_be_there_and_no_other(field: str) -> None:
     given = game()
-    told = good_findings(given)[0]
+    answers = good_findings(given)[0]
     with pytest.raises(AnswerRejected, match=f"missing {field}"):
-        checked_finding({k: v for k, v in told.items() if k != field}, given)
+        validate_finding({k: v for k, v in answers.items() if k != field}, given)
     with pytest.raises(AnswerRejected, match="1 keys that were not asked for"):
-        checked_finding({**told, "note": "Denies chest pain"}, given)
+        validate_finding({**answers, "note": "Denies chest pain"}, given)
 
 
 def test_an_answer_is_refused_whole_with_the_faults_of_each_finding_and_no_text_of_the_patient() -> (
     None
 ):
     given = game()
-    told = good_findings(given)
-    told[1] = {**told[1], "a_event": "Denies chest pain"}
-    told[4] = {**told[4], "note_evidence": "secret words"}
+    answers = good_findings(given)
+    answers[1] = {**answers[1], "a_event": "Denies chest pain"}
+    answers[4] = {**answers[4], "note_evidence": "secret words"}
     with pytest.raises(AnswerRejected) as refused:
-        checked_findings([*told, told[0], "[]"], given)
+        validate_findings([*answers, answers[0], "[]"], given)
     reasons = "; ".join(refused.value.reasons)
     assert all(f"finding {n}:" in reasons for n in (2, 5, 10, 11))
-    assert "told twice" in reasons
+    assert "occurs twice" in reasons
     assert "not an object" in reasons
     assert not any(word in reasons for word in ("secret", "chest", "lactate"))
 
@@ -198,30 +198,30 @@ def test_an_answer_is_refused_whole_with_the_faults_of_each_finding_and_no_text_
 def test_identical_rows_resolve_by_their_numbers() -> None:
     given = game()
     first, second = (row_of(given, r"rash \| resolved", first=True, at=n) for n in (0, 1))
-    told = [raw(given, "DUPLICATE", r, None, "UNCLEAR") for r in (first, second)]
+    answers = [raw(given, "DUPLICATE", r, None, "UNCLEAR") for r in (first, second)]
     rows = [
         j.finding.a_row if given.a_is_first else j.finding.b_row
-        for j in checked_findings(told, given)
+        for j in validate_findings(answers, given)
     ]
     assert rows == [first.row, second.row]
 
 
 def test_a_bar_and_quotation_marks_may_be_written_either_way() -> None:
     given = game()
-    told = good_findings(given)
-    side = "a" if told[5]["a_row"] is not None else "b"
+    answers = good_findings(given)
+    side = "a" if answers[5]["a_row"] is not None else "b"
     assert (
-        checked_finding({**told[5], f"{side}_event": "rash | resolved"}, given).finding.holder
+        validate_finding({**answers[5], f"{side}_event": "rash | resolved"}, given).finding.holder
         is not None
     )
     other = "b" if side == "a" else "a"
-    kept = checked_finding({**told[4], f"{other}_event": "pain 'worst ever'"}, given).finding
+    kept = validate_finding({**answers[4], f"{other}_event": "pain 'worst ever'"}, given).finding
     assert getattr(kept, f"{other}_event") == 'pain "worst ever"'
 
 
 def test_timing_within_the_tolerance_is_kept_flagged_and_charged() -> None:
     given = game()
-    by_hours = [j.finding for j in checked_findings(good_findings(given), given)]
+    by_hours = [j.finding for j in validate_findings(good_findings(given), given)]
     assert [f.flagged for f in by_hours] == [
         False,
         False,

@@ -28,7 +28,7 @@ from adjudication.blinding.visibility import (
     shown_rows,
     sides_swapped,
     unswapped,
-    what_may_see,
+    visibility_for,
 )
 
 NOTE = "Fever for three days. Lactate 4.1 in the emergency room. Fell at home; fever again."
@@ -172,13 +172,13 @@ def test_who_may_see_what() -> None:
     )
     for viewer in (Viewer.REVIEWER, Viewer.ADJUDICATOR):
         for reveal in ("never", "after_close"):
-            assert what_may_see(viewer, "draft", reveal) == nothing
-            assert what_may_see(viewer, "open", reveal) == working
-        assert what_may_see(viewer, "closed", "never") == working
-        assert what_may_see(viewer, "closed", "after_close") == everything
+            assert visibility_for(viewer, "draft", reveal) == nothing
+            assert visibility_for(viewer, "open", reveal) == working
+        assert visibility_for(viewer, "closed", "never") == working
+        assert visibility_for(viewer, "closed", "after_close") == everything
     for state in ("draft", "open", "closed"):
-        assert what_may_see(Viewer.NOBODY, state, "after_close") == nothing
-        assert what_may_see(Viewer.ADMIN, state, "never").judge
+        assert visibility_for(Viewer.NOBODY, state, "after_close") == nothing
+        assert visibility_for(Viewer.ADMIN, state, "never").judge
 
 
 hours = st.one_of(st.none(), st.integers(-9000, 900))
@@ -203,11 +203,11 @@ def test_decimals_and_the_order_of_a_source_change_nothing(
     """
 
     def world(decimals: bool) -> ItemMaterial:
-        def told(time: int | None) -> float | None:
+        def shown_time(time: int | None) -> float | None:
             return None if time is None or not decimals else time + chance.uniform(-0.49, 0.49)
 
         def side(whole: list[tuple[str, int | None]]) -> tuple[tuple[str, float | None], ...]:
-            written = [(event, told(time) if decimals else time) for event, time in whole]
+            written = [(event, shown_time(time) if decimals else time) for event, time in whole]
             chance.shuffle(written)
             return tuple(written)
 
@@ -215,8 +215,8 @@ def test_decimals_and_the_order_of_a_source_change_nothing(
         return replace(
             MATERIAL,
             repeated=repeated,
-            a=CandidateRow(a[0][0], told(a[0][1]) if decimals else a[0][1]),
-            b=CandidateRow(b[0][0], told(b[0][1]) if decimals else b[0][1]),
+            a=CandidateRow(a[0][0], shown_time(a[0][1]) if decimals else a[0][1]),
+            b=CandidateRow(b[0][0], shown_time(b[0][1]) if decimals else b[0][1]),
             a_rows=a_rows,
             b_rows=b_rows,
         )

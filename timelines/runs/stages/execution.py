@@ -16,7 +16,7 @@ from typing import Any
 from django.db import transaction
 
 from jobs.actions import release
-from jobs.errors import HandedOn
+from jobs.errors import RequeueJob
 from jobs.hints import send_hints
 from jobs.leases.hold import Hold, TimeLimit
 from jobs.limits import limit_of
@@ -142,7 +142,7 @@ def _retrieve(work: StageWork) -> None:
         work.store(0, payload, lambda: storage.save_queries(work.case_run, written))
         if not base and tools.asks_models(work.case_run.run.backbone):
             # A language model wrote them; they are searched for where the embedder is.
-            raise HandedOn
+            raise RequeueJob
     if base is None:
         _search(work)
     elif not work.has(1):
