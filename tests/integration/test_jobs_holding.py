@@ -186,7 +186,7 @@ import django
 django.setup()
 from jobs.worker import work
 from llm_runtime.base import ProviderError
-from jobs.holding import write_guard
+from jobs.leases.hold import write_guard
 from timelines.models import StageBatch, StageRun
 
 def do(job, hold):

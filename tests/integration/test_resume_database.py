@@ -32,9 +32,9 @@ from timelines import tools
 roles = ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
 tools.roles = lambda: roles
 from ehr.models import Dataset
-from timelines.actions import start_run
+from timelines.runs.actions import start_run
 from timelines.models import StageRun
-from timelines.stages import execute_stage
+from timelines.runs.stages.execution import execute_stage
 
 run = start_run(dataset=Dataset.objects.get(), backbone="rules", by=None)
 for stage in StageRun.objects.filter(case_run__run=run).order_by("pk"):

@@ -28,7 +28,7 @@ import django
 django.setup()
 from llm_runtime.base import Message, ModelRequest
 from llm_runtime.providers.openai_http import OpenAIModel
-from llm_runtime.shared_slots import SharedSlots
+from llm_runtime.servers.shared_slots import SharedSlots
 url, limit, requests, lease, turn = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]), float(sys.argv[5])
 model = OpenAIModel(base_url=url, model="fake", context=8192, concurrency=limit)
 model.slots = SharedSlots(lease=lease, turn=turn)
