@@ -28,7 +28,7 @@ import django
 django.setup()
 from django.db import close_old_connections
 from llm_runtime.roles import ModelRoles
-from timelines import tools
+from timelines.runs import tools
 roles = ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
 tools.roles = lambda: roles
 from ehr.models import Dataset
