@@ -521,10 +521,11 @@ import json, sys
 import django
 django.setup()
 from llm_runtime.roles import ModelRoles
-from timelines import stages, tools
+from timelines.runs import tools
+from timelines.runs.stages import execution
 roles = ModelRoles(json.loads(sys.argv[2]), {"fake": json.loads(sys.argv[3])})
 tools.roles = lambda: roles
-stages.execute_stage(int(sys.argv[1]))
+execution.execute_stage(int(sys.argv[1]))
 """
 
 

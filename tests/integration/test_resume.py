@@ -34,12 +34,13 @@ import sys, time
 import django
 django.setup()
 from llm_runtime.roles import ModelRoles
-from timelines import stages, tools
+from timelines.runs import tools
+from timelines.runs.stages import execution
 
 stage_run_id, moment, last = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 roles = ModelRoles({ROLES!r})
 tools.roles = lambda: roles
-store = stages.StageWork.store
+store = execution.StageWork.store
 
 def hang():
     print("hanging", flush=True)
@@ -52,8 +53,8 @@ def doomed(self, ordinal, *arguments):
     if (moment, ordinal) == ("after", last):
         hang()
 
-stages.StageWork.store = doomed
-stages.execute_stage(stage_run_id)
+execution.StageWork.store = doomed
+execution.execute_stage(stage_run_id)
 print("ended", flush=True)
 """
 

@@ -36,7 +36,7 @@ WORKER = """
 import sys, time
 import django
 django.setup()
-from timelines import stages
+from timelines.runs.stages import execution
 
 def go_on(stage_run, hold):
     hold.report(done=0, total=1, words="at work")
@@ -46,7 +46,7 @@ def go_on(stage_run, hold):
         if sys.argv[1] != "deaf":
             hold.check()
 
-stages._do = go_on
+execution._do = go_on
 from config.celery import app
 options = ["--queues", sys.argv[2], "--pool", sys.argv[3], "--concurrency", "2", "--without-gossip", "--without-mingle"]
 app.worker_main(["worker", *options])
@@ -196,7 +196,9 @@ def test_only_the_jobs_of_these_processes_are_given_back(django_user_model):
 @pytest.mark.django_db(transaction=True)
 def test_ctrl_c_gives_the_stage_of_an_inline_run_back(process_environment):
     row = stage_row(max_attempts=1)
-    script = "import sys, django; django.setup(); from timelines import stages\n" + INLINE
+    script = (
+        "import sys, django; django.setup(); from timelines.runs.stages import execution\n" + INLINE
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", script, str(row.pk)],
         env=process_environment,
@@ -217,6 +219,6 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def go_on(stage_run, hold):
     print("at work", flush=True)
     time.sleep(600)
-stages._do = go_on
-stages.execute_stage(int(sys.argv[1]))
+execution._do = go_on
+execution.execute_stage(int(sys.argv[1]))
 """
