@@ -63,7 +63,8 @@ def opened(world, live_server, page, client):
 
 
 def selected(page) -> str | None:
-    found = re.search(r"[?&]o=([0-9a-f]{4})", page.url)
+    # The window's own address: Playwright hears of a change of it a moment later.
+    found = re.search(r"[?&]o=([0-9a-f]{4})", page.evaluate("location.search"))
     return found.group(1) if found else None
 
 
